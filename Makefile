@@ -8,7 +8,11 @@ COMPILED := $(VENV)/.compiled
 ON_WINDOWS := -p lpirc_client -p lpirc_testsets -p lpirc_power
 SOURCES := referee power/lpirc_power datasets/lpirc_testsets client/lpirc_client
 
-.PHONY: help setup rehearse demo test test-on wheels simulate lint bench soak serve docs screenshots lock vendor clean
+OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is installed
+NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
+OLD_PYTHON := Python 3.11 or newer is needed, and $(PYTHON) is not: $(OTHER_PYTHON)
+
+.PHONY: help moved setup rehearse demo test test-on wheels simulate lint bench soak serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
@@ -30,11 +34,16 @@ help:
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml client/pyproject.toml client/oldest.lock
-	@command -v $(PYTHON) >/dev/null \
-	  || { echo "$(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again" >&2; exit 1; }
+# Programs in .venv name its folder: when it is moved, they are installed again.
+MOVED := $(if $(wildcard $(READY)),$(shell test "$$(cat $(READY))" = "$$(pwd -P)" || echo moved))
+
+$(READY): requirements.lock pyproject.toml client/pyproject.toml client/oldest.lock $(MOVED)
+	@command -v $(PYTHON) >/dev/null || { echo "$(NO_PYTHON)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 7))' || { echo "$(OLD_PYTHON)" >&2; exit 1; }
 	@$(PYTHON) tests/environment.py $(VENV)
-	@touch $@
+	@pwd -P > $@
+
+moved:
 
 rehearse: setup
 	@$(BIN)/referee rehearse $(ARGS)
@@ -57,6 +66,7 @@ $(COMPILED): $(READY)
 
 # The file systems are kept in /var/cache/lpirc-referee. It needs no environment here: each system builds its own.
 test-on:
+	@test -n "$(SUITE)" || { echo "name the suite of Debian: make test-on SUITE=trixie" >&2; exit 2; }
 	@$(PYTHON) -m tests.systems $(SUITE) $(ARGS)
 
 wheels: setup

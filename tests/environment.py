@@ -11,12 +11,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 OLDEST = (3, 11)
 INSTALLED_MB, FETCHED_MB = 1300, 500
-"""What the environment takes, and what pip fetches into the temporary folder and its cache before."""
+"""What the environment takes, and what pip fetches before, into a folder in it and into its cache."""
+TEMPORARY = "tmp"
+"""In the environment: what an interrupted pip leaves there goes with it."""
+SHELL_CHARACTERS = set('$"`\\')
+"""In the folder's name they stop the programs of .venv: pip starts them by a line of shell."""
 # pip's words for a disk that is full, and for an index that does not answer.
 FULL = ("No space left on device", "Disk quota exceeded")
 UNREACHABLE = (
@@ -26,6 +29,10 @@ UNREACHABLE = (
     "ConnectTimeout",
     "NameResolutionError",
 )
+UNTRUSTED = ("SSLError", "not a trusted or secure host")
+
+
+NO_VENV = "Python's venv is missing: on Debian run `apt-get install python3-venv`, then make again"
 
 
 class NotBuilt(Exception):
@@ -37,10 +44,17 @@ def main(words: list[str]) -> int:
     environment = Path(words[0])
     try:
         check_python()
+        check_folder(Path.cwd())
         check_line_ends(Path("requirements.lock"))
         build(environment)
     except NotBuilt as failure:
         sys.stderr.write(f"{failure}\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"The environment could not be built: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped: run make again, and it begins again\n")
         return 1
     return 0
 
@@ -50,13 +64,21 @@ def check_python() -> None:
     if sys.version_info < OLDEST:
         version = ".".join(map(str, sys.version_info[:2]))
         raise NotBuilt(
-            f"Python 3.11 or newer is needed, and {sys.executable} is {version}: run `make PYTHON=python3.12`, "
+            f"Python 3.11 or newer is needed, and {sys.executable} is {version}: run `make setup PYTHON=python3.12`, "
             "with the name of a newer one"
         )
     # Debian has venv in Python's own package, and what it needs in another one.
     if not (importlib.util.find_spec("venv") and importlib.util.find_spec("ensurepip")):
+        raise NotBuilt(NO_VENV)
+
+
+def check_folder(folder: Path) -> None:
+    """See that programs that are installed there can start."""
+    found = sorted(SHELL_CHARACTERS & set(str(folder)))
+    if found:
         raise NotBuilt(
-            "Python's venv is missing: on Debian run `apt-get install python3-venv`, then make again"
+            f"{folder} has {' and '.join(found)} in its name, with which the programs in .venv do not start: "
+            "rename it, then run make again"
         )
 
 
@@ -74,29 +96,38 @@ def build(environment: Path) -> None:
     oldest = environment / "oldest"
     make = [sys.executable, "-m", "venv"]
     install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    if not os.access(Path.home(), os.W_OK):
+    home = _home()
+    if home is None or not os.access(home, os.W_OK):
         install.append("--no-cache-dir")  # pip builds what has no wheel in its cache, and fails there
     locked = [*install, "--require-hashes", "-r"]
     ours = [*install, "--no-deps", "--no-build-isolation", "-e", ".", "-e", "client"]
     commands = [
-        [*make, "--clear", str(environment)],
         [str(environment / "bin" / "python"), *locked, "requirements.lock"],
         [str(environment / "bin" / "python"), *ours],
         [*make, str(oldest)],
         [str(oldest / "bin" / "python"), *locked, "client/oldest.lock"],
     ]
+    _run([*make, "--clear", str(environment)], environment)
+    temporary = (environment / TEMPORARY).absolute()
+    temporary.mkdir()
     for command in commands:
-        print(*command, flush=True)
-        done = subprocess.run(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        if done.returncode:
-            raise NotBuilt(why(done.stdout, environment))
+        _run(command, environment, TMPDIR=str(temporary))
+    shutil.rmtree(temporary)
+
+
+def _run(command: list[str], environment: Path, **settings: str) -> None:
+    print(*command, flush=True)
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | settings,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise NotBuilt(why(done.stdout, environment))
 
 
 def why(said: str, environment: Path) -> str:
@@ -106,20 +137,37 @@ def why(said: str, environment: Path) -> str:
         return _full_disk(folder)
     if "Permission denied" in said or "Read-only file system" in said:
         return f"{folder} cannot be written: clone into a folder that is yours, then run make there"
+    if "Failing command" in said or "ensurepip" in said:
+        return NO_VENV
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    if any(words in said for words in UNREACHABLE):
-        return f"The package index cannot be reached: look at the network, then run make again. pip said: {lines[-1]}"
+    for line in lines:
+        if any(words in line for words in UNTRUSTED):
+            return (
+                "The package index is not trusted: name the certificate of your network in the variable PIP_CERT, "
+                f"then run make again. pip said: {line}"
+            )
+        if any(words in line for words in UNREACHABLE):
+            return f"The package index cannot be reached: look at the network, then run make again. pip said: {line}"
     return f"The environment could not be built: {lines[-1] if lines else 'nothing was said'}"
 
 
 def _full_disk(folder: Path) -> str:
-    places = (folder, Path(tempfile.gettempdir()), Path.home() / ".cache")
-    free_mb = {place: shutil.disk_usage(place).free >> 20 for place in places if place.is_dir()}
+    home = _home()
+    cache = folder if home is None else home / ".cache"
+    free_mb = {place: shutil.disk_usage(place).free >> 20 for place in (folder, cache) if place.is_dir()}
     fullest = min(free_mb, key=free_mb.__getitem__)
     return (
-        f"The disk of {fullest} is full, with {free_mb[fullest]} MB free: the environment takes {INSTALLED_MB} MB in "
-        f"{folder}, and pip up to {FETCHED_MB} MB in {places[1]} and {places[2]}. Make room, then run make again"
+        f"The disk of {fullest} is too full, with {free_mb[fullest]} MB free: the environment takes {INSTALLED_MB} MB "
+        f"in {folder}, and pip up to {FETCHED_MB} MB there and in {cache}. Make room, then run make again"
     )
+
+
+def _home() -> Path | None:
+    """The user's home folder, if the user has one: in containers some have none."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,7 +55,7 @@ def test_git_writes_line_feeds_also_where_it_is_set_to_those_of_windows(tmp_path
 def test_an_older_python_is_named_with_the_way_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 14))
     with pytest.raises(
-        environment.NotBuilt, match=r"3\.11 or newer is needed, .* is 3\.10: run `make PYTHON="
+        environment.NotBuilt, match=r"3\.11 or newer is needed, .* is 3\.10: run `make setup PYTHON="
     ):
         environment.check_python()
 
@@ -90,7 +91,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
 def test_a_full_disk_is_named_with_what_is_needed(tmp_path: Path) -> None:
     said = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
     sentence = environment.why(said, tmp_path / ".venv")
-    assert "is full, with" in sentence
+    assert "is too full, with" in sentence
     assert f"1300 MB in {tmp_path}" in sentence
 
 
@@ -99,3 +100,86 @@ def test_an_index_that_does_not_answer_is_told_from_a_package_that_is_not_there(
     missing = "ERROR: No matching distribution found for click==8.1.7\n"
     assert environment.why(retries + missing, Path(".venv")).startswith("The package index cannot be reached")
     assert environment.why(missing, Path(".venv")).startswith("The environment could not be built")
+    assert "NewConnectionError" in environment.why(retries + missing, Path(".venv")), (
+        "not the last line, which misleads"
+    )
+
+
+def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away() -> None:
+    retries = "WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, ...))'\n"
+    sentence = environment.why(f"{retries}ERROR: No matching distribution found for click\n", Path(".venv"))
+    assert "PIP_CERT" in sentence
+
+
+def test_an_ensurepip_that_fails_is_a_missing_venv() -> None:
+    said = "Error: Command '['.venv/bin/python3', '-m', 'ensurepip', '--upgrade']' returned non-zero exit status 1.\n"
+    assert "apt-get install python3-venv" in environment.why(said, Path(".venv"))
+
+
+def test_a_folder_whose_name_means_something_to_the_shell_is_one_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "it's a $5 clone"
+    folder.mkdir()
+    done = built(checkout(folder))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(
+        f"{folder} has $ in its name, with which the programs in .venv do not start: "
+    )
+    assert not (folder / ".venv").exists()
+
+
+def test_a_user_without_a_home_is_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", none)
+    assert f"{tmp_path} is too full" in environment.why(environment.FULL[0], tmp_path / ".venv")
+
+
+def test_a_lock_that_may_not_be_read_is_one_sentence(tmp_path: Path) -> None:
+    (checkout(tmp_path) / "requirements.lock").unlink()
+    done = built(tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "requirements.lock" in done.stderr
+
+
+def test_ctrl_c_is_one_sentence_and_leaves_no_files_elsewhere(tmp_path: Path) -> None:
+    command = [sys.executable, str(SCRIPT), ".venv"]
+    here = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": checkout(tmp_path)}
+    with subprocess.Popen(command, text=True, start_new_session=True, **here) as script:  # type: ignore[call-overload]
+        assert script.stdout.readline().endswith("-m venv --clear .venv\n")
+        os.killpg(script.pid, signal.SIGINT)
+        said = script.communicate()[1]
+    assert (script.returncode, said) == (1, "Stopped: run make again, and it begins again\n")
+
+
+def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["setup", "PYTHON=python3.99"], "python3.99 is not installed: "),
+    (["setup", "PYTHON=/bin/false"], "Python 3.11 or newer is needed, and /bin/false is not: "),
+    (["test-on"], "name the suite of Debian: make test-on SUITE=trixie\n"),
+])  # fmt: skip
+def test_make_says_what_it_needs(words: list[str], sentence: str, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("requirements.lock", "pyproject.toml", "client/pyproject.toml", "client/oldest.lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    done = made(tmp_path, *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(sentence)
+
+
+def test_an_environment_that_was_moved_is_built_again_and_no_other(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    ready = tmp_path / ".venv" / ".ready"
+    for name in ("requirements.lock", "pyproject.toml", "client/pyproject.toml", "client/oldest.lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    ready.parent.mkdir()
+    ready.write_text(f"{tmp_path.resolve()}\n")
+    assert "environment.py" not in made(tmp_path, "-n", "setup").stdout
+    ready.write_text("/elsewhere\n")
+    assert "environment.py" in made(tmp_path, "-n", "setup").stdout

@@ -39,9 +39,9 @@ def boot_id() -> str | None:
 
 
 def fork_workers() -> None:
-    """Fork this process's workers on Linux, also since Python 3.14, whose spawned ones import everything again.
+    """Choose forked worker processes on Linux: since Python 3.14 they are spawned, and import everything again.
 
-    On macOS forking is not safe: there they are spawned.
+    On macOS forking is not safe, so they stay spawned.
     """
     if sys.platform == "linux":
         multiprocessing.set_start_method("fork", force=True)

@@ -30,8 +30,6 @@ UNREACHABLE = (
     "NameResolutionError",
 )
 UNTRUSTED = ("SSLError", "not a trusted or secure host")
-
-
 NO_VENV = "Python's venv is missing: on Debian run `apt-get install python3-venv`, then make again"
 
 
@@ -51,7 +49,9 @@ def main(words: list[str]) -> int:
         sys.stderr.write(f"{failure}\n")
         return 1
     except OSError as error:
-        sys.stderr.write(f"The environment could not be built: {error}\n")
+        sys.stderr.write(
+            f"{error.filename} cannot be read or written ({error.strerror}): clone again as this user, then run make\n"
+        )
         return 1
     except KeyboardInterrupt:
         sys.stderr.write("Stopped: run make again, and it begins again\n")
@@ -138,7 +138,9 @@ def why(said: str, environment: Path) -> str:
     if "Permission denied" in said or "Read-only file system" in said:
         return f"{folder} cannot be written: clone into a folder that is yours, then run make there"
     if "Failing command" in said or "ensurepip" in said:
-        return NO_VENV
+        # It does not say why: on a full disk it fails, too.
+        has_room = shutil.disk_usage(folder).free >> 20 >= INSTALLED_MB
+        return NO_VENV if has_room else _full_disk(folder)
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     for line in lines:
         if any(words in line for words in UNTRUSTED):

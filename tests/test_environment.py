@@ -100,9 +100,7 @@ def test_an_index_that_does_not_answer_is_told_from_a_package_that_is_not_there(
     missing = "ERROR: No matching distribution found for click==8.1.7\n"
     assert environment.why(retries + missing, Path(".venv")).startswith("The package index cannot be reached")
     assert environment.why(missing, Path(".venv")).startswith("The environment could not be built")
-    assert "NewConnectionError" in environment.why(retries + missing, Path(".venv")), (
-        "not the last line, which misleads"
-    )
+    assert "NewConnectionError" in environment.why(retries + missing, Path(".venv"))  # not the last line
 
 
 def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away() -> None:
@@ -111,9 +109,14 @@ def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away()
     assert "PIP_CERT" in sentence
 
 
-def test_an_ensurepip_that_fails_is_a_missing_venv() -> None:
+def test_an_ensurepip_that_fails_is_a_missing_venv_or_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "INSTALLED_MB", 0)
     said = "Error: Command '['.venv/bin/python3', '-m', 'ensurepip', '--upgrade']' returned non-zero exit status 1.\n"
-    assert "apt-get install python3-venv" in environment.why(said, Path(".venv"))
+    assert "apt-get install python3-venv" in environment.why(said, tmp_path / ".venv")
+    monkeypatch.setattr(environment, "INSTALLED_MB", 10**9)
+    assert "is too full" in environment.why(said, tmp_path / ".venv")
 
 
 def test_a_folder_whose_name_means_something_to_the_shell_is_one_sentence(tmp_path: Path) -> None:
@@ -135,14 +138,14 @@ def test_a_user_without_a_home_is_no_failure(monkeypatch: pytest.MonkeyPatch, tm
     assert f"{tmp_path} is too full" in environment.why(environment.FULL[0], tmp_path / ".venv")
 
 
-def test_a_lock_that_may_not_be_read_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     (checkout(tmp_path) / "requirements.lock").unlink()
     done = built(tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "requirements.lock" in done.stderr
+    assert done.stderr.startswith("requirements.lock cannot be read or written (No such file or directory): ")
 
 
-def test_ctrl_c_is_one_sentence_and_leaves_no_files_elsewhere(tmp_path: Path) -> None:
+def test_ctrl_c_is_one_sentence(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), ".venv"]
     here = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": checkout(tmp_path)}
     with subprocess.Popen(command, text=True, start_new_session=True, **here) as script:  # type: ignore[call-overload]
@@ -153,6 +156,13 @@ def test_ctrl_c_is_one_sentence_and_leaves_no_files_elsewhere(tmp_path: Path) ->
 
 
 def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Call make with the real Makefile in a folder that has nothing but what it looks at."""
+    shutil.copy(ROOT / "Makefile", folder)
+    for name in ("requirements.lock", "pyproject.toml", "client/pyproject.toml", "client/oldest.lock"):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch(exist_ok=True)
+        os.utime(path, (0, 0))
     command = ["make", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
@@ -163,21 +173,13 @@ def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (["test-on"], "name the suite of Debian: make test-on SUITE=trixie\n"),
 ])  # fmt: skip
 def test_make_says_what_it_needs(words: list[str], sentence: str, tmp_path: Path) -> None:
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    for name in ("requirements.lock", "pyproject.toml", "client/pyproject.toml", "client/oldest.lock"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
     done = made(tmp_path, *words)
     assert done.returncode == 2
     assert done.stderr.startswith(sentence)
 
 
 def test_an_environment_that_was_moved_is_built_again_and_no_other(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "Makefile", tmp_path)
     ready = tmp_path / ".venv" / ".ready"
-    for name in ("requirements.lock", "pyproject.toml", "client/pyproject.toml", "client/oldest.lock"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
     ready.parent.mkdir()
     ready.write_text(f"{tmp_path.resolve()}\n")
     assert "environment.py" not in made(tmp_path, "-n", "setup").stdout

@@ -192,7 +192,7 @@ def _load_worker(
 ) -> Flask:
     """In the worker process: take up the runs, make the app, announce it once it answers.
 
-    `lock` is held by being there: it ends with this process.
+    This process holds `lock` until it ends: nothing closes its descriptors before.
     """
     threading.Thread(target=_beat, args=(beats,), name="beat", daemon=True).start()
     sys.setswitchinterval(SWITCH_S)

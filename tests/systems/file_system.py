@@ -23,9 +23,8 @@ INSIDE = Path(__file__).with_name("inside.sh")
 NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child")
 # A mirror may be a snapshot of some weeks ago: its signature holds, its date has passed.
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -qy -o Acquire::Check-Valid-Until=false"
-
-
-# In each built system: its packages. It is built again when others are wanted, and each week, for testing goes on.
+# This file in a built system lists its packages. A system is built again when other packages are wanted, and each week:
+# Debian testing changes.
 RECORD = "lpirc-referee-packages"
 LONGEST_KEPT_S = 7 * 86400
 

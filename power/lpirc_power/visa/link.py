@@ -6,6 +6,7 @@ lock.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import functools
@@ -119,7 +120,7 @@ class Link:
             # The closing message waits for an answer; a socket that is shut down refuses it at once.
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError, pyvisa.Error):
+        with contextlib.suppress(Exception):  # as at opening, pyvisa-py raises anything here
             self._resource.close()
 
     @contextlib.contextmanager
@@ -199,7 +200,11 @@ rpc.RawTCPClient.connect = _connect
 
 @functools.cache
 def _resources(backend: str) -> pyvisa.ResourceManager:
-    return pyvisa.ResourceManager(backend)
+    manager = pyvisa.ResourceManager(backend)
+    # As a process ends, pyvisa would close every link, also one that another thread still reads from: since Python 3.13
+    # a worker process does this before its own end is called. Whoever opened a link closes it.
+    atexit.unregister(manager._atexit_handler)  # noqa: SLF001 - it has no other name
+    return manager
 
 
 def _manager(address: str, backend: str) -> pyvisa.ResourceManager:

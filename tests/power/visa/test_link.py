@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -162,3 +164,30 @@ def test_closing_twice_and_after_a_loss_is_fine(simulate: Any) -> None:
     opened.close()
     opened.close()
     assert refused(opened) == "meter-lost"
+
+
+def test_closing_after_somebody_else_closed_the_socket_raises_nothing(link: Any) -> None:
+    opened, _ = link
+    opened._socket.close()  # noqa: SLF001
+    opened.close()
+    assert refused(opened) == "meter-lost"
+
+
+ASKS_AT_ITS_END = """
+import atexit
+import sys
+from lpirc_power.visa.link import Link
+
+def ask():  # called last: what is registered last is called first
+    print(link.query("*IDN?"))
+    link.close()
+
+atexit.register(ask)
+link = Link(sys.argv[1])
+"""
+
+
+def test_a_link_works_until_its_owner_closes_it_also_as_the_process_ends(simulate: Any) -> None:
+    command = [sys.executable, "-c", ASKS_AT_ITS_END, simulate().address]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("YOKOGAWA,WT310,SIMULATED,F1.03\n", "")

@@ -47,7 +47,7 @@ class Cluster:
         self.scheduler = self.start(
             "-m", "distributed.cli.dask_scheduler", "--scheduler-file", str(file), "--port", "0"
         )
-        until(file.exists)
+        until(lambda: file.exists() and file.read_text().endswith("\n}"))  # it is there before it is written
         self.address = str(json.loads(file.read_text())["address"])
 
     def worker(self, *program: str) -> subprocess.Popen[bytes]:

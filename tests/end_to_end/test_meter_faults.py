@@ -6,6 +6,7 @@ The load of every board is 36 W throughout, so the truth is 36 W times the windo
 from __future__ import annotations
 
 import contextlib
+import http
 import json
 import os
 import socket
@@ -15,6 +16,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import requests
 
 from lpirc_testsets import synthesize
 from referee.clock import Clock
@@ -134,9 +137,18 @@ def contest_text(testset: Path, meters: list[Metered]) -> str:
     return head + "\n".join(stations)
 
 
+def log_in(server: Server, team: str) -> requests.Response:
+    """Log in, and again where so many at once are too many for a busy host."""
+    while True:
+        answer = server.ask("POST", "/v1/session", json={"team": team, "password": PASSWORD})
+        if answer.status_code != http.HTTPStatus.TOO_MANY_REQUESTS:
+            return answer
+        threading.Event().wait(float(answer.headers["Retry-After"]))
+
+
 def take_part(folder: Path, server: Server, team: str, by_station: dict[str, Metered]) -> None:
     """Log in, let happen to the station's meter what its fault says, and wait for the window's end."""
-    answer = server.ask("POST", "/v1/session", json={"team": team, "password": PASSWORD})
+    answer = log_in(server, team)
     start_s = time.monotonic()
     assert answer.status_code == 201, answer.text
     document = answer.json()
@@ -195,7 +207,8 @@ def judged(folder: Path, by_station: dict[str, Metered]) -> list[tuple[str, floa
             off = None if run.energy_wh is None else run.energy_wh / truth_wh - 1
             exact = off is not None and abs(off) <= EXACT
             good = (exact and not one.always) or bool(says & one.flagged)
-            wrong = exact and not one.flagged and bool(says)
+            # A busy host may read nothing for a while, whatever happens to the meter.
+            wrong = exact and not one.flagged and bool(says - {"reading-gaps"})
             verdict = "false alarm" if wrong else "good" if good else "silent"
             found.append((one.name, off, sorted(says), verdict))
     return found

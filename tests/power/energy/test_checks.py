@@ -26,6 +26,19 @@ def test_a_sound_run_passes_every_check(reading: Any, measurement: Any, checks: 
     assert [check.sentence for check in found.values() if not check.ok] == []
 
 
+@pytest.mark.parametrize("late_s", [0.25, 0.9])
+def test_an_answer_that_comes_late_from_a_busy_host_is_no_jump_of_wh(
+    reading: Any, measurement: Any, checks: Any, late_s: float
+) -> None:
+    """Its reading has the time of the question, and the WH of when the meter got to it."""
+    times_s = [number / 10 for number in range(1, 100)]
+    answered_s = {asked_s: asked_s + late_s * (asked_s == 5.0) for asked_s in times_s}
+    asked_s = [one for one in times_s if not 5.0 < one <= 5.0 + late_s]
+    readings = [reading(one, energy_wh=6.0 * answered_s[one] / 3600) for one in asked_s]
+    found = checks(readings, measurement({"update_interval_s": 0.1}))
+    assert found["integrator-steps"].ok, found["integrator-steps"].sentence
+
+
 @given(st.lists(st.tuples(st.floats(-1, 12), ANY, ANY), max_size=8), ANY, ANY)
 def test_whatever_a_meter_says_every_check_gives_figures_that_json_can_hold(
     reading: Any, measurement: Any, checks: Any, said: list[tuple[float, float, float]], wh: float, s: float

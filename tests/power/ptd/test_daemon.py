@@ -60,9 +60,10 @@ def test_a_ranging_and_a_testing_run_as_the_harness_has_them(
     measured(asking, until, 3)
     assert asking.ask("Stop") == "Stopping untimed measurement"
     rows = samples(asking)
-    # The harness waits for ten seconds before Go: the update of a change of ranges measures nothing.
-    first = [[-1.0] * 4] if rows[0][0] == -1.0 else []
-    assert rows == [*first, *[[36.0, 120.0, 0.3, 1.0]] * (len(rows) - len(first))]
+    # The harness waits for ten seconds before Go: an update in which a range changes measures nothing.
+    blind = [row for row in rows if row == [-1.0] * 4]
+    assert len(blind) <= 2
+    assert [row for row in rows if row not in blind] == [[36.0, 120.0, 0.3, 1.0]] * (len(rows) - len(blind))
     assert asking.ask("RL") == "Last 0 samples"
     watts, missed, known = asking.ask("Watts").rsplit(",", 2)
     assert (watts, int(known)) == (f"Watts,36.000000,36.000000,36.000000,{len(rows)}", len(rows))

@@ -68,6 +68,17 @@ def own_sockets() -> Iterator[socket.socket]:
                     yield copy
 
 
+def share_port(holder: socket.socket) -> bool:
+    """Let our own later sockets bind the port that `holder` has bound already, and nobody else's; False without effect.
+
+    Only Linux is known to allow this after the fact.
+    """
+    if sys.platform != "linux":
+        return False
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    return True
+
+
 def probe(listener: socket.socket, silence_s: int, probe_s: int, probes: int, unread_s: int) -> None:
     """Let the kernel end connections to `listener` that say nothing although it asks, or that take nothing.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from referee.errors import RefereeError
-from referee.operating_system import allow_files, own_addresses, own_sockets, probe
+from referee.operating_system import allow_files, own_addresses, own_sockets, probe, share_port
 
 # A board that loses its power in mid-body says nothing: the kernel probes such a silence and ends the connection.
 SILENCE_S, PROBE_S, PROBES = 15, 5, 3
@@ -45,20 +46,31 @@ class Listen:
         return f"http{'s' if self.tls_cert else ''}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
-def with_free_port(listen: Listen) -> Listen:
-    """The same address with a port that no one listens on. Raises `port-busy`, `port-refused`, `host-unknown`.
+@contextmanager
+def held_port(listen: Listen) -> Iterator[Listen]:
+    """Hold a port that no one listens on, and give the same address with it. Raises as `with_free_port`.
 
     Granian binds with SO_REUSEPORT: without this check a second server would silently share the first one's port.
+    Where the system lets us, no other program gets the port from now on, and Granian still does.
     """
-    try:
-        family, _, _, _, place = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(place)
-            host, port = probe.getsockname()[:2]
-    except (OSError, UnicodeError) as error:
-        raise _bind_error(listen, error) from error
-    return replace(listen, host=host, port=port)
+    with ExitStack() as held:
+        try:
+            family, _, _, _, place = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0]
+            holder = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            holder.bind(place)
+            host, port = holder.getsockname()[:2]
+        except (OSError, UnicodeError) as error:
+            raise _bind_error(listen, error) from error
+        if not share_port(holder):
+            held.close()
+        yield replace(listen, host=host, port=port)
+
+
+def with_free_port(listen: Listen) -> Listen:
+    """The same address with a port that no one listens on. Raises `port-busy`, `port-refused`, `host-unknown`."""
+    with held_port(listen) as found:
+        return found
 
 
 def require_certificate(listen: Listen) -> None:

@@ -44,9 +44,9 @@ from referee.web.config_watch import note_settings
 from referee.web.listener import (
     Listen,
     end_dead_connections,
+    held_port,
     most_connections,
     require_certificate,
-    with_free_port,
 )
 from referee.web.live_process import live_scores
 from referee.web.processes import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
@@ -120,9 +120,8 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
             contest.store.require_sound()
     require_certificate(listen)
     fork_workers()
-    with sole_server(folder) as lock:
+    with sole_server(folder) as lock, held_port(listen) as listen:
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
-        listen = with_free_port(listen)
         server = _server(folder, listen)
         try:
             server.serve(

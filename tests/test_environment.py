@@ -145,9 +145,15 @@ def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     assert done.stderr.startswith("requirements.lock cannot be read or written (No such file or directory): ")
 
 
+def heeding_ctrl_c() -> None:
+    """Also where the tests themselves run in a shell's background, where Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_is_one_sentence(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), ".venv"]
     here = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": checkout(tmp_path)}
+    here["preexec_fn"] = heeding_ctrl_c
     with subprocess.Popen(command, text=True, start_new_session=True, **here) as script:  # type: ignore[call-overload]
         assert script.stdout.readline().endswith("-m venv --clear .venv\n")
         os.killpg(script.pid, signal.SIGINT)

@@ -43,7 +43,8 @@ def server_of(day: Day) -> Server:
 def log_in(page: Page, password: str) -> None:
     page.fill("[name=name]", "ruth")
     page.fill("[name=password]", password)
-    page.keyboard.press("Enter")
+    with page.expect_navigation():  # until it is loaded: a click before its scripts run does nothing
+        page.keyboard.press("Enter")
 
 
 def said(page: Page, text: str) -> None:

@@ -69,9 +69,9 @@ def own_sockets() -> Iterator[socket.socket]:
 
 
 def share_port(holder: socket.socket) -> bool:
-    """Let our own later sockets bind the port that `holder` has bound already, and nobody else's; False without effect.
+    """Let later sockets of this user with SO_REUSEPORT bind the port that `holder` is bound to.
 
-    Only Linux is known to allow this after the fact.
+    False where that is not known to work: only Linux is known to allow it once the port is bound.
     """
     if sys.platform != "linux":
         return False

@@ -51,7 +51,7 @@ def held_port(listen: Listen) -> Iterator[Listen]:
     """Hold a port that no one listens on, and give the same address with it. Raises as `with_free_port`.
 
     Granian binds with SO_REUSEPORT: without this check a second server would silently share the first one's port.
-    Where the system lets us, no other program gets the port from now on, and Granian still does.
+    On Linux the system gives the port to no other program from now on; Granian may still bind it.
     """
     with ExitStack() as held:
         try:

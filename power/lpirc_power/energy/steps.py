@@ -11,9 +11,8 @@ from lpirc_power.energy.integral import START_STOP_S, TIME_TOLERANCE_S, UNSEEN_U
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.meter import IntegratorState, Reading
 
-UPDATES_SEEN: Final = 2.0
-"""So many updates lie, at most, between the oldest that a reading may show and the question for the next one, beside
-the pause itself: a reading may show one that is an interval older than its question."""
+UPDATES_BESIDE: Final = 2.0
+"""How many updates WH may show beside those of a pause: an older one before it, and a newer one after it."""
 LEAST_SHARE: Final = 0.5
 """Of the least power around an update, what WH rises by in it at least."""
 SPIKE: Final = 2.0
@@ -78,7 +77,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
     stop_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
     stop_s += measured.end_s + max(measured.integrator_s - measured.elapsed_s, 0.0)  # it may have run on
     sums = [*((one.monotonic_s, one.energy_wh) for one in seen), (stop_s, measured.integrator_wh)]
-    # A question may take its time on a busy host: what it brings is older than the next question only.
+    # On a busy host an answer may be late. What it shows is certainly older than the next question.
     untils_s = [*(at_s for at_s, _ in sums[2:]), stop_s + interval_s]
     for place, ((before_s, before_wh), (after_s, after_wh)) in enumerate(pairwise(sums)):
         pause_s, around = after_s - before_s, seen[place : place + 3]
@@ -88,7 +87,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
         runs = known and all(one.state is IntegratorState.START for one in around)
         # The last rows may be later than the end that the timer made.
         runs = runs and after_s < measured.end_s - TIME_TOLERANCE_S
-        seen_all = known and longest_s <= (UPDATES_SEEN + UNSEEN_UPDATES) * interval_s
+        seen_all = known and longest_s <= (UPDATES_BESIDE + UNSEEN_UPDATES) * interval_s
         most_w = max(0.0, *(one.power_w for one in around)) if seen_all else measured.most_w
         most_wh = most_w * longest_s / 3600.0
         least_wh = min(least_w, 0.0) * longest_s / 3600.0

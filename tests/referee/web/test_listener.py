@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 
 import pytest
 
@@ -11,7 +10,6 @@ from referee.errors import RefereeError
 from referee.web.listener import Listen, held_port, with_free_port
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a bound port be shared later")
 def test_a_port_that_the_system_chose_is_ours_from_then_on_and_nobody_else_s() -> None:
     with held_port(Listen(port=0)) as listen:
         assert listen.port > 0

@@ -162,6 +162,7 @@ class Reading:
     The two peak flags say that the wave was clipped, which the values themselves never show. The ranges are those of
     the moment, NaN where a meter does not report them. `changed` names the settings found different from those of the
     run when this sample was taken, "" if none was: a meter may be asked for some of them with each sample.
+    `stopped` says that the meter has latched an end of integrating since the reading before, however short.
     """
 
     monotonic_s: float
@@ -180,6 +181,7 @@ class Reading:
     voltage_range_v: float = math.nan
     current_range_a: float = math.nan
     changed: str = ""
+    stopped: bool = False
 
 
 @dataclass(frozen=True)

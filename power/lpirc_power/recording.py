@@ -1,8 +1,8 @@
 """Recordings: one CSV row for each reading, flushed row by row, and read back exactly.
 
 The columns are the fields of `lpirc_power.meter.Reading`; their names carry the units. `utc` is ISO 8601, the
-three flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit. Earlier
-recordings end before the ranges.
+flags are 0 or 1; no data is NAN, over range INF. The power factor alone has no unit. Earlier recordings end
+before `stopped`, or before the ranges.
 
 The contest's driver of 2015 wrote another form, which is read too: no heading, five columns V, A, W, Wh, s, one row a
 second, 9.91e+037 for no data (as in the FLOAT answers of IM WT310-17EN).
@@ -27,7 +27,8 @@ from lpirc_power.wt300 import answers
 
 COLUMNS: Final = tuple(field.name for field in fields(Reading))
 """The heading of a recording, in order."""
-FORMER_COLUMNS: Final = COLUMNS[: COLUMNS.index("voltage_range_v")]
+FORMER_COLUMNS: Final = tuple(COLUMNS[: COLUMNS.index(name)] for name in ("stopped", "voltage_range_v"))
+"""The headings of earlier recordings."""
 COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integrator_s")
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """The start of a 2015 recording's wall time: the file does not hold its date."""
@@ -35,7 +36,7 @@ SHOWN_LENGTH: Final = 60
 """How many characters of a cell an error quotes."""
 Parsers = Mapping[str, tuple[Callable[[str], object], str]]
 """By column: what makes a value of a cell, and what should be in it."""
-_FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over")
+_FLAGS: Final = ("over_range", "voltage_peak_over", "current_peak_over", "stopped")
 
 
 def header_line() -> str:
@@ -58,7 +59,7 @@ def read_recording(path: Path) -> list[Reading]:
     lines = _lines(path)
     number, names = lines[0]
     parsers, make = _PARSERS, cast("Callable[..., Reading]", Reading)
-    if tuple(names) in (COLUMNS, FORMER_COLUMNS):
+    if tuple(names) in (COLUMNS, *FORMER_COLUMNS):
         del lines[0]
     elif len(names) == len(COLUMNS_2015) and all(map(_is_number, names)):
         names, parsers, make = list(COLUMNS_2015), _PARSERS_2015, _reading_of_2015

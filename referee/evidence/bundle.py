@@ -76,7 +76,7 @@ class Bundle:
     def meter_readings(self) -> list[Reading]:
         """The readings in order, timed from the window's start."""
         rows = [{name: _value(name, text) for name, text in row.items()} for row in _csv(self.readings)]
-        found = [reading_of(row, 0.0) for row in rows]
+        found = [reading_of({"stopped": None, **row}, 0.0) for row in rows]
         return sorted(found, key=lambda one: one.monotonic_s)
 
     @property

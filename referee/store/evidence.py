@@ -45,6 +45,8 @@ _LOG = (  # whoever has changed it may have stored another type
     " coalesce(CAST(detail AS TEXT), '') AS detail, coalesce(CAST(link AS BLOB), x'') AS link"
     " FROM events WHERE id > ? ORDER BY id LIMIT ?"
 )
+# The close of a run of form 14 or earlier binds the hash of its readings without that column.
+_KNOWS_STOPS = "SELECT 1 FROM readings WHERE run = ? AND stopped IS NOT NULL LIMIT 1"
 _EVENTS_AT_ONCE, _ROWS_AT_ONCE = 1000, 500
 _TERMS = (
     "SELECT images, window_s, setup, meter_identity, meter_standing, images_digest, numbers"
@@ -144,7 +146,10 @@ class EvidenceTables(PostTables):
         return (found["elapsed_s"], datetime.fromisoformat(found["utc"])) if found["utc"] else None
 
     def readings_csv(self, run: int) -> bytes:
-        """The readings of a run as stored, in order of arrival, with a line of names; NULL is empty."""
+        """The readings of a run as stored, in order of arrival, with a line of names; NULL is empty.
+
+        The column `stopped` is left out where no reading has it: none up to form 14.
+        """
         return b"".join(self._csv("readings", run))
 
     def served_csv(self, run: int) -> bytes:
@@ -153,7 +158,8 @@ class EvidenceTables(PostTables):
 
     def _csv(self, table: str, run: int) -> Iterator[bytes]:
         """In parts: while one is made, no other thread of the server gets on."""
-        names, last = [name for name in columns_of(table) if name != "run"], -1
+        left_out = {"run"} if table != "readings" or self._rows(_KNOWS_STOPS, run) else {"run", "stopped"}
+        names, last = [name for name in columns_of(table) if name not in left_out], -1
         sql = f"SELECT {', '.join(names)}, rowid FROM {table} WHERE run = ? AND rowid > ? ORDER BY rowid LIMIT ?"  # noqa: S608 - names from code
         rows = [tuple(names)]
         while rows:
@@ -251,5 +257,5 @@ def reading_of(row: Any, start_s: float) -> Reading:
     values: dict[str, Any] = {name: math.nan if row[name] is None else float(row[name]) for name in _FIGURES}
     values |= {name: name in flags for name in _FLAGS}
     utc, state = datetime.fromisoformat(row["utc"]), IntegratorState(row["state"])
-    when_s, changed = start_s + row["elapsed_s"], row["changed"] or ""
-    return Reading(monotonic_s=when_s, utc=utc, state=state, changed=changed, **values)
+    when_s, changed, stopped = start_s + row["elapsed_s"], row["changed"] or "", bool(row["stopped"])
+    return Reading(monotonic_s=when_s, utc=utc, state=state, changed=changed, stopped=stopped, **values)

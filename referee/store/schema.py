@@ -15,7 +15,7 @@ from referee.store.records import ENERGY_MISSING, EnergyMissing
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 14
+VERSION = 15
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
@@ -69,6 +69,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "power_w": float, "power_factor": float, "energy_wh": float, "integrator_s": float, "state": str,
             "flags": str,  # over_range, voltage_peak_over, current_peak_over, as far as they are set
             "voltage_range_v": float, "current_range_a": float, "changed": str,  # NULL up to form 8
+            "stopped": int,  # NULL up to form 14
         },
         {},
     ),

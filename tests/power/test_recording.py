@@ -45,6 +45,7 @@ READINGS = st.builds(
     voltage_range_v=NUMBERS,
     current_range_a=NUMBERS,
     changed=st.text(st.characters(blacklist_categories=["C"])).map(str.strip),
+    stopped=st.booleans(),
 )
 
 
@@ -79,8 +80,15 @@ def test_what_is_written_is_read_back_exactly(
 
 def test_every_physical_column_carries_its_unit() -> None:
     assert header_line() == ",".join(COLUMNS)
-    bare = {"utc", "power_factor", "state", "over_range", "voltage_peak_over", "current_peak_over", "changed"}
-    assert {name.rpartition("_")[2] for name in set(COLUMNS) - bare} == {"s", "v", "a", "va", "w", "wh"}
+    bare = {"utc", "power_factor", "state", "over_range", "voltage_peak_over", "current_peak_over"}
+    assert {name.rpartition("_")[2] for name in set(COLUMNS) - bare - {"changed", "stopped"}} == {
+        "s",
+        "v",
+        "a",
+        "va",
+        "w",
+        "wh",
+    }
 
 
 def test_no_data_is_nan_and_over_range_is_inf(reading: Make) -> None:
@@ -91,6 +99,18 @@ def test_no_data_is_nan_and_over_range_is_inf(reading: Make) -> None:
     assert shown["over_range"] == "1"
     assert shown["utc"] == "2026-01-01T00:00:00+00:00"
     assert shown["state"] == "START"
+
+
+@pytest.mark.parametrize("last", ["changed", "current_peak_over"])
+def test_recordings_that_end_before_later_columns_are_read(
+    written: Callable[[str], Path], reading: Make, last: str
+) -> None:
+    taken = reading(1.0, voltage_range_v=math.nan, current_range_a=math.nan)
+    width = COLUMNS.index(last) + 1
+    text = "\n".join(",".join(line.split(",")[:width]) for line in (header_line(), row(taken)))
+    (read,) = read_recording(written(text))
+    assert same(read, taken)
+    assert not read.stopped
 
 
 def test_spreadsheets_line_ends_and_marks_do_no_harm(written: Callable[[str], Path], reading: Make) -> None:

@@ -31,6 +31,7 @@ def flag_words(reading: Reading) -> str:
         ("over range", reading.over_range),
         ("voltage peak over", reading.voltage_peak_over),
         ("current peak over", reading.current_peak_over),
+        ("had stopped", reading.stopped),
     )
     return ", ".join(word for word, is_set in flags if is_set)
 

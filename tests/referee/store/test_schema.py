@@ -63,7 +63,7 @@ def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path, form: int) -> Non
     Store(old).close()
     Store(new := tmp_path / "new.db", create=True).close()
     assert structure(old) == structure(new)
-    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(14,)]
+    assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(15,)]
 
 
 @pytest.mark.parametrize("form", DUMPS)
@@ -158,6 +158,21 @@ def test_readings_of_form_8_stay_what_they_are_and_know_no_ranges(tmp_path: Path
     assert math.isnan(first.voltage_range_v)
     assert math.isnan(first.current_range_a)
     assert (new.voltage_range_v, new.changed) == (150.0, "HOLD")
+
+
+def test_readings_of_form_14_know_no_stops_and_keep_the_hash_that_their_close_bound(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with contextlib.closing(Store(path, create=True)) as store:
+        old, new = stored_run(store).id, stored_run(store).id
+        store.append_readings(old, 0.0, [reading(1.0)])
+    changed(path, "ALTER TABLE readings DROP COLUMN stopped", "PRAGMA user_version = 14")
+    of_form_14 = ",".join(name for name, *_ in found(path, "SELECT name FROM pragma_table_info('readings')"))
+    with contextlib.closing(Store(path)) as store:
+        store.append_readings(new, 0.0, [reading(1.0, stopped=True), reading(2.0)])
+        heads = [store.readings_csv(run).decode().splitlines()[0] for run in (old, new)]
+        stops = [[one.stopped for one in store.readings(run, 0.0)] for run in (old, new)]
+    assert heads == [of_form_14.removeprefix("run,"), heads[0] + ",stopped"]
+    assert stops == [[False], [True, False]]
 
 
 def test_a_submission_of_form_12_was_measured_by_no_one_else(tmp_path: Path) -> None:

@@ -206,6 +206,7 @@ READINGS = st.builds(
     *(FIGURE for _ in range(7)),
     st.sampled_from(IntegratorState),
     *(st.booleans() for _ in range(3)),
+    stopped=st.booleans(),
 )
 
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from lpirc_power.energy.accuracy import accuracy, limit_w, power_range_w
+from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY, accuracy, limit_w, power_range_w
 from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.energy.steps import energy_wh, integrator_steps, integrator_stopped
+from lpirc_power.energy.unseen import unseen_energy
 from lpirc_power.meter import Reading
 
 LEAST_OF_RANGE: Final = 0.005
@@ -40,6 +41,7 @@ def energy_checks(readings: Sequence[Reading], measured: Measurement) -> tuple[C
         low_load(inside, measured),
         range_changed(inside, measured),
         reading_gaps(inside, measured),
+        unseen_energy(inside, measured, LARGEST_UNCERTAINTY),
         no_data(inside, measured),
         accuracy(inside, measured),
         official_meter(measured),

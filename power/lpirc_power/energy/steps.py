@@ -24,14 +24,14 @@ Fault = tuple[float, str, float]
 
 
 def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Check:
-    """`integrator-stopped`: the integrator runs in every reading; only its timer may have ended it."""
+    """`integrator-stopped`: the integrator runs in every reading and between them; only its timer may have ended it."""
     stopped = [one for one in inside if not _runs(one, measured)]
     figures: dict[str, float] = {"stopped": len(stopped), "readings": len(inside)}
     sentence = f"The integrator ran in every reading, of {len(inside)} in all."
     if stopped:
         missing_wh = energy_wh(inside, stopped)
         first_s, last_s = (stopped[place].monotonic_s - measured.start_s for place in (0, -1))
-        states = ", ".join(sorted({one.state.value for one in stopped}))
+        states = ", ".join(sorted({_stop(one) for one in stopped}))
         sentence = (
             f"The integrator did not run ({states}) in {len(stopped)} of {len(inside)} readings, from {first_s:.1f} s "
             f"to {last_s:.1f} s of the window: some {missing_wh:.3g} Wh are missing, and all before a reset."
@@ -49,9 +49,13 @@ def energy_wh(inside: Sequence[Reading], some: Sequence[Reading]) -> float:
 
 def _runs(reading: Reading, measured: Measurement) -> bool:
     if reading.state is not IntegratorState.TIMEUP:
-        return reading.state is IntegratorState.START
+        return reading.state is IntegratorState.START and not reading.stopped
     ran_out = 0 < measured.setup.integrator_timer_s <= reading.integrator_s + TIME_RESOLUTION_S
     return ran_out or reading.monotonic_s >= measured.end_s - TIME_TOLERANCE_S
+
+
+def _stop(reading: Reading) -> str:
+    return "stopped, and started again" if reading.state is IntegratorState.START else reading.state.value
 
 
 def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
@@ -87,6 +91,8 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
         runs = known and all(one.state is IntegratorState.START for one in around)
         # The last rows may be later than the end that the timer made.
         runs = runs and after_s < measured.end_s - TIME_TOLERANCE_S
+        # Nothing says that a meter begins an update with the integration: the first one may hold a part of it.
+        runs = runs and before_wh != 0.0
         seen_all = known and longest_s <= (UPDATES_BESIDE + UNSEEN_UPDATES) * interval_s
         most_w = max(0.0, *(one.power_w for one in around)) if seen_all else measured.most_w
         most_wh = most_w * longest_s / 3600.0

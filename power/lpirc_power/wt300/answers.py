@@ -12,6 +12,7 @@ from lpirc_power.errors import MeterAnswerError
 
 MOST_ERRORS: Final = 100
 NEW_DATA: Final = 1 << 0
+INTEGRATING: Final = 1 << 1
 SHORT: Final = (3, 4)
 """How many letters a shortened word has."""
 _SUM_OVER: Final = 1 << 3
@@ -69,6 +70,12 @@ class Flags:
     over_range: int
     voltage_peak: int
     current_peak: int
+
+    @property
+    def bits(self) -> tuple[int, ...]:
+        """The number of every bit, from 0 on."""
+        every = self.over_range | self.voltage_peak | self.current_peak
+        return tuple(place for place in range(every.bit_length()) if every >> place & 1)
 
     @classmethod
     def of(cls, elements: Sequence[str]) -> Flags:

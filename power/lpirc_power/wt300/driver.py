@@ -39,6 +39,7 @@ from lpirc_power.wt300.settings import (
     FormerSettings,
     Setting,
     Watch,
+    latches,
     measuring,
     measuring_headers,
     plain,
@@ -87,6 +88,7 @@ class Wt300:
         self._measured: tuple[str, ...] = ()
         self._flags = answers.Flags.of(())
         self._form = SampleForm.of_run("1")
+        self._latches: tuple[Setting, ...] = ()
         self._found_format: Setting | None = None
         self._has_peak_items = False
         self._update_interval_s = self._model.rates_s[0]
@@ -110,6 +112,7 @@ class Wt300:
             _log.warning("The ranges are not known from reading to reading: %s", error.sentence)
             self._form = SampleForm.of_run(element, PLAIN)
             self._change((*TELLING, *self._form.settings))
+        self._latch()
         with contextlib.suppress(MeterAnswerError):  # what it cannot say in `attach`, `configure` sets
             self._update_interval_s = present.interval_s(self._dialogue.ask, self._model)
         self._element = element
@@ -161,6 +164,8 @@ class Wt300:
 
         It may take three seconds, or twelve if it answers nothing.
         """
+        self._dialogue.query(EVENTS)  # so no event of before is one of the run
+        self._former.events = 0
         self._link.write(":INTEGRATE:START")
         self._confirm(lambda state: state is IntegratorState.START, ":INTEGRATE:START")
 
@@ -217,7 +222,7 @@ class Wt300:
         settings = self._settings(setup)
         self._watch = self._watch or Watch(settings, setup.update_interval_s)
         form = self._form if self._element == setup.element else SampleForm.of_run(setup.element)
-        wanted = (*settings, *TELLING, *form.settings)
+        wanted = (*settings, *TELLING, *self._latches, *form.settings)
         found = self._dialogue.ask_all([setting.query for setting in wanted])
         pairs = zip(wanted, found, strict=True)
         return (
@@ -297,7 +302,27 @@ class Wt300:
 
     def _sample(self) -> tuple[Reading, bool]:
         stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
-        return self._form.taken(self._dialogue.query(self._form.question), stamp)
+        taken, events = self._form.taken(
+            self._dialogue.query(self._form.question), stamp, self._former.events
+        )
+        is_new = bool(events & answers.NEW_DATA)
+        self._former.events = 0 if is_new else events
+        return taken, is_new
+
+    def _latch(self) -> None:
+        """Have the meter latch what ends or spoils an integration between two samples, as far as it can."""
+        wanted, self._latches = latches(self._flags), ()
+        try:
+            self._change(wanted)
+        except (MeterRefused, MeterTimeout) as error:
+            self._dialogue.errors()
+            _log.warning(
+                "What happens between two samples of the meter %s is not guarded, it does not latch it: %s",
+                self._identity,
+                error.sentence,
+            )
+            return
+        self._latches = wanted
 
     def _choose(self, form: SampleForm) -> None:
         self._measured = measured_elements(self._model, form.element, self._identity.model)

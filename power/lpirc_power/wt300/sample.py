@@ -27,7 +27,7 @@ _VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
 _STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
 ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
 """First item numbers of an onlooker, of 255: behind all that a run or the factory uses, and never restored."""
-Stamp = Callable[[Sequence[float], int, IntegratorState], Reading]
+Stamp = Callable[[Sequence[float], int, int, IntegratorState], Reading]
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,11 @@ class SampleForm:
         values = (f"{_VALUE} {place}" for place in range(first, first + len(items)))
         return cls(element, True, first, ";".join((*values, *_named(items), _STATE)), items)
 
-    def taken(self, answer: str, stamp: Stamp) -> tuple[Reading, bool]:
-        """Return the reading in an answer to the question, and whether the meter says that it is a new one.
+    def taken(self, answer: str, stamp: Stamp, earlier: int = 0) -> tuple[Reading, int]:
+        """Return the reading in an answer to the question, and the events since the last update that was read.
 
+        `earlier` holds those that former questions have cleared without an update; bit 0 of the events says that the
+        meter has updated.
         Raises MeterError `meter-answer` if it makes no sense, or if the items are no longer those that were set.
         """
         parts = answers.parts(answer)
@@ -76,8 +78,9 @@ class SampleForm:
         numbers = [answers.value(part) for part in found[: len(PLAIN)]]
         numbers += [_range(part) for part in found[len(PLAIN) :]]
         self._require_items((power, energy))
-        reading = stamp(numbers, answers.register(condition), IntegratorState.parse(state))
-        return reading, bool(answers.register(events) & answers.NEW_DATA)
+        latched = earlier | answers.register(events)
+        reading = stamp(numbers, answers.register(condition), latched, IntegratorState.parse(state))
+        return reading, latched
 
     @property
     def items(self) -> tuple[Setting, ...]:
@@ -123,9 +126,14 @@ def reading(
     flags: Flags,
     numbers: Sequence[float],
     condition: int,
+    latched: int,
     state: IntegratorState,
 ) -> Reading:
-    """Return a sample's values, in the order of ITEMS, as a reading taken at the given moment."""
+    """Return a sample's values, in the order of ITEMS, as a reading taken at the given moment.
+
+    A flag is up if its bit is set now, in `condition`, or was raised since the reading before, in `latched`.
+    """
+    raised = condition | latched
     voltage_v, current_a, apparent_va, power_w, power_factor, energy_wh, integrator_s, *ranges = numbers
     voltage_range_v, current_range_a = ranges or (math.nan, math.nan)
     over_range = any(math.isinf(number) for number in (voltage_v, current_a, apparent_va, power_w))
@@ -140,9 +148,10 @@ def reading(
         energy_wh=energy_wh,
         integrator_s=integrator_s,
         state=state,
-        over_range=over_range or bool(condition & flags.over_range),
-        voltage_peak_over=bool(condition & flags.voltage_peak),
-        current_peak_over=bool(condition & flags.current_peak),
+        over_range=over_range or bool(raised & flags.over_range),
+        voltage_peak_over=bool(raised & flags.voltage_peak),
+        current_peak_over=bool(raised & flags.current_peak),
         voltage_range_v=voltage_range_v,
         current_range_a=current_range_a,
+        stopped=bool(latched & answers.INTEGRATING),
     )

@@ -86,13 +86,20 @@ HOLDS: Final = tuple(Setting(header, "OFF", "OFF") for header in (":HOLD", NUMER
 TALKING: Final = (Setting(":COMMUNICATE:HEADER", "OFF", "OFF"), Setting(":COMMUNICATE:VERBOSE", "ON", "ON"))
 """Plain values in long words. *RST leaves both alone, so they are always set."""
 FORMAT: Final = Setting(":NUMERIC:FORMAT", "ASCII", "ASCII")
-TELLING: Final = (Setting(":STATUS:FILTER1", "FALL", "FALL"), FORMAT)
+_FILTER: Final = ":STATUS:FILTER"
+TELLING: Final = (Setting(f"{_FILTER}1", "FALL", "FALL"), FORMAT)
 """The end of an update as an event, and values as text."""
 
 
 def measuring_headers(model: Model) -> tuple[str, ...]:
     """Return the settings that `measuring` may change, in the order in which they can be restored."""
     return _MEASURING if len(model.elements) == 1 else (_WIRING, *_MEASURING)
+
+
+def latches(flags: answers.Flags) -> tuple[Setting, ...]:
+    """Return the settings that latch, until the next sample, that integrating ended or that one of the flags rose."""
+    # The filter of a bit of the condition register has the number after the bit's.
+    return (plain(f"{_FILTER}2", "FALL"), *(plain(f"{_FILTER}{bit + 1}", "RISE") for bit in flags.bits))
 
 
 def plain(header: str, written: str) -> Setting:
@@ -180,12 +187,14 @@ class FormerSettings:
 
     Give the same one to every `Wt300` that is opened on a meter: a driver made after a lost link finds what an
     earlier one has set, not what was there before. `is_due` says that the meter was set up, and the settings are to be
-    restored; `undone` is what differed from the run's and was put right before its final reading.
+    restored; `undone` is what differed from the run's and was put right before its final reading; `events` are those that
+    the meter has reported, and so forgotten, since the last update that was read.
     """
 
     def __init__(self) -> None:
         self.is_due = False
         self.undone: list[str] = []
+        self.events = 0
         self._owner: Identity | None = None
         self._found: dict[str, str] = {}
 
@@ -199,6 +208,7 @@ class FormerSettings:
         """Forget everything; the next settings that are kept are the former ones."""
         self._found.clear()
         self.undone.clear()
+        self.events = 0
         self.is_due = False
 
     def keep(self, headers: Iterable[str], ask: Callable[[Sequence[str]], Sequence[str]]) -> None:

@@ -66,6 +66,7 @@ class Panel:
     voltage: float = 150.0
     current: float = 0.5
     rate_s: float = 0.1
+    latches: bool = True
     hold: bool = False
     averaging: bool = False
     joules: float = 0.0
@@ -74,6 +75,7 @@ class Panel:
     shown: tuple[float, float, float] = (math.nan, 0.0, 0.0)  # P, WH, TIME
     smooth_w: float = math.nan
     since: list[float] = field(default_factory=list)
+    latched: set[str] = field(default_factory=set)  # what happened since the last question, by the event register
 
     def press(self, action: Action) -> None:
         """Do what the manual says of a key in this state."""
@@ -83,6 +85,7 @@ class Panel:
             self.state = states.START
         elif kind == "stop" and running:
             self.state = states.STOP
+            self.latched.add("stop")
         elif kind == "reset" and not running:
             self.state, self.joules, self.ran = states.RESET, 0.0, 0
         elif kind == "voltage":
@@ -111,10 +114,12 @@ class Panel:
     def update(self, gain: float) -> None:
         """Show the mean of all steps since the last update, with the error of the range."""
         measured_w = self.mean_w * (1 + 0.0009 * gain) + 0.00045 * gain * self.range_w
+        if self.is_over:
+            self.latched.add("over")
         smooth_w = measured_w if math.isnan(self.smooth_w) else self.smooth_w
         self.smooth_w = smooth_w + (measured_w - smooth_w) / 8
         if not self.hold:
-            power_w = math.inf if self.is_over else self.smooth_w if self.averaging else measured_w
+            power_w = math.nan if self.blind else math.inf if self.is_over else self.smooth_w if self.averaging else measured_w
             time_s = float(int(self.ran * STEP_S + 1e-9))
             self.shown = (_rounded(power_w, 5), _rounded(self.joules / 3600, 6), time_s)
 
@@ -226,9 +231,11 @@ def _rounded(value: float, digits: int) -> float:
 def _reading(panel: Panel, at_s: float, asked: list[int], interval_s: float) -> Reading:
     power_w, wh, time_s = panel.shown
     amperes = power_w / VOLTS
+    latched, panel.latched = panel.latched if panel.latches else set(), set()
     return Reading(
         at_s, UTC_START + timedelta(seconds=at_s), VOLTS, amperes, power_w, power_w, 1.0, wh, time_s, panel.state,
-        math.isinf(power_w), False, False, panel.voltage, panel.current, "; ".join(_changes(panel, asked, interval_s)),
+        math.isinf(power_w) or "over" in latched, False, False, panel.voltage, panel.current,
+        "; ".join(_changes(panel, asked, interval_s)), "stop" in latched,
     )  # fmt: skip
 
 

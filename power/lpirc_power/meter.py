@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import Enum, StrEnum
 from typing import ClassVar, Final, Protocol
@@ -113,7 +113,8 @@ class Setup:
     A range of None means auto range. The integrator stops by itself after `integrator_timer_s` whole seconds;
     0 means that only a stop ends it. `mode` is "rms", "vmean" or "dc"; `synchronize`, the signal whose zero
     crossings bound a period, is "voltage", "current" or "off"; `element` is the input that is measured, "1" to
-    "3", or "sum" for all of them.
+    "3", or "sum" for all of them. `ambient_change_c` sets nothing: it states by how many degrees C the temperature may
+    change after the zero level was compensated or a range was set, which bounds the drift of DC.
     """
 
     voltage_range_v: float | None
@@ -126,6 +127,15 @@ class Setup:
     frequency_filter: bool = False
     synchronize: str = "voltage"
     element: str = "1"
+    ambient_change_c: float = 5.0
+
+    @property
+    def stated(self) -> dict[str, object]:
+        """Its fields in records that hashes bind: as earlier versions had them, unless a later one says more."""
+        values = asdict(self)
+        if self.ambient_change_c == type(self).ambient_change_c:
+            del values["ambient_change_c"]
+        return values
 
     @property
     def range_w(self) -> float | None:
@@ -275,13 +285,39 @@ def require_no_energy(meter: Meter) -> None:
 
 
 @dataclass(frozen=True)
+class Drift:
+    """How the zero level of DC drifts with each degree C since it was compensated or a range was set.
+
+    Of the voltage by a share (a part of 1) of its range; of the current by amperes, which are others below the range
+    `coarse_from_a`. `smallest_voltage_range_v` is the model's; `source` names document and page.
+    """
+
+    voltage_range_share_per_c: float
+    coarse_a_per_c: float
+    fine_a_per_c: float = 0.0
+    coarse_from_a: float = 0.0
+    smallest_voltage_range_v: float = 0.0
+    source: str = ""
+
+    def current_a_per_c(self, range_a: float) -> float:
+        """Return the drift of the current in a range."""
+        return self.fine_a_per_c if range_a < self.coarse_from_a else self.coarse_a_per_c
+
+    def under(self, setup: Setup) -> Drift:
+        """Return the same with the names that the ranges have under a setup: crest factor 6 halves them."""
+        named = 3 / setup.crest_factor
+        from_a, smallest_v = named * self.coarse_from_a, named * self.smallest_voltage_range_v
+        return replace(self, coarse_from_a=from_a, smallest_voltage_range_v=smallest_v)
+
+
+@dataclass(frozen=True)
 class Limits:
     """What bounds the error of a model's active power, as its maker states it; parts of 1, not percent.
 
     Shares of the reading and of the power range, for AC and for DC (`dc_reading_share` of None: as for AC), and of the
     apparent power, for a power factor of 0. The line filter adds to those of the reading; at crest factor 6 those of
     the range are multiplied. `smallest_range_w` is the smallest power range of one element, `elements` how many of them
-    the sum covers; `source` names document and pages.
+    the sum covers; `source` names document and pages. `drift` is that of DC; None: none is stated.
     """
 
     reading_share: float
@@ -295,6 +331,7 @@ class Limits:
     dc_filter_share: float = 0.0
     crest_factor_6_times: float = 1.0
     source: str = ""
+    drift: Drift | None = None
 
     def under(self, setup: Setup) -> Limits:
         """Return the limits with the crest factor and the line filter of a setup."""
@@ -306,6 +343,7 @@ class Limits:
             dc_reading_share=dc_share + setup.line_filter * self.dc_filter_share,
             range_share=times * self.range_share,
             dc_range_share=times * self.dc_range_share,
+            drift=self.drift and self.drift.under(setup),
         )
 
 

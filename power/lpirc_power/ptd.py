@@ -19,7 +19,8 @@ from typing import Final
 
 from lpirc_power.addresses import limits_of
 from lpirc_power.clocks import Clocks
-from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY, uncertainty
+from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY
+from lpirc_power.energy.limit import uncertainty
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Reading, Setup, require_no_energy
 from lpirc_power.sampling.connection import MeterSession

@@ -54,6 +54,7 @@ class Station:
     frequency_filter: bool = False
     synchronize: str = "voltage"
     element: str = "1"
+    ambient_change_c: float = 5.0
     clients: tuple[str, ...] = ()
     loopback_meter: bool = False
 

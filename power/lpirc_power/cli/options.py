@@ -90,6 +90,15 @@ _SETUP: Final = (
         help="Signal whose zero crossings bound a period.",
     ),
     element_option,
+    click.option(
+        "--ambient-change",
+        "ambient_change_c",
+        type=Figure("C"),
+        default=5.0,
+        show_default=True,
+        help="Degrees C by which the room may warm or cool since the zero level was compensated or a range was set; "
+        "the drift of DC is stated for it.",
+    ),
 )
 
 

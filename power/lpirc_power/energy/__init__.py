@@ -6,5 +6,15 @@ Start with `checks`.
 from lpirc_power.energy.checks import energy_checks
 from lpirc_power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh
 from lpirc_power.energy.measurement import Check, Measurement
+from lpirc_power.energy.result import Energy, energy_of
 
-__all__ = ["Check", "Measurement", "above_idle_wh", "energy_checks", "mean_power_w", "trapezoid_wh"]
+__all__ = [
+    "Check",
+    "Energy",
+    "Measurement",
+    "above_idle_wh",
+    "energy_checks",
+    "energy_of",
+    "mean_power_w",
+    "trapezoid_wh",
+]

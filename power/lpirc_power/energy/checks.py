@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY, accuracy, limit_w, power_range_w
+from lpirc_power.energy.accuracy import accuracy
 from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
+from lpirc_power.energy.limit import limit_w, power_range_w
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
+from lpirc_power.energy.result import Energy, energy_of
 from lpirc_power.energy.steps import energy_wh, integrator_steps, integrator_stopped
 from lpirc_power.energy.unseen import unseen_energy
 from lpirc_power.meter import Reading
@@ -27,9 +29,12 @@ SPARED_S: Final = 0.5
 """Updates that a window may lack: updates at its edges, and those while the meter hears nothing after its start."""
 
 
-def energy_checks(readings: Sequence[Reading], measured: Measurement) -> tuple[Check, ...]:
-    """Return every check of one run's energy, whether it holds or not."""
-    inside = [one for one in readings if measured.start_s <= one.monotonic_s <= measured.end_s]
+def energy_checks(
+    readings: Sequence[Reading], measured: Measurement, energy: Energy | None = None
+) -> tuple[Check, ...]:
+    """Return every check of one run's energy, whether it holds or not; `energy`: where it is computed already."""
+    inside = measured.inside(readings)
+    energy = energy or energy_of(inside, measured)
     return (
         integrator_trapezoid(readings, inside, measured),
         integrator_time(measured),
@@ -41,9 +46,9 @@ def energy_checks(readings: Sequence[Reading], measured: Measurement) -> tuple[C
         low_load(inside, measured),
         range_changed(inside, measured),
         reading_gaps(inside, measured),
-        unseen_energy(inside, measured, LARGEST_UNCERTAINTY),
+        unseen_energy(inside, measured, energy),
         no_data(inside, measured),
-        accuracy(inside, measured),
+        accuracy(energy),
         official_meter(measured),
     )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from lpirc_power.meter import ALL_ELEMENTS, Limits, Setup, Standing
+from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup, Standing
 
 Severity = Literal["error", "warning"]
 
@@ -56,6 +57,10 @@ class Measurement:
     def elapsed_s(self) -> float:
         """How long the window lasted."""
         return self.end_s - self.start_s
+
+    def inside(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Return the readings in the window."""
+        return [one for one in readings if self.start_s <= one.monotonic_s <= self.end_s]
 
     @property
     def exact(self) -> bool:

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
+from lpirc_power.energy.result import Energy
 from lpirc_power.meter import Reading
 
 LEAST_GAP_S: Final = 1.0
@@ -40,10 +42,10 @@ class Stretch:
         return max(lost_wh, self.grown_wh - least_w * self.unseen_s / 3600.0, 0.0)
 
 
-def unseen_energy(inside: Sequence[Reading], measured: Measurement, limit: float) -> Check:
-    """`unseen-energy`: what happened unseen cannot have cost more of the energy than its stated `limit`.
+def unseen_energy(inside: Sequence[Reading], measured: Measurement, energy: Energy) -> Check:
+    """`unseen-energy`: what happened unseen cannot have cost more of the energy than its stated limit.
 
-    `limit` is relative to the energy. In each stretch the power is taken to lie between the least and the largest that
+    Where no limit is known, it is that of an energy to rank by. In each stretch the power is taken to lie between the least and the largest that
     were read in the run. One update of the largest power is allowed for, since no one knows when an update was made.
     """
     powers_w = [one.power_w for one in inside if math.isfinite(one.power_w)]
@@ -55,6 +57,7 @@ def unseen_energy(inside: Sequence[Reading], measured: Measurement, limit: float
     off_wh = math.fsum(one.off_wh(least_w, most_w) for one in found)
     unseen_s = math.fsum(one.unseen_s for one in found)
     update_wh = max(most_w, 0.0) * measured.setup.update_interval_s / 3600.0
+    limit = LARGEST_UNCERTAINTY if energy.limit is None else energy.limit
     allowed_wh = limit * abs(measured.integrator_wh) + update_wh
     ok = off_wh <= allowed_wh
     figures = {"stretches": len(found), "unseen_s": unseen_s, "off_wh": off_wh, "allowed_wh": allowed_wh}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.accuracy import uncertainty
+from lpirc_power.energy.limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Peaks, Reading, Setup, Standing, Status
 from lpirc_power.report.readings import (
     accuracy_facts,

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.accuracy import uncertainty
+from lpirc_power.energy.limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Setup, Standing
 from lpirc_power.report.readings import (
     accuracy_facts,

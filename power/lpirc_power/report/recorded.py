@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from lpirc_power.energy import Check, Measurement, above_idle_wh, energy_checks
+from lpirc_power.energy import Check, Energy, Measurement, above_idle_wh, energy_checks, energy_of
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.energy.integral import START_STOP_S
 from lpirc_power.meter import Identity, Reading, Standing
@@ -57,7 +57,7 @@ class Recorded:
     @property
     def energy_wh(self) -> float:
         """The energy of record, from the meter's integrator; NaN if there is none."""
-        return math.nan if self.no_energy else self.measured.integrator_wh
+        return math.nan if self.no_energy else self.energy.energy_wh
 
     @property
     def has_power(self) -> bool:
@@ -65,10 +65,15 @@ class Recorded:
         least_s = LEAST_UPDATES * self.measured.setup.update_interval_s
         return self.measured.exact or self.measured.elapsed_s >= least_s
 
+    @functools.cached_property
+    def energy(self) -> Energy:
+        """What the meter measured, whether it is one of record or not, and how well it knows it."""
+        return energy_of(self.measured.inside(self.readings), self.measured)
+
     @property
     def power_w(self) -> float:
         """The mean power; NaN if it is unknown."""
-        return self.measured.mean_power_w if self.has_power and not self.no_energy else math.nan
+        return self.energy.mean_power_w if self.has_power and not self.no_energy else math.nan
 
     @property
     def above_idle_wh(self) -> float | None:
@@ -80,7 +85,7 @@ class Recorded:
     @functools.cached_property
     def checks(self) -> tuple[Check, ...]:
         """Every check of the energy."""
-        return energy_checks(self.readings, self.measured)
+        return energy_checks(self.readings, self.measured, self.energy)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -103,7 +108,7 @@ class Recorded:
 
         None where the meter's limit is not known, or there is no energy.
         """
-        limit = next(check.figures["uncertainty"] for check in self.checks if check.code == "accuracy")
+        limit = self.energy.limit
         return None if limit is None or self.no_energy else limit + self.start_stop_share
 
 
@@ -180,9 +185,11 @@ def _accuracy(recorded: Recorded) -> str:
     shown = accuracy_words(limit, recorded.energy_wh, "Wh")
     if recorded.start_stop_share:
         shown += f", of it {100.0 * recorded.start_stop_share:.3g} % for start and stop"
-    if any(check.figures.get("signal_known") == 0 for check in recorded.checks):
+    if drift := recorded.energy.drift:
+        shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
+    if recorded.energy.signal is None:
         shown += ", the larger limit of AC and DC"
-    return shown + (", at worst: ranges were automatic" if recorded.measured.setup.range_w is None else "")
+    return shown + (", at worst: ranges were automatic" if recorded.energy.automatic else "")
 
 
 def _above_idle(recorded: Recorded) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from lpirc_power.errors import MeterRangeError
-from lpirc_power.meter import ALL_ELEMENTS, Limits
+from lpirc_power.meter import ALL_ELEMENTS, Drift, Limits
 
 VOLTAGES_V: Final = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
 RATES_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -15,6 +15,16 @@ E_RATES_S: Final = (*RATES_S, 10.0, 20.0)
 _FINE_A: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _HIGH_A: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0)
 _MANY_A: Final = _FINE_A[6:]
+# DC, page 7-7, for each degree after the zero-level compensation or a change of range: of the voltage range, and of the
+# current into the direct input in ranges from 0.5 A, and in those from 5 mA to 200 mA.
+_DRIFT: Final = Drift(
+    voltage_range_share_per_c=0.0002,
+    coarse_a_per_c=500e-6,
+    fine_a_per_c=5e-6,
+    coarse_from_a=0.5,
+    smallest_voltage_range_v=VOLTAGES_V[0],
+    source="IM WT310E-02EN, page 7-7",
+)
 # Active power, 12 months after calibration, 23 +-5 degrees C, warmed up for half an hour. Page 7-7: AC of 45 to 66 Hz,
 # and DC. Page 7-8: a power factor of 0; the line filter at 45 to 66 Hz, and below, where DC is not excepted; crest
 # factor 6 or 6A.
@@ -28,12 +38,19 @@ _E: Final = Limits(
     dc_filter_share=0.01,
     crest_factor_6_times=2.0,
     source="IM WT310E-02EN, pages 7-7 and 7-8",
+    drift=_DRIFT,
 )
 _FIRST: Final = replace(
-    _E, range_share=0.001, apparent_share=0.002, source="IM WT310-02EN, pages 7-7 and 7-8"
+    _E,
+    range_share=0.001,
+    apparent_share=0.002,
+    source="IM WT310-02EN, pages 7-7 and 7-8",
+    drift=replace(_DRIFT, source="IM WT310-02EN, page 7-7"),
 )
 HIGH_DC_SHARE: Final = 0.003
 """Of the reading, at DC directly into the current input of a WT310EH or WT310HC (both manuals, page 7-7)."""
+HIGH_DRIFT_A_PER_C: Final = 1e-3
+"""Of the current into that input, in every range (the same page)."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +87,17 @@ class Model:
         return self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
 
 
+def _high(of: Limits) -> Limits:
+    """Return the limits of a model whose current input is for high currents."""
+    drift = of.drift and replace(of.drift, coarse_a_per_c=HIGH_DRIFT_A_PER_C, coarse_from_a=0.0)
+    return replace(of, dc_reading_share=HIGH_DC_SHARE, drift=drift)
+
+
 # *IDN? carries no suffix code; the beginning of the name identifies a model. The two elements of a WT332E are its first
 # and its third; P1W3 adds the apparent power of both as it is, P3W3 does not (IM WT310-02EN, computation).
 _MODELS: Final = (
-    ("WT310EH", Model(_HIGH_A, E_RATES_S, accuracy=replace(_E, dc_reading_share=HIGH_DC_SHARE))),
-    ("WT310HC", Model(_HIGH_A, RATES_S, accuracy=replace(_FIRST, dc_reading_share=HIGH_DC_SHARE))),
+    ("WT310EH", Model(_HIGH_A, E_RATES_S, accuracy=_high(_E))),
+    ("WT310HC", Model(_HIGH_A, RATES_S, accuracy=_high(_FIRST))),
     ("WT310E", Model(_FINE_A, E_RATES_S)),
     ("WT332E", Model(_MANY_A, E_RATES_S, ("1", "3"), "P1W3")),
     ("WT333E", Model(_MANY_A, E_RATES_S, ("1", "2", "3"), "P3W4")),

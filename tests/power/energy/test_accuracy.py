@@ -5,7 +5,7 @@ import math
 import pytest
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.accuracy import limit_w, power_range_w, relative_uncertainty, signal_of, uncertainty
+from lpirc_power.energy.limit import limit_w, power_range_w, relative_uncertainty, signal_of, uncertainty
 from lpirc_power.meter import Setup
 
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.accuracy import relative_uncertainty
+from lpirc_power.energy.limit import relative_uncertainty
 from lpirc_power.meter import Setup
 from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest

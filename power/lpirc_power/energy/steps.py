@@ -80,6 +80,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
     least_w = min((one.power_w for one in seen if math.isfinite(one.power_w)), default=0.0)
     stop_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
     stop_s += measured.end_s + max(measured.integrator_s - measured.elapsed_s, 0.0)  # it may have run on
+    timer_end_s = _earliest_timer_end_s(measured)
     sums = [*((one.monotonic_s, one.energy_wh) for one in seen), (stop_s, measured.integrator_wh)]
     # On a busy host an answer may be late. What it shows is certainly older than the next question.
     untils_s = [*(at_s for at_s, _ in sums[2:]), stop_s + interval_s]
@@ -108,12 +109,20 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
         around_wh = after_wh - sums[max(place - 1, 0)][1]
         shown_wh = seen[place].power_w * interval_s / 3600.0
         ended = around_wh <= resolution_wh and after_s >= measured.end_s - TIME_TOLERANCE_S
+        ended = ended or after_s + interval_s >= timer_end_s  # in the middle of an update
         if place and not ended and resolution_wh + SPIKE * max(around_wh, 0.0) < shown_wh < math.inf:
             yield (
                 before_s,
                 f"WH rises by {around_wh:.3g} around {seen[place].power_w:.4g} W",
                 shown_wh - around_wh,
             )
+
+
+def _earliest_timer_end_s(measured: Measurement) -> float:
+    """When the timer may have ended the integrator: it began before the window, while the meter confirmed its start."""
+    timer_s = measured.setup.integrator_timer_s or math.inf
+    before_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
+    return measured.start_s - before_s + timer_s
 
 
 def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:

@@ -37,7 +37,8 @@ class Sampler:
 
     `changes` is what differed from the setup when `stop` read the meter. `ran_s` is the longest that the integrator
     may have run: from before the start command until the meter confirmed the stop, or the timer's time since the meter
-    confirmed the start; None if this sampler did not start it, or has not stopped it.
+    confirmed the start; None if this sampler did not start it, or has not stopped it. The integrator began between
+    the command and the confirmation, about a quarter of a second later: `ran_s` counts that time, a window does not.
     Every pause is `wait(event, seconds)`.
     """
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,3 +76,23 @@ def test_values_are_held_if_time_stood_still_while_the_integrator_ran_and_after_
     assert held([*moving, *stopped], final) is None
     assert held([*moving, reading(60.0, integrator_s=2.0)], final) is None, "one pause proves nothing"
     assert held([], final) is None
+
+
+def test_a_timer_that_ends_within_an_update_before_the_window_does_is_no_fault(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
+    # The meter began a quarter of a second before it had confirmed its start, which opened the window.
+    early_s = 0.26
+    times_s = [place / 10 for place in range(100)]
+    readings = [
+        reading(
+            at_s, energy_wh=6.0 * min(at_s + early_s, 10.0) / 3600, integrator_s=float(int(at_s + early_s))
+        )
+        for at_s in times_s
+    ]
+    measured = measurement(setup={"update_interval_s": 0.1}, start_stop_s=early_s)
+    assert checks(readings, measured)["integrator-steps"].ok
+    # One that ends a second early is.
+    stood = [replace(one, energy_wh=min(one.energy_wh, 6.0 * 9 / 3600)) for one in readings]
+    short = replace(measured, integrator_wh=6.0 * 9 / 3600)
+    assert not checks(stood, short)["integrator-steps"].ok

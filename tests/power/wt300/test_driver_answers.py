@@ -170,8 +170,8 @@ def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_
     link.answers[":INTEGRATE:STATE?"] = [*first, "START"]
     wt300(link, clocks).start()
     assert link.written == [":INTEGRATE:START"]
-    # What it costs to ask too early is energy that is counted before anybody knows.
-    assert link.timeout_ms[1:] == [100, 100, 300, 900][: len(first) + 1]
+    # No question is asked to be lost: on USB a timeout may cost the link.
+    assert min(link.timeout_ms[1:]) >= 2000
 
 
 @pytest.mark.parametrize("answer", ["nan", "9.91E+37", "1e300", "0", "-1", "START"])

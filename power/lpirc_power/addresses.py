@@ -39,6 +39,8 @@ SYSFS: Final = Path("/sys")
 SYSFS_VARIABLE: Final = "METER_SYSFS"
 """Where sysfs is mounted, if not at /sys: a container may see the machine's own elsewhere."""
 LARGEST_PORT: Final = 65535
+IDENTITY_PARTS: Final = 4
+"""Of an answer to *IDN?: maker, model, serial number, firmware."""
 _NETWORK: Final = re.compile(r"TCPIP\d*::([^:,\s]+)(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
 _OTHER: Final = re.compile(r"(USB|GPIB|ASRL)\d*::?\S*::INSTR", re.IGNORECASE)
 _MEANT: Final = re.compile(
@@ -176,13 +178,16 @@ def is_loopback(address: str) -> bool:
 
 
 def identity(answer: str) -> Identity:
-    """Return who answered *IDN?; MeterError `meter-wrong-model` unless it has four parts."""
+    """Return who answered *IDN?; MeterError `meter-wrong-model` unless it has four parts.
+
+    Some instruments add more behind the firmware; it is left out.
+    """
     parts = [part.strip() for part in answer.split(",")]
-    if len(parts) != 4:
+    if len(parts) < IDENTITY_PARTS:
         raise MeterError(
             "meter-wrong-model", f"The instrument introduces itself as {answer!r}; that is not a meter."
         )
-    return Identity(*parts)
+    return Identity(*parts[:IDENTITY_PARTS])
 
 
 @contextlib.contextmanager

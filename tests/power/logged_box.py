@@ -85,21 +85,34 @@ class LoggedBox:
     """What it was set to, and its integrator.
 
     `always` puts a header before every answer and cannot be told not to; `as_set` says settings back as they were
-    written, units and all; `garbled` answers these headers with that text.
+    written, units and all; `garbled` answers these headers with that text; `values` are these functions' instead.
+    A message of more characters than its `buffer` is lost. `latched` shows WH and TIME as they were at the last update,
+    also right after a reset. `resets_once` refuses a reset in the state RESET.
     """
 
     always: bool = False
     as_set: bool = False
     garbled: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+    buffer: int = 4096
+    latched: bool = False
+    resets_once: bool = False
+    identity: str = "YOKOGAWA,WT310E,C3UB99999E,F1.04"
+    no_error: str = '0,"No error"'
     settings: dict[str, str] = field(default_factory=lambda: dict(FOUND))
     errors: list[str] = field(default_factory=list)
     state: str = "RES"
     sums_s: float = 0.0
     since_s: float = 0.0
     seen: int = 0
+    shown_s: float = 0.0
+    shown_update: int = 0
 
     def take(self, message: str) -> str | None:
         """Run one message; return what it answers."""
+        if len(message) > self.buffer:
+            self.errors.append('223,"Too much data"')
+            return None
         answers: list[str] = []
         group = said = ""
         self._elapsed_s()  # its timer may have ended it
@@ -136,6 +149,8 @@ class LoggedBox:
             self.state, self.since_s = "STAR", time.monotonic()
         elif header == "INTEG:STOP":
             self.sums_s, self.state = self._elapsed_s(), "STOP"
+        elif header == "INTEG:RES" and self.state == "RES" and self.resets_once:
+            self.errors.append('845,"Attempted to reset integration while in progress"')
         elif header == "INTEG:RES":
             self.sums_s, self.state = 0.0, "RES"
         elif data:
@@ -147,9 +162,9 @@ class LoggedBox:
         if header in self.settings:
             return self.settings[header]
         answers = {
-            "*IDN": "YOKOGAWA,WT310E,C3UB99999E,F1.04",
+            "*IDN": self.identity,
             "NUM": DUMP if self.settings["NUM:NUM"] == "255" else "changed",
-            "STAT:ERR": self.errors.pop(0) if header == "STAT:ERR" and self.errors else '0,"No error"',
+            "STAT:ERR": self.errors.pop(0) if header == "STAT:ERR" and self.errors else self.no_error,
             "STAT:COND": "2" if self.state == "STAR" else "0",
             "STAT:EESR": self._events() if header == "STAT:EESR" else "",
             "INTEG:STAT": self.state,
@@ -167,10 +182,22 @@ class LoggedBox:
 
     def _value(self, item: str) -> str:
         function = item.partition(",")[0]
+        if function in self.values:
+            return self.values[function]
         if function == "TIME":
-            return str(int(self._elapsed_s()))
-        number = POWER_W * self._elapsed_s() / 3600 if function == "WH" else VALUES.get(function)
+            return str(int(self._sums_s()))
+        number = POWER_W * self._sums_s() / 3600 if function == "WH" else VALUES.get(function)
         return "NAN" if number is None else f"{number:.5E}"
+
+    def _sums_s(self) -> float:
+        """Return how long it has integrated, as it shows it: at its last update, if it latches."""
+        update = int(time.monotonic() / UPDATE_S)
+        if not self.latched:
+            return self._elapsed_s()
+        if update != self.shown_update:
+            late_s = time.monotonic() - update * UPDATE_S if self.state == "STAR" else 0.0
+            self.shown_s, self.shown_update = max(self._elapsed_s() - late_s, 0.0), update
+        return self.shown_s
 
     def _elapsed_s(self) -> float:
         if self.state != "STAR":

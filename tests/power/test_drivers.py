@@ -155,8 +155,11 @@ def test_of_another_distributions_models_only_the_official_makers_count_and_only
     assert standing(Identity("YOKOGAWA", "PM200", "1", "1"), address) is Standing.UNKNOWN_MODEL
 
 
-def test_an_identity_has_four_parts() -> None:
+def test_an_identity_has_four_parts_and_what_follows_is_left_out() -> None:
+    five = "YOKOGAWA,WT310E,C3UB99999E,F1.04,extra"
+    assert identity(five) == Identity("YOKOGAWA", "WT310E", "C3UB99999E", "F1.04")
     assert identity("YOKOGAWA,WT310,C2PH13047V,F1.03") == Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03")
-    with pytest.raises(MeterError, match="introduces itself as 'FLUKE 45'") as caught:
-        identity("FLUKE 45")
+    for answer in ("FLUKE 45", "YOKOGAWA,WT310,C2PH13047V"):
+        with pytest.raises(MeterError, match=f"introduces itself as '{answer}'") as caught:
+            identity(answer)
     assert caught.value.code == "meter-wrong-model"

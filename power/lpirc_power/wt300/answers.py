@@ -25,6 +25,7 @@ _QUANTITY: Final = re.compile(
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?)([KMU]?)(?:V|A|S|W|HZ)", re.IGNORECASE
 )
 _MULTIPLIERS: Final = {"": 1.0, "K": 1e3, "M": 1e-3, "U": 1e-6}
+_NO_ERROR: Final = re.compile(r"[+-]?0+")
 _WORD: Final = re.compile(r"[A-Z][A-Z0-9]*")
 _ABBREVIATED: Final = ("AUTO", "A6", "EXT", "EXTERNAL")
 """Words that stand where a number may: automatic, crest factor 6A, a current sensor's input."""
@@ -203,8 +204,8 @@ def explained(error: str) -> str:
 
 
 def is_error(error: str) -> bool:
-    """Whether an answer of :STATus:ERRor? is an error: its code is not 0."""
-    return data(error).partition(",")[0].strip().lstrip("+") != "0"
+    """Whether an answer of :STATus:ERRor? is an error: its code is not 0, which some write +0 or 000."""
+    return _NO_ERROR.fullmatch(data(error).partition(",")[0].strip()) is None
 
 
 def _meaning(code: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lpirc_power.clocks import Clocks
@@ -17,6 +17,8 @@ SLOWER: Final = 2.0
 """How many times as long as usual an answer may take before the next message, which would discard it."""
 TIMED_ANSWERS: Final = 5
 QUESTIONS_A_MESSAGE: Final = 16
+LONGEST_MESSAGE: Final = 250
+"""In characters: some meters have an input buffer of 256, of which the terminator takes two."""
 OPTIONAL_TIMEOUT_MS: Final = 500
 UNKNOWN_HEADER: Final = "113"
 
@@ -49,8 +51,7 @@ class Dialogue:
     def ask_all(self, queries: Sequence[str]) -> list[str]:
         """Return the answers to many questions, asked in few messages, each without its header."""
         found: list[str] = []
-        for first in range(0, len(queries), QUESTIONS_A_MESSAGE):
-            group = queries[first : first + QUESTIONS_A_MESSAGE]
+        for group in _messages(queries):
             try:
                 joined = answers.parts(self.query(";".join(group)))
             except MeterTimeout:  # it may take only short messages
@@ -106,3 +107,16 @@ class Dialogue:
                 return False
             raise
         return True
+
+
+def _messages(queries: Sequence[str]) -> Iterator[list[str]]:
+    """Give the questions in groups, each of one message that a meter with a small buffer takes."""
+    group: list[str] = []
+    for query in queries:
+        longer = ";".join((*group, query))
+        if group and (len(group) == QUESTIONS_A_MESSAGE or len(longer) > LONGEST_MESSAGE):
+            yield group
+            group = []
+        group.append(query)
+    if group:
+        yield group

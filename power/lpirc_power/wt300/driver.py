@@ -353,6 +353,8 @@ class Wt300:
             )
 
     def _reset_integrator(self) -> None:
+        if self.state() is IntegratorState.RESET:
+            return  # some meters queue error 845 for a second reset
         self._link.write(":INTEGRATE:RESET")
         state = self.state()
         if state is not IntegratorState.RESET:

@@ -19,11 +19,15 @@ RANGES: Final = ("URANGE", "IRANGE")
 PLAIN: Final = ("U", "I", "S", "P", "LAMBDA", "WH", "TIME")
 ITEMS: Final = (*PLAIN, *RANGES)
 """The numeric items of a sample, in the order in which they are asked for; an onlooker's sample is plain."""
+NEEDED: Final = ("P", "WH", "TIME")
+"""What a result rests on: it must be a number, while any other value that makes no sense is only unknown."""
 NAMED: Final = (ITEMS.index("P"), ITEMS.index("WH"))
 """Indexes of the items that a result rests on: with each sample the meter names them."""
 PEAKS: Final = ("UPPEAK", "UMPEAK", "IPPEAK", "IMPEAK")
 EVENTS: Final = ":STATUS:EESR?"
 _VALUE: Final = ":NUMERIC:NORMAL:VALUE?"
+_PLACE: Final = ":NUM:VAL?"
+"""The same in short words, for a message that asks for many places: some meters take 256 characters at most."""
 _STATE: Final = ":STATUS:CONDITION?;:INTEGRATE:STATE?"
 ASIDE: Final = {"1": 201, "2": 212, "3": 223, "sum": 234}
 """First item numbers of an onlooker, of 255: behind all that a run or the factory uses, and never restored."""
@@ -56,7 +60,7 @@ class SampleForm:
         """Return the form of a sample that does not disturb other clients."""
         first = ASIDE[element]
         items = sample_items(PLAIN, element, first)
-        values = (f"{_VALUE} {place}" for place in range(first, first + len(items)))
+        values = (f"{_PLACE} {place}" for place in range(first, first + len(items)))
         return cls(element, True, first, ";".join((*values, *_named(items), _STATE)), items)
 
     def taken(self, answer: str, stamp: Stamp, earlier: int = 0) -> tuple[Reading, int]:
@@ -75,8 +79,8 @@ class SampleForm:
         events, found = ("0", found) if self.aside else (found[0], found[1].split(","))
         if len(found) != count:
             raise answers.strange(parts[1], f"{count} values")
-        numbers = [answers.value(part) for part in found[: len(PLAIN)]]
-        numbers += [_range(part) for part in found[len(PLAIN) :]]
+        functions = ITEMS[: len(found)]
+        numbers = [_number(*one) for one in zip(functions, found, strict=True)]
         self._require_items((power, energy))
         latched = earlier | answers.register(events)
         reading = stamp(numbers, answers.register(condition), latched, IntegratorState.parse(state))
@@ -97,7 +101,7 @@ class SampleForm:
     def peak_question(self, elements: tuple[str, ...]) -> str:
         """Return the question for every item of `peak_settings`, in one message."""
         first = self.first + len(self.items)
-        return ";".join(f"{_VALUE} {place}" for place in range(first, first + len(PEAKS) * len(elements)))
+        return ";".join(f"{_PLACE} {place}" for place in range(first, first + len(PEAKS) * len(elements)))
 
     def _require_items(self, found: Sequence[str]) -> None:
         for place, answer in zip(NAMED, found, strict=True):
@@ -109,10 +113,13 @@ class SampleForm:
                 )
 
 
-def _range(text: str) -> float:
+def _number(function: str, text: str) -> float:
     try:
         return answers.value(text)
-    except MeterAnswerError:  # a meter may put a hyphen in its place while it changes
+    except MeterAnswerError:
+        if function in NEEDED:
+            raise
+        # A range that changes may be a hyphen, a power factor without a current `ERROR`.
         return math.nan
 
 

@@ -98,8 +98,8 @@ def test_a_slow_meter_arms_starts_and_stops_without_one_interrupted_question(
     assert final.state is IntegratorState.STOP
     assert run.sampler.changes == ()
     # What counts is the number of messages.
-    assert arm_s <= 18 * delay_s + 0.1
-    assert start_s <= 4 * delay_s + DEAF_AFTER_START_S + 0.1
+    assert arm_s <= 22 * delay_s + 0.1
+    assert start_s <= 5 * delay_s + DEAF_AFTER_START_S + 0.1
     assert stop_s <= 7 * delay_s + 0.5
     assert any(reading.power_w == POWER_W for reading in run.readings)
 
@@ -115,7 +115,7 @@ def test_a_meter_that_becomes_slow_at_its_start_is_started_once(
     assert run.start(3.0) <= at_most_s
     assert run.meter.resets == resets, "it was started a second time"
     final, stop_s = run.stop()
-    assert stop_s <= 8 * delay_s
+    assert stop_s <= 8 * delay_s + 0.1
     assert final.energy_wh == pytest.approx(POWER_W * run.meter.ran_s / 3600, rel=1e-5)
 
 

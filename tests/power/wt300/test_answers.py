@@ -162,6 +162,12 @@ def test_joined_answers_are_taken_apart_with_or_without_headers() -> None:
     assert answers.parts(joined) == ["255", "MATH", "TIME", "U,1", "P,1", "1.0E+00,NAN", "STAR"]
 
 
+@pytest.mark.parametrize("code", ["0", "+0", "00", "000", " 0 ", "-0"])
+def test_no_error_is_none_however_its_code_is_written(code: str) -> None:
+    assert answers.queued_errors(lambda: f'{code},"No error"') == ()
+    assert answers.is_error(f'{code.strip()}10,"Something"')
+
+
 def test_errors_are_found_behind_headers() -> None:
     queue = iter([':STAT:ERR 113,"Undefined header"', ':STAT:ERR 0,"No error"'])
     assert answers.queued_errors(lambda: next(queue)) == (

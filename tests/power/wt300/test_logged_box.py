@@ -28,6 +28,13 @@ FORMS = {
     "as the log has it": LoggedBox,
     "a header before every answer": lambda: LoggedBox(always=True),
     "settings said back as they were written": lambda: LoggedBox(as_set=True),
+    "as awkward as boxes in public code": lambda: LoggedBox(
+        values={"LAMB": "ERROR"},
+        buffer=256,
+        resets_once=True,
+        identity="YOKOGAWA,WT310E,C3UB99999E,F1.04,extra",
+        no_error='000,"No error"',
+    ),
 }
 
 
@@ -88,8 +95,15 @@ def test_a_run_is_armed_measured_and_its_settings_are_put_back(
     assert {header: value for header, value in box.settings.items() if header in before} == before
 
 
-def test_a_recording_is_made(tmp_path: Path) -> None:
-    with served(LoggedBox(always=True)) as address:
+def test_it_is_watched(box: LoggedBox) -> None:
+    with served(box) as address:
+        ran = CliRunner().invoke(main, ["watch", address, "--json", "--count", "2"])
+    assert ran.exit_code == 0, ran.output
+    assert [json.loads(line)["power_w"] for line in ran.stdout.splitlines()] == [POWER_W] * 2
+
+
+def test_a_recording_is_made(box: LoggedBox, tmp_path: Path) -> None:
+    with served(box) as address:
         options = ["--duration", "1", "--voltage-range", "150", "--current-range", "0.5", "--update", "0.1"]
         file = str(tmp_path / "run.csv")
         ran = CliRunner().invoke(main, ["record", address, "-o", file, *options, "--json"])

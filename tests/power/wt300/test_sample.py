@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import ELEMENTS, IntegratorState
+from lpirc_power.wt300.dialogue import LONGEST_MESSAGE
 from lpirc_power.wt300.sample import SampleForm
 
 RUN = SampleForm.of_run("1")
@@ -35,10 +36,28 @@ def test_a_range_that_is_no_number_costs_no_sample() -> None:
     assert str(taken[0]) == "[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, nan, 0.5]"  # type: ignore[index]
 
 
+def test_a_value_that_no_result_needs_and_that_makes_no_sense_is_unknown() -> None:
+    taken, _ = RUN.taken("1;x,1.5.5,ERROR,4,ERROR,6,7,8,9;P,1;WH,1;65;START", parts)
+    assert str(taken[0]) == "[nan, nan, nan, 4.0, nan, 6.0, 7.0, 8.0, 9.0]"  # type: ignore[index]
+    taken, _ = ASIDE.taken("1;2;3;4;ERROR;6;7;P,1;WH,1;65;START", parts)
+    assert str(taken[0]) == "[1.0, 2.0, 3.0, 4.0, nan, 6.0, 7.0]"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_every_question_fits_into_an_input_buffer_of_256_characters(element: str) -> None:
+    measured = ("1", "2", "3") if element == "sum" else (element,)
+    for form in (SampleForm.of_run(element), SampleForm.of_onlooker(element)):
+        assert len(form.question) <= LONGEST_MESSAGE
+        assert len(form.peak_question(measured)) <= LONGEST_MESSAGE
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         "",
+        "0;1,2,3,ERROR,5,6,7,8,9;P,1;WH,1;0;START",
+        "0;1,2,3,4,5,ERROR,7,8,9;P,1;WH,1;0;START",
+        "0;1,2,3,4,5,6,ERROR,8,9;P,1;WH,1;0;START",
         "0;1;2",
         "0;1,2;P,1;WH,1;0;RESET",
         "0;1,2,3,4,5,6,7,8,9,10;P,1;WH,1;0;RESET",

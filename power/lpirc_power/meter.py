@@ -261,6 +261,12 @@ class Meter(Protocol):
     def zero(self) -> None:
         """Compensate the zero level, which may take long; `meter-busy` while it integrates."""
 
+    def lock_panel(self) -> None:
+        """Lock the keys of its panel, and watch the lock with the updates; what it cannot lock is logged."""
+
+    def unlock_panel(self) -> None:
+        """Unlock the keys of its panel, whoever has locked them; nothing happens where it has none."""
+
     def restore(self) -> None:
         """Restore the settings found when it was first attached and configured; this resets the integrator.
 

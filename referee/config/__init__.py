@@ -38,7 +38,8 @@ STATION_CHOICES: dict[str, tuple[object, ...]] = {
 class Station:
     """A station for one board: the address of its meter and how the meter measures (see lpirc_power.meter.Setup).
 
-    Ranges are fixed, in volts and amperes; None means automatic. `clients` are the networks (192.168.1.0/24) or
+    Ranges are fixed, in volts and amperes; None means automatic. The meter is started `settle_s` after its ranges are
+    set at the earliest; arming compensates its zero level if that was done more than `zero_max_age_min` ago, 0: never. `clients` are the networks (192.168.1.0/24) or
     addresses from which its board may send requests; empty means any. `loopback_meter` says that the meter counts
     although its address leads back to this machine, as that of a tunnel does.
     """
@@ -55,6 +56,8 @@ class Station:
     synchronize: str = "voltage"
     element: str = "1"
     ambient_change_c: float = 5.0
+    settle_s: float = 0.0
+    zero_max_age_min: float = 60.0
     clients: tuple[str, ...] = ()
     loopback_meter: bool = False
 

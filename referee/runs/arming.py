@@ -84,6 +84,8 @@ class Arming:
             meter=meter.identity,
             station=station.name,
             standing=run.meter_standing,
+            zero_age_s=self._meters.zero_age_s(meter),
+            zero_error=None if meter.sampler.zero_error is None else meter.sampler.zero_error.sentence,
             extra_s=extra_s,
             beyond_attempts=attempt,
         )

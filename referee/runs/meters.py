@@ -67,6 +67,28 @@ def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
     return (MeterState.INTEGRATING, None) if error is None else (MeterState.LOST, error.sentence)
 
 
+class ZeroLevels:
+    """When the zero level of each station's meter was last compensated, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self._done: dict[str, tuple[str, float]] = {}
+
+    def done(self, station: Station, identity: str, now_s: float) -> None:
+        """Note that it was compensated now."""
+        self._done[station.name] = identity, now_s
+
+    def age_s(self, station: Station, identity: str, now_s: float) -> float | None:
+        """How long ago that was; None if it is not known, or was another meter."""
+        known, done_s = self._done.get(station.name, ("", 0.0))
+        return now_s - done_s if known == identity else None
+
+    def is_due(self, station: Station, now_s: float) -> bool:
+        """Whether arming compensates it anew."""
+        if not station.zero_max_age_min or station.name not in self._done:
+            return station.zero_max_age_min > 0
+        return now_s - self._done[station.name][1] > 60.0 * station.zero_max_age_min
+
+
 class StationMeters:
     """Makes the meters of runs; keeps those of armed and of closed ones.
 
@@ -80,6 +102,7 @@ class StationMeters:
         self._note = partial(note_event, contest.store, clock)
         self._armed: dict[int, RunMeter] = {}
         self._retired: dict[str, RunMeter] = {}
+        self._zeros = ZeroLevels()
 
     def of(self, run: Run) -> RunMeter:
         """A meter for the run, not opened yet, with the setup it was armed with: the configuration may have changed."""
@@ -87,7 +110,15 @@ class StationMeters:
 
     def _new(self, station: Station, setup: Setup) -> RunMeter:
         log, clock = EvidenceLog(self._store), self._clock
-        sampler = Sampler(station.meter, setup, log.reading, clock.monotonic_s, clock.utc, on_link=log.link)
+        sampler = Sampler(
+            station.meter,
+            setup,
+            log.reading,
+            clock.monotonic_s,
+            clock.utc,
+            on_link=log.link,
+            settle_s=station.settle_s,
+        )
         return RunMeter(sampler, log, setup, station)
 
     # Armed
@@ -99,7 +130,7 @@ class StationMeters:
         """
         meter = self._new(station, station.setup(window_s))
         try:
-            meter.sampler.arm(take_over=take_over, spare_energy=spare_energy)
+            self._arm(meter, take_over=take_over, spare_energy=spare_energy)
         except BaseException:
             meter.sampler.close()
             raise
@@ -127,8 +158,18 @@ class StationMeters:
     def _set_up_again(self, run: Run, *, take_over: bool) -> RunMeter:
         meter = self.of(run)
         with self._failure_noted(run, meter):
-            meter.sampler.arm(take_over=take_over)
+            self._arm(meter, take_over=take_over, spare_energy=False)
         return meter
+
+    def _arm(self, meter: RunMeter, *, take_over: bool, spare_energy: bool) -> None:
+        due = self._zeros.is_due(meter.station, self._clock.monotonic_s())
+        meter.sampler.arm(take_over=take_over, spare_energy=spare_energy, zero=due)
+        if due and meter.sampler.zero_error is None:
+            self._zeros.done(meter.station, meter.identity, self._clock.monotonic_s())
+
+    def zero_age_s(self, meter: RunMeter) -> float | None:
+        """How long ago the zero level of a meter was compensated; None if that is not known."""
+        return self._zeros.age_s(meter.station, meter.identity, self._clock.monotonic_s())
 
     @contextmanager
     def _failure_noted(self, run: Run, meter: RunMeter) -> Iterator[None]:

@@ -141,7 +141,9 @@ class Instrument:
 SETTINGS = {
     ":COMMUNICATE:HEADER": "0",
     ":COMMUNICATE:VERBOSE": "1",
-    ":STATUS:FILTER1": "NEVER",
+    **{f":STATUS:FILTER{place}": "NEVER" for place in range(1, 17)},
+    ":COMMUNICATE:REMOTE": "0",
+    ":COMMUNICATE:LOCKOUT": "0",
     ":NUMERIC:FORMAT": "ASCII",
     NUMBER: "9",
     **{f":NUMERIC:NORMAL:ITEM{place}": "U,1" for place in range(1, 256)},

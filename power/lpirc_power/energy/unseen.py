@@ -45,8 +45,9 @@ class Stretch:
 def unseen_energy(inside: Sequence[Reading], measured: Measurement, energy: Energy) -> Check:
     """`unseen-energy`: what happened unseen cannot have cost more of the energy than its stated limit.
 
-    Where no limit is known, it is that of an energy to rank by. In each stretch the power is taken to lie between the least and the largest that
-    were read in the run. One update of the largest power is allowed for, since no one knows when an update was made.
+    Where no limit is known, it is that of an energy to rank by. In each stretch the power is taken to lie between the
+    least and the largest that were read in the run. One update of the largest power is allowed for, since no one knows
+    when an update was made.
     """
     powers_w = [one.power_w for one in inside if math.isfinite(one.power_w)]
     if not powers_w:

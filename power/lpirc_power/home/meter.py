@@ -227,6 +227,12 @@ class HomeMeter:
             f"The meter {self.identity.model} {self.identity.serial} has no zero level to compensate."
         )
 
+    def lock_panel(self) -> None:
+        """Do nothing: a sensor has no keys."""
+
+    def unlock_panel(self) -> None:
+        """Do nothing: a sensor has no keys."""
+
     def restore(self) -> None:
         """Do nothing: no setting of the sensor was changed."""
 

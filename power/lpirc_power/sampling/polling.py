@@ -23,6 +23,12 @@ SILENT_UPDATES: Final = 3.0
 SILENT_S: Final = 5.0
 """A meter without an update for the longer of the two has stopped measuring."""
 
+SETTLING_UPDATES: Final = 2
+"""A meter may be blind in the update that a change of range falls into, so the one after it must carry data."""
+LONGEST_SETTLING_UPDATES: Final = 5.0
+LONGEST_SETTLING_S: Final = 2.0
+"""A meter without data for so long after it has settled, the longer of the two, is started as it is."""
+
 Sample = tuple[Reading, bool]
 """A reading, and whether the meter says that it is a new one."""
 
@@ -67,6 +73,25 @@ def _values(reading: Reading) -> str:
     return repr(
         (reading.voltage_v, reading.current_a, reading.power_w, reading.energy_wh, reading.integrator_s)
     )
+
+
+def settle(meter: Meter, settle_s: float, update_interval_s: float, pause: Callable[[float], object]) -> bool:
+    """Return once a meter that was set up measures: after `settle_s`, and after an update with data.
+
+    False if it shows no data for too long. `pause` may raise to end it.
+    """
+    begun_s = meter.read().monotonic_s
+    longest_s = settle_s + max(LONGEST_SETTLING_UPDATES * update_interval_s, LONGEST_SETTLING_S)
+    updates_seen = 0
+    while True:
+        reading, is_new = meter.read_update()
+        settled_s = reading.monotonic_s - begun_s
+        updates_seen += is_new
+        if updates_seen >= SETTLING_UPDATES and settled_s >= settle_s and not math.isnan(reading.power_w):
+            return True
+        if settled_s >= longest_s:
+            return False
+        pause(min(update_interval_s / POLLS_PER_UPDATE, LONGEST_POLL_S))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
+from lpirc_power.errors import MeterBusy, MeterError, MeterRefused, PassingMeterError
 from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup, Unconfirmed, require_no_energy
 from lpirc_power.sampling.connection import MeterSession
-from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings
+from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings, settle
 from lpirc_power.sampling.thread import LinkEvent, Sampling
 
 __all__ = ["Idle", "LinkEvent", "Sampler"]
@@ -39,6 +39,7 @@ class Sampler:
     may have run: from before the start command until the meter confirmed the stop, or the timer's time since the meter
     confirmed the start; None if this sampler did not start it, or has not stopped it. The integrator began between
     the command and the confirmation, about a quarter of a second later: `ran_s` counts that time, a window does not.
+    A meter is started `settle_s` after its ranges are set at the earliest, and after an update with data in any case.
     Every pause is `wait(event, seconds)`.
     """
 
@@ -51,10 +52,12 @@ class Sampler:
         utcnow: Callable[[], datetime],
         *,
         on_link: Callable[[LinkEvent], None] | None = None,
+        settle_s: float = 0.0,
         wait: Callable[[threading.Event, float], object] = threading.Event.wait,
     ) -> None:
         """Check the address; nothing is opened yet. MeterError `meter-wrong-address` if it is not valid."""
         self._setup = setup
+        self._settle_s = settle_s
         self._on_reading = on_reading
         self._on_link = on_link
         self._wait = wait
@@ -63,6 +66,7 @@ class Sampler:
         self._session = MeterSession(address, setup.element, self._clocks)
         self._link_lock = threading.RLock()
         self._sampling: Sampling | None = None
+        self.zero_error: MeterError | None = None
         self._forget_run()
 
     def _forget_run(self) -> None:
@@ -96,11 +100,12 @@ class Sampler:
         """The failure that keeps the sampling thread from the meter now."""
         return self._sampling.link_error if self._sampling is not None else None
 
-    def arm(self, *, take_over: bool = False, spare_energy: bool = False) -> Identity:
-        """Open, identify, set up, and reset the integrator.
+    def arm(self, *, take_over: bool = False, spare_energy: bool = False, zero: bool = False) -> Identity:
+        """Open, identify, set up, and reset the integrator; wait until the meter has settled, and lock its panel.
 
         A meter that integrates is left alone (`meter-busy`), unless `take_over` says to stop it first; with
-        `spare_energy` also one that has ended, and still holds an energy.
+        `spare_energy` also one that has ended, and still holds an energy. `zero` says to compensate its zero level;
+        `zero_error` is why that failed.
         """
         with self._link_lock:
             self._require_idle()
@@ -111,6 +116,9 @@ class Sampler:
             if spare_energy and not take_over:
                 require_no_energy(meter)
             self._session.configure(self._setup, take_over=take_over)
+            if zero:
+                self._compensate_zero(meter)
+            self._make_ready(meter)
             return meter.identity
 
     def measure_idle(self, duration_s: float, require_going_on: Callable[[], object] = lambda: None) -> Idle:
@@ -121,8 +129,7 @@ class Sampler:
         """
 
         def pause(seconds: float) -> None:
-            self._pause(seconds)
-            self._require_open()
+            self._pause_or_end(seconds)
             require_going_on()
 
         with self._link_lock:
@@ -167,6 +174,7 @@ class Sampler:
             identity = meter.identity
             is_watched = False
             with contextlib.suppress(MeterError):
+                meter.lock_panel()
                 meter.changes(self._setup)  # so the driver knows what to watch; the end compares again
                 is_watched = True
             self._started = True
@@ -226,7 +234,30 @@ class Sampler:
             meter = self._session.meter()
             meter.stop()
             self._session.configure(self._setup)
+            self._make_ready(meter)
             self._start(meter)
+
+    def _compensate_zero(self, meter: Meter) -> None:
+        """A meter that cannot is used as it is: its drift since an earlier time is then unknown."""
+        self.zero_error = None
+        try:
+            meter.zero()
+        except MeterRefused as error:
+            self.zero_error = error
+            _log.warning("%s", error.sentence)
+
+    def _make_ready(self, meter: Meter) -> None:
+        try:
+            if not settle(meter, self._settle_s, self._setup.update_interval_s, self._pause_or_end):
+                _log.warning("The meter %s shows no data yet; it is used as it is.", meter.identity)
+            meter.lock_panel()
+        except MeterError as error:
+            self._drop_if_passing(error)
+            raise
+
+    def _pause_or_end(self, seconds: float) -> None:
+        self._pause(seconds)
+        self._require_open()
 
     def _start(self, meter: Meter) -> None:
         self._started, self._begun_s = True, self._clocks.monotonic()
@@ -279,6 +310,7 @@ class Sampler:
         self.changes = self._changes(deadline_s)
         if self._sampling is not None:
             self._sampling.note_return(final, self.changes)
+        self._session.unlock_panel()
         return final
 
     def _changes(self, deadline_s: float) -> tuple[str, ...]:

@@ -122,6 +122,7 @@ class Sampling:
                 taken = meter.read_update()
                 if not self._is_watched:  # a driver over a new link learns from this what to watch
                     self.note_return(taken[0], meter.changes(self._setup))
+                    meter.lock_panel()
                     self._is_watched = True
             except MeterError as error:
                 self._session.drop()

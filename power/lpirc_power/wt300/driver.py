@@ -34,6 +34,7 @@ from lpirc_power.wt300.sample import EVENTS, PLAIN, SampleForm, reading
 from lpirc_power.wt300.settings import (
     FORMAT,
     HOLDS,
+    PANEL_LOCKS,
     TALKING,
     TELLING,
     FormerSettings,
@@ -225,7 +226,7 @@ class Wt300:
         settings = self._settings(setup)
         self._watch = self._watch or Watch(settings, setup.update_interval_s)
         form = self._form if self._element == setup.element else SampleForm.of_run(setup.element)
-        wanted = (*settings, *TELLING, *self._latches, *form.settings)
+        wanted = (*settings, *self._former.locks, *TELLING, *self._latches, *form.settings)
         found = self._dialogue.ask_all([setting.query for setting in wanted])
         pairs = zip(wanted, found, strict=True)
         return (
@@ -277,6 +278,27 @@ class Wt300:
                 f"The meter {self._identity.serial} could not compensate its zero level, it answers {answer}{why}; "
                 "let it warm up for half an hour and try again, and have it serviced if that does not help."
             )
+
+    def lock_panel(self) -> None:
+        """Lock the keys of the panel, and watch that they stay locked; a meter that cannot is used as it is."""
+        wanted = tuple(plain(header, "ON") for header in self._panel_lock())
+        why = "" if wanted else "It knows no command for it."
+        try:
+            self._dialogue.apply_all(wanted)
+        except MeterRefused as error:
+            why = error.sentence
+        if why:
+            _log.warning("The panel of the meter %s is not locked. %s", self._identity, why)
+            return
+        self._former.locks = wanted
+        if self._watch is not None:
+            self._watch.add(wanted)
+
+    def unlock_panel(self) -> None:
+        """Unlock the keys of the panel, whoever has locked them."""
+        self._former.locks = ()
+        for header in reversed(self._panel_lock()):
+            self._link.write(f"{header} OFF")
 
     def restore(self) -> None:
         """Restore the settings found before the first `attach` and `configure`; this resets the integrator.
@@ -344,6 +366,9 @@ class Wt300:
             if is_new or self._clocks.monotonic() >= deadline_s:
                 return sample
             self._clocks.pause(min(interval_s / 10, 2 * POLL_S))
+
+    def _panel_lock(self) -> tuple[str, ...]:
+        return next((lock for lock in PANEL_LOCKS if self._dialogue.knows(lock[-1])), ())
 
     def _require_not_integrating(self) -> None:
         if self.state() is IntegratorState.START:

@@ -67,9 +67,11 @@ AVERAGING: Final = ":MEASURE:AVERAGING:STATE"
 SCALING: Final = ":INPUT:SCALING:STATE"
 NUMERIC_HOLD: Final = ":NUMERIC:HOLD"
 MAXIMUM_HOLD: Final = ":MEASURE:MHOLD"
-OPTIONAL: Final = (AVERAGING, SCALING, NUMERIC_HOLD, MAXIMUM_HOLD)
-"""Averaging and both holds are known from public drivers only, scaling by a transformer's ratio by name only: a meter
-without them is used as it is."""
+PANEL_LOCKS: Final = ((":COMMUNICATE:REMOTE", ":COMMUNICATE:LOCKOUT"), (":SYSTEM:KLOCK",))
+"""What locks the keys of a panel, the last of each alone; the first that a meter knows is used."""
+OPTIONAL: Final = (AVERAGING, SCALING, NUMERIC_HOLD, MAXIMUM_HOLD, *(lock[-1] for lock in PANEL_LOCKS))
+"""Averaging and both holds are known from public drivers only, scaling by a transformer's ratio by name only, locks of
+the panel are untried: a meter without them is used as it is."""
 
 _WIRING: Final = ":INPUT:WIRING"
 _MEASURING: Final = (
@@ -187,13 +189,14 @@ class FormerSettings:
 
     Give the same one to every `Wt300` that is opened on a meter: a driver made after a lost link finds what an
     earlier one has set, not what was there before. `is_due` says that the meter was set up, and the settings are to be
-    restored; `undone` is what differed from the run's and was put right before its final reading; `events` are those that
-    the meter has reported, and so forgotten, since the last update that was read.
+    restored; `undone` is what differed from the run's and was put right before its final reading; `locks` keeps its
+    panel locked; `events` are those that the meter has reported, and so forgotten, since the last update that was read.
     """
 
     def __init__(self) -> None:
         self.is_due = False
         self.undone: list[str] = []
+        self.locks: tuple[Setting, ...] = ()
         self.events = 0
         self._owner: Identity | None = None
         self._found: dict[str, str] = {}
@@ -208,6 +211,7 @@ class FormerSettings:
         """Forget everything; the next settings that are kept are the former ones."""
         self._found.clear()
         self.undone.clear()
+        self.locks = ()
         self.events = 0
         self.is_due = False
 
@@ -284,8 +288,19 @@ class Watch:
     """The settings of a run, asked for in turn with its updates: one that changes in mid-run shows within seconds."""
 
     def __init__(self, settings: Sequence[Setting], interval_s: float) -> None:
-        self._turns = itertools.cycle(settings)
-        self._at_once = min(len(settings), math.ceil(len(settings) * interval_s / ROUND_S))
+        self._interval_s = interval_s
+        self._begin(settings)
+
+    def _begin(self, settings: Sequence[Setting]) -> None:
+        self._settings = tuple(settings)
+        self._turns = itertools.cycle(self._settings)
+        self._at_once = min(len(settings), math.ceil(len(settings) * self._interval_s / ROUND_S))
+
+    def add(self, settings: Sequence[Setting]) -> None:
+        """Watch these settings too; those that are watched already are not asked for twice."""
+        new = [one for one in settings if one not in self._settings]
+        if new:
+            self._begin([*self._settings, *new])
 
     def differing(self, query: Ask) -> str:
         """Ask for the next settings, in one message; return what differs from them, "" if nothing does."""

@@ -25,7 +25,8 @@ LONGEST_WINDOW_S = 24 * 3600
 LARGEST_INTEGER = 2**63
 MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
-LONGEST_IDLE_S = 30.0  # arming takes that much longer
+LONGEST_IDLE_S = 30.0  # arming takes that much longer, and by settle_s
+MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 STATION_CHOICES: dict[str, tuple[object, ...]] = {
     "mode": MODES,
     "crest_factor": CREST_FACTORS,
@@ -39,9 +40,10 @@ class Station:
     """A station for one board: the address of its meter and how the meter measures (see lpirc_power.meter.Setup).
 
     Ranges are fixed, in volts and amperes; None means automatic. The meter is started `settle_s` after its ranges are
-    set at the earliest; arming compensates its zero level if that was done more than `zero_max_age_min` ago, 0: never. `clients` are the networks (192.168.1.0/24) or
-    addresses from which its board may send requests; empty means any. `loopback_meter` says that the meter counts
-    although its address leads back to this machine, as that of a tunnel does.
+    set at the earliest; arming compensates its zero level if that was done more than `zero_max_age_min` ago, 0: never.
+    `clients` are the networks (192.168.1.0/24) or addresses from which its board may send requests; empty means any.
+    `loopback_meter` says that the meter counts although its address leads back to this machine, as that of a tunnel
+    does.
     """
 
     name: str
@@ -249,8 +251,9 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
         raise where.refused(key, f"{key} = {value!r} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value
-    if not 0 < value <= LARGEST_FIGURE:  # false for NaN
-        raise where.refused(key, f"{key} = {value!r} must be a number above 0.")
+    if not 0 <= value <= LARGEST_FIGURE or (value == 0 and key not in MAY_BE_0):  # the first is false for NaN
+        least = "of 0 or more" if key in MAY_BE_0 else "above 0"
+        raise where.refused(key, f"{key} = {value!r} must be a number {least}.")
     return float(value)
 
 
@@ -325,6 +328,9 @@ def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
             if (given := getattr(station, key)) not in choices:
                 words = f"{key} = {given!r} must be one of {', '.join(map(repr, choices))}."
                 yield "stations", number, key, f"station {station.name!r}: {words}"
+        if (settle_s := station.settle_s) > LONGEST_IDLE_S:
+            words = f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."
+            yield "stations", number, "settle_s", f"station {station.name!r}: {words}"
         meter = station.meter.partition("@")[0].upper()  # whichever VISA library reaches it
         if meter in meters and not station.is_simulated:
             yield "stations", number, "meter", f"the meter {meter!r} is given to two stations."

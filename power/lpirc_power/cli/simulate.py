@@ -11,7 +11,7 @@ from lpirc_power.meter import SIMULATED
 from lpirc_power.simulator.instrument import command_lines
 from lpirc_power.simulator.models import MODELS
 from lpirc_power.simulator.process import Plan, serve
-from lpirc_power.simulator.state import DEFAULT_DIALECT, DIALECTS
+from lpirc_power.simulator.state import DEFAULT_DIALECT, DIALECTS, WITHOUT
 
 NAMES = [model.name for model in MODELS]
 
@@ -32,7 +32,15 @@ NAMES = [model.name for model in MODELS]
     default=DEFAULT_DIALECT,
     show_default=True,
     type=click.Choice(list(DIALECTS), case_sensitive=False),
-    help="In which form it answers: as a WT310's log shows, as the manuals print, or as a WT310E's log shows.",
+    help="In which form it answers: as a WT310's log shows, as the manuals print, or as a WT310E's log shows; "
+    "free-running updates whatever its integrator does.",
+)
+@click.option(
+    "--without",
+    multiple=True,
+    type=click.Choice(list(WITHOUT), case_sensitive=False),
+    help="Leave out what a real meter may lack: the panel's lock, status filters but that of updates, or the events "
+    "of those filters. May be repeated.",
 )
 @click.option(
     "--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?, behind SIMULATED-."

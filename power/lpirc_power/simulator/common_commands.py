@@ -16,7 +16,7 @@ from lpirc_power.simulator.command import (
     switch,
     word,
 )
-from lpirc_power.simulator.state import MeterState
+from lpirc_power.simulator.state import LAST_FILTER, LOCKS, MeterState
 from lpirc_power.simulator.syntax import Pattern, RefusedError, choice, integer, register, spelled
 
 FILTERS: Final = ("RISE", "FALL", "BOTH", "NEVer")
@@ -32,6 +32,13 @@ def _wait(meter: MeterState, _suffix: int | None, data: Data) -> None:
 def _wait_query(meter: MeterState, suffix: int | None, data: Data) -> str:
     _wait(meter, suffix, data)
     return "1"
+
+
+def _filter_place(meter: MeterState, number: int | None) -> int:
+    place = (number or 1) - 1
+    if place >= meter.status.filter_count:
+        raise RefusedError(114)
+    return place
 
 
 COMMON: Final = (
@@ -72,9 +79,13 @@ STATUS: Final = (
         Pattern(":STATus:FILTer<n>"),
         "Which change of condition bit n-1 raises its extended event; n is 1 to 16.",
         "{RISE|FALL|BOTH|NEVer}",
-        lambda meter, n, _data: spelled(meter.status.filters[(n or 1) - 1], meter.settings.verbose),
-        lambda meter, n, data: meter.status.filters.__setitem__((n or 1) - 1, choice(only(data), FILTERS)),
-        most=16,
+        lambda meter, n, _data: spelled(
+            meter.status.filters[_filter_place(meter, n)], meter.settings.verbose
+        ),
+        lambda meter, n, data: meter.status.filters.__setitem__(
+            _filter_place(meter, n), choice(only(data), FILTERS)
+        ),
+        most=LAST_FILTER,
     ),
     flag(
         ":STATus:QMESsage",
@@ -87,14 +98,14 @@ STATUS: Final = (
 SYSTEM: Final = (
     query(":SYSTem:MODel", lambda meter: f'"{meter.model.name}"', "The model."),
     query(":SYSTem:SERial", lambda meter: '"{}"'.format(meter.identity.split(",")[2]), "The serial number."),
-    switch(":SYSTem:KLOCk", "key_lock", "Whether the panel's keys are locked."),
+    switch(LOCKS[0], "key_lock", "Whether the panel's keys are locked."),
 )
 
 COMMUNICATION: Final = (
     switch(":COMMunicate:HEADer", "header", "Whether answers of settings begin with their header."),
     switch(":COMMunicate:VERBose", "verbose", "Whether answers are in long words."),
     switch(":COMMunicate:REMote", "remote", "Whether the keys of the panel are off, but for LOCAL."),
-    switch(":COMMunicate:LOCKout", "lockout", "Whether the key LOCAL is off too."),
+    switch(LOCKS[1], "lockout", "Whether the key LOCAL is off too."),
     Command(
         Pattern(":COMMunicate:WAIT"),
         "Waits until an extended event of the mask is set; asked, answers 1 then.",

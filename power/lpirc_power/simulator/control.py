@@ -15,7 +15,7 @@ from typing import Final
 
 from lpirc_power.errors import MeterError
 from lpirc_power.simulator.doors import Door
-from lpirc_power.simulator.instrument import may_wait
+from lpirc_power.simulator.instrument import PanelLockedError, may_wait
 from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.syntax import RefusedError, spelled
 from lpirc_power.simulator.vxi11 import Vxi11Server
@@ -25,7 +25,16 @@ HOST: Final = "127.0.0.1"
 LONGEST_S: Final = 86400
 LONGEST_LINE: Final = 4096
 RESTARTS: Final = ("keep", "lose", "error")
-SWITCHES: Final = ("line_filter", "frequency_filter", "hold", "header", "verbose", "remote", "lockout")
+SWITCHES: Final = (
+    "line_filter",
+    "frequency_filter",
+    "hold",
+    "header",
+    "verbose",
+    "remote",
+    "lockout",
+    "key_lock",
+)
 """What `state` tells of the simulator's settings that are on or off."""
 Control = Callable[[Vxi11Server, str], str | None]
 
@@ -89,8 +98,18 @@ def _knob(server: Vxi11Server, text: str) -> str | None:
         )
     try:
         return server.instrument.at_panel(text)
+    except PanelLockedError as locked:
+        raise MeterError(
+            "simulator-control",
+            f"The meter's panel does nothing, for {locked}. To go on as if somebody had unlocked it there: unlock.",
+        ) from locked
     except RefusedError as refusal:
         raise MeterError("simulator-control", f"The meter refuses it: {refusal}.") from refusal
+
+
+def _unlock(server: Vxi11Server, _text: str) -> None:
+    with server.instrument.changed:
+        server.instrument.unlock_panel()
 
 
 def _heal(server: Vxi11Server, _text: str) -> None:
@@ -147,6 +166,7 @@ CONTROLS: Final[dict[str, tuple[str, Control]]] = {
     "load": ("SPEC", _load),
     "range-change": ("", _change_range),
     "knob": ("MESSAGE", _knob),
+    "unlock": ("", _unlock),
     "heal": ("", _heal),
     "state": ("", _state),
     "help": ("", _help),

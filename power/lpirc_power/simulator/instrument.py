@@ -13,7 +13,7 @@ from lpirc_power.simulator.command import query as asking
 from lpirc_power.simulator.common_commands import COMMON, COMMUNICATION, INTEGRATE, STATUS, SYSTEM
 from lpirc_power.simulator.input_commands import INPUT
 from lpirc_power.simulator.numeric import NUMERIC
-from lpirc_power.simulator.state import LAST_ITEM, MeterState
+from lpirc_power.simulator.state import LAST_FILTER, LAST_ITEM, MeterState
 from lpirc_power.simulator.syntax import RefusedError, parse_unit, units
 
 GROUPS: Final = {
@@ -25,6 +25,8 @@ GROUPS: Final = {
     "Numeric data": NUMERIC,
     "Integrator": INTEGRATE,
 }
+LOCAL: Final = "LOCAL"
+"""The panel's key that ends remote control; no message, but a knob."""
 COMMANDS: Final[tuple[Command, ...]] = tuple(command for group in GROUPS.values() for command in group)
 """Every command the simulated meter knows."""
 
@@ -56,6 +58,15 @@ def command_lines() -> Iterator[str]:
         for command in commands:
             yield f"  {command.forms}{' (R)' if command.locked else ''}"
             yield f"      {command.help}"
+
+
+class PanelLockedError(Exception):
+    """The panel's keys do nothing; the text says why, as the end of a sentence."""
+
+
+def only_asks(message: str) -> bool:
+    """Whether a message changes nothing, as whoever only looks at the panel."""
+    return all(step.query for step in steps(message))
 
 
 def may_wait(message: str) -> bool:
@@ -93,8 +104,11 @@ def _command(header: str, query: bool) -> tuple[Command, int | None]:
 def _all_of(meter: MeterState, listed: list[Command]) -> str:
     """Return the answers of all settings of a group, whose header is named where it changes."""
     found, group = [], ""
+    fewer = {LAST_ITEM: meter.settings.item_count, LAST_FILTER: meter.status.filter_count}
     for command in listed:
-        most = meter.settings.item_count if command.most == LAST_ITEM else command.most
+        if not meter.knows(command.pattern.text):
+            continue
+        most = fewer.get(command.most, command.most)
         for suffix in range(1, most + 1) if most else (None,):
             said = command.said(meter, suffix, command.query(meter, suffix, ()) if command.query else "")
             former, (group, _, rest) = group, said.rpartition(":")
@@ -121,11 +135,25 @@ class Instrument(MeterState):
         return ";".join(answers) if answers else None
 
     def at_panel(self, message: str) -> str | None:
-        """Run a message as if someone had turned the knobs; RefusedError instead of a queued error."""
+        """Run a message as if someone had turned the knobs; RefusedError instead of a queued error.
+
+        Whoever only looks may do so at a locked panel; PanelLockedError for anything else there. The key LOCAL ends
+        remote control, unless it is off too.
+        """
         answers: list[str] = []
         with self.changed:
+            if message.strip().upper() == LOCAL:
+                self._press_local()
+                return None
+            if (why := self.panel_lock()) and not only_asks(message):
+                raise PanelLockedError(why)
             self._run(message, answers)
         return ";".join(answers) if answers else None
+
+    def _press_local(self) -> None:
+        if self.settings.key_lock or self.settings.lockout:
+            raise PanelLockedError(self.panel_lock() or "")
+        self.settings.remote = False
 
     def query_error(self, code: int) -> None:
         """Queue 410 for an answer that was not read before the next message, 420 for a read of none."""
@@ -155,6 +183,8 @@ class Instrument(MeterState):
         command = step.command
         if command is None:
             raise RefusedError(step.refusal)
+        if not self.knows(command.pattern.text):
+            raise RefusedError(113)
         # Settings may be asked for at any time; a locked query that sets nothing is itself an action.
         acts = not step.query or command.write is None
         if command.locked and acts and self.measuring.integrator.state != "RESet":

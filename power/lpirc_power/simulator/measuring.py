@@ -124,9 +124,18 @@ class Measuring:
     """Owns the time of the meter: what has been measured and integrated up to which moment."""
 
     def __init__(
-        self, model: Model, load: Load, clock: Callable[[], float], status: StatusRegisters, faults: Faults
+        self,
+        model: Model,
+        load: Load,
+        clock: Callable[[], float],
+        status: StatusRegisters,
+        faults: Faults,
+        *,
+        free_running: bool = False,
     ) -> None:
+        """With `free_running` no command touches the updates, and everything shown is as of the last one."""
         self._model = model
+        self._free_running = free_running
         self._load = load
         self._load_zero_s = 0.0
         self._clock = clock
@@ -180,11 +189,12 @@ class Measuring:
         self._figures.clear()
 
     def start(self) -> None:
-        """Start the integrator; no values until the next update."""
+        """Start the integrator; no values until the next update, unless updates run on freely."""
         self.catch_up(exact=True)
         self.integrator.start()
-        self._share = NO_DATA
-        self._update = _Update(self._now_s)
+        if not self._free_running:
+            self._share = NO_DATA
+            self._update = _Update(self._now_s)
         self._show_state()
 
     def stop(self) -> None:
@@ -207,7 +217,7 @@ class Measuring:
             self.integrator.clear()
         elif after == "error" and self.integrator.running:
             self.integrator.state = "ERRor"  # the sums are kept (as its siblings)
-        self._share = NO_DATA
+        self._share = self._with_sums(NO_DATA)
         self._held = None
         self.maximum = False
         self._update = _Update(self._now_s)
@@ -252,9 +262,12 @@ class Measuring:
         self.ranges.protect()
 
     def _present(self) -> Figures:
+        return self._share if self._free_running else self._with_sums(self._share)
+
+    def _with_sums(self, share: Figures) -> Figures:
         sums = self.integrator
         return replace(
-            self._share,
+            share,
             plus_wh=sums.plus_wh,
             minus_wh=sums.minus_wh,
             charge_ah=sums.charge_ah,
@@ -332,7 +345,8 @@ class Measuring:
             min(update.peak_a, current.peak_limit()),
         )
         no_data = lost or moment_s <= self._faults.no_data_until_s
-        self._share = NO_DATA if no_data else largest(share, self._share) if self.maximum else share
+        share = NO_DATA if no_data else largest(share, self._share) if self.maximum else share
+        self._share = self._with_sums(share)
         self._figures.clear()
         self._protect(current.is_over(true_amperes), length_s)
         self._show_condition(over, update)

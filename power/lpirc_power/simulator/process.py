@@ -41,6 +41,7 @@ class Plan:
     portmapper: bool = False
     dialect: str = DEFAULT_DIALECT
     pty: bool = False
+    without: tuple[str, ...] = ()
 
 
 def serve(
@@ -59,7 +60,8 @@ def serve(
         signal.signal(number, setting(ending))
     # Whatever it is called, no simulated meter counts in a contest.
     serial = plan.serial if plan.serial.startswith(SIMULATED) else f"{SIMULATED}-{plan.serial}"
-    instrument = Instrument(parse_load(plan.load, clock), clock, serial, plan.model, plan.dialect)
+    load = parse_load(plan.load, clock)
+    instrument = Instrument(load, clock, serial, plan.model, plan.dialect, plan.without)
     with contextlib.ExitStack() as stack:
         server = _listening(
             "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)

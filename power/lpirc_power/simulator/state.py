@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ _SUMS: Final = ("TIME", "WH", "WHP", "WHM", "AH", "AHP", "AHM")
 PRESETS: Final = tuple((*FACTORY_ITEMS, *more) for more in ((), _PEAKS, _SUMS, (*_PEAKS, *_SUMS)))
 """What :NUMeric:NORMal:PRESet puts together; the first is the factory's, the others are made up."""
 LAST_ITEM: Final = 255
+LAST_FILTER: Final = 16
 SIGMA: Final = "SIGMa"
 
 Item = tuple[str, int | None]
@@ -31,22 +32,36 @@ FIRMWARE = "F1.03"
 
 @dataclass(frozen=True)
 class Dialect:
-    """A form of answers, all of the same values. `verbose` is that of power-on; a client can change it.
+    """A form of answers, and how updates go. `verbose` is that of power-on; a client can change it.
 
     `brief` meters leave out what can be understood without: the element of functions that have none (`TIME`), the
     optional node within a header (`:NUM:ITEM2`), and the zeros of a block's length (`#240`, not `#40040`).
+    `free_running` meters update without regard to the integrator: neither START nor STOP nor a reset begins an update
+    anew, and what each of them changes in WH and TIME shows with the next one.
     """
 
     verbose: bool = False
     brief: bool = False
+    free_running: bool = False
 
 
 DIALECTS: Final = {
     "log2015": Dialect(),  # the recorded log of a WT310 as it was found: headers in short words
     "manual": Dialect(verbose=True),  # as the manuals print answers: every node, in long words
     "wt310e": Dialect(brief=True),  # a public log of a WT310E's answer to :NUM:NORM?
+    "free-running": Dialect(
+        free_running=True
+    ),  # as log2015; nothing public says how updates go, but two logs
 }
 DEFAULT_DIALECT: Final = "log2015"
+WITHOUT: Final = {
+    "lock": "the panel cannot be locked: LOCKout and KLOCk are not known (113)",
+    "filters": "only filter 1, that of updates, is known (114)",
+    "latch": "every filter is taken, but only an update raises its event",
+}
+"""What a meter of the family may lack, since nothing public shows it."""
+LOCKS: Final = (":SYSTem:KLOCk", ":COMMunicate:LOCKout")
+"""The commands that lock the panel; the second one together with REMote."""
 
 
 class Settings:
@@ -98,14 +113,21 @@ class MeterState:
         serial: str = "C2PH13047V",
         model: str | Model = "WT310",
         dialect: str = DEFAULT_DIALECT,
+        without: Collection[str] = (),
     ) -> None:
         self.model = model = model_named(model) if isinstance(model, str) else model
         self.identity: str = f"YOKOGAWA,{model.name},{serial},{FIRMWARE}"
         self.changed = threading.Condition(threading.RLock())
         self.faults: Faults = Faults(clock)
-        self.status: StatusRegisters = StatusRegisters()
-        self.measuring: Measuring = Measuring(model, load, clock, self.status, self.faults)
-        self.settings: Settings = Settings(model, DIALECTS[dialect])
+        self.without = frozenset(without)
+        self.status: StatusRegisters = StatusRegisters(
+            filter_count=1 if "filters" in without else 16, latches="latch" not in without
+        )
+        form = DIALECTS[dialect]
+        self.measuring: Measuring = Measuring(
+            model, load, clock, self.status, self.faults, free_running=form.free_running
+        )
+        self.settings: Settings = Settings(model, form)
         self._busy_until_s = NEVER
         self.clock = clock
         self._interrupts = 0
@@ -146,6 +168,25 @@ class MeterState:
         setattr(self.settings, name, on)
         self.measuring.maximum = self.settings.maximum_hold
         self.measuring.hold(self.settings.hold or self.settings.numeric_hold)
+
+    def knows(self, header: str) -> bool:
+        """Whether it has the command of that header, as the table writes it."""
+        return not ("lock" in self.without and header in LOCKS)
+
+    def panel_lock(self) -> str | None:
+        """Why the panel's keys do nothing, as the end of a sentence; None if they work."""
+        settings = self.settings
+        if settings.key_lock:
+            return "its keys are locked (:SYSTem:KLOCk ON)"
+        if settings.remote and settings.lockout:
+            return "it is under remote control with its LOCAL key off (REMote ON, LOCKout ON)"
+        if settings.remote:
+            return "it is under remote control (REMote ON); press LOCAL first: knob LOCAL"
+        return None
+
+    def unlock_panel(self) -> None:
+        """Give the panel back to whoever stands before it; the settings say so."""
+        self.settings.key_lock = self.settings.remote = self.settings.lockout = False
 
     def reset(self) -> None:
         """Do what *RST does: measurement and items as delivered, communication settings untouched."""

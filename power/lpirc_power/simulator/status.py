@@ -46,7 +46,10 @@ class Event(IntFlag):
 class StatusRegisters:
     """Condition, transition filters, extended events, standard events, and the queue of errors."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, filter_count: int = 16, latches: bool = True) -> None:
+        """`filter_count` filters are known, from the first on; unless `latches`, only updates raise an event."""
+        self.filter_count = filter_count
+        self._latches = latches
         self.condition = 0
         self.event_enable = 0
         self.request_enable = 0
@@ -67,6 +70,8 @@ class StatusRegisters:
             return
         self.condition ^= bit
         wanted = self.filters[bit.bit_length() - 1]
+        if not (self._latches or bit == UPDATING):
+            return
         if wanted == "BOTH" or wanted == ("RISE" if on else "FALL"):
             self.extended_events |= bit
 

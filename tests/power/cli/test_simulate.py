@@ -42,3 +42,9 @@ def test_a_wrong_load_is_one_line_and_exit_one(meter: Any) -> None:
     assert ended.returncode == 1
     assert ended.stderr.startswith("meter: The load 'constant:many' cannot be used")
     assert ended.stderr.count("\n") == 1
+
+
+def test_a_meter_without_what_a_real_one_may_lack_is_simulated(simulate: Any, asked: Any) -> None:
+    address = simulate("--without", "lock", "--without", "filters", "--dialect", "free-running").address
+    asked(address, "*OPC?;:STATUS:FILTER2?", "*OPC?;:SYSTEM:KLOCK?")
+    assert [answer.split(",")[0] for answer in asked(address, *2 * [":STATUS:ERROR?"])] == ["114", "113"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,8 @@ def clock() -> HandClock:
 def meter(clock: HandClock) -> Callable[..., Instrument]:
     """Make a meter on a load, in long words and without headers."""
 
-    def make(load: str = "constant:36W", model: str = "WT310") -> Instrument:
-        instrument = Instrument(parse_load(load, clock), clock, model=model)
+    def make(load: str = "constant:36W", model: str = "WT310", **more: Any) -> Instrument:
+        instrument = Instrument(parse_load(load, clock), clock, model=model, **more)
         assert instrument.execute(":COMMUNICATE:HEADER OFF;VERBOSE ON") is None
         return instrument
 

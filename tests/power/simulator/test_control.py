@@ -232,7 +232,7 @@ def test_ranges_change_by_themselves_and_by_knobs(bench: Bench) -> None:
     "line",
     [
         *("", "explode", "hang", "hang soon", "hang -1", "hang nan", "hang 1e9", "nan", "slow x", "restart"),
-        *("restart maybe", "restart keep x", "load", "knob", "heal 3", "state now", "\xff\xfe"),
+        *("restart maybe", "restart keep x", "load", "knob", "heal 3", "unlock it", "state now", "\xff\xfe"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(bench: Bench, line: str) -> None:
@@ -244,6 +244,37 @@ def test_a_knob_that_would_wait_is_refused_and_others_are_heard(bench: Bench) ->
     for message in (":COMM:WAIT 32768", "*CLS;:COMMUNICATE:WAIT? 1"):
         assert bench.tell(f"knob {message}").startswith("error No knob waits")
     assert bench.tell("heal") == "ok"
+
+
+LOCKED = (":SYSTEM:KLOCK ON", ":COMMUNICATE:REMOTE ON;LOCKOUT ON")
+
+
+@pytest.mark.parametrize("lock", LOCKED)
+def test_a_locked_panel_does_nothing_until_somebody_unlocks_it_there(bench: Bench, lock: str) -> None:
+    bench.instrument.execute(f"{lock};:INTEGRATE:START")
+    for knob in (":INTEGRATE:STOP", "LOCAL"):
+        refused = bench.tell(f"knob {knob}")
+        assert refused.startswith("error The meter's panel does nothing, for ")
+        assert refused.endswith("unlock.")
+    assert bench.tell("knob :INPUT:MODE?") == "ok RMS"
+    assert bench.state()["integrator"] == "START"
+    assert bench.tell("unlock") == "ok"
+    assert bench.instrument.execute(":SYSTEM:KLOCK?;:COMMUNICATE:REMOTE?;LOCKOUT?") == "0;0;0"
+    assert bench.tell("knob :INTEGRATE:STOP") == "ok"
+    assert bench.state()["integrator"] == "STOP"
+
+
+def test_under_remote_control_alone_the_key_local_gives_the_panel_back(bench: Bench) -> None:
+    bench.instrument.execute(":COMMUNICATE:REMOTE ON")
+    assert "press LOCAL first: knob LOCAL" in bench.tell("knob :HOLD ON")
+    assert bench.tell("knob LOCAL") == "ok"
+    assert bench.state()["settings"]["remote"] is False
+    assert bench.tell("knob :HOLD ON") == "ok"
+
+
+def test_a_lock_that_is_half_set_locks_nothing(bench: Bench) -> None:
+    bench.instrument.execute(":COMMUNICATE:LOCKOUT ON")
+    assert bench.tell("knob :HOLD ON") == "ok"
 
 
 def test_a_load_from_what_is_no_file_is_refused(bench: Bench, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from referee.config import LONGEST_WINDOW_S
 from referee.contest import open_contest
 from referee.judging.checks import rows_refused
 from referee.judging.export import FORMATS, export_run
+from referee.judging.lost_energy import lost_energy_of
 from referee.judging.results import current_judgement, figures_of, meeting, run_document, score_document
 from referee.store.records import Run, RunState
 
@@ -143,11 +144,12 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
         score, figures = current_judgement(contest, one), figures_of(contest, one)
         events = contest.store.events(number)
         count, refused = contest.store.count_refused(number), contest.store.refused_rows(number)
+        lost = lost_energy_of(contest, number)
     live = _live(folder, number) if one.state in (RunState.ARMED, RunState.OPEN) else None
     if as_json:
         judged = None if score is None else score_document(one, score)
         more = {"judged": judged, "events": events, "refused": count, "refused_rows": refused, "live": live}
-        ranked = {"reviewed": figures.reviewed, "not_ranked": figures.not_ranked}
+        ranked = {"reviewed": figures.reviewed, "not_ranked": figures.not_ranked, "energy_lost": lost}
         click.echo(json.dumps(run_document(one) | more | ranked))
         return
     if score is not None:
@@ -161,6 +163,8 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
                 click.echo(f"{'warning':>18}  {sentence}")
         for check in rows_refused(count, refused):
             click.echo(f"{check.code:>18}  {check.sentence}")
+    if lost is not None:
+        click.echo(f"! {lost}")
     for event in events:
         click.echo(f"{event['utc']}  {event['kind']}  {_details(event)}")
 

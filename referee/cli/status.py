@@ -73,9 +73,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     for station in found["stations"]:
         use = active_line(station["run"]) if station["run"] else "free"
         yield f"{station['name']}: meter {station['meter_state']}, {use}"
-        warnings = station["run"]["warnings"] if station["run"] else []
-        yield from (f"  ! {sentence}" for sentence in (station["meter_sentence"], *warnings) if sentence)
+        yield from (f"  ! {sentence}" for sentence in _to_say(station))
     yield "next: " + (", ".join(one["team"] for one in found["queue"]) or "no one is queued")
+    yield from (f"! {run['energy_lost']}" for run in found["runs"] if _is_over(run) and run["energy_lost"])
     for words, is_such in TO_SEE_TO.items():
         if numbers := [str(run["run"]) for run in found["runs"] if is_such(run)]:
             yield f"{words}: run {', '.join(numbers)}"
@@ -84,6 +84,17 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         who = repr(one["team"]) if one["team"] else "no team"
         times = f" ({one['count']} times)" if one["count"] > 1 else ""
         yield f"refused {time_text(one['utc'])}{times}: {who} from {one['address']}: {one['sentence']}"
+
+
+def _to_say(station: dict[str, Any]) -> list[str]:
+    """What is wrong at a station, each thing once."""
+    run = station["run"]
+    sentences = [station["meter_sentence"], *([run["energy_lost"], *run["warnings"]] if run else [])]
+    return list(dict.fromkeys(one for one in sentences if one))
+
+
+def _is_over(run: dict[str, Any]) -> bool:
+    return run["state"] not in ("armed", "open")
 
 
 def active_line(run: dict[str, Any]) -> str:

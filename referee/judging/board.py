@@ -20,6 +20,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.leaderboard import Place
+from referee.judging.lost_energy import lost_energies
 from referee.judging.results import (
     KnownStandings,
     Standings,
@@ -47,7 +48,7 @@ def champions() -> list[dict[str, float]]:
 def empty_board(contest: Contest) -> str:
     """The document before anything is published."""
     lists = ("ranking", "unranked", "left_out", "prizes", "now", "next", "announcements", "attempts")
-    return _document(contest, **{name: [] for name in lists}, log=None)
+    return _document(contest, **{name: [] for name in (*lists, "energy_lost")}, log=None)
 
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
@@ -74,13 +75,16 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
 
     teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
     on = [run for run in runs.values() if run.state in (RunState.ARMED, RunState.OPEN)]
+    lost = lost_energies(contest)
+    bent = {one.run for one in lost}
     return _document(
         contest,
+        energy_lost=[asdict(one) for one in lost],
         ranking=[public(place) for place in found.places],
         unranked=[public(place) for place in found.unranked],
         left_out=[{"run": one.run, "team": one.team} for one in found.left_out],
         prizes=[asdict(one) for one in found.awards],
-        now=[_running(contest, run, affiliations[run.team]) for run in on],
+        now=[_running(contest, run, affiliations[run.team], lost=run.id in bent) for run in on],
         next=store.queue(),
         announcements=[{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
         attempts=[{"team": team, "used": used[team]} for team in teams],
@@ -103,8 +107,11 @@ def _document(contest: Contest, **changing: object) -> str:
     return json.dumps(fixed | changing, ensure_ascii=False)
 
 
-def _running(contest: Contest, run: Run, affiliation: str | None) -> dict[str, Any]:
-    """A run that is armed or open. `power` has the means of its course; the figures need `public_score`."""
+def _running(contest: Contest, run: Run, affiliation: str | None, *, lost: bool) -> dict[str, Any]:
+    """A run that is armed or open. `power` has the means of its course; the figures need `public_score`.
+
+    With its energy `lost` it has neither energy nor score: what its meter holds is too little, the score too high.
+    """
     power = power_course(contest, run, MOST_POINTS)
     opened = None if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
     figures = figures_of(contest, run) if contest.config.public_score else None
@@ -118,8 +125,8 @@ def _running(contest: Contest, run: Run, affiliation: str | None) -> dict[str, A
         "power_w": power["power_w"][-1] if power["power_w"] else None,
         "power": power,
         "map": figures and figures.map,
-        "energy_wh": figures and figures.energy_wh,
-        "score": figures and figures.score,
+        "energy_wh": figures.energy_wh if figures and not lost else None,
+        "score": figures.score if figures and not lost else None,
     }
 
 
@@ -129,7 +136,7 @@ def shown(row: Published) -> dict[str, Any]:
     While the board is unveiled, the last places of the final ranking stand as they are, and the other teams before them
     as they were at the freeze, without a rank.
     """
-    document: dict[str, Any] = json.loads(row.document)
+    document: dict[str, Any] = {"energy_lost": []} | json.loads(row.document)  # absent in an earlier form
     board: dict[str, Any] = {
         "state": row.state,
         "utc": row.utc,
@@ -138,7 +145,7 @@ def shown(row: Published) -> dict[str, Any]:
     }
     if row.state is BoardState.LIVE:
         return document | board
-    hidden: dict[str, Any] = {"now": [], "next": [], "frozen_utc": row.frozen_utc}
+    hidden: dict[str, Any] = {"now": [], "next": [], "energy_lost": [], "frozen_utc": row.frozen_utc}
     if row.final is not None:
         final = json.loads(row.final)["ranking"]
         hidden |= {key: [] for key in ("prizes", "unranked", "left_out")}

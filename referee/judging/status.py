@@ -15,6 +15,7 @@ from typing import Any
 
 from referee.contest import Contest
 from referee.judging.checks import rows_refused
+from referee.judging.lost_energy import lost_energies
 from referee.judging.results import (
     KnownStandings,
     current_judgement,
@@ -46,7 +47,7 @@ Document = dict[str, Any]
 class Known:
     """What only the server knows: LIVE of open runs by number, (state, sentence) of meters by station, runs that wait.
 
-    The state of a meter is idle, ready, integrating or lost; the sentence says what is wrong, None if nothing is.
+    The state of a meter is a `referee.runs.meters.MeterState`; the sentence says what is wrong, None if nothing is.
     """
 
     live: Mapping[int, Document] = field(default_factory=dict)
@@ -91,11 +92,13 @@ class StatusReader:
         self._last_event, new = store.events_after(self._last_event, MOST_EVENTS)
         self._events = [*new, *self._events][:MOST_EVENTS]
         runs, teams = store.runs(), team_documents(store)
+        lost = {one.run: one.sentence for one in lost_energies(self._contest)}
         listed, published, found = self._listed(runs, known), store.published(), self._standings.now()
         at = {run.station: run for run in runs if run.state in (RunState.ARMED, RunState.OPEN)}
         active = {name: self._active(run, known, now) for name, run in at.items()}
         for one in active.values():
             one["affiliation"] = teams[one["team"]]["affiliation"]
+            one["energy_lost"] = lost.get(one["run"])
         limit = config.attempts
         left = {team: max(limit - one["attempts_used"], 0) if limit else None for team, one in teams.items()}
         return {
@@ -116,7 +119,7 @@ class StatusReader:
                 for one in config.stations
             ],
             "queue": [teams[team] | {"attempts_left": left[team]} for team in store.queue() if team in teams],
-            "runs": listed,
+            "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements(),
             "refusals": store.refusals(MOST_REFUSALS),

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 
 from lpirc_power.addresses import standing
-from lpirc_power.energy.continuity import held, restarted, sums
+from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup, Standing
 from lpirc_power.sampling.sampler import Sampler
@@ -19,6 +19,7 @@ from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
 from referee.runs.recorder import EvidenceLog, note_event
+from referee.store.lost_energy import energy_lost
 from referee.store.records import ENERGY_MISSING, METER_START, EnergyMissing, Run
 
 logger = logging.getLogger(__name__)
@@ -58,13 +59,17 @@ class MeterState(StrEnum):
     IDLE = "idle"
     READY = "ready"
     INTEGRATING = "integrating"
+    NOT_INTEGRATING = "not integrating"
     LOST = "lost"
 
 
 def state_of(meter: RunMeter) -> tuple[MeterState, str | None]:
     """The state of the meter of an open run, and the failure of its link, if it has one."""
-    error = meter.sampler.link_error
-    return (MeterState.INTEGRATING, None) if error is None else (MeterState.LOST, error.sentence)
+    error, last = meter.sampler.link_error, meter.sampler.last
+    if error is not None:
+        return MeterState.LOST, error.sentence
+    runs = last is None or last.state is IntegratorState.START
+    return (MeterState.INTEGRATING if runs else MeterState.NOT_INTEGRATING), None
 
 
 class ZeroLevels:
@@ -105,8 +110,15 @@ class StationMeters:
         self._zeros = ZeroLevels()
 
     def of(self, run: Run) -> RunMeter:
-        """A meter for the run, not opened yet, with the setup it was armed with: the configuration may have changed."""
-        return self._new(self._contest.station(run.station), run.setup)
+        """A meter for the run, not opened yet, with the setup it was armed with: the configuration may have changed.
+
+        It goes on after what is stored of the run.
+        """
+        meter = self._new(self._contest.station(run.station), run.setup)
+        found = energy_lost(self._store.events(run.id))
+        past = self._store.readings(run.id, 0.0)
+        meter.log.remember(None if found is None else found.loss, past[-1] if past else None)
+        return meter
 
     def _new(self, station: Station, setup: Setup) -> RunMeter:
         log, clock = EvidenceLog(self._store), self._clock
@@ -240,10 +252,11 @@ class StationMeters:
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
-            self._note_missing(run, (EnergyMissing.READ_LATER, f"{error.sentence} {READ_LATER}"))
+            later = EnergyMissing.READ_LATER, f"{error.sentence} {READ_LATER}"
+            self._note_missing(run, _lost_before(meter) or later)
             return None
         before = past[-1] if past else meter.sampler.last_sampled
-        missing = _foreign(run, meter, reading, before) or _in_doubt(reading, past)
+        missing = _foreign(run, meter, reading, before) or _lost_before(meter) or _in_doubt(reading, past)
         if missing is None:
             return reading
         self._note_missing(run, missing)
@@ -293,14 +306,23 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
     if meter.identity != run.meter_identity:
         sentence = f"Another meter answers: {meter.identity}, not {run.meter_identity}. {READ_LATER}"
         return EnergyMissing.READ_LATER, sentence
-    if reading.state is IntegratorState.RESET:
+    loss = loss_between(before, reading)
+    if loss is EnergyLoss.RESET:
         sentence = "The meter's integrator was reset or the meter switched off after the run had started"
         ended = "; a simulated meter ends with its server" if meter.station.is_simulated else ""
         return EnergyMissing.METER_RESET, f"{sentence}{ended}."
-    if before is not None and (before.state is IntegratorState.RESET or restarted(before, reading)):
+    if before is not None and loss is EnergyLoss.BEGAN_AGAIN:
         sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
         return EnergyMissing.BEGAN_AGAIN, sentence
     return None
+
+
+def _lost_before(meter: RunMeter) -> Missing | None:
+    """Why the meter no longer holds the energy of the whole run, from what was read while it was open."""
+    loss = meter.log.loss
+    if loss is None or loss is EnergyLoss.CUT_SHORT:
+        return None
+    return EnergyMissing(loss.value), f"In the window the energy was lost: it {loss.words}."
 
 
 def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
+from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
+from lpirc_power.energy.continuity import EnergyLoss, loss_between
 from lpirc_power.meter import IntegratorState, Reading
 from lpirc_power.sampling.sampler import LinkEvent
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.store import Store
+from referee.store.records import ENERGY_LOST
 
 logger = logging.getLogger(__name__)
+STANDS = "the meter's integrator does not run"
+
+
+class _Noted(NamedTuple):
+    """An event that waits to be stored, in host time."""
+
+    monotonic_s: float
+    utc: datetime
+    kind: str
+    detail: dict[str, object]
 
 
 class EvidenceLog:
@@ -29,12 +44,25 @@ class EvidenceLog:
         self._readings: list[Reading] = []
         self._doubts: frozenset[str] = frozenset()
         self._warned: set[str] = set()
-        self._link: list[LinkEvent] = []
+        self._noted: list[_Noted] = []
+        self._loss: EnergyLoss | None = None
+        self._before: Reading | None = None
+        self._found_back: frozenset[str] = frozenset()
+        self._lost_with_it: frozenset[str] = frozenset()
 
     @property
     def warnings(self) -> list[str]:
-        """What was warned of since the window opened."""
-        return sorted(self._warned)
+        """What was warned of since the window opened, without what a loss of the energy says as well."""
+        return sorted(self._warned - self._told_by_loss(self._warned))
+
+    @property
+    def loss(self) -> EnergyLoss | None:
+        """How the run's energy was lost; None if it was not."""
+        return self._loss
+
+    def remember(self, loss: EnergyLoss | None, before: Reading | None) -> None:
+        """Go on after what is stored of the run: how its energy was lost, and its last reading."""
+        self._loss, self._before = loss, before
 
     def begin(self, run: int, start_s: float) -> None:
         """Set the run and the monotonic start of its window."""
@@ -45,13 +73,18 @@ class EvidenceLog:
         """Record one reading of the meter; if storing fails, that is logged, and the next reading tries again."""
         with self._lock:
             self._readings.append(reading)
+        self._note_loss(reading)
         self._warn(reading)
         self._try_to_flush()
 
     def link(self, event: LinkEvent) -> None:
         """Record that the link to the meter was lost, or is back."""
+        detail: dict[str, object] = {"sentence": event.sentence}
+        if event.changes:
+            detail["changes"] = list(event.changes)
         with self._lock:
-            self._link.append(event)
+            self._noted.append(_Noted(event.monotonic_s, event.utc, event.kind, detail))
+        self._found_back = frozenset(event.changes)
         self._try_to_flush()
 
     def end(self) -> None:
@@ -70,29 +103,56 @@ class EvidenceLog:
             if self._run is None:
                 return
             run, start_s = self._run
-            readings, link = self._readings.copy(), self._link.copy()
-        if link:
-            self._store.append_events(run, [_link_event(start_s, event) for event in link])
+            readings, noted = self._readings.copy(), self._noted.copy()
+        if noted:
+            self._store.append_events(run, [_event(start_s, one) for one in noted])
             with self._lock:
-                del self._link[: len(link)]
+                del self._noted[: len(noted)]
         if readings:
             self._store.append_readings(run, start_s, readings)
             with self._lock:
                 del self._readings[: len(readings)]
         self._store.flush_served()
 
+    def _note_loss(self, reading: Reading) -> None:
+        """Note once that energy was lost, and again if what a power failure had left of it is lost, too."""
+        found, before, back = loss_between(self._before, reading), self._before, self._found_back
+        self._found_back = frozenset()
+        if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
+            self._before = reading
+        is_known = self._loss is not None and (self._loss is not EnergyLoss.CUT_SHORT or found is self._loss)
+        if found is None or is_known:
+            return
+        self._loss, self._lost_with_it = found, back
+        held = {} if before is None else {"energy_wh": before.energy_wh, "integrator_s": before.integrator_s}
+        with self._lock:
+            self._noted.append(
+                _Noted(reading.monotonic_s, reading.utc, ENERGY_LOST, {"code": found.value, **held})
+            )
+            begun = self._run
+        if begun is not None:
+            number, start_s = begun
+            said = "run %d, %.1f s into its window: its energy %s. Void the run and arm it again."
+            logger.error(said, number, reading.monotonic_s - start_s, found.words)
+
+    def _told_by_loss(self, warnings: Iterable[str]) -> set[str]:
+        """Those of the warnings that a loss of the energy tells of as well."""
+        return {one for one in warnings if self._loss is not None and one.startswith(STANDS)}
+
     def _warn(self, reading: Reading) -> None:
         """Warn, once each, of a changed setting, and of what else two readings in a row show and fails a check."""
         # The reading of record alone is taken after the stop, so two in a row are in the window.
         found = frozenset(_doubts(reading))
         lasting, self._doubts = found & self._doubts, found
-        if reading.changed:  # the sampler has asked twice, and does not ask again with every reading
+        # The sampler has asked twice, and does not ask again with every reading. What a meter lost with the energy, its
+        # return has told.
+        if reading.changed and not self._lost_with_it.issuperset(reading.changed.split("; ")):
             lasting |= {f"the meter is not set up as for the run ({reading.changed})"}
         begun = self._run
         if begun is None:
             return
         run, start_s = begun
-        for doubt in sorted(lasting - self._warned):
+        for doubt in sorted(lasting - self._warned - self._told_by_loss(lasting)):
             self._warned.add(doubt)
             logger.warning(
                 "run %d, %.1f s into its window: %s. The run goes on, and will need review.",
@@ -111,7 +171,7 @@ class EvidenceLog:
 def _doubts(reading: Reading) -> list[str]:
     found = []
     if reading.state not in (IntegratorState.START, IntegratorState.TIMEUP):
-        found.append(f"the meter's integrator does not run ({reading.state.value})")
+        found.append(f"{STANDS} ({reading.state.value})")
     if reading.over_range:
         found.append("the meter is over range")
     if reading.voltage_peak_over or reading.current_peak_over:
@@ -119,11 +179,9 @@ def _doubts(reading: Reading) -> list[str]:
     return found
 
 
-def _link_event(start_s: float, event: LinkEvent) -> tuple[datetime, str, dict[str, object]]:
-    detail: dict[str, object] = {"elapsed_s": event.monotonic_s - start_s, "sentence": event.sentence}
-    if event.changes:
-        detail["changes"] = list(event.changes)
-    return event.utc, event.kind, detail
+def _event(start_s: float, noted: _Noted) -> tuple[datetime, str, dict[str, object]]:
+    detail: dict[str, object] = {"elapsed_s": noted.monotonic_s - start_s}
+    return noted.utc, noted.kind, detail | noted.detail
 
 
 def note_event(store: Store, clock: Clock, run: int | None, kind: str, **detail: object) -> None:

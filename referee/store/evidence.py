@@ -233,6 +233,16 @@ class EvidenceTables(PostTables):
         rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
         return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
 
+    def events_of_kinds(self, kinds: Sequence[str]) -> dict[int, list[dict[str, Any]]]:
+        """The events of these kinds by run, in the order of the runs; each run's oldest first."""
+        marks = ", ".join("?" * len(kinds))
+        sql = f"SELECT utc, run, kind, detail FROM events WHERE kind IN ({marks}) ORDER BY run, id"  # noqa: S608 - only marks
+        found: dict[int, list[dict[str, Any]]] = {}
+        for r in self._rows(sql, *kinds):
+            event = {"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])}
+            found.setdefault(r["run"], []).append(event)
+        return found
+
 
 def _sha256(parts: Iterable[bytes]) -> str:
     digest = hashlib.sha256()

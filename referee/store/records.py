@@ -15,6 +15,7 @@ from referee.store.chain import LOG_START, receipt_link
 
 METER_START = "meter-start"
 ENERGY_MISSING = "energy-missing"
+ENERGY_LOST = "energy-lost"
 RUN_CLOSED = "closed"
 IMAGES_SEEN = "images-seen"
 REBOOTED = "rebooted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
@@ -17,6 +18,35 @@ HELD_S: Final = 3.0
 """A TIME that stands still for longer, while the integrator runs, is not the integrator's."""
 COUNTED_PAUSE_S: Final = 1.0
 """A longer pause between two readings counts as so long: one pause proves nothing."""
+
+
+class EnergyLoss(StrEnum):
+    """How a meter that integrates has lost energy: all before it, or by CUT_SHORT all after it."""
+
+    RESET = "meter-reset"
+    BEGAN_AGAIN = "began-again"
+    CUT_SHORT = "cut-short"
+
+    @property
+    def words(self) -> str:
+        """What has become of the energy, as the end of a sentence that begins with it."""
+        if self is EnergyLoss.RESET:
+            return "is lost: the meter's integrator was reset, or the meter was switched off"
+        if self is EnergyLoss.BEGAN_AGAIN:
+            return "is lost: the meter's integrator was started again"
+        return "is not complete: the meter's power failed while it integrated"
+
+
+def loss_between(before: Reading | None, after: Reading) -> EnergyLoss | None:
+    """Return how energy was lost by the time of `after`, a reading of a started meter; None if it goes on.
+
+    `before` is an earlier reading of the same energy, if there is one.
+    """
+    if after.state is IntegratorState.RESET:
+        return EnergyLoss.RESET
+    if before is not None and (before.state is IntegratorState.RESET or restarted(before, after)):
+        return EnergyLoss.BEGAN_AGAIN
+    return EnergyLoss.CUT_SHORT if after.state is IntegratorState.ERROR else None
 
 
 def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:

@@ -92,6 +92,13 @@ FAULTS = (
     fault("power fed back", (5, "load constant:-36W"), (7, "load constant:36W"), says="negative-power"),
 )  # fmt: skip
 
+LOSE_ENERGY = {
+    "switched off and on, sums lost",
+    "switched off and on, state ERROR",
+    "reset and started again",
+}
+"""After these, and no others, people are told to void the run and arm it again."""
+
 
 @dataclass
 class Metered:
@@ -189,6 +196,7 @@ def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not
     (tmp_path / "found.json").write_text(json.dumps(found))
     assert [meter.missed for meter in started if meter.missed] == []
     assert [row for row in found if row[-1] != "good"] == []
+    assert {name for name, _, says, _ in found if "energy-lost" in says} == LOSE_ENERGY
 
 
 def judged(folder: Path, by_station: dict[str, Metered]) -> list[tuple[str, float | None, list[str], str]]:
@@ -202,7 +210,7 @@ def judged(folder: Path, by_station: dict[str, Metered]) -> list[tuple[str, floa
             assert score is not None
             failed = {check.code for check in score.checks if not check.ok}
             events = {event["kind"] for event in contest.store.events(run.id)}
-            says = failed - {"official-meter"} | events & {"energy-missing"}
+            says = failed - {"official-meter"} | events & {"energy-missing", "energy-lost"}
             truth_wh = POWER_W * (run.elapsed_s or 0.0) / 3600.0
             off = None if run.energy_wh is None else run.energy_wh / truth_wh - 1
             exact = off is not None and abs(off) <= EXACT

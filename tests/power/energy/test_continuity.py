@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.energy.continuity import held, why_lost
+from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, why_lost
 from lpirc_power.meter import IntegratorState, Reading
 
 STOP, RESET = IntegratorState.STOP, IntegratorState.RESET
@@ -96,3 +96,28 @@ def test_a_timer_that_ends_within_an_update_before_the_window_does_is_no_fault(
     stood = [replace(one, energy_wh=min(one.energy_wh, 6.0 * 9 / 3600)) for one in readings]
     short = replace(measured, integrator_wh=6.0 * 9 / 3600)
     assert not checks(stood, short)["integrator-steps"].ok
+
+
+@pytest.mark.parametrize(
+    ("after", "loss"),
+    [
+        ({"energy_wh": 0.02, "integrator_s": 4.0}, None),
+        ({"energy_wh": 0.02, "integrator_s": 4.0, "state": STOP}, None),
+        ({"energy_wh": math.nan, "integrator_s": math.nan}, None),
+        ({"energy_wh": 0.0, "integrator_s": 0.0, "state": RESET}, EnergyLoss.RESET),
+        ({"energy_wh": 0.001, "integrator_s": 1.0}, EnergyLoss.BEGAN_AGAIN),
+        ({"energy_wh": 0.02, "integrator_s": 3.0, "state": IntegratorState.ERROR}, EnergyLoss.CUT_SHORT),
+    ],
+)
+def test_how_a_started_meter_has_lost_energy_shows_in_two_readings(
+    reading: Any, after: dict[str, Any], loss: EnergyLoss | None
+) -> None:
+    before = reading(103.0, energy_wh=0.015, integrator_s=3.0)
+    assert loss_between(before, reading(104.0, **after)) is loss
+
+
+def test_a_started_meter_that_is_reset_has_lost_its_energy_whatever_was_read_before(reading: Any) -> None:
+    reset = reading(101.0, energy_wh=0.0, integrator_s=0.0, state=RESET)
+    assert loss_between(None, reset) is EnergyLoss.RESET
+    assert loss_between(reset, reading(102.0, integrator_s=1.0)) is EnergyLoss.BEGAN_AGAIN
+    assert loss_between(None, reading(101.0, integrator_s=1.0)) is None

@@ -14,6 +14,7 @@ from lpirc_power.meter import IntegratorState
 from lpirc_power.visa.link import Link
 from referee.clock import Clock
 from referee.judging.judge import judge
+from referee.runs.meters import MeterState, state_of
 from referee.runs.open_run import OpenRun
 from referee.store.records import EnergyMissing, RunState
 from tests.power.conftest import Relay
@@ -151,6 +152,48 @@ def test_a_meter_that_was_switched_off_has_no_energy(build: Build, instrument: A
     code, reason = missing(house)
     assert code == EnergyMissing.METER_RESET
     assert "reset or the meter switched off" in reason
+
+
+def test_an_integrator_that_someone_resets_and_starts_again_has_no_energy_of_the_run(
+    build: Build, instrument: Any, until: Until
+) -> None:
+    """What it holds at the end is too little, and the score would be too high."""
+    meter = instrument("--load", "constant:36W")
+    house = build(station(meter=meter.address), auto_arm=True)
+    live = house.control.login(TEAM)
+    sampled(live, until)
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":INTEGRATE:STOP;:INTEGRATE:RESET;:INTEGRATE:START")
+        assert panel.query("*OPC?") == "1"
+    until(lambda: live.meter.log.loss)
+    until(lambda: live.meter.sampler.last.energy_wh > 0.001)
+    assert state_of(live.meter) == (MeterState.INTEGRATING, None)
+    house.restart(orderly=False)
+    again = house.control.live(1)
+    until(lambda: again.meter.sampler.last is not None)
+    assert house.control.close(1, "operator").energy_wh is None
+    assert missing(house)[0] in (EnergyMissing.BEGAN_AGAIN, EnergyMissing.METER_RESET)
+    assert kinds(house, 1).count("energy-lost") == 1
+
+
+def test_a_lost_energy_is_not_looked_for_later_in_a_meter_that_is_gone_at_the_end(
+    build: Build, instrument: Any, threads: ThreadPoolExecutor, until: Until
+) -> None:
+    meter = instrument()
+    house = build(station(meter=meter.address), auto_arm=True)
+    live = house.control.login(TEAM)
+    sampled(live, until)
+    with contextlib.closing(Link(meter.address)) as panel:
+        panel.write(":INTEGRATE:STOP;:INTEGRATE:RESET")
+        assert panel.query("*OPC?") == "1"
+    until(lambda: live.meter.log.loss)
+    until(lambda: state_of(live.meter) == (MeterState.NOT_INTEGRATING, None))
+    meter.die()
+    until(lambda: live.meter.sampler.link_error is not None)
+    closing = threads.submit(house.control.close, 1, "logout")
+    assert live.ending.wait(TIMEOUT_S)
+    until(lambda: house.clock.advance(1.0) or closing.done())
+    assert missing(house)[0] == EnergyMissing.METER_RESET
 
 
 class Timed(Instrument):

@@ -80,11 +80,12 @@ class MeterAddress:
                 self._home = HomeMeter(_HOME[self._kind](self._rest, self._sysfs), clocks)
             return self._home
         # VISA takes a fifth of a second to import, so it is imported only where a link is opened.
+        from lpirc_power.visa.introduction import introduction
         from lpirc_power.visa.link import Link
 
         link = Link(self._visa_resource(), self._backend)
         try:
-            found = identity(link.query("*IDN?"))
+            found = identity(introduction(link, keeps_answers=_NETWORK.fullmatch(self._resource) is None))
             kind = driver_of(found)
             return self._drivers.setdefault(kind, kind()).meter(link, found, clocks)
         except BaseException:

@@ -75,6 +75,14 @@ def locked(address: str) -> MeterError:
     )
 
 
+def in_use(address: str) -> MeterError:
+    """A USB device that another program has; USB serves one program at a time."""
+    return MeterLocked(
+        f"The meter at {address} is used by another program, and USB serves one at a time: end that program (such as "
+        "`referee serve` or `meter watch`), or connect the meter by network too, where onlookers are served."
+    )
+
+
 def no_backend(address: str, why: str) -> MeterError:
     """The program that a kind of interface needs is not installed."""
     return MeterError("meter-backend", f"The meter at {address} cannot be opened: {why}")

@@ -10,15 +10,11 @@ import atexit
 import contextlib
 import errno
 import functools
-import importlib
-import itertools
 import logging
-import math
 import re
 import socket
 import threading
 import time
-import traceback
 import warnings
 from collections.abc import Iterator
 from typing import Any, Final, cast
@@ -29,12 +25,15 @@ from pyvisa.resources import MessageBasedResource
 
 from lpirc_power.errors import MeterError, MeterLost, MeterTimeout
 from lpirc_power.visa import errors as link_failures
+from lpirc_power.visa import usb
 
 with warnings.catch_warnings():
     # pyusb packs structures without naming their layout (pyusb issue 535), deprecated since Python 3.14 (CPython
     # gh-131747): with `-W error` its import fails, and pyvisa-py then knows no USB.
     warnings.filterwarnings("ignore", r"Due to '_pack_', the '_usb_\w+' Structure ", DeprecationWarning)
     from pyvisa_py.protocols import rpc
+
+    from lpirc_power.visa.library import EndingSocket, Library
 
 # Our own errors report failures of the link; the library's log lines name neither meter nor run.
 logging.getLogger("pyvisa").setLevel(logging.CRITICAL)
@@ -45,10 +44,8 @@ TIMEOUT_MS: Final = 2000
 OPEN_TIMEOUT_MS: Final = 2000
 """Below about this, pyvisa-py gives up on a slow connect after 0.1 s."""
 LOCK_QUESTION_MS: Final = 200
-OPENING_S: Final = 6.0
 SLACK_S: Final = 1.5
 """What an answer may take beyond its time, down to its last byte: pyvisa-py waits a second longer than the meter."""
-LARGEST_ANSWER: Final = 1 << 20
 
 _NAME_ERRORS: Final = (
     StatusCode.error_invalid_resource_name,
@@ -76,12 +73,17 @@ class Link:
         self._closed = False
         self._timeout_ms = timeout_ms
         manager = _manager(address, backend)
+        resource = usb.with_serial(address) if backend == PURE_PYTHON else address
         try:
-            self._resource = _open(manager, address, timeout_ms)
+            self._resource = _open(manager, resource, timeout_ms)
         except Exception as error:  # pyvisa-py raises anything here, down to a bare Exception
-            _close_left_open(error)
             raise _unopened(address, error) from error
         self._socket = _socket_of(self._resource)
+        self._is_usb = hasattr(_interface(self._resource), "usb_dev")
+        if self._is_usb:
+            # The device is this link's alone, and may hold what a killed program has left in it. A network meter is not
+            # cleared: a new link holds nothing, and a meter with one output queue would lose the answer to a run.
+            self.clear()
 
     def write(self, message: str) -> None:
         """Send a message that asks nothing."""
@@ -109,6 +111,27 @@ class Link:
         _log.debug("< %r", answer)
         return answer.decode("latin-1").rstrip("\r\n")
 
+    def read(self) -> str:
+        """Return one more answer, as one that was asked for earlier; MeterErrors as `query`."""
+        with self._translated("", self._timeout_ms):
+            answer = self._resource.read_raw()
+        _log.debug("< %r", answer)
+        return answer.decode("latin-1").rstrip("\r\n")
+
+    def clear(self) -> bool:
+        """Make the meter forget this link's messages and answers; return whether it did.
+
+        Status and queued errors stay. It may take away an answer that another program waits for, where the meter keeps
+        one for all: so only a link that no one shares is cleared unasked.
+        """
+        if self._is_usb:
+            return usb.clear(_interface(self._resource))
+        try:
+            self._resource.clear()
+        except Exception:  # noqa: BLE001 - as at opening, pyvisa-py raises anything here
+            return False
+        return True
+
     def close(self) -> None:
         """Close the session, whatever state it is in; a second call does nothing."""
         if self._closed:
@@ -133,16 +156,17 @@ class Link:
             yield
         except pyvisa.VisaIOError as error:
             if error.error_code == StatusCode.error_timeout:
-                raise MeterTimeout(
-                    f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
-                    "it may be busy, or not know the command."
-                ) from error
+                if self._is_usb:  # whose late answer may stay in the box, and be taken for the next one
+                    self.clear()
+                raise self._timed_out(message, timeout_ms) from error
             locked = error.error_code in _TAKEN or self._is_locked()
             self._failed = True
             if locked:
                 raise link_failures.locked(self.address) from error
             raise self._lost(str(error)) from error
         except Exception as error:  # pyvisa-py's RPC errors derive from Exception only
+            if usb.is_refused_abort(_behind(error)) and self.clear():
+                raise self._timed_out(message, timeout_ms) from error
             self._failed = True
             raise self._lost(str(error)) from error
 
@@ -159,48 +183,21 @@ class Link:
             return False
         return bool(refused == link_failures.LOCKED)
 
+    def _timed_out(self, message: str, timeout_ms: int) -> MeterError:
+        return MeterTimeout(
+            f"The meter at {self.address} did not answer {message!r} in {timeout_ms / 1000:g} s; "
+            "it may be busy, or not know the command."
+        )
+
     def _lost(self, why: str) -> MeterError:
         return MeterLost(
             f"The link to the meter at {self.address} is lost ({why}); check cable and power of the meter."
         )
 
 
-class _EndingSocket(socket.socket):
-    """A socket that reports its end, and ends an answer that does not end by itself.
-
-    pyvisa-py takes the empty bytes of a closed connection for "nothing yet" and asks again until its timeout, at the
-    cost of one core; and its timeout begins again with every byte. An exception stops it at once.
-    """
-
-    end_s = math.inf
-
-    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
-        if bufsize > LARGEST_ANSWER:  # text, taken for the length of a record
-            raise EOFError("its answer is none of VXI-11")
-        if time.monotonic() > self.end_s:
-            raise ConnectionAbortedError("its answer came too slowly to be waited for")
-        data = super().recv(bufsize, flags)
-        if not data:
-            raise ConnectionResetError("the meter closed the connection")
-        return data
-
-
-_plain_connect = rpc.RawTCPClient.connect
-
-
-def _connect(client: Any, timeout: float = 5.0) -> None:
-    _plain_connect(client, timeout)
-    client.sock = _EndingSocket(fileno=client.sock.detach())
-    client.sock.end_s = time.monotonic() + OPENING_S
-
-
-# For the process, because a connection that ends while a link is being made must be noticed too.
-rpc.RawTCPClient.connect = _connect
-
-
 @functools.cache
 def _resources(backend: str) -> pyvisa.ResourceManager:
-    manager = pyvisa.ResourceManager(backend)
+    manager = pyvisa.ResourceManager(Library("py") if backend == PURE_PYTHON else backend)
     # As a process ends, pyvisa would close every link, also one that another thread still reads from: since Python 3.13
     # a worker process does this before its own end is called. Whoever opened a link closes it.
     atexit.unregister(manager._atexit_handler)  # noqa: SLF001 - it has no other name
@@ -234,9 +231,9 @@ def _interface(resource: MessageBasedResource) -> Any:
     return getattr(sessions.get(resource.session), "interface", None)
 
 
-def _socket_of(resource: MessageBasedResource) -> _EndingSocket | None:
+def _socket_of(resource: MessageBasedResource) -> EndingSocket | None:
     plain = getattr(_interface(resource), "sock", None)
-    return plain if isinstance(plain, _EndingSocket) else None
+    return plain if isinstance(plain, EndingSocket) else None
 
 
 def _behind(error: BaseException) -> Iterator[BaseException]:
@@ -246,17 +243,6 @@ def _behind(error: BaseException) -> Iterator[BaseException]:
         if error.__context__ is None:
             return
         error = error.__context__
-
-
-def _close_left_open(error: BaseException) -> None:
-    # pyvisa-py leaves its socket open when opening fails, and with it half a link in the meter; it is still
-    # to be found in the frames of the exception.
-    for frame, _ in itertools.chain(*(traceback.walk_tb(one.__traceback__) for one in _behind(error))):
-        owner = frame.f_locals.get("self")
-        for holder in (owner, getattr(owner, "interface", None)):
-            left = getattr(holder, "sock", None)
-            if isinstance(left, socket.socket):
-                left.close()
 
 
 def _unopened(address: str, error: Exception) -> MeterError:
@@ -306,26 +292,18 @@ def _unopened_usb(address: str, error: Exception) -> MeterError | None:
     ids = link_failures.usb_ids(address)
     if ids is None:
         return None
-    number = getattr(error, "errno", None)
-    if number == errno.EBUSY:
-        return link_failures.locked(address)
-    if number == errno.EACCES:
+    if usb.is_in_use(_behind(error)):
+        return link_failures.in_use(address)
+    if getattr(error, "errno", None) == errno.EACCES:
         return link_failures.no_permission(address, *ids)
     if "No device found" not in str(error):
         return None
-    devices = list(importlib.import_module("usb.core").find(find_all=True, idVendor=ids[0], idProduct=ids[1]))
+    found = usb.devices(*ids)
     # Without the right to open it a device's serial number cannot be read, and pyvisa-py calls that "not found".
-    if not all(map(_has_serial, devices)):
+    if any(one.serial is None for one in found):
         return link_failures.no_permission(address, *ids)
-    if devices:
+    if found:
         why = "a meter of this kind is plugged in, but with another serial number"
     else:
         why = "no USB device of this vendor and product is plugged in"
     return link_failures.unreachable(address, why)
-
-
-def _has_serial(device: Any) -> bool:
-    try:
-        return device.serial_number is not None
-    except (ValueError, NotImplementedError, OSError):
-        return False

@@ -14,6 +14,7 @@ import pytest
 from pyvisa_py.protocols import rpc
 
 from lpirc_power.errors import MeterError
+from lpirc_power.visa import library
 from lpirc_power.visa import link as visa
 from lpirc_power.visa.link import Link
 from tests.power.peer import Instrument, Peer
@@ -137,7 +138,7 @@ def test_a_portmapper_that_gives_port_0_knows_no_meter(
 def test_a_peer_that_drips_does_not_hang_the_opening(
     serve: Callable[[Talk], int], monkeypatch: pytest.MonkeyPatch, mapped: bool
 ) -> None:
-    monkeypatch.setattr(visa, "OPENING_S", 0.3)
+    monkeypatch.setattr(library, "OPENING_S", 0.3)
     port = serve(drip)
     monkeypatch.setattr(rpc, "PMAP_PORT", port)
     sentence = refusal("TCPIP::127.0.0.1::INSTR" if mapped else f"TCPIP::127.0.0.1,{port}::INSTR")

@@ -191,3 +191,29 @@ def test_a_link_works_until_its_owner_closes_it_also_as_the_process_ends(simulat
     command = [sys.executable, "-c", ASKS_AT_ITS_END, simulate().address]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("YOKOGAWA,WT310,SIMULATED,F1.03\n", "")
+
+
+BESIDE_ANOTHER_PROGRAM = """
+import sys
+import pyvisa
+from pyvisa_py.protocols import rpc
+
+plain = rpc.RawTCPClient.connect
+other = pyvisa.ResourceManager("@py")
+from lpirc_power.visa.link import Link
+
+link = Link(sys.argv[1])
+theirs = other.open_resource(sys.argv[1])
+print(rpc.RawTCPClient.connect is plain)
+print(type(other.visalib.sessions[theirs.session].interface.sock).__name__)
+print(theirs.query("*OPC?").strip(), link.query("*OPC?"))
+other.close()
+print(link.query("*OPC?"))
+link.close()
+"""
+
+
+def test_another_program_in_the_process_has_its_own_pyvisa_py(simulate: Any) -> None:
+    command = [sys.executable, "-c", BESIDE_ANOTHER_PROGRAM, simulate().address]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout.split(), done.stderr) == (["True", "socket", "1", "1", "1"], "")

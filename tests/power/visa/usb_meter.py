@@ -22,24 +22,41 @@ MESSAGE_OUT, REQUEST_IN = 1, 2
 GET_DESCRIPTOR, STRING = 6, 3
 GET_CAPABILITIES, REN_CONTROL = 7, 160
 INITIATE_ABORT_IN, CHECK_ABORT_IN = 3, 4
-SUCCESS = 1
+INITIATE_CLEAR, CHECK_CLEAR = 5, 6
+SUCCESS, PENDING = 1, 2
+CLEAR_FEATURE = 1
 
 
 class UsbMeter(IBackend):
-    """One device on the bus. `opening` is the errno with which it refuses to be opened."""
+    """One device on the bus, and those `beside` it.
 
-    def __init__(self, execute: Callable[[str], str | None], serial: str, opening: int = 0) -> None:
+    `opening` is the errno with which it refuses to be opened, `claiming` that of its interface. Answers that are not
+    read stay in the box, in their order, if it `keeps_answers`. An abort or a clear is refused by a stall if it does
+    not know it. The answers to `late_reads` come too late for their reader. `transfer` is the most of an answer that it
+    gives at a time, and `reads_left` how many it gives before the cable is pulled.
+    """
+
+    def __init__(
+        self, execute: Callable[[str], str | None], serial: str, opening: int = 0, claiming: int = 0
+    ) -> None:
         self.plugged_in = True
+        self.beside: list[UsbMeter] = []
+        self.keeps_answers = False
+        self.knows_abort = self.knows_clear = True
+        self.transfer = 1 << 20
+        self.late_reads = 0
+        self.reads_left: int | None = None
+        self.answers: list[bytes] = []
+        self.clears = self.clears_pending = 0
         self._execute = execute
         self._serial = serial
         self._opening = opening
+        self._claiming = claiming
         self._message = b""
-        self._answer = b""
         self._requested: tuple[int, int] | None = None
 
     def enumerate_devices(self) -> Iterator[object]:
-        if self.plugged_in:
-            yield self
+        yield from (one for one in (self, *self.beside) if one.plugged_in)
 
     def get_device_descriptor(self, _dev: Any) -> SimpleNamespace:
         return _fields(
@@ -76,10 +93,10 @@ class UsbMeter(IBackend):
             *(7, 5, (BULK_OUT, BULK_IN)[ep], 2, PACKET, 0, 0, 0, []),
         )
 
-    def open_device(self, _dev: Any) -> object:
+    def open_device(self, dev: Any) -> object:
         if self._opening:
             raise USBError("Access denied (insufficient permissions)", -3, self._opening)
-        return self
+        return dev
 
     def close_device(self, _handle: Any) -> None: ...
 
@@ -88,7 +105,11 @@ class UsbMeter(IBackend):
     def get_configuration(self, _handle: Any) -> int:
         return 1
 
-    def claim_interface(self, _handle: Any, _intf: int) -> None: ...
+    def claim_interface(self, _handle: Any, _intf: int) -> None:
+        if self._claiming:
+            raise USBError("Resource busy", -6, self._claiming)
+
+    def clear_halt(self, _handle: Any, _ep: int) -> None: ...
 
     def release_interface(self, _handle: Any, _intf: int) -> None: ...
 
@@ -110,35 +131,57 @@ class UsbMeter(IBackend):
         if transfer[8] & 1:
             message, self._message = self._message, b""
             answer = self._execute(message.decode("ascii").rstrip("\r\n"))
-            self._answer = b"" if answer is None else answer.encode("latin-1") + b"\n"
+            if not self.keeps_answers:
+                self.answers.clear()
+            if answer is not None:
+                self.answers.append(answer.encode("latin-1") + b"\n")
         return len(transfer)
 
     def bulk_read(self, _handle: Any, _ep: int, _intf: int, buff: Any, _timeout: int) -> int:
         self._require_plugged_in()
-        if self._requested is None or not self._answer:
+        if self.late_reads or self._requested is None or not self.answers:
+            self.late_reads = max(0, self.late_reads - 1)
             raise USBTimeoutError("Operation timed out", -7, errno.ETIMEDOUT)
+        if self.reads_left is not None:
+            self.reads_left -= 1
+            self.plugged_in = self.reads_left >= 0
+            self._require_plugged_in()
         (tag, size), self._requested = self._requested, None
-        part, self._answer = self._answer[:size], self._answer[size:]
-        header = struct.pack("<BBBxLBxxx", REQUEST_IN, tag, ~tag & 0xFF, len(part), not self._answer)
+        size = min(size, self.transfer)
+        part, rest = self.answers[0][:size], self.answers[0][size:]
+        self.answers[:1] = [rest] if rest else []
+        header = struct.pack("<BBBxLBxxx", REQUEST_IN, tag, ~tag & 0xFF, len(part), not rest)
         transfer = header + part + bytes(-len(part) % 4)
         buff[: len(transfer)] = array.array("B", transfer)
         return len(transfer)
 
     def ctrl_transfer(
-        self, _handle: Any, kind: int, request: int, value: int, _index: int, data: Any, _timeout: int
+        self, handle: Any, kind: int, request: int, value: int, _index: int, data: Any, _timeout: int
     ) -> int:
         self._require_plugged_in()
-        answer = self._control(kind, request, value)
+        answer = handle.controlled(kind, request, value)
         data[: len(answer)] = array.array("B", answer)
         return len(answer)
 
-    def _control(self, kind: int, request: int, value: int) -> bytes:
+    def controlled(self, kind: int, request: int, value: int) -> bytes:
         if kind & 0x60 == 0:
             assert (request, value >> 8) == (GET_DESCRIPTOR, STRING)
             text = self._serial.encode("utf-16-le") if value & 0xFF else struct.pack("<H", 0x0409)
             return bytes((2 + len(text), STRING)) + text
         if request == GET_CAPABILITIES:
             return bytes((SUCCESS, 0, 0, 1, 0, 0)) + bytes(8) + bytes((2, 0)) + bytes(8)
+        if request == INITIATE_CLEAR and self.knows_clear:
+            self.clears += 1
+            self._message, self._requested = b"", None
+            self.answers.clear()
+            return bytes((SUCCESS,))
+        if request == CHECK_CLEAR and self.knows_clear:
+            self.clears_pending -= 1
+            return bytes((SUCCESS if self.clears_pending < 0 else PENDING, 0))
+        if request in (INITIATE_CLEAR, CHECK_CLEAR) or (
+            request == INITIATE_ABORT_IN and not self.knows_abort
+        ):
+            raise USBError("Pipe error", -9, errno.EPIPE)
         if request in (INITIATE_ABORT_IN, CHECK_ABORT_IN, REN_CONTROL):
             return bytes((SUCCESS,)) + bytes(7 if request == CHECK_ABORT_IN else 1)
         raise AssertionError(request)

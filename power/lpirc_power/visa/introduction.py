@@ -1,0 +1,77 @@
+"""Who answers at a link: `*IDN?`, asked until its answer is one, since an instrument may hold older answers.
+
+Nothing here clears the status of the meter: a run beside this link counts its updates and its errors there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Protocol
+
+from lpirc_power.errors import MeterAnswerError, MeterTimeout
+
+TRIES: Final = 4
+"""More old answers than an instrument may hold."""
+_PARTS: Final = (4, 5)
+_NO_NAMES: Final = re.compile(r"[\s:+-]|\d|NAN\b|INF\b|.*;", re.IGNORECASE)
+
+
+class Asked(Protocol):
+    """What is asked: a `lpirc_power.visa.link.Link`."""
+
+    address: str
+
+    def query(self, message: str) -> str:
+        """Send a message and return its answer."""
+
+    def read(self) -> str:
+        """Return one more answer."""
+
+    def clear(self) -> bool:
+        """Make the meter forget this link's messages and answers."""
+
+
+def introduction(link: Asked, *, keeps_answers: bool) -> str:
+    """Return the answer to `*IDN?`, or the last of several answers that are none.
+
+    A link that `keeps_answers` outlives the program that used it, as USB, GPIB and RS-232 do: an answer which a killed
+    program has not read would be taken for the next one, and so on for ever. Over the network each link begins empty.
+    MeterError `meter-timeout` if no answer comes, `meter-answer` if the answers stay out of step.
+    """
+    answer, asked = _named(link, keeps_answers)
+    if asked > 1 or keeps_answers:
+        _fall_into_step(link)
+    return answer
+
+
+def _named(link: Asked, keeps_answers: bool) -> tuple[str, int]:
+    answer = ""
+    for number in range(1, TRIES + 1):
+        try:
+            answer = link.query("*IDN?")
+        except MeterTimeout:
+            # The end of a message that a killed program began may have swallowed the question.
+            if number > 1 or not (keeps_answers and link.clear()):
+                raise
+            continue
+        if is_introduction(answer):
+            return answer, number
+    return answer, 1
+
+
+def is_introduction(answer: str) -> bool:
+    """Whether an answer can be one to `*IDN?`: maker, model, serial number, firmware."""
+    return len(answer.split(",")) in _PARTS and _NO_NAMES.match(answer) is None
+
+
+def _fall_into_step(link: Asked) -> None:
+    """Ask what is answered by 1 alone, and read on until that comes: then no older answer is left."""
+    answer = link.query("*OPC?")
+    for _ in range(TRIES):
+        if answer.strip().lstrip("+") == "1":
+            return
+        answer = link.read()
+    raise MeterAnswerError(
+        f"The meter at {link.address} answers {answer!r} to '*OPC?', and has older answers before it; switch it off "
+        "and on again."
+    )

@@ -119,7 +119,8 @@ class Panel:
         smooth_w = measured_w if math.isnan(self.smooth_w) else self.smooth_w
         self.smooth_w = smooth_w + (measured_w - smooth_w) / 8
         if not self.hold:
-            power_w = math.nan if self.blind else math.inf if self.is_over else self.smooth_w if self.averaging else measured_w
+            power_w = self.smooth_w if self.averaging else measured_w
+            power_w = math.nan if self.blind else math.inf if self.is_over else power_w
             time_s = float(int(self.ran * STEP_S + 1e-9))
             self.shown = (_rounded(power_w, 5), _rounded(self.joules / 3600, 6), time_s)
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-VERSION, FORMAT, METRIC_VERSION, LARGEST_PART, METRICS = "0.1.0", 1, 1, 2**30, ("lpirc", "ilsvrc-det")
+VERSION, FORMAT, METRIC_VERSION, LARGEST_PART, METRICS = "0.1.0", 2, 1, 2**30, ("lpirc", "ilsvrc-det")
 AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
 MANIFEST, ENVELOPE, TRUTH = "manifest.json", "manifest.dsse.json", "ground_truth.json.gz"
 PARTS = [MANIFEST, ENVELOPE, "ro-crate-metadata.json", "run.json", "testset.json", "image_order.json", TRUTH]

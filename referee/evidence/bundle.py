@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
-from lpirc_power.meter import Limits, Reading, Setup, Standing
+from lpirc_power.meter import Drift, Limits, Reading, Setup, Standing
 from lpirc_testsets import Category, Image, TestSet
 from referee.evidence.container import GROUND_TRUTH, BadBundle, gunzip, read_json, read_json_lines
 from referee.scoring.result import score
@@ -112,8 +112,7 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
     }
     with _reading("run.json"):
         about = read_json("run.json", content["run.json"])
-        limits = about["meter"]["limits"]
-        run, limits = _run(about["run"]), Limits(**limits) if limits else None
+        run, limits = _run(about["run"]), _limits(about["meter"]["limits"])
     with _reading("testset.json"):
         test_set = _test_set(read_json("testset.json", content["testset.json"]))
     with _reading("image_order.json"):
@@ -180,6 +179,14 @@ def _run(row: Mapping[str, Any]) -> Run:
         "meter_standing": None if standing is None else Standing(standing),
     }
     return Run(**(dict(row) | read))
+
+
+def _limits(row: Mapping[str, Any] | None) -> Limits | None:
+    """Those of a format before 2 state no drift."""
+    if not row:
+        return None
+    drift = row.get("drift")
+    return Limits(**(dict(row) | {"drift": Drift(**drift) if drift else None}))
 
 
 def _test_set(content: Mapping[str, Any]) -> TestSet:

@@ -11,7 +11,7 @@ from typing import Any
 from referee.errors import RefereeError
 from referee.scoring.result import RULES_VERSION
 
-FORMAT = 1
+FORMAT = 2
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:lpirc-referee:bundle"
 MANIFEST = "manifest.json"

@@ -139,7 +139,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
             "count_unserved": config.count_unserved,
             "ground_truth_secret_until": until.isoformat() if until else None,
         },
-        "run": asdict(run),
+        "run": asdict(run) | {"setup": run.setup.stated},  # whose hash the close binds
         "meter": {"model": model, "official": run.official, "limits": asdict(limits) if limits else None},
     }
 

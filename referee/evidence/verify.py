@@ -231,6 +231,8 @@ def _score(found: Recomputed, _: Given) -> str:
     judged, result = found.judged, _result(found)
     for name in ("energy_wh", "score", "mean_power_w"):
         require_same("result.json", name, result[name], getattr(judged, name))
+    if result.get("energy_known_by") is not None:  # of the version that stores it
+        require_same("result.json", "energy_limit", result["energy_limit"], judged.energy_limit)
     return f"{judged.map} / {judged.energy_wh} Wh = {judged.score}." if judged.score else "There is no score."
 
 

@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_power.energy import Check
 from lpirc_power.meter import Limits, Reading
 from lpirc_testsets import GroundTruth, TestSet
 from referee.detections.plausibility import limits_by_number
 from referee.judging.checks import (
+    MeasuredRun,
     event_checks,
     images_not_fetched,
     implausible_boxes,
-    is_of_the_window,
     is_scorable,
+    measured_run,
     rows_refused,
-    run_checks,
 )
 from referee.judging.scoring_job import (
     CONTEST,
@@ -72,7 +71,12 @@ def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Sc
     run, found = case.run, found or scored(scoring_input(case))
     unserved = found.unserved_rows, found.unserved_images
     fetched = images_not_fetched(*unserved, found.map_of(WITH_UNSERVED), count=case.count_unserved)
-    checks = (*_checks(case), fetched, implausible_boxes(found.implausible))
+    noted = {
+        event["kind"]: event for event in case.events
+    }  # when it was closed; the last one of a kind counts
+    measured = _measured(case, noted)
+    energy = measured.energy
+    of_run = (*rows_refused(case.refused, case.refused_rows), *measured.checks, *event_checks(noted))
     signature = signature_of(case.metric, case.test_set.digest)
     return Score(
         run=run.id,
@@ -80,13 +84,15 @@ def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Sc
         map=found.map_of(CONTEST),
         energy_wh=run.energy_wh,
         score=score(found.map_of(CONTEST), run.energy_wh) if is_scorable(run.energy_wh) else None,
-        mean_power_w=_mean_power_w(run, checks),
+        mean_power_w=measured.mean_power_w,
         images=run.images,
         detections=found.detections,
         ap=dict(found.aps[CONTEST]),
         signature="|".join([signature, _images(case), *_measured_by(run)]),
-        checks=checks,
+        checks=(*of_run, fetched, implausible_boxes(found.implausible)),
         map_ilsvrc_det=found.map_of(PUBLISHED),
+        energy_limit=None if energy is None else energy.limit,
+        energy_known_by=None if energy is None else energy.known_by,
     )
 
 
@@ -135,10 +141,8 @@ def undo_image_order(rows: NDArray[np.float64], order: NDArray[np.int64]) -> NDA
     return rows
 
 
-def _checks(case: Case) -> tuple[Check, ...]:
-    """The run's checks, with the events noted when it was closed; the last event of a kind counts."""
-    noted = {event["kind"]: event for event in case.events}
-    of_energy = run_checks(
+def _measured(case: Case, noted: Mapping[str, Mapping[str, Any]]) -> MeasuredRun:
+    return measured_run(
         case.run,
         case.readings,
         START_S,
@@ -146,13 +150,13 @@ def _checks(case: Case) -> tuple[Check, ...]:
         missing=noted.get(ENERGY_MISSING, {}).get("reason"),
         start_stop_s=noted.get(RUN_CLOSED, {}).get("start_stop_s"),
     )
-    return (*rows_refused(case.refused, case.refused_rows), *of_energy, *event_checks(noted))
 
 
 def _measured_by(run: Run) -> list[str]:
     """The parts of the signature for window and meter, its settings by their keys in contest.toml."""
     settings = asdict(run.setup)
     del settings["integrator_timer_s"]  # follows from the window
+    del settings["ambient_change_c"]  # no score depends on it
     shown = (f"{key}:{'auto' if value is None else str(value).lower()}" for key, value in settings.items())
     # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
     extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
@@ -165,10 +169,3 @@ def _images(case: Case) -> str:
     digest = hashlib.sha256(drawn.astype("<i8").tobytes()).hexdigest()
     images = "all" if len(drawn) == pool else f"{len(drawn)}-of-{pool}:{digest[:12]}"
     return f"images:{images}|counts:{'unserved-too' if case.count_unserved else 'served'}"
-
-
-def _mean_power_w(run: Run, checks: Sequence[Check]) -> float | None:
-    """The mean power of the energy of record, as the check of its accuracy takes it: WH over TIME."""
-    if not (is_scorable(run.energy_wh) and is_of_the_window(checks)):
-        return None
-    return next((check.figures["mean_power_w"] for check in checks if check.code == "accuracy"), None)

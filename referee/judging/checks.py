@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from lpirc_power.energy import Check, Measurement, energy_checks
+from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy_of
+from lpirc_power.energy.integral import integrator_time
 from lpirc_power.meter import Identity, Limits, Reading
 from referee.detections.plausibility import Implausible
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
 NOT_ASKED = "its settings were not read back"
 REASONS = 3  # that are shown of many
-INTEGRATOR_TIME = "integrator-time"
 
 
-def run_checks(
+@dataclass(frozen=True)
+class MeasuredRun:
+    """What was measured of a closed run: its energy, None if there is none, and every check of it.
+
+    `mean_power_w` is None unless the energy can make a score and covers the window and nothing else.
+    """
+
+    energy: Energy | None
+    mean_power_w: float | None
+    checks: tuple[Check, ...]
+
+
+def measured_run(
     run: Run,
     readings: Sequence[Reading],
     start_s: float,
@@ -24,31 +37,42 @@ def run_checks(
     limits: Limits | None,
     missing: str | None = None,
     start_stop_s: float | None = None,
-) -> tuple[Check, ...]:
-    """Every check of a closed run. The window starts at `start_s` in the host time of the `readings`.
+) -> MeasuredRun:
+    """What was measured of a closed run. The window starts at `start_s` in the host time of the `readings`.
 
     `limits` are those of its meter's error.
     `missing` says why the run has no energy, `start_stop_s` how much longer than the window the integrator may have
     run; each is None where it is not known.
     """
-    measured = _energy_measured(run, missing)
+    was_measured = _energy_measured(run, missing)
+    measurement = _measurement(run, start_s, limits, start_stop_s)
+    if measurement is None:
+        return MeasuredRun(None, None, (was_measured,))
+    energy = energy_of(measurement.inside(readings), measurement)
+    is_of_the_window = is_scorable(run.energy_wh) and integrator_time(measurement).ok
+    power_w = energy.mean_power_w if is_of_the_window and math.isfinite(energy.mean_power_w) else None
+    return MeasuredRun(energy, power_w, (was_measured, *energy_checks(readings, measurement, energy)))
+
+
+def _measurement(
+    run: Run, start_s: float, limits: Limits | None, start_stop_s: float | None
+) -> Measurement | None:
+    """None for a run without an energy."""
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
-        return (measured,)
-    model = Identity.parse(run.meter_identity or "").model
-    measurement = Measurement(
+        return None
+    return Measurement(
         integrator_wh=run.energy_wh,
         integrator_s=run.integrator_s,
         start_s=start_s,
         end_s=start_s + run.elapsed_s,
         setup=run.setup,
-        model=model,
+        model=Identity.parse(run.meter_identity or "").model,
         limits=limits,
         official=run.official,
         changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
         start_stop_s=start_stop_s,
         standing=run.meter_standing,
     )
-    return (measured, *energy_checks(readings, measurement))
 
 
 def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
@@ -106,11 +130,6 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
 def is_scorable(energy_wh: float | None) -> TypeGuard[float]:
     """Whether a score can be computed: the meter gave an energy, and it is a finite number above 0."""
     return energy_wh is not None and math.isfinite(energy_wh) and energy_wh > 0
-
-
-def is_of_the_window(checks: Sequence[Check]) -> bool:
-    """Whether the energy covers the window and nothing else: only then it gives a mean power."""
-    return all(check.ok for check in checks if check.code == INTEGRATOR_TIME)
 
 
 def _energy_measured(run: Run, missing: str | None) -> Check:

@@ -14,7 +14,7 @@ from typing import Any
 from lpirc_power.energy import above_idle_wh
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.checks import is_of_the_window, is_scorable
+from referee.judging.checks import is_scorable
 from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
 from referee.judging.prizes import Award, awards
 from referee.judging.uncertainty import resampled
@@ -115,7 +115,7 @@ def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
     """The energy that the run took beyond that of the idle board; None where it is not known."""
     if judged.energy_wh is None or run.idle_power_w is None or run.elapsed_s is None:
         return None
-    if not is_of_the_window(judged.checks):
+    if judged.mean_power_w is None:  # the energy is not of the window alone
         return None
     return above_idle_wh(judged.energy_wh, run.idle_power_w, run.elapsed_s)
 
@@ -142,6 +142,8 @@ def score_document(run: Run, judged: Score) -> dict[str, Any]:
         "detections": judged.detections,
         "elapsed_s": run.elapsed_s,
         "mean_power_w": judged.mean_power_w,
+        "energy_limit": judged.energy_limit,
+        "energy_known_by": judged.energy_known_by,
         "checks": [
             asdict(check) | {"figures": {name: _finite(value) for name, value in check.figures.items()}}
             for check in judged.checks

@@ -46,9 +46,6 @@ def resampled_of(run: Run, judged: Score, maps: Floats | None, which: object) ->
 
 
 def energy_uncertainty(judged: Score) -> float | None:
-    """The meter's limit of error for a judged run's energy, relative to it, as its check `accuracy` found it.
-
-    None where the readings or the meter do not give one, and where it is not below 100 %.
-    """
-    found = next((check.figures["uncertainty"] for check in judged.checks if check.code == "accuracy"), None)
-    return found if found is not None and found < 1 else None
+    """The meter's limit of error for a judged run's energy, relative to it; None where none is below 100 %."""
+    limit = judged.energy_limit
+    return limit if limit is not None and limit < 1 else None

@@ -9,7 +9,6 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -182,7 +181,7 @@ class EvidenceTables(PostTables):
     def _terms_sha256(self, run: int) -> str:
         images, window_s, setup, *rest, numbers = self._rows(_TERMS, run)[0]
         order = np.frombuffer(numbers, "<i8").tolist()
-        return terms_sha256([images, window_s, asdict(Setup(**json.loads(setup))), *rest], order)
+        return terms_sha256([images, window_s, Setup(**json.loads(setup)).stated, *rest], order)
 
     def closing(self, run: int) -> Closing | None:
         """What a run was closed with; None before it is closed, or if it was by an earlier version."""

@@ -87,6 +87,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "id": int, "run": int, "judged_utc": str, "map": float, "energy_wh": float, "score": float,
             "mean_power_w": float, "images": int, "detections": int, "ap": str, "signature": str,
             "map_ilsvrc_det": float,  # NULL: of an earlier form
+            "energy_limit": float, "energy_known_by": str,  # NULL, NULL: no energy; the second alone: up to form 14
         },
         {"pk": "id"},
     ),
@@ -202,6 +203,13 @@ _POSTS_BY_KEY = (
 _REFUSED_BY_RUN = "CREATE INDEX IF NOT EXISTS posts_refused ON posts (run, refused) WHERE refused IS NOT NULL"
 
 
+# Up to form 14 only the figures of a check have it.
+_TAKE_LIMITS = (
+    "UPDATE scores SET energy_limit = (SELECT json_extract(figures, '$.uncertainty') FROM checks"
+    " WHERE checks.score = scores.id AND code = 'accuracy')"
+)
+
+
 def create_tables(database: sqlite_utils.Database) -> None:
     """Create what is missing and upgrade what an earlier version made; the caller holds a transaction.
 
@@ -217,8 +225,11 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)
     _add_totals(database)
+    lacks_limits = "energy_limit" not in database.table("scores").columns_dict
     for name in _TABLES:
         _add_columns(database, name)
+    if lacks_limits:
+        database.execute(_TAKE_LIMITS)
     database.execute(_REFUSED_BY_RUN)
     _join_parts(database)
     _add_codes(database)

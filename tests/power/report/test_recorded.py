@@ -117,8 +117,10 @@ def test_a_signal_that_may_be_dc_is_told(recorded: Any) -> None:
     found = recorded(8.0)
     assert "AC and DC" not in row(found, "accuracy")
     found = replace(found, readings=[replace(one, voltage_v=12.0, current_a=0.5) for one in found.readings])
-    # 0.1 % P + 0.2 % of 15 W, and start and stop
-    assert found.uncertainty == pytest.approx(0.12 / 8 + 0.036 / 6)
+    # 0.1 % P + 0.2 % of 15 W, start and stop, and drift: 5 x 0.02 % of 150 V x 0.5 A, and 5 x 5 uA x 12 V.
+    drift_w = 0.15 * 0.5 + 25e-6 * 12.0
+    assert found.uncertainty == pytest.approx(0.12 / 8 + (0.036 + drift_w) / 6)
+    assert ", 1.26 % for 5 degrees C of drift" in row(found, "accuracy")
     assert row(found, "accuracy").endswith(", the larger limit of AC and DC")
 
 

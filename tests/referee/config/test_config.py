@@ -110,12 +110,14 @@ crest_factor = 6
 line_filter = true
 synchronize = "off"
 element = "sum"
+ambient_change_c = 2
 """
     )
     setup = read(tmp_path, text).stations[0].setup(600)
     assert setup == Setup(
-        300.0, None, 0.25, 600, crest_factor=6, line_filter=True, synchronize="off", element="sum"
-    )
+        300.0, None, 0.25, 600, crest_factor=6, line_filter=True, synchronize="off", element="sum",
+        ambient_change_c=2.0,
+    )  # fmt: skip
 
 
 def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None:
@@ -129,7 +131,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
     ("text", "reason"),
     [
         ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, backup, count"),
-        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are clients, crest_factor, current_range_a"),
+        (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are ambient_change_c, clients, crest_factor"),
         (STATION, "the key 'name' is missing"),
         ('name = "Hall"\n', "there is no station"),
         ('name = "Hall"\nstations = []\n', "there is no station"),

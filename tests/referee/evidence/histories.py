@@ -85,6 +85,7 @@ class History:
             for name in ("map", "energy_wh", "score", "mean_power_w", "detections")
         }
         told |= {"signature": judged.signature, "map_ilsvrc_det": judged.map_ilsvrc_det}
+        told |= {"energy_limit": judged.energy_limit, "energy_known_by": judged.energy_known_by}
         told["ap"] = {str(category): ap for category, ap in judged.ap.items()}
         self.texts["result.json"] = lines([result | told])
         self.texts["checks.json"] = lines([[asdict(check) for check in judged.checks]])

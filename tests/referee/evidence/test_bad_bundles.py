@@ -211,11 +211,11 @@ def test_a_bomb_is_not_unpacked(forge: Forge) -> None:
     )
 
 
-@pytest.mark.parametrize("what", ["format", "metric_version"])
-def test_a_newer_format_or_metric_is_told_with_both_numbers(forge: Forge, what: str) -> None:
-    part, sentence = named(forge({}, **{what: 2}))
+@pytest.mark.parametrize(("what", "known"), [("format", 2), ("metric_version", 1)])
+def test_a_newer_format_or_metric_is_told_with_both_numbers(forge: Forge, what: str, known: int) -> None:
+    part, sentence = named(forge({}, **{what: known + 1}))
     assert part == MANIFEST
-    assert "up to 1: verify it with a newer one" in sentence
+    assert f"up to {known}: verify it with a newer one" in sentence
 
 
 def test_another_signer_is_seen_by_the_key_alone(forge: Forge, key: ContestKey) -> None:

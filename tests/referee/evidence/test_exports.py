@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
+from lpirc_power.meter import Setup
 from lpirc_testsets import synthesize
 from referee.contest import Contest, contest_id, create_contest, open_contest
 from tests.contest_day import called
 from tests.referee.evidence.closed_runs import judged_run
-from tests.referee.evidence.proved import by_main, by_second, failed
+from tests.referee.evidence.proved import by_main, by_second, failed, opened
 from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.test_rejudge import correct
 
@@ -72,3 +75,20 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_
     assert failed(by_main(data)) == failed(by_second(data)) == []
     verified = called("bundle", "verify", str(out)).stdout
     assert "judged by a corrected ground truth, as the log says" in verified
+
+
+def test_a_bundle_states_for_which_change_of_temperature_its_limit_holds_and_the_close_binds_it(
+    contest: Contest, tmp_path: Path
+) -> None:
+    usual = Setup(150.0, 0.5, 0.1, 600)
+    runs = [judged_run(contest, setup=setup).id for setup in (usual, replace(usual, ambient_change_c=8.0))]
+    bundles = [exported(contest.folder, run, tmp_path / f"{run}.zip") for run in runs]
+    assert [failed(by_main(data)) or failed(by_second(data)) for data in bundles] == [[], []]
+    setups = [json.loads(opened(data)["run.json"])["run"]["setup"] for data in bundles]
+    # Runs of earlier versions, whose setups had no such key, keep the hash of their terms.
+    assert [setup.get("ambient_change_c") for setup in setups] == [None, 8.0]
+    result = json.loads(opened(bundles[0])["result.json"])
+    assert (result["energy_limit"] is None, result["energy_known_by"]) == (
+        False,
+        "IM WT310-02EN, pages 7-7 and 7-8",
+    )

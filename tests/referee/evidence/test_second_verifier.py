@@ -126,7 +126,7 @@ def test_both_detect_what_others_altered(proved: dict[str, Proved]) -> None:
 def _newer(proved: Proved) -> bytes:
     parts = unpack(proved.data)
     manifest = json.loads(parts[MANIFEST])
-    manifest["predicate"]["format"] = 2
+    manifest["predicate"]["format"] = 3
     return b"".join(pack(parts | {MANIFEST: lines([manifest])}))
 
 

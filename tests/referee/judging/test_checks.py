@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from collections.abc import Sequence
 
 import pytest
 
 from lpirc_power.addresses import limits_of
 from lpirc_power.energy import Check
-from referee.judging import checks
-from referee.judging.checks import is_scorable
+from lpirc_power.meter import Reading
+from referee.judging.checks import is_scorable, measured_run
 from referee.store.records import Run, RunState
 from tests.referee.factories import reading, run_record
 
@@ -24,7 +24,8 @@ def closed(energy_wh: float | None = 0.1, **different: object) -> Run:
     return run_record(**(values | different))
 
 
-run_checks = partial(checks.run_checks, limits=limits_of("WT310"))
+def run_checks(run: Run, readings: Sequence[Reading], start_s: float, **given: str) -> tuple[Check, ...]:
+    return measured_run(run, readings, start_s, limits=limits_of("WT310"), **given).checks
 
 
 def failed(checks: tuple[Check, ...]) -> list[str]:

@@ -22,6 +22,7 @@ from referee.judging import judge as judging
 from referee.judging.case import restricted_to, scoring_input
 from referee.judging.judge import judge
 from referee.judging.results import standings
+from referee.judging.uncertainty import energy_uncertainty
 from referee.runs.image_order import image_order
 from referee.scoring import METRICS, Detections, evaluate
 from referee.scoring.result import RULES_VERSION, signature_parts
@@ -127,6 +128,23 @@ def test_the_mean_power_is_that_of_the_energy_and_its_own_time(contest: Contest)
     assert figures["mean_power_w"] == judged.mean_power_w
 
 
+def test_a_judgement_carries_its_energys_limit_as_the_check_states_it(contest: Contest) -> None:
+    judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
+    figures = {check.code: check.figures for check in judged.checks}["accuracy"]
+    # WT310: 0.1 % + 0.1 % of 150 V x 0.5 A.
+    assert judged.energy_limit == figures["uncertainty"] == pytest.approx(0.001 + 0.001 * 75 / 36)
+    assert judged.energy_known_by == "IM WT310-02EN, pages 7-7 and 7-8"
+    without = judge(contest, closed_run(contest, guesses(contest.test_set, 1), energy_wh=None).id, CLOCK)
+    assert (without.energy_limit, without.energy_known_by) == (None, None)
+
+
+def test_the_interval_needs_no_check_to_know_the_energys_limit(contest: Contest) -> None:
+    judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
+    bare = replace(judged, checks=())
+    assert energy_uncertainty(bare) == judged.energy_limit
+    assert [energy_uncertainty(replace(bare, energy_limit=limit)) for limit in (1.0, None)] == [None, None]
+
+
 def test_a_judgement_is_stored_with_score_checks_and_signature(contest: Contest, judged_set: TestSet) -> None:
     run = closed_run(contest, guesses(judged_set, 1))
     judged = judge(contest, run.id, CLOCK)
@@ -173,6 +191,13 @@ def test_the_signature_says_how_the_meter_measured(contest: Contest) -> None:
         "line_filter": "true",
         "element": "sum",
     }
+
+
+def test_runs_in_halls_of_other_temperatures_have_one_signature(contest: Contest) -> None:
+    settings = [Setup(150.0, 0.5, 0.1, 600, ambient_change_c=degrees) for degrees in (5.0, 8.0)]
+    runs = [closed_run(contest, np.empty((0, 7)), setup=setup).id for setup in settings]
+    first, second = (judge(contest, run, CLOCK).signature for run in runs)
+    assert first == second
 
 
 def test_a_contest_from_before_ranges_were_read_is_judged_to_the_same_score(

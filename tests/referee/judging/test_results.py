@@ -63,7 +63,10 @@ def score(
     run: int, energy_wh: float | None, checks: tuple[Check, ...] = (), signature: str = "lpirc|iou:0.5"
 ) -> Score:
     per_wh = 0.5 / energy_wh if energy_wh else None
-    return Score(run, START.isoformat(), 0.5, energy_wh, per_wh, None, 5, 7, {1: 0.5}, signature, checks)
+    mean_power_w = 36.0 * energy_wh if energy_wh else None
+    return Score(
+        run, START.isoformat(), 0.5, energy_wh, per_wh, mean_power_w, 5, 7, {1: 0.5}, signature, checks
+    )
 
 
 def test_the_figures_of_an_open_run_are_provisional(hall: House) -> None:
@@ -116,7 +119,7 @@ def test_the_energy_above_idle_needs_the_idle_power_and_the_energy_of_the_window
     assert energy_above_idle_wh(run, score(1, 2.0)) == pytest.approx(1.0)
     assert energy_above_idle_wh(replace(run, idle_power_w=None), score(1, 2.0)) is None
     assert energy_above_idle_wh(run, score(1, None)) is None
-    assert energy_above_idle_wh(run, score(1, 2.0, (OTHER_WINDOW,))) is None
+    assert energy_above_idle_wh(run, replace(score(1, 2.0), mean_power_w=None)) is None
 
 
 def latest(hall: House, run: int) -> Score:

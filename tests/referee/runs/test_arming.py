@@ -20,7 +20,7 @@ from lpirc_power.simulator.vxi11 import Vxi11Server
 from lpirc_power.visa.link import Link
 from referee.contest import open_contest
 from referee.errors import NotArmed, RefereeError
-from referee.judging.checks import run_checks
+from referee.judging.checks import measured_run
 from referee.judging.judge import judge
 from referee.runs.control import RunControl
 from referee.store.records import Run, RunState
@@ -66,9 +66,8 @@ def test_a_real_meters_answers_over_loopback_count_only_by_the_operators_word(
         assert house.store.events(run.id)[0]["standing"] == counts
         house.control.login(TEAM)
         house.control.close(run.id, "operator")
-    told = {check.code: check for check in run_checks(house.store.run(run.id), [], 0.0, limits=None)}[
-        "official-meter"
-    ]
+    measured = measured_run(house.store.run(run.id), [], 0.0, limits=None)
+    told = next(check for check in measured.checks if check.code == "official-meter")
     assert told.ok is allowed
     assert counts.reason in told.sentence
     assert "loopback_meter = true" in told.sentence

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_power.energy import Check
 from lpirc_power.meter import Setup
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import EnergyMissing, Submission
+from referee.store.records import EnergyMissing, Score, Submission
 from referee.store.schema import VERSION
 from tests.referee.factories import START, reading, rows, run_record, stored_run, told
 
@@ -173,6 +174,22 @@ def test_readings_of_form_14_know_no_stops_and_keep_the_hash_that_their_close_bo
         stops = [[one.stopped for one in store.readings(run, 0.0)] for run in (old, new)]
     assert heads == [of_form_14.removeprefix("run,"), heads[0] + ",stopped"]
     assert stops == [[False], [True, False]]
+
+
+def test_a_score_of_form_14_takes_its_energys_limit_from_the_figures_of_its_check(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    limits = (0.004, None)
+    with contextlib.closing(Store(path, create=True)) as store:
+        runs = [stored_run(store).id for _ in limits]
+        for run, limit in zip(runs, limits, strict=True):
+            check = Check("accuracy", True, "error", "Known.", {"uncertainty": limit})
+            figures = (run, START.isoformat(), 0.5, 1.0, 0.5, 36.0, 5, 7, {1: 0.5}, "lpirc", (check,))
+            store.add_score(Score(*figures, energy_limit=0.9, energy_known_by="a manual"))
+    dropped = (f"ALTER TABLE scores DROP COLUMN {name}" for name in ("energy_limit", "energy_known_by"))
+    changed(path, *dropped, "PRAGMA user_version = 14")
+    with contextlib.closing(Store(path)) as store:
+        found = [store.latest_score(run) for run in runs]
+    assert [one and (one.energy_limit, one.energy_known_by) for one in found] == [(0.004, None), (None, None)]
 
 
 def test_a_submission_of_form_12_was_measured_by_no_one_else(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def score(run: int = 1, **different: object) -> Score:
         "detections": 17,
         "ap": {1: 0.25, 7: None, 20180000: 1 / 3},
         "signature": "lpirc|x",
+        "energy_limit": 0.004,
+        "energy_known_by": "a manual",
         "checks": (check, Check("reading-gaps", False, "warning", "Ein Loch: ä.", {})),
     }
     return Score(**(values | different))  # type: ignore[arg-type]

@@ -1,11 +1,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.limit import limit_w, power_range_w, relative_uncertainty, signal_of, uncertainty
+from lpirc_power.energy.limit import (
+    dc_drift_w,
+    limit_of,
+    limit_w,
+    power_range_w,
+    relative_uncertainty,
+    signal_of,
+    uncertainty,
+)
 from lpirc_power.meter import Setup
 
 
@@ -20,13 +29,14 @@ from lpirc_power.meter import Setup
         # 0.1 % + 0.1 % x 18 / 18 + tan(60 degrees) x 0.2 %.
         ("WT310", 9.0, 18.0, 18.0, "ac", 3, False, 0.00546),
         ("WT310HC", 9.0, 18.0, 18.0, "ac", 3, False, 0.00546),
-        ("WT310EH", 10.0, 10.0, 30.0, "dc", 3, False, 0.00900),
-        ("WT310HC", 10.0, 10.0, 30.0, "dc", 3, False, 0.00900),
-        ("WT310E", 10.0, 10.0, 30.0, "dc", 3, False, 0.00700),
+        ("WT310EH", 10.0, 10.0, 30.0, "dc", 3, False, 0.00900 + 0.001 + 5 * 0.001 * 12 / 10),
+        ("WT310HC", 10.0, 10.0, 30.0, "dc", 3, False, 0.00900 + 0.001 + 5 * 0.001 * 12 / 10),
+        ("WT310E", 10.0, 10.0, 30.0, "dc", 3, False, 0.00700 + 0.001 + 5 * 500e-6 * 12 / 10),
         ("WT310EH", 10.0, 10.0, 30.0, "ac", 3, False, 0.00250),
         ("WT332", 10.0, 10.0, 30.0, "ac", 3, False, 0.00400),
+        # Drift over 5 degrees: of the voltage 5 x 0.02 % of 12 V, of the current what it drifts x 12 V.
         # Below 45 Hz the line filter adds 1 %, and DC is not excepted.
-        ("WT310E", 10.0, 10.0, 30.0, "dc", 3, True, 0.01700),
+        ("WT310E", 10.0, 10.0, 30.0, "dc", 3, True, 0.01700 + 0.001 + 5 * 500e-6 * 12 / 10),
         # The example of IM WT310E-01EN, page App-23: 40 W of 80 VA in 150 V x 1 A.
         ("WT310E", 40.0, 80.0, 150.0, "ac", 3, False, 0.001 + 0.0005 * 150 / 80 + 0.001 * math.sqrt(3)),
     ],
@@ -165,3 +175,86 @@ def test_no_range_is_smaller_than_the_smallest_of_the_model() -> None:
 def test_a_negative_power_has_the_limit_of_its_size() -> None:
     assert limit_w(-10.0, 12.0, 60.0, limits_of("WT310E")) == limit_w(10.0, 12.0, 60.0, limits_of("WT310E"))
     assert relative_uncertainty(-10.0, 12.0, 60.0, limits_of("WT310E")) is None
+
+
+def drift_w(model: str, setup: Setup, voltage_v: float, current_a: float) -> float:
+    limits = limits_of(model)
+    assert limits is not None
+    return dc_drift_w(setup, limits.under(setup), voltage_v, current_a)
+
+
+def test_a_small_board_on_dc_drifts_by_more_than_the_published_limit() -> None:
+    # 2 W at 5 V in 15 V x 0.5 A: 0.1 % + 0.2 % of 7.5 W; 5 x 0.02 % of 15 V x 0.4 A, and 5 x 500 uA x 5 V.
+    setup = Setup(15.0, 0.5, 0.1, 0, mode="dc")
+    published, drift = 0.001 + 0.002 * 7.5 / 2, (0.015 * 0.4 + 0.0025 * 5) / 2
+    assert (published, drift) == (pytest.approx(0.0085), pytest.approx(0.00925))
+    assert uncertainty(setup, limits_of("WT310E"), 5.0, 0.4, 2.0, 2.0) == pytest.approx(published + drift)
+    steadier = replace(setup, ambient_change_c=1.0)
+    assert uncertainty(steadier, limits_of("WT310E"), 5.0, 0.4, 2.0, 2.0) == pytest.approx(
+        published + drift / 5
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "range_a", "crest_factor", "drift_a"),
+    [
+        ("WT310", 0.005, 3, 25e-6),
+        ("WT310E", 0.2, 3, 25e-6),
+        ("WT310E", 0.5, 3, 2.5e-3),
+        ("WT310E", 20.0, 3, 2.5e-3),
+        ("WT333", 0.5, 3, 2.5e-3),
+        ("WT310EH", 1.0, 3, 5e-3),
+        ("WT310HC", 40.0, 3, 5e-3),
+        # Crest factor 6 halves the ranges: 0.25 A is what 0.5 A was, 0.1 A what 0.2 A was.
+        ("WT310E", 0.1, 6, 25e-6),
+        ("WT310E", 0.25, 6, 2.5e-3),
+    ],
+)
+def test_the_drift_of_the_current_is_that_of_its_range_in_the_manual(
+    model: str, range_a: float, crest_factor: int, drift_a: float
+) -> None:
+    setup = Setup(15.0, range_a, 0.1, 0, crest_factor=crest_factor)
+    assert drift_w(model, setup, 10.0, 0.0) == pytest.approx(drift_a * 10.0)
+    assert drift_w(model, setup, 0.0, 1.0) == pytest.approx(5 * 0.0002 * 15.0)
+
+
+def test_of_a_sum_each_element_drifts() -> None:
+    one, all_of_them = (
+        drift_w("WT333E", Setup(15.0, 0.5, 0.1, 0, element=e), 5.0, 0.4) for e in ("1", "sum")
+    )
+    assert all_of_them == pytest.approx(3 * one)
+
+
+def test_the_drift_in_automatic_ranges_covers_whatever_automatic_ranging_chose() -> None:
+    for crest_factor in (3, 6):
+        automatic = Setup(None, None, 0.1, 0, crest_factor=crest_factor)
+        for volts, range_v, amperes, range_a in (
+            (5.0, 15.0, 0.07, 0.2),
+            (1.0, 15.0, 0.16, 0.5),
+            (18.0, 60.0, 9.0, 20.0),
+        ):
+            halved = 3 / crest_factor
+            fixed = replace(automatic, voltage_range_v=range_v * halved, current_range_a=range_a * halved)
+            found, chosen = (
+                drift_w("WT310E", setup, volts * halved, amperes * halved) for setup in (automatic, fixed)
+            )
+            assert chosen - 1e-15 <= found <= 1.2 * chosen
+
+
+def test_ac_does_not_drift_and_an_unknown_signal_only_where_dc_has_the_larger_limit() -> None:
+    limits = limits_of("WT310E")
+    found = [
+        limit_of(10.0, va, 30.0, limits, signal, 0.05)
+        for signal, va in (("ac", 10.0), ("dc", 10.0), (None, 10.0))
+    ]
+    assert [one and one.drift_w for one in found] == [0.0, 0.05, 0.05]
+    mostly_reactive = limit_of(0.1, 200.0, 1.0, limits, None, 0.05)
+    assert mostly_reactive is not None
+    assert mostly_reactive.drift_w == 0.0
+
+
+def test_a_drift_that_is_not_known_leaves_only_the_limit_of_ac() -> None:
+    limits = limits_of("WT310E")
+    assert [limit_of(10.0, 10.0, 30.0, limits, signal, math.nan) is None for signal in ("ac", "dc", None)] == [
+        False, True, True
+    ]  # fmt: skip

@@ -86,6 +86,7 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 # frequency_filter = false
 # synchronize = "voltage"   # or "current", "off"
 # element = "1"             # of a WT332E or WT333E: "1" to "3", or "sum"
+# ambient_change_c = 5      # degrees C by which the hall may warm or cool after `meter zero`: drift of boards on DC
 {fixed}update_interval_s = {update_interval_s}
 # loopback_meter = true     # only for a real meter behind a tunnel at 127.0.0.1: without it the meter is unofficial
 # clients = ["192.168.1.0/24"]   # accept requests for this station's runs only from these networks or addresses

@@ -14,6 +14,8 @@ import pytest
 
 from lpirc_power.addresses import driver_of, identity, limits_of, open_meter, standing
 from lpirc_power.clocks import Clocks
+from lpirc_power.energy import Measurement, energy_of
+from lpirc_power.energy.accuracy import accuracy
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, IntegratorState, Limits, Setup, Standing
 from lpirc_power.sampling.sampler import Sampler
@@ -111,6 +113,12 @@ def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
     assert final.state is IntegratorState.STOP
     assert final.power_w == 36.0
     assert final.energy_wh * 3600 / 36 == pytest.approx(final.integrator_s, rel=0.2)
+    begin_s, end_s = readings[0].monotonic_s, final.monotonic_s
+    counted = (final.energy_wh, final.integrator_s, begin_s, end_s, setup, "PM100", limits_of("PM100"))
+    energy = energy_of(readings, Measurement(*counted))
+    # It shows no VA: 0.2 % of the reading, and 0.1 % of the largest range that automatic ranging had stayed in.
+    assert energy.limit == pytest.approx(0.002 + 0.001 / 0.09, rel=0.01)
+    assert "The energy is known within at worst" in accuracy(energy).sentence
     assert limits_of("PM100") == Limits(0.002, 0.001, 0.001, 0.0, 10.0)
 
 

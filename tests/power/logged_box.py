@@ -163,6 +163,7 @@ class LoggedBox:
             return self.settings[header]
         answers = {
             "*IDN": self.identity,
+            "*CAL": "0",
             "NUM": DUMP if self.settings["NUM:NUM"] == "255" else "changed",
             "STAT:ERR": self.errors.pop(0) if header == "STAT:ERR" and self.errors else self.no_error,
             "STAT:COND": "2" if self.state == "STAR" else "0",

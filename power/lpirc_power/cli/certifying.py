@@ -16,19 +16,23 @@ from lpirc_power.addresses import MeterAddress, standing
 from lpirc_power.cli.program import Course
 from lpirc_power.cli.recording_run import Order, recorded
 from lpirc_power.cli.transcript import Transcript
+from lpirc_power.cli.updates import Updates, start_sentence
 from lpirc_power.clocks import real_clocks
 from lpirc_power.energy import Check
 from lpirc_power.errors import MeterBusy, MeterError, MeterLost, PassingMeterError
-from lpirc_power.meter import SIMULATED, Identity, IntegratorState, Meter, Setup, require_no_energy
+from lpirc_power.meter import (
+    SIMULATED,
+    Identity,
+    IntegratorState,
+    Meter,
+    Setup,
+    require_no_energy,
+)
 from lpirc_power.recording import header_line, row
 from lpirc_power.report.readings import figure, identity_facts
 from lpirc_power.sampling.polling import RETRY_S
 from lpirc_power.visa.errors import host_of
 
-SHORT_S: Final = 3.0
-"""How long the integrator runs for the calls one by one: a few counts of TIME, which is in whole seconds."""
-LEAST_UPDATES: Final = 4
-"""More of them are read, at long update intervals."""
 LOAD_TOLERANCE: Final = 0.05
 """Of the known load: enough to find a wrong element, a wrong wire or a ratio, not to judge the accuracy."""
 NOT_OF_THE_METER: Final = ("official-meter", "accuracy", "low-load")
@@ -134,12 +138,8 @@ class Certification:
             with self.transcript.step(name, *map(_words, given)):
                 return getattr(meter, name)(*given)
 
-        def updates() -> None:
-            for _ in range(math.ceil(SHORT_S / interval_s) + LEAST_UPDATES):
-                called("read_update")
-                course.wait(interval_s)
-
         element, interval_s = self.setup.element, self.setup.update_interval_s
+        updates = Updates(lambda: called("read_update"), course.wait, interval_s)
         call("look", element)
         before = call("status")
         for name in ("choices", "peaks", "read", "zero"):
@@ -149,13 +149,16 @@ class Certification:
             call("configure", self.setup)
             if not self.findings[-1].ok:  # nothing would reset what is started now
                 return
-            left = call("read")
-            self._same(
-                "reset", "WH is 0 after the reset", "0.0", left and str(left.energy_wh).replace("nan", "0.0")
-            )
+            left = self._try("read", updates.emptied)
+            # Also -0: what a meter shows that counted a little backwards. NaN is no data yet.
+            left_wh = left and (0.0 if math.isnan(left.energy_wh) else abs(left.energy_wh))
+            self._same("reset", "WH is 0 after the reset", 0.0, left_wh)
             self._same("settings", "Every setting reads back as it was set", (), call("changes", self.setup))
+            self._try("update", updates.let_one_pass)
             call("start")
-            self._try("updates", updates)
+            followed = self._try("updates", updates.after_start)
+            if followed:
+                self._find("start-update", True, start_sentence(followed, interval_s))
             call("stop")
             final, later = (
                 reading and str(reading.energy_wh) for reading in (call("read_final"), call("read"))

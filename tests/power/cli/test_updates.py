@@ -1,0 +1,74 @@
+"""What `meter certify` finds out of the updates around a reset and a START."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpirc_power.cli.certifying import Certification
+from lpirc_power.cli.updates import start_part, start_sentence
+from lpirc_power.meter import Setup
+from tests.power.logged_box import LoggedBox, served
+
+SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=0)
+
+
+def found(address: str) -> dict[str, list[tuple[bool, str]]]:
+    """Return what the calls one by one find: for each code whether it is ok, and the sentence."""
+    tried, told = Certification(address, SETUP), dict[str, list[tuple[bool, str]]]()
+    with tried.transcript.opened():
+        tried.converse()
+    for one in tried.findings:
+        told.setdefault(one.code, []).append((one.ok, one.sentence))
+    return told
+
+
+@pytest.mark.parametrize(("dialect", "how"), [("log2015", "restart"), ("free-running", "run on")])
+def test_it_is_told_whether_updates_restart_at_start_and_neither_differs(
+    simulate: Any, dialect: str, how: str
+) -> None:
+    told = found(simulate("--dialect", dialect).address)
+    assert [ok for findings in told.values() for ok, _ in findings if not ok] == []
+    for _, sentence in told["start-update"]:
+        assert sentence.endswith(f"updates {how} at START.")
+
+
+@pytest.mark.parametrize("box", [LoggedBox(latched=True), LoggedBox(values={"WH": "-0.00000E+00"})])
+def test_a_reset_that_shows_with_the_next_update_or_as_minus_0_does_not_differ(box: LoggedBox) -> None:
+    with served(box) as address:
+        told = found(address)
+    assert told["reset"] == [(True, "WH is 0 after the reset.")] * 2
+    word = "run on" if box.latched else "Unknown"
+    assert all(ok and word in sentence for ok, sentence in told["start-update"])
+
+
+def test_energy_that_is_there_after_a_reset_still_differs() -> None:
+    with served(LoggedBox(values={"WH": "1.00000E+00"})) as address:
+        told = found(address)
+    assert told["reset"][0] == (False, "WH is 0 after the reset: no, it is 1.0, not 0.0.")
+
+
+@given(part=st.floats(0.01, 1.0), power_w=st.floats(0.5, 500.0), interval_s=st.sampled_from([0.1, 0.25, 5.0]))
+def test_the_part_is_found_whichever_update_is_read_first(
+    reading: Any, part: float, power_w: float, interval_s: float
+) -> None:
+    update_wh = power_w * interval_s / 3600
+
+    def after(updates: int) -> Any:
+        return reading(updates * interval_s, power_w=power_w, energy_wh=(updates - 1 + part) * update_wh)
+
+    waiting = reading(0.0, power_w=power_w, energy_wh=0.0)
+    for read in ((1, 2, 3), (2, 4, 9)):
+        assert start_part([waiting, *map(after, read)], interval_s) == pytest.approx(part, abs=1e-6)
+
+
+def test_without_a_steady_load_or_without_updates_nothing_is_said(reading: Any) -> None:
+    steps = [
+        reading(float(second), power_w=2.0 + 7.0 * (second % 2), energy_wh=second) for second in range(5)
+    ]
+    idle = [reading(float(second), power_w=0.0, energy_wh=0.0) for second in range(5)]
+    for readings in ([], steps, idle, [reading(1.0, energy_wh=0.1)]):
+        assert start_sentence(readings, 1.0).startswith("Unknown ")

@@ -113,7 +113,7 @@ screenshots: setup
 lock: setup
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links --extra dev --extra parquet --extra cluster --extra progress --extra detector --extra onnx --extra litert --extra models \
+	  --no-emit-index-url --no-emit-find-links --extra dev --extra parquet --extra cluster --extra serial --extra progress --extra detector --extra onnx --extra litert --extra models \
 	  pyproject.toml client/pyproject.toml -o requirements.lock $(ARGS)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-emit-find-links -c requirements.lock bench/requirements.in -o bench/requirements.lock

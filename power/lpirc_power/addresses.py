@@ -6,7 +6,6 @@ import contextlib
 import ipaddress
 import logging
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from lpirc_power.home.meter import HomeMeter, Sensor
 from lpirc_power.home.rapl import Rapl
 from lpirc_power.meter import OFFICIAL_MAKER, Driver, Identity, Limits, Meter, Standing
 from lpirc_power.operating_system import OWN_GROUP
+from lpirc_power.resources import Resource, resource_of, wrong
 from lpirc_power.wt300.driver import Wt300Family
 
 _log: Final = logging.getLogger(__name__)
@@ -38,15 +38,10 @@ ENDING_S: Final = 5.0
 SYSFS: Final = Path("/sys")
 SYSFS_VARIABLE: Final = "METER_SYSFS"
 """Where sysfs is mounted, if not at /sys: a container may see the machine's own elsewhere."""
-LARGEST_PORT: Final = 65535
 IDENTITY_PARTS: Final = 4
 """Of an answer to *IDN?: maker, model, serial number, firmware."""
-_NETWORK: Final = re.compile(r"TCPIP\d*::([^:,\s]+)(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
-_OTHER: Final = re.compile(r"(USB|GPIB|ASRL)\d*::?\S*::INSTR", re.IGNORECASE)
-_MEANT: Final = re.compile(
-    r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::(?:INSTR|SOCKET))?", re.IGNORECASE
-)
-_DEVICE_FILE: Final = re.compile(r"/dev/\S*")
+PTYS: Final = "/dev/pts/"
+"""Serial ports behind which a program of this machine is."""
 _HOME: Final[dict[str, Callable[[str, Path], Sensor]]] = {"rapl": Rapl, "hwmon": Hwmon}
 
 
@@ -54,8 +49,8 @@ class MeterAddress:
     """An address that is good for any number of links, one after another.
 
     It owns what outlives a link: the driver, with the settings found in the meter; for `sim:` the simulator, started at
-    the first link and ended by `close`; for a meter at home its integrator. A part `@py` or `@ivi` behind a VISA
-    resource picks the backend.
+    the first link and ended by `close`; for a meter at home its integrator. A part `@py`, `@ivi` or `@sim` behind a
+    VISA resource picks the backend.
     """
 
     def __init__(self, address: str, sysfs: Path | None = None) -> None:
@@ -69,9 +64,9 @@ class MeterAddress:
         self._child: subprocess.Popen[str] | None = None
         self._home: HomeMeter | None = None
         self._drivers: dict[type[Driver], Driver] = {}
-        self._resource, self._backend = address, "@py"
+        self._resource = Resource(address)
         if self._kind != SIMULATOR and self._kind not in _HOME:
-            self._resource, self._backend = _visa(address)
+            self._resource = _visa(address)
 
     def connect(self, clocks: Clocks) -> Meter:
         """Open a link and identify the meter behind it. The caller closes it."""
@@ -83,9 +78,10 @@ class MeterAddress:
         from lpirc_power.visa.introduction import introduction
         from lpirc_power.visa.link import Link
 
-        link = Link(self._visa_resource(), self._backend)
+        resource = self._visa_resource()
+        link = Link(resource.name, resource.backend, baud=resource.baud)
         try:
-            found = identity(introduction(link, keeps_answers=_NETWORK.fullmatch(self._resource) is None))
+            found = identity(introduction(link, keeps_answers=resource.host is None))
             kind = driver_of(found)
             return self._drivers.setdefault(kind, kind()).meter(link, found, clocks)
         except BaseException:
@@ -105,11 +101,12 @@ class MeterAddress:
             except subprocess.TimeoutExpired:
                 child.kill()
 
-    def _visa_resource(self) -> str:
+    def _visa_resource(self) -> Resource:
         if self._kind != SIMULATOR:
             return self._resource
         if self._child is None:
-            self._child, self._resource = _start_simulator(self._rest or DEFAULT_LOAD)
+            self._child, name = _start_simulator(self._rest or DEFAULT_LOAD)
+            self._resource = Resource(name)
         elif self._child.poll() is not None:
             raise MeterLost(
                 f"The simulated meter started for {self.address} has ended, and its energy with it."
@@ -155,7 +152,7 @@ def standing(found: Identity, address: str, *, loopback_meter: bool = False) -> 
     """
     if found.maker.strip().upper() != OFFICIAL_MAKER:
         return Standing.OTHER_MAKER
-    if not found.official:
+    if not found.official or _is_simulated(address):
         return Standing.SIMULATED
     if limits_of(found.model) is None:
         return Standing.UNKNOWN_MODEL
@@ -165,17 +162,33 @@ def standing(found: Identity, address: str, *, loopback_meter: bool = False) -> 
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether a VISA address leads back to this machine: loopback, or a name that stands for it."""
-    network = _NETWORK.fullmatch(address.partition("@")[0])
-    if network is None:
+    """Return whether a VISA address leads back to this machine: loopback, a name that stands for it, or a pty."""
+    resource = _resource_of_visa(address)
+    if resource is None:
+        return False
+    if (resource.serial_port or "").startswith(PTYS):
+        return True
+    if resource.host is None:
         return False
     try:
-        places = socket.getaddrinfo(network[1], None, type=socket.SOCK_STREAM)
+        places = socket.getaddrinfo(resource.host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return False
     found = [ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in places]
     # A connection to 0.0.0.0 reaches this machine.
     return any(one.is_loopback or one.is_unspecified for one in found)
+
+
+def _is_simulated(address: str) -> bool:
+    resource = _resource_of_visa(address)
+    return resource is not None and resource.is_simulated
+
+
+def _resource_of_visa(address: str) -> Resource | None:
+    try:
+        return resource_of(address)
+    except MeterAddressError:
+        return None
 
 
 def identity(answer: str) -> Identity:
@@ -201,51 +214,14 @@ def open_meter(address: str, clocks: Clocks) -> Iterator[Meter]:
         yield meter
 
 
-def _visa(address: str) -> tuple[str, str]:
-    """Return the VISA resource and the backend that an address names."""
-    resource, at, backend = address.partition("@")
-    if at and backend not in ("py", "ivi"):
-        raise _wrong(address, f"There is no backend @{backend}; there are @py and @ivi.")
-    if _DEVICE_FILE.fullmatch(address):
-        raise _wrong(
-            address,
-            "A device file is not the address of a USB meter; write USB0::0x0B21::0x0025::SERIAL::INSTR, where "
-            "`lsusb -v -d 0b21:0025` shows the SERIAL.",
-        )
-    network = _NETWORK.fullmatch(resource)
-    if network and network[2]:
-        _require_port(address, network[2])
-        if backend == "ivi":
-            raise _wrong(address, "Only @py knows the form HOST,PORT; @ivi finds the port by itself.")
-    if not (network or _OTHER.fullmatch(resource)):
-        raise _wrong(address, _meant(address, resource))
-    return resource, "@" + (backend or "py")
-
-
-def _meant(address: str, resource: str) -> str:
-    """Return what a resource of no known form may have meant."""
-    kind, colon, rest = resource.partition(":")
+def _visa(address: str) -> Resource:
+    """Return the VISA resource that an address names."""
+    kind, colon, rest = address.partition(":")
     if colon and kind.lower() == "replay":
-        return f"The simulated meter plays recordings: write sim:csv:{rest}."
+        raise wrong(address, f"The simulated meter plays recordings: write sim:csv:{rest}.")
     if colon and kind.lower() in (SIMULATOR, *_HOME):
-        return f"Perhaps {kind.lower()}:{rest} is meant, in small letters."
-    meant = _MEANT.fullmatch(resource)
-    if meant is None:
-        return "`meter --help` lists the forms, such as TCPIP::HOST::INSTR."
-    host, port = meant.groups()
-    if port is None:
-        return f"Perhaps TCPIP::{host}::INSTR is meant; `meter --help` lists the forms."
-    _require_port(address, port)
-    return f"Perhaps TCPIP::{host},{port}::INSTR is meant, with a comma before the port."
-
-
-def _require_port(address: str, port: str) -> None:
-    if not 1 <= int(port) <= LARGEST_PORT:
-        raise _wrong(address, f"Its port {port} is not one from 1 to {LARGEST_PORT}.")
-
-
-def _wrong(address: str, why: str) -> MeterError:
-    return MeterAddressError(f"{address!r} is not the address of a meter. {why}")
+        raise wrong(address, f"Perhaps {kind.lower()}:{rest} is meant, in small letters.")
+    return resource_of(address)
 
 
 def _start_simulator(load: str) -> tuple[subprocess.Popen[str], str]:

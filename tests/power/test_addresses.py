@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lpirc_power.addresses import MeterAddress, open_meter
+from lpirc_power.addresses import MeterAddress, is_loopback, open_meter, standing
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
-from lpirc_power.meter import IntegratorState, Setup
+from lpirc_power.meter import Identity, IntegratorState, Setup, Standing
+from lpirc_power.operating_system import HAS_PTYS
+from lpirc_power.resources import Resource, resource_of
+from lpirc_power.visa.link import Link
 
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
 
@@ -35,6 +40,15 @@ def sysfs(tmp_path: Path) -> Path:
         "USB0::2849::37::43325048313330343756::INSTR@ivi",
         "GPIB0::1::INSTR",
         "GPIB0::1::INSTR@ivi",
+        "GPIB0::1",
+        "GPIB::1::2",
+        "gpib0::1@ivi",
+        "USB0::0x0B21::0x0025::INSTR",
+        "ASRL/dev/ttyUSB0::INSTR",
+        "ASRL/dev/ttyUSB0?baud=38400",
+        "ASRL3::INSTR?baud=38400@ivi",
+        "ASRL1::INSTR@sim",
+        "TCPIP::meter::INSTR@meters/wt310.yaml@sim",
         "sim",
         "sim:",
         "sim:constant:5W",
@@ -67,8 +81,25 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("TCPIP::127.0.0.1::5025::SOCKET", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
         ("TCPIP::h,1::SOCKET", "Perhaps TCPIP::h,1::INSTR is meant"),
         ("/dev/usbtmc0", "USB0::0x0B21::0x0025::SERIAL::INSTR"),
-        ("GPIB0::1::INSTR@ni", "There is no backend @ni; there are @py and @ivi."),
+        ("GPIB0::1::INSTR@ni", "There is no backend @ni; there are @py, @ivi and @sim."),
         ("GPIB0::1::INSTR@", "There is no backend @;"),
+        ("GPIB0", "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address"),
+        ("GPIB0::x", "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address"),
+        (
+            "USB0::0x0B21::0x0025::S",
+            "A meter on USB is USB0::0x0B21::0x0025::SERIAL::INSTR; `meter find` shows",
+        ),
+        ("USB0::INSTR", "A meter on USB is USB0::0x0B21"),
+        (
+            "USB0::0x0B21::0x0025::INSTR@ivi",
+            "Only @py finds the one meter that is plugged in; write its serial",
+        ),
+        ("ASRL::INSTR", "A meter on RS-232 is ASRL/dev/ttyUSB0::INSTR"),
+        ("/dev/ttyUSB0", "Perhaps ASRL/dev/ttyUSB0::INSTR is meant"),
+        ("COM3", "Perhaps ASRL3::INSTR is meant"),
+        ("ASRL3::INSTR?baud=fast", "'baud=fast' is no option of a serial line; its speed is ?baud=9600."),
+        ("ASRL3::INSTR?baud=0", "'baud=0' is no option of a serial line"),
+        ("GPIB0::1::INSTR?baud=9600", "Only a serial line, ASRL…, takes an option"),
         ("TCPIP::h,1024::INSTR@ivi", "Only @py knows the form HOST,PORT"),
         ("replay:run.csv", "The simulated meter plays recordings: write sim:csv:run.csv."),
         ("RAPL:", "Perhaps rapl: is meant, in small letters."),
@@ -144,3 +175,62 @@ def test_a_simulator_on_the_spot_is_one_for_all_its_links(clocks: Clocks) -> Non
         second = place.connect(clocks)
         assert second.state() is IntegratorState.START
         second.close()
+
+
+def test_a_serial_line_has_the_speed_of_its_address_or_9600() -> None:
+    assert resource_of("ASRL/dev/ttyUSB0::INSTR?baud=38400") == Resource(
+        "ASRL/dev/ttyUSB0::INSTR", "@py", 38400
+    )
+    assert resource_of("asrl3@ivi") == Resource("asrl3::INSTR", "@ivi", 9600)
+    assert resource_of("GPIB0::1") == Resource("GPIB0::1::INSTR", "@py", None)
+    assert resource_of("ASRL1::INSTR@box.yaml@sim") == Resource("ASRL1::INSTR", "box.yaml@sim", 9600)
+
+
+@pytest.mark.skipif(not HAS_PTYS, reason="Windows has no ptys")
+@pytest.mark.parametrize("speed", ["", "?baud=38400"])
+def test_a_run_over_a_serial_line(simulate: Any, clocks: Clocks, until: Any, speed: str) -> None:
+    _, path = simulate("--pty", "--load", "constant:36W").process.stdout.readline().split()
+    address = f"ASRL{path}::INSTR{speed}"
+    with open_meter(address, clocks) as meter:
+        meter.configure(SETUP)
+        meter.start()
+        until(lambda: meter.read().integrator_s >= 1)
+        meter.stop()
+        assert meter.read_final().energy_wh > 0
+        assert standing(meter.identity, address) is Standing.SIMULATED
+    assert is_loopback(address)
+
+
+@pytest.mark.skipif(not HAS_PTYS, reason="Windows has no ptys")
+def test_an_answer_left_in_a_serial_line_shifts_none(simulate: Any, clocks: Clocks) -> None:
+    _, path = simulate("--pty").process.stdout.readline().split()
+    with contextlib.closing(Link(f"ASRL{path}::INSTR")) as link:
+        with pytest.raises(MeterError):
+            link.query(":NONSENSE?", timeout_ms=50)
+        link.write("*IDN?;:INTEGRATE:STATE?")
+        link._resource.write_raw(b"*I")  # noqa: SLF001 - a Link writes whole messages; this program dies in mid-word
+    with open_meter(f"ASRL{path}::INSTR", clocks) as meter:
+        assert meter.identity.model == "WT310"
+        assert meter.state() is IntegratorState.RESET
+
+
+def test_a_serial_line_without_its_library_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = "import sys; sys.modules['serial'] = None; from lpirc_power.visa.link import Link; Link('ASRL1::INSTR')"
+    done = subprocess.run([sys.executable, "-c", link], capture_output=True, text=True, check=False)
+    said = done.stderr.splitlines()[-1]
+    assert said.endswith("needs the Python package pyserial; install it: pip install pyserial")
+
+
+def test_a_serial_port_that_is_not_there_is_unreachable(clocks: Clocks) -> None:
+    with pytest.raises(MeterError, match="No meter answers at ASRL/dev/ttyNONE::INSTR") as caught:
+        MeterAddress("ASRL/dev/ttyNONE::INSTR").connect(clocks)
+    assert caught.value.code == "meter-unreachable"
+
+
+def test_instruments_of_pyvisa_sim_never_count_and_need_their_package(clocks: Clocks) -> None:
+    genuine = Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03")
+    for address in ("GPIB0::1::INSTR@sim", "GPIB0::1::INSTR@box.yaml@sim"):
+        assert standing(genuine, address) is Standing.SIMULATED
+        with pytest.raises(MeterError, match="needs the Python package pyvisa-sim") as caught:
+            MeterAddress(address).connect(clocks)
+        assert caught.value.code == "meter-backend"

@@ -98,13 +98,25 @@ def no_permission(address: str, vendor: int, product: int) -> MeterError:
     )
 
 
+def no_serial_permission(address: str) -> MeterError:
+    """A serial port that this user may not open."""
+    return MeterError(
+        "meter-permission",
+        f"This user may not open the serial port of {address}; add the user to the group that owns it (`sudo usermod "
+        "-aG dialout $USER` on most systems) and log in again.",
+    )
+
+
 def no_session(address: str, text: str) -> MeterError | None:
     """Return the error behind what pyvisa-py says of a kind of interface that it cannot serve; None if it says else."""
     if "PyUSB does not seem" in text:
         return no_backend(address, "USB needs libusb; install the system's package libusb-1.0-0.")
     missing = re.match(r"Please install (PyUSB|PySerial|linux-gpib)", text)
     if missing:
-        needs = f"this kind of interface needs the Python package {missing[1].lower()}; install it."
+        package = missing[1].lower()
+        needs = (
+            f"this kind of interface needs the Python package {package}; install it: pip install {package}"
+        )
         if missing[1] == "linux-gpib":
             needs = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA by @ivi."
         return no_backend(address, needs)

@@ -39,7 +39,7 @@ def introduction(link: Asked, *, keeps_answers: bool) -> str:
     MeterError `meter-timeout` if no answer comes, `meter-answer` if the answers stay out of step.
     """
     answer, asked = _named(link, keeps_answers)
-    if asked > 1 or keeps_answers:
+    if is_introduction(answer) and (asked > 1 or keeps_answers):
         _fall_into_step(link)
     return answer
 

@@ -20,10 +20,11 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 import pyvisa
-from pyvisa.constants import StatusCode
-from pyvisa.resources import MessageBasedResource
+from pyvisa.constants import BufferOperation, StatusCode
+from pyvisa.resources import MessageBasedResource, SerialInstrument
 
 from lpirc_power.errors import MeterError, MeterLost, MeterTimeout
+from lpirc_power.resources import PURE_PYTHON, SIMULATED
 from lpirc_power.visa import errors as link_failures
 from lpirc_power.visa import usb
 
@@ -54,16 +55,21 @@ _NAME_ERRORS: Final = (
     StatusCode.error_interface_number_not_configured,
 )
 _TAKEN: Final = (StatusCode.error_resource_locked, StatusCode.error_resource_busy)
-PURE_PYTHON: Final = "@py"
-"""The backend pyvisa-py; "@ivi" is the VISA of a vendor."""
 _opening = threading.Lock()
 
 
 class Link:
     """An open VISA session. Once it has failed it never recovers: close it and open another one."""
 
-    def __init__(self, address: str, backend: str = PURE_PYTHON, timeout_ms: int = TIMEOUT_MS) -> None:
-        """Open it with a VISA backend, "@py" or "@ivi".
+    def __init__(
+        self,
+        address: str,
+        backend: str = PURE_PYTHON,
+        timeout_ms: int = TIMEOUT_MS,
+        *,
+        baud: int | None = None,
+    ) -> None:
+        """Open it with a VISA backend, as `lpirc_power.resources` names them; `baud` is the speed of a serial line.
 
         Raises MeterError `meter-unreachable`, `meter-locked`, `meter-wrong-address`, `meter-permission` or
         `meter-backend` if that fails.
@@ -75,14 +81,15 @@ class Link:
         manager = _manager(address, backend)
         resource = usb.with_serial(address) if backend == PURE_PYTHON else address
         try:
-            self._resource = _open(manager, resource, timeout_ms)
+            self._resource = _open(manager, resource, timeout_ms, baud)
         except Exception as error:  # pyvisa-py raises anything here, down to a bare Exception
             raise _unopened(address, error) from error
         self._socket = _socket_of(self._resource)
         self._is_usb = hasattr(_interface(self._resource), "usb_dev")
-        if self._is_usb:
-            # The device is this link's alone, and may hold what a killed program has left in it. A network meter is not
-            # cleared: a new link holds nothing, and a meter with one output queue would lose the answer to a run.
+        self._is_unshared = self._is_usb or isinstance(self._resource, SerialInstrument)
+        if self._is_unshared:
+            # It may hold what a killed program has left in it. A network meter is not cleared: a new link holds
+            # nothing, and a meter with one output queue for all would lose the answer to a run.
             self.clear()
 
     def write(self, message: str) -> None:
@@ -127,7 +134,10 @@ class Link:
         if self._is_usb:
             return usb.clear(_interface(self._resource))
         try:
-            self._resource.clear()
+            if isinstance(self._resource, SerialInstrument):
+                self._resource.flush(BufferOperation.discard_read_buffer)
+            else:
+                self._resource.clear()
         except Exception:  # noqa: BLE001 - as at opening, pyvisa-py raises anything here
             return False
         return True
@@ -156,7 +166,7 @@ class Link:
             yield
         except pyvisa.VisaIOError as error:
             if error.error_code == StatusCode.error_timeout:
-                if self._is_usb:  # whose late answer may stay in the box, and be taken for the next one
+                if self._is_unshared:  # a late answer would be taken for the next one
                     self.clear()
                 raise self._timed_out(message, timeout_ms) from error
             locked = error.error_code in _TAKEN or self._is_locked()
@@ -209,18 +219,25 @@ def _manager(address: str, backend: str) -> pyvisa.ResourceManager:
         with _opening:  # the list of sessions is shared
             return _resources(backend)
     except (OSError, ValueError) as error:  # no library, no such wrapper
-        raise link_failures.no_backend(
-            address,
-            f"no vendor VISA is installed for the backend {backend}; install one, or use "
-            f"{PURE_PYTHON}, which needs none.",
-        ) from error
+        why = f"no vendor VISA is installed for the backend {backend}; install one, or use {PURE_PYTHON}."
+        if backend.endswith(SIMULATED):
+            why = f"the backend {backend} needs the Python package pyvisa-sim, and the file before @ if there is one."
+        raise link_failures.no_backend(address, why) from error
 
 
-def _open(manager: pyvisa.ResourceManager, address: str, timeout_ms: int) -> MessageBasedResource:
+def _open(
+    manager: pyvisa.ResourceManager, address: str, timeout_ms: int, baud: int | None
+) -> MessageBasedResource:
     resource = manager.open_resource(address, open_timeout=OPEN_TIMEOUT_MS, timeout=timeout_ms)
     if not isinstance(resource, MessageBasedResource):
         resource.close()
         raise TypeError(f"{address} takes no messages")
+    if baud is not None and isinstance(resource, SerialInstrument):
+        try:
+            resource.baud_rate = baud
+        except BaseException:  # a speed that the port does not have
+            resource.close()
+            raise
     return resource
 
 
@@ -260,6 +277,7 @@ def _unopened(address: str, error: Exception) -> MeterError:
     return (
         link_failures.no_session(address, text)
         or _unopened_usb(address, error)
+        or _unopened_serial(address, error)
         or _no_vxi11(address, error)
         or _unknown_host(address)
         or link_failures.unreachable(address, text)
@@ -286,6 +304,11 @@ def _unknown_host(address: str) -> MeterError | None:
     except (OSError, UnicodeError):
         return link_failures.no_host(address, host)
     return None
+
+
+def _unopened_serial(address: str, error: Exception) -> MeterError | None:
+    is_denied = "Permission denied" in str(error)
+    return link_failures.no_serial_permission(address) if is_denied else None
 
 
 def _unopened_usb(address: str, error: Exception) -> MeterError | None:

@@ -12,6 +12,7 @@ from lpirc_power.cli.boundary import Boundary
 COMMANDS: Final = {
     "certify": "certify.certify",
     "fault": "fault.fault",
+    "find": "find.find",
     "probe": "look.probe",
     "ptd": "ptd.ptd",
     "range": "ranging.range_command",
@@ -41,16 +42,20 @@ class Commands(Boundary):
 @click.group("meter", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lpirc-referee", prog_name="meter", message="%(prog)s %(version)s")
 def main() -> None:
-    """Power meters: look at one, record an energy, find its ranges, certify or simulate one.
+    """Power meters: find one, look at one, record an energy, find its ranges, certify or simulate one.
 
     ADDRESS is one of
 
     \b
       TCPIP::192.168.1.20::INSTR          a meter on the network
       TCPIP::127.0.0.1,5025::INSTR        the same at a given port: a comma
-      USB0::0x0B21::0x0025::SERIAL::INSTR a meter on USB
-      GPIB0::1::INSTR@ivi                 any VISA address; @ivi takes the VISA
-                                          library of a vendor, @py (default) pyvisa-py
+      USB0::0x0B21::0x0025::INSTR         the one meter on USB
+      USB0::0x0B21::0x0025::SERIAL::INSTR one of several; `meter find` lists them
+      ASRL/dev/ttyUSB0::INSTR?baud=9600   a meter on RS-232; ASRL3::INSTR is COM3
+      GPIB0::1                            a meter on GPIB
+      GPIB0::1::INSTR@ivi                 any of these by the VISA library of a
+                                          vendor; @py (default) is pyvisa-py
+      GPIB0::1::INSTR@FILE.yaml@sim       an instrument of pyvisa-sim
       sim:  sim:steps:2W@5s,9W@10s        a simulated meter started on the spot;
       sim:csv:FILE.csv                    this one measures a recording again
       rapl:  hwmon:                       sensors of this machine, not official

@@ -4,62 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
 import sys
 import time
-import warnings
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pyvisa_py.sessions import Session
 
 from lpirc_power.addresses import open_meter
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.simulator.instrument import Instrument
-from lpirc_power.simulator.loads import parse_load
 from lpirc_power.visa.link import Link
 from tests.power.opened import wt300
-from tests.power.visa.usb_meter import UsbMeter
+from tests.power.visa.usb_meter import ADDRESS, SERIAL, UsbMeter, plugged_in, simulated
 
-# The serial number on USB is that of *IDN? with every letter as two hexadecimal digits.
-SERIAL = b"C2PH13047V".hex().upper()
-ADDRESS = f"USB0::0x0B21::0x0025::{SERIAL}::INSTR"
 SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)
-
-
-@pytest.fixture
-def bus(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
-    """Give pyusb a backend, and let pyvisa-py look again at what it can serve."""
-
-    def use(backend: Any) -> None:
-        for library in ("libusb1", "libusb0", "openusb"):
-            with warnings.catch_warnings():  # pyusb's, as in lpirc_power.visa.link
-                warnings.filterwarnings("ignore", "Due to '_pack_'", DeprecationWarning)
-                module = importlib.import_module(f"usb.backend.{library}")
-            monkeypatch.setattr(module, "get_backend", lambda *_, **__: backend)
-        reload()
-
-    def reload() -> None:
-        monkeypatch.setattr(Session, "_session_classes", dict(Session._session_classes))  # noqa: SLF001 - pyvisa-py registers its sessions at import
-        monkeypatch.delitem(sys.modules, "pyvisa_py.usb", raising=False)
-        with contextlib.suppress(Exception):
-            importlib.import_module("pyvisa_py.usb")
-
-    use.reload = reload  # type: ignore[attr-defined]
-    return use
-
-
-def plugged_in(opening: int = 0, claiming: int = 0, serial: str = SERIAL) -> UsbMeter:
-    return UsbMeter(simulated().execute, serial, opening, claiming)
-
-
-def simulated() -> Instrument:
-    return Instrument(parse_load("constant:36W", time.monotonic), time.monotonic)
 
 
 def readings_of_a_run(until: Any) -> tuple[list[Reading], Reading]:

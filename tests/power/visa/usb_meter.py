@@ -8,6 +8,7 @@ from __future__ import annotations
 import array
 import errno
 import struct
+import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,13 @@ from typing import Any
 from usb.backend import IBackend
 from usb.core import USBError, USBTimeoutError
 
+from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.loads import parse_load
+
 VENDOR, PRODUCT = 0x0B21, 0x0025
+# The serial number on USB is that of *IDN? with every letter as two hexadecimal digits.
+SERIAL = b"C2PH13047V".hex().upper()
+ADDRESS = f"USB0::0x0B21::0x0025::{SERIAL}::INSTR"
 PACKET = 64
 BULK_OUT, BULK_IN = 0x01, 0x82
 MESSAGE_OUT, REQUEST_IN = 1, 2
@@ -40,6 +47,7 @@ class UsbMeter(IBackend):
         self, execute: Callable[[str], str | None], serial: str, opening: int = 0, claiming: int = 0
     ) -> None:
         self.plugged_in = True
+        self.has_kernel_driver = False
         self.beside: list[UsbMeter] = []
         self.keeps_answers = False
         self.knows_abort = self.knows_clear = True
@@ -113,8 +121,11 @@ class UsbMeter(IBackend):
 
     def release_interface(self, _handle: Any, _intf: int) -> None: ...
 
-    def is_kernel_driver_active(self, _handle: Any, _intf: int) -> bool:
-        return False
+    def is_kernel_driver_active(self, handle: Any, _intf: int) -> bool:
+        return bool(handle.has_kernel_driver)
+
+    def detach_kernel_driver(self, handle: Any, _intf: int) -> None:
+        handle.has_kernel_driver = False
 
     def bulk_write(self, _handle: Any, _ep: int, _intf: int, data: Any, _timeout: int) -> int:
         self._require_plugged_in()
@@ -193,3 +204,11 @@ class UsbMeter(IBackend):
 
 def _fields(names: str, *values: Any) -> SimpleNamespace:
     return SimpleNamespace(**dict(zip(names.split(), values, strict=True)))
+
+
+def plugged_in(opening: int = 0, claiming: int = 0, serial: str = SERIAL) -> UsbMeter:
+    return UsbMeter(simulated().execute, serial, opening, claiming)
+
+
+def simulated() -> Instrument:
+    return Instrument(parse_load("constant:36W", time.monotonic), time.monotonic)

@@ -118,6 +118,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     above_wh = recorded.above_idle_wh
     limit = recorded.uncertainty
     start_stop = None if limit is None else json_ready(100.0 * recorded.start_stop_share)
+    drift = None if limit is None else json_ready(100.0 * recorded.energy.drift)
     return {
         "identity": identity_facts(recorded.identity, recorded.standing),
         "setup": asdict(measured.setup),
@@ -130,7 +131,12 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         "integrator_s": json_ready(measured.integrator_s),
         "idle_power_w": None if recorded.idle is None else json_ready(recorded.idle.power_w),
         "energy_above_idle_wh": None if above_wh is None else json_ready(above_wh),
-        "accuracy": {**accuracy_facts(recorded.power_w, limit), "start_stop_percent": start_stop},
+        "accuracy": {
+            **accuracy_facts(recorded.power_w, limit),
+            "start_stop_percent": start_stop,
+            "drift_percent": drift,
+            "known_by": recorded.energy.known_by,
+        },
         "readings": len(recorded.readings),
         "file": recorded.file,
         "rows": recorded.rows,

@@ -58,7 +58,8 @@ def test_a_reset_integrator_leaves_no_energy(recorded: Any) -> None:
     facts = json.loads(json.dumps(recorded_facts(found), allow_nan=False))
     for name in ("energy_wh", "energy_j", "mean_power_w", "energy_above_idle_wh"):
         assert facts[name] is None, name
-    assert facts["accuracy"] == {"percent": None, "watts": None, "start_stop_percent": None}
+    accuracy: Any = facts["accuracy"]
+    assert {name for name, value in accuracy.items() if value is not None} <= {"known_by"}
     assert (facts["needs_review"], facts["no_energy"]) == (True, found.no_energy)
 
 
@@ -120,6 +121,9 @@ def test_a_signal_that_may_be_dc_is_told(recorded: Any) -> None:
     # 0.1 % P + 0.2 % of 15 W, start and stop, and drift: 5 x 0.02 % of 150 V x 0.5 A, and 5 x 5 uA x 12 V.
     drift_w = 0.15 * 0.5 + 25e-6 * 12.0
     assert found.uncertainty == pytest.approx(0.12 / 8 + (0.036 + drift_w) / 6)
+    told: Any = recorded_facts(found)["accuracy"]
+    assert told["drift_percent"] == pytest.approx(100 * drift_w / 6)
+    assert told["known_by"] == "IM WT310E-02EN, pages 7-7 and 7-8, the larger limit of AC and DC"
     assert ", 1.26 % for 5 degrees C of drift" in row(found, "accuracy")
     assert row(found, "accuracy").endswith(", the larger limit of AC and DC")
 

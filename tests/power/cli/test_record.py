@@ -49,6 +49,23 @@ def test_energy_is_load_times_time_and_every_reading_is_in_the_file(
     assert "voltage_v,current_a," in (tmp_path / "run.csv").read_text().splitlines()[0]
 
 
+def test_a_steadier_room_is_stated_and_makes_the_limit_of_a_board_on_dc_smaller(
+    simulate: Any, meter: Any
+) -> None:
+    address = simulate("--load", "constant:6W,volts=12V").address
+    ranges = ("--voltage-range", "15", "--current-range", "0.5", "--update", "0.1")
+    ended = meter(
+        "record", address, "-o", "run.csv", "--duration", "1", *ranges, "--ambient-change", "1", "--json"
+    )
+    facts = json.loads(ended.stdout)
+    assert facts["setup"]["ambient_change_c"] == 1.0
+    # For one degree 0.02 % of 15 V x 0.5 A, and 500 uA x 12 V.
+    assert facts["accuracy"]["drift_percent"] == pytest.approx(
+        100 * (0.003 * 0.5 + 0.0005 * 12) / 6, rel=0.01
+    )
+    assert meter("record", address, "-o", "other.csv", "--ambient-change", "-1").returncode == 2
+
+
 def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
     simulate: Any, started: Any, asked: Any, tmp_path: Path, until: Any
 ) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY
+from lpirc_power.energy.integral import START_STOP_S
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.energy.result import Energy
 from lpirc_power.meter import Reading
@@ -47,7 +48,7 @@ def unseen_energy(inside: Sequence[Reading], measured: Measurement, energy: Ener
 
     Where no limit is known, it is that of an energy to rank by. In each stretch the power is taken to lie between the
     least and the largest that were read in the run. One update of the largest power is allowed for, since no one knows
-    when an update was made.
+    when an update was made, and what starting and stopping took.
     """
     powers_w = [one.power_w for one in inside if math.isfinite(one.power_w)]
     if not powers_w:
@@ -57,9 +58,10 @@ def unseen_energy(inside: Sequence[Reading], measured: Measurement, energy: Ener
     least_w, most_w = min(powers_w), max(powers_w)
     off_wh = math.fsum(one.off_wh(least_w, most_w) for one in found)
     unseen_s = math.fsum(one.unseen_s for one in found)
-    update_wh = max(most_w, 0.0) * measured.setup.update_interval_s / 3600.0
+    start_stop_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
+    edges_wh = max(most_w, 0.0) * (measured.setup.update_interval_s + start_stop_s) / 3600.0
     limit = LARGEST_UNCERTAINTY if energy.limit is None else energy.limit
-    allowed_wh = limit * abs(measured.integrator_wh) + update_wh
+    allowed_wh = limit * abs(measured.integrator_wh) + edges_wh
     ok = off_wh <= allowed_wh
     figures = {"stretches": len(found), "unseen_s": unseen_s, "off_wh": off_wh, "allowed_wh": allowed_wh}
     return check("unseen-energy", ok, "error", _sentence(found, off_wh, allowed_wh, measured), **figures)

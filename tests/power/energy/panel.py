@@ -75,7 +75,9 @@ class Panel:
     shown: tuple[float, float, float] = (math.nan, 0.0, 0.0)  # P, WH, TIME
     smooth_w: float = math.nan
     since: list[float] = field(default_factory=list)
-    latched: set[str] = field(default_factory=set)  # what happened since the last question, by the event register
+    latched: set[str] = field(
+        default_factory=set
+    )  # what happened since the last question, by the event register
 
     def press(self, action: Action) -> None:
         """Do what the manual says of a key in this state."""

@@ -291,7 +291,7 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
     monkeypatch.setattr(
         "lpirc_power.sampling.thread.STARTING_S", 20.0
     )  # a busy host may ask first after the real 0.3 s
-    deaf = iter([True])
+    deaf = iter([False])
 
     def read_update() -> tuple[Reading, bool]:
         if next(deaf, False):
@@ -301,6 +301,7 @@ def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
     opened = flawed(read_update=read_update)
     run = sampler(simulate().address)
     run.arm()
+    deaf = iter([True])
     run.start()
     recorder.more(2)
     run.stop()

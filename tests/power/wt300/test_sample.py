@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import ELEMENTS, IntegratorState
+from lpirc_power.wt300.answers import NEW_DATA
 from lpirc_power.wt300.dialogue import LONGEST_MESSAGE
 from lpirc_power.wt300.sample import SampleForm
 
@@ -20,15 +21,20 @@ def parts(*given: Any) -> Any:
 
 
 def test_a_sample_is_values_flags_state_and_whether_it_is_new() -> None:
-    taken, is_new = RUN.taken("1;1,2,3,4,5,6,7,8,9;P,1;WH,1;65;TIM", parts)
-    assert taken == ([1, 2, 3, 4, 5, 6, 7, 8, 9], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
-    assert is_new
+    taken, events = RUN.taken("1;1,2,3,4,5,6,7,8,9;P,1;WH,1;65;TIM", parts)
+    assert taken == ([1, 2, 3, 4, 5, 6, 7, 8, 9], 65, 1, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
+    assert events == NEW_DATA
+
+
+def test_events_that_earlier_questions_have_cleared_are_kept_until_an_update() -> None:
+    taken, events = RUN.taken("64;1,2,3,4,5,6,7,8,9;P,1;WH,1;0;START", parts, earlier=2)
+    assert (taken[2], events) == (66, 66)  # type: ignore[index]
 
 
 def test_an_onlooker_gets_the_same_but_not_whether_it_is_new() -> None:
-    taken, is_new = ASIDE.taken("1;2;3;4;5;6;7;:NUM:NORM:ITEM204 P,1;:NUM:NORM:ITEM206 WH,1;65;TIM", parts)
-    assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
-    assert not is_new
+    taken, events = ASIDE.taken("1;2;3;4;5;6;7;:NUM:NORM:ITEM204 P,1;:NUM:NORM:ITEM206 WH,1;65;TIM", parts)
+    assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, 0, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
+    assert events == 0
 
 
 def test_a_range_that_is_no_number_costs_no_sample() -> None:

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.addresses import open_meter
+from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.visa.link import Link
+from tests.power.peer import Instrument, Peer
 
 
 @pytest.fixture
@@ -217,3 +220,22 @@ def test_another_program_in_the_process_has_its_own_pyvisa_py(simulate: Any) -> 
     command = [sys.executable, "-c", BESIDE_ANOTHER_PROGRAM, simulate().address]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout.split(), done.stderr) == (["True", "socket", "1", "1", "1"], "")
+
+
+DEVICE_CLEAR = 15
+
+
+class Watched(Peer):
+    """It notes what is called."""
+
+    def _reply(self, procedure: int, body: bytes) -> bytes:
+        self.called: list[int] = [*getattr(self, "called", []), procedure]
+        return super()._reply(procedure, body)
+
+
+def test_an_onlooker_on_the_network_clears_nothing_that_a_run_waits_for(clocks: Clocks) -> None:
+    with contextlib.closing(Watched(Instrument())) as peer, open_meter(peer.address, clocks) as meter:
+        assert meter.identity.model == "WT310"
+        assert peer.called
+        assert DEVICE_CLEAR not in peer.called
+        assert peer.instrument.errors == []

@@ -200,7 +200,10 @@ class Wire:
 
     boxes: dict[str, Box]
 
-    def __init__(self, address: str, _backend: str = "@py", timeout_ms: int = 2000) -> None:
+    def __init__(
+        self, address: str, _backend: str = "@py", timeout_ms: int = 2000, *, baud: int | None = None
+    ) -> None:
+        assert baud is None
         self.address, self._timeout_s = address, timeout_ms / 1000
         self._box = self.boxes[address]
         self._scheduler = self._box.scheduler

@@ -101,7 +101,7 @@ class Instrument:
             return "0"
         if header == ":INTEGRATE:STATE":
             return self.state
-        if header == ":NUMERIC:NORMAL:VALUE":
+        if header in (":NUMERIC:NORMAL:VALUE", ":NUM:VAL"):
             shown = self._values().split(",")
             return shown[int(data) - 1] if data else ",".join(shown[: int(self.settings[NUMBER])])
         return self.settings[header]

@@ -15,7 +15,7 @@ from lpirc_power.errors import MeterBusy, MeterError, MeterRefused, PassingMeter
 from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup, Unconfirmed, require_no_energy
 from lpirc_power.sampling.connection import MeterSession
 from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings, settle
-from lpirc_power.sampling.thread import LinkEvent, Sampling
+from lpirc_power.sampling.thread import LinkEvent, Sampling, late_sentence
 
 __all__ = ["Idle", "LinkEvent", "Sampler"]
 
@@ -39,6 +39,8 @@ class Sampler:
     may have run: from before the start command until the meter confirmed the stop, or the timer's time since the meter
     confirmed the start; None if this sampler did not start it, or has not stopped it. The integrator began between
     the command and the confirmation, about a quarter of a second later: `ran_s` counts that time, a window does not.
+    `late_s` is how long the stop had to wait for a lost link, and is no part of `ran_s`: that energy is outside the
+    run, and must show in its checks.
     A meter is started `settle_s` after its ranges are set at the earliest, and after an update with data in any case.
     Every pause is `wait(event, seconds)`.
     """
@@ -75,6 +77,9 @@ class Sampler:
         self._sampling = None
         self.changes: tuple[str, ...] = ()
         self.ran_s: float | None = None
+        self.late_s = 0.0
+        self._end_s: float | None = None
+        self._lost_at_end = self._has_stopped = False
         self._started = False
         self._begun_s: float | None = None
         self._longest_s = math.inf
@@ -188,6 +193,8 @@ class Sampler:
         after `meter-held`: a doubtful energy is not the energy of record. Once it has succeeded it returns the same
         reading.
         """
+        if self._end_s is None:
+            self._end_s = self._clocks.monotonic()
         if self._sampling is not None:
             self._sampling.end()
         try:
@@ -298,10 +305,11 @@ class Sampler:
 
     def _finish(self) -> Reading:
         deadline_s = self._clocks.monotonic() + FINAL_S
-        self._insist(lambda meter: meter.stop(), deadline_s)
+        self._lost_at_end = self._lost_at_end or self.link_error is not None
+        reached_s = self._insist(self._stop, deadline_s)
         # Once: it does not run during a second try.
-        if self._begun_s is not None and self.ran_s is None:
-            self.ran_s = min(self._clocks.monotonic() - self._begun_s, self._longest_s)
+        if not self._has_stopped:
+            self._note_stop(reached_s)
         final = self._insist(lambda meter: meter.read_final(), deadline_s)
         if self._sampling is not None:
             self._sampling.require_alive(final)
@@ -309,9 +317,24 @@ class Sampler:
         # After the energy, which a meter that fails now has given; what read_final undid is among them.
         self.changes = self._changes(deadline_s)
         if self._sampling is not None:
-            self._sampling.note_return(final, self.changes)
+            late = late_sentence(self.late_s, self._sampling.last, final)
+            self._sampling.note_return(final, self.changes, late)
         self._session.unlock_panel()
         return final
+
+    def _stop(self, meter: Meter) -> float:
+        reached_s = self._clocks.monotonic()
+        meter.stop()
+        # Only now it is known that the link was not lost on the way.
+        return reached_s
+
+    def _note_stop(self, reached_s: float) -> None:
+        self._has_stopped = True
+        if self._lost_at_end and self._end_s is not None:
+            self.late_s = reached_s - self._end_s
+        if self._begun_s is not None:
+            ran_s = self._clocks.monotonic() - self._begun_s - self.late_s
+            self.ran_s = min(ran_s, self._longest_s)
 
     def _changes(self, deadline_s: float) -> tuple[str, ...]:
         try:
@@ -328,6 +351,7 @@ class Sampler:
                 return ask(self._session.meter())
             except MeterError as error:
                 self._session.drop()
+                self._lost_at_end = True
                 if not isinstance(error, PassingMeterError) or self._clocks.monotonic() >= deadline_s:
                     raise
                 self._pause(RETRY_S)

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy.continuity import gap_sentence, held
 from lpirc_power.errors import MeterError, MeterTimeout
-from lpirc_power.meter import Reading, Setup
+from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.connection import MeterSession
 from lpirc_power.sampling.polling import Sample, updates
 
@@ -89,13 +89,13 @@ class Sampling:
         self.end()
         self._callbacks.end(JOIN_S)
 
-    def note_return(self, reading: Reading, changes: tuple[str, ...]) -> None:
-        """Report that a lost meter answers again; nothing happens if it was not lost."""
+    def note_return(self, reading: Reading, changes: tuple[str, ...], more: str = "") -> None:
+        """Report that a lost meter answers again, with `more` said of it; nothing happens if it was not lost."""
         if self.link_error is None or self._session.identity is None:
             return
         self.link_error = None
         sentence = gap_sentence(self._session.identity, self.last, reading, changes)
-        self._report(LinkEvent("meter-back", reading.monotonic_s, reading.utc, sentence, changes))
+        self._report(LinkEvent("meter-back", reading.monotonic_s, reading.utc, sentence + more, changes))
 
     def require_alive(self, final: Reading) -> None:
         """Raise MeterError `meter-held` if something that the driver does not know holds what the meter shows."""
@@ -144,6 +144,21 @@ class Sampling:
         _log.warning("%s", event.sentence)
         if self._on_link is not None:
             self._callbacks.put(functools.partial(self._on_link, event))
+
+
+def late_sentence(late_s: float, before: Reading | None, final: Reading) -> str:
+    """Return what a stop that came late for a lost link has cost, as a further sentence; empty if it was not late.
+
+    What WH rose by since the last reading before bounds what it rose by since the end. A timer that has ended the
+    integrator was not late.
+    """
+    if not late_s or final.state is IntegratorState.TIMEUP:
+        return ""
+    most_wh = final.energy_wh - (before.energy_wh if before is not None else 0.0)
+    return (
+        f" It was stopped {late_s:.1f} s after the end, once its link was back: at most {most_wh:.3g} Wh of its energy "
+        "are of that time."
+    )
 
 
 class Callbacks:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -70,6 +71,55 @@ def test_stop_waits_for_a_cut_cable_to_be_mended(
     assert finals[0].state is IntegratorState.STOP
     assert finals[0].energy_wh > 0
     assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
+
+
+def test_what_a_stop_that_had_to_wait_for_the_link_has_cost_is_told_and_fails_a_check(
+    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, setup: Setup
+) -> None:
+    cable = relay(simulate("--load", "constant:36W").port)
+    run = sampler(cable.address)
+    run.arm()
+    run.start()
+    start_s = time.monotonic()
+    recorder.more(10)
+    cable.cut()
+    until(lambda: run.link_error)
+    end_s = time.monotonic()
+    mending = threading.Timer(1.5, cable.mend)
+    mending.start()
+    final = run.stop()
+    mending.join()
+    assert run.late_s >= 1.4
+    assert run.ran_s <= time.monotonic() - start_s - run.late_s + 0.5
+    over_wh = final.energy_wh - LOAD_W * (end_s - start_s) / 3600
+    told = re.search(
+        rf"It was stopped {run.late_s:.1f} s after the end, .* at most (\S+) Wh of its energy",
+        recorder.events[-1].sentence,
+    )
+    assert told is not None
+    assert float(told[1]) >= 0.99 * over_wh > 0
+    model = run.identity.model
+    measured = Measurement(
+        final.energy_wh,
+        final.integrator_s,
+        start_s,
+        end_s,
+        setup,
+        model,
+        limits_of(model),
+        start_stop_s=run.ran_s - (end_s - start_s),
+    )
+    check = next(c for c in energy_checks(recorder.readings, measured) if c.code == "integrator-trapezoid")
+    assert (check.ok, check.severity) == (False, "error")
+
+
+def test_a_stop_over_a_link_that_is_there_is_not_late(sampler: Any, recorder: Any) -> None:
+    run = sampler("sim:")
+    run.arm()
+    run.start()
+    recorder.more(3)
+    run.stop()
+    assert run.late_s == 0.0
 
 
 def test_stop_gives_up_on_a_meter_that_stays_lost_and_may_be_called_again(

@@ -44,9 +44,20 @@ class Broken:
 
 
 @pytest.fixture
-def broken(simulate: Any) -> Broken:
+def dialect() -> str:
+    """The form of the simulated meter, but for the tests that name several."""
+    return "log2015"
+
+
+UPDATES = pytest.mark.parametrize("dialect", ["log2015", "free-running"])
+"""Central tests run with updates that restart at START, and with updates that run on."""
+
+
+@pytest.fixture
+def broken(simulate: Any, dialect: str) -> Broken:
     # Its panel cannot be locked: what the keys do is for the checks of the energy to find.
-    box = simulate("--load", "constant:36W", "--control", "0", "--without", "lock")
+    options = ("--dialect", dialect, "--without", "lock")
+    box = simulate("--load", "constant:36W", "--control", "0", *options)
     word, control = box.process.stdout.readline().split()
     assert word == "control"
     return Broken(box.address, control)
@@ -94,6 +105,7 @@ def going(sampler: Any, broken: Broken, recorder: Any, setup: Setup) -> Callable
     return start
 
 
+@UPDATES
 def test_a_dropped_link_costs_no_energy(going: Any, broken: Broken, recorder: Any, until: Any) -> None:
     run = going()
     broken.tell("drop-link 2.5")
@@ -117,6 +129,7 @@ def test_a_hung_meter_goes_on_where_it_was(going: Any, broken: Broken, recorder:
     assert run.sampler.stop().energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
 
 
+@UPDATES
 def test_a_restart_that_keeps_the_integral_is_a_gap_only(
     going: Any, broken: Broken, recorder: Any, until: Any
 ) -> None:
@@ -306,6 +319,7 @@ def test_a_run_whose_values_somebody_changed_goes_on_with_its_own(
     assert run.failed() == set()
 
 
+@UPDATES
 def test_hold_at_the_end_of_a_run_costs_no_energy_and_is_told(
     going: Any, broken: Broken, recorder: Any
 ) -> None:
@@ -360,6 +374,7 @@ def test_what_is_done_at_the_panel_and_undone_in_mid_run_fails_its_check(
     assert " s of the window" in check.sentence
 
 
+@UPDATES
 def test_a_well_formed_false_sample_fails_its_check(going: Any, broken: Broken, recorder: Any) -> None:
     run = going()
     # On a busy machine updates are missed, and where they are no step can be told from what was missed.

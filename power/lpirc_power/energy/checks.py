@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from lpirc_power.energy.accuracy import accuracy
+from lpirc_power.energy.accuracy import accuracy, unseen_energy
 from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
 from lpirc_power.energy.limit import limit_w, power_range_w
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.energy.result import Energy, energy_of
 from lpirc_power.energy.steps import energy_wh, integrator_steps, integrator_stopped
-from lpirc_power.energy.unseen import unseen_energy
 from lpirc_power.meter import Reading
 
 LEAST_OF_RANGE: Final = 0.005
@@ -46,7 +45,7 @@ def energy_checks(
         low_load(inside, measured),
         range_changed(inside, measured),
         reading_gaps(inside, measured),
-        unseen_energy(inside, measured, energy),
+        unseen_energy(measured, energy),
         no_data(inside, measured),
         accuracy(energy),
         official_meter(measured),

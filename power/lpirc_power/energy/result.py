@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lpirc_power.energy.limit import Load, Signal, limit_of_load, power_range_w, signal_of
 from lpirc_power.energy.measurement import Measurement
+from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
 
 
@@ -16,8 +17,8 @@ from lpirc_power.meter import Limits, Reading
 class Energy:
     """An energy of record, in Wh and as mean power over `energy_s`, and its meter's limit of error, relative to it.
 
-    `limit` is None where it is not known, and `unknown` then says why, as a sentence. `drift` of it is for the zero
-    level of DC while the temperature changes by `ambient_change_c`. `source` names what states limit and
+    `meter_limit` is None where it is not known, and `unknown` then says why, as a sentence. `drift` of it is for the
+    zero level of DC while the temperature changes by `ambient_change_c`. `source` names what states limit and
     `drift_source` what states the drift; it is None if nothing is known of the meter. `automatic`: a range was, so the
     limit is that of the worst ranges. `mean_power_w` is NaN if nothing was integrated; `range_w` is None if unknown.
     """
@@ -30,16 +31,27 @@ class Energy:
     signal: Signal
     automatic: bool
     ambient_change_c: float
-    limit: float | None = None
+    meter_limit: float | None = None
     drift: float = 0.0
     source: str | None = None
     drift_source: str = ""
     unknown: str = ""
+    unseen: Unseen = field(default_factory=Unseen)
+
+    @property
+    def unseen_share(self) -> float:
+        """How far it may be off by what no reading has seen, relative to it."""
+        return self.unseen.off_wh / abs(self.energy_wh) if self.energy_wh else math.inf
+
+    @property
+    def limit(self) -> float | None:
+        """Its limit of error, relative to it: its meter's, and what no reading has seen."""
+        return None if self.meter_limit is None else self.meter_limit + self.unseen_share
 
     @property
     def known_by(self) -> str:
         """How its limit is known, in words; or the sentence why it is not."""
-        if self.limit is None:
+        if self.meter_limit is None:
             return self.unknown
         words = self.source or "the meter's driver"
         if self.signal is None:
@@ -64,11 +76,12 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         signal=signal_of(setup.mode, load.voltage_v, load.power_w, load.apparent_va),
         automatic=setup.range_w is None,
         ambient_change_c=setup.ambient_change_c,
-        limit=None if found is None else found.whole_w / load.power_w,
+        meter_limit=None if found is None else found.whole_w / load.power_w,
         drift=0.0 if found is None else found.drift_w / load.power_w,
         source=None if limits is None else limits.source,
         drift_source=limits.drift.source if limits and limits.drift else "",
         unknown="" if found else _why_unknown(limits, load, len(shown), measured),
+        unseen=unseen_of(inside, measured),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpirc_power.energy import Check, energy_checks
+from lpirc_power.energy import Check, energy_checks, energy_of
 from tests.power.energy.panel import CURRENT_RANGES, LOADS, VOLTAGE_RANGES, Action, Case, Rng, run
 
 SEQUENCES = int(os.environ.get("PANEL_SEQUENCES", "200"))
@@ -70,8 +70,10 @@ def failed(checks: dict[str, Check]) -> set[str]:
 
 
 def limit_wh(case: Case, checks: dict[str, Check]) -> float:
-    """The limit that a recording states: the meter's accuracy, and start, stop and an update of the largest power."""
-    share = checks["accuracy"].figures["uncertainty"] or 0.0
+    """The limit that a recording states: the meter's accuracy, what was not seen, and start, stop and an update of the largest power."""
+    energy = energy_of(case.measured.inside(case.readings), case.measured)
+    is_seen = checks["unseen-energy"].ok  # what is not is an error, and widens no limit here
+    share = (energy.limit if is_seen else energy.meter_limit) or 0.0
     edges_s = (case.measured.start_stop_s or 0.0) + case.measured.setup.update_interval_s
     return share * case.true_wh + edges_s * case.most_w / 3600.0
 

@@ -38,7 +38,7 @@ def test_the_check_states_the_energy_that_it_is_given(reading: Any, measurement:
     readings, measured = taken(reading, 6.0), measurement()
     energy = energy_of(readings, measured)
     assert accuracy(energy) in energy_checks(readings, measured)
-    other = replace(energy, limit=0.02)
+    other = replace(energy, meter_limit=0.02)
     found = {one.code: one for one in energy_checks(readings, measured, other)}["accuracy"]
     assert (found.ok, found.figures["uncertainty"]) == (False, 0.02)
 

@@ -14,6 +14,7 @@ from lpirc_power.addresses import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.wt300.driver import DEAF_AFTER_START_S
 
 LOAD_W = 36.0
 

@@ -24,6 +24,8 @@ OF_PROGRAM = ("rules", "v")
 TERMS = ("images", "window_s", "setup", "meter_identity", "meter_standing", "images_digest")
 _MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
+WITH_UNSEEN_ENERGY = 2  # the first format whose judgements have that check
+
 
 @dataclass(frozen=True)
 class Given:
@@ -246,7 +248,7 @@ def _result_signature(found: Recomputed, _: Given) -> str:
 
 def _checks(found: Recomputed, _: Given) -> str:
     own, stated = found.judged.checks, found.bundle.checks
-    if found.bundle.format < FORMAT_OF_EVERY_CHECK:  # of a version that knew fewer
+    if found.bundle.manifest["versions"]["format"] < WITH_UNSEEN_ENERGY:
         known = {one["code"] for one in stated}
         own = tuple(check for check in own if check.code in known)
     codes = [one["code"] for one in stated], [one.code for one in own]

@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "range": "ranging.range_command",
     "record": "record.record",
     "simulate": "simulate.simulate",
+    "unlock": "unlock.unlock",
     "watch": "watch.watch",
     "zero": "look.zero",
 }

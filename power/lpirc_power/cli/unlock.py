@@ -1,0 +1,31 @@
+"""`meter unlock`: give a meter's keys back, after a program that locked them has died."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from lpirc_power.addresses import open_meter
+from lpirc_power.cli.options import address_argument, json_option
+from lpirc_power.clocks import real_clocks
+from lpirc_power.meter import IntegratorState
+
+
+@click.command(short_help="Unlock the keys of a meter's panel.")
+@address_argument
+@json_option
+def unlock(address: str, as_json: bool) -> None:
+    """Unlock the keys of the meter at ADDRESS.
+
+    A run locks them from arming until its energy is read, and gives them back by itself; do it here if the program was
+    killed. Nothing else in the meter changes. The lock of a run that is still going on is watched: unlocking it shows
+    in the run's checks.
+    """
+    with open_meter(address, real_clocks()) as meter:
+        meter.unlock_panel()
+        state, identity = meter.state(), meter.identity
+    done = f"The keys of the meter {identity} are unlocked."
+    if state is IntegratorState.START:
+        done += " It integrates: if that is a run, its checks will say that they were unlocked."
+    click.echo(json.dumps({"panel": "unlocked", "meter": str(identity)}) if as_json else done)

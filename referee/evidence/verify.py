@@ -248,7 +248,7 @@ def _result_signature(found: Recomputed, _: Given) -> str:
 
 def _checks(found: Recomputed, _: Given) -> str:
     own, stated = found.judged.checks, found.bundle.checks
-    if found.bundle.manifest["versions"]["format"] < WITH_UNSEEN_ENERGY:
+    if found.bundle.manifest["format"] < WITH_UNSEEN_ENERGY:
         known = {one["code"] for one in stated}
         own = tuple(check for check in own if check.code in known)
     codes = [one["code"] for one in stated], [one.code for one in own]

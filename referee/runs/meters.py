@@ -76,22 +76,24 @@ class ZeroLevels:
     """When the zero level of each station's meter was last compensated, as far as this process knows."""
 
     def __init__(self) -> None:
-        self._done: dict[str, tuple[str, float]] = {}
+        self._tried_s: dict[str, float] = {}
+        self._done_s: dict[tuple[str, str], float] = {}
 
-    def done(self, station: Station, identity: str, now_s: float) -> None:
-        """Note that it was compensated now."""
-        self._done[station.name] = identity, now_s
+    def tried(self, station: Station, identity: str, now_s: float, *, done: bool) -> None:
+        """Note that it was compensated now; a meter that cannot is not asked again for as long."""
+        self._tried_s[station.name] = now_s
+        if done:
+            self._done_s[station.name, identity] = now_s
 
     def age_s(self, station: Station, identity: str, now_s: float) -> float | None:
-        """How long ago that was; None if it is not known, or was another meter."""
-        known, done_s = self._done.get(station.name, ("", 0.0))
-        return now_s - done_s if known == identity else None
+        """How long ago it was compensated; None if that is not known, as of another meter."""
+        done_s = self._done_s.get((station.name, identity))
+        return None if done_s is None else now_s - done_s
 
     def is_due(self, station: Station, now_s: float) -> bool:
         """Whether arming compensates it anew."""
-        if not station.zero_max_age_min or station.name not in self._done:
-            return station.zero_max_age_min > 0
-        return now_s - self._done[station.name][1] > 60.0 * station.zero_max_age_min
+        tried_s = self._tried_s.get(station.name, -math.inf)
+        return now_s - tried_s > 60.0 * station.zero_max_age_min > 0
 
 
 class StationMeters:
@@ -176,8 +178,9 @@ class StationMeters:
     def _arm(self, meter: RunMeter, *, take_over: bool, spare_energy: bool) -> None:
         due = self._zeros.is_due(meter.station, self._clock.monotonic_s())
         meter.sampler.arm(take_over=take_over, spare_energy=spare_energy, zero=due)
-        if due and meter.sampler.zero_error is None:
-            self._zeros.done(meter.station, meter.identity, self._clock.monotonic_s())
+        if due:
+            done = meter.sampler.zero_error is None
+            self._zeros.tried(meter.station, meter.identity, self._clock.monotonic_s(), done=done)
 
     def zero_age_s(self, meter: RunMeter) -> float | None:
         """How long ago the zero level of a meter was compensated; None if that is not known."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterBusy, MeterError, MeterRefused, PassingMeterError
+from lpirc_power.errors import MeterBusy, MeterError, MeterRefused, MeterTimeout, PassingMeterError
 from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup, Unconfirmed, require_no_energy
 from lpirc_power.sampling.connection import MeterSession
 from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings, settle
@@ -249,7 +249,7 @@ class Sampler:
         self.zero_error = None
         try:
             meter.zero()
-        except MeterRefused as error:
+        except (MeterRefused, MeterTimeout) as error:
             self.zero_error = error
             _log.warning("%s", error.sentence)
 

@@ -41,7 +41,7 @@ READINGS = [
 def test_a_sound_run_passes_every_check() -> None:
     checks = run_checks(closed(), READINGS, start_s=100.0)
     assert failed(checks) == []
-    assert len({check.code for check in checks}) == len(checks) == 14
+    assert len({check.code for check in checks}) == len(checks) == 15
 
 
 @pytest.mark.parametrize("energy_wh", [None, 0.0, -0.1, math.inf])

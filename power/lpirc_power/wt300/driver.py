@@ -297,8 +297,9 @@ class Wt300:
     def unlock_panel(self) -> None:
         """Unlock the keys of the panel, whoever has locked them."""
         self._former.locks = ()
-        for header in reversed(self._panel_lock()):
-            self._link.write(f"{header} OFF")
+        for lock in PANEL_LOCKS:
+            for header in reversed(lock) if self._dialogue.knows(lock[-1]) else ():
+                self._link.write(f"{header} OFF")
 
     def restore(self) -> None:
         """Restore the settings found before the first `attach` and `configure`; this resets the integrator.

@@ -102,9 +102,13 @@ class Link:
         """Send a message and return its answer without the terminator, within the link's time or another one.
 
         Raises MeterError `meter-timeout` if no answer comes (the link stays good), `meter-locked` if another
-        client has locked the meter, `meter-lost` for all else.
+        client has locked the meter, `meter-lost` for all else. A time shorter than the link's holds on the network
+        only.
         """
         _log.debug("> %s", message)
+        if timeout_ms and self._is_unshared:
+            # There an answer that is given up aborts a transfer, which a meter may refuse.
+            timeout_ms = max(timeout_ms, self._timeout_ms)
         with self._translated(message, timeout_ms or self._timeout_ms):
             # Only where it differs: setting it takes its time.
             if timeout_ms:

@@ -52,8 +52,9 @@ CONFIRM_S: Final = 3.0
 """How long the integrator may take to say that it started or stopped, if it answers."""
 SILENCE_S: Final = 12.0
 """How long it may answer nothing then: the sum of the next."""
-CONFIRM_TIMEOUTS_MS: Final = (2000, 2000, 8000)
-"""The usual time of an answer; the last one is for a meter that has become slow."""
+CONFIRM_TIMEOUTS_MS: Final = (100, 300, 900, 2700, 8100)
+"""A lost question is asked again soon, over a link that can give up an answer: until the start is confirmed, the meter
+integrates outside the window. Later ones are for a meter that has become slow."""
 DEAF_AFTER_START_S: Final = 0.25
 """Real meters lose a question in the 0.2 s after a start. None is risked: on USB an answer that does not come makes the
 library abort the transfer, which a meter may refuse, and the link is lost."""
@@ -297,9 +298,8 @@ class Wt300:
     def unlock_panel(self) -> None:
         """Unlock the keys of the panel, whoever has locked them."""
         self._former.locks = ()
-        for lock in PANEL_LOCKS:
-            for header in reversed(lock) if self._dialogue.knows(lock[-1]) else ():
-                self._link.write(f"{header} OFF")
+        for header in reversed(self._panel_lock()):
+            self._link.write(f"{header} OFF")
 
     def restore(self) -> None:
         """Restore the settings found before the first `attach` and `configure`; this resets the integrator.

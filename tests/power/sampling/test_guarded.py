@@ -102,7 +102,7 @@ def test_a_meter_that_cannot_lock_or_latch_runs_and_the_log_says_what_is_not_gua
 
 def test_a_panel_that_a_killed_program_has_locked_is_given_back_by_meter_unlock(box: Any) -> None:
     meter = box()
-    for message in (":COMMUNICATE:REMOTE ON", ":COMMUNICATE:LOCKOUT ON", ":SYSTEM:KLOCK ON"):
+    for message in (":COMMUNICATE:REMOTE ON", ":COMMUNICATE:LOCKOUT ON"):
         link = Link(meter.address)
         link.write(message)
         link.close()

@@ -16,7 +16,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
-from lpirc_power.visa.link import Link
+from lpirc_power.visa.link import TIMEOUT_MS, Link
 from tests.power.opened import wt300
 from tests.power.visa.usb_meter import ADDRESS, SERIAL, UsbMeter, plugged_in, simulated
 
@@ -66,6 +66,15 @@ def test_an_unknown_query_over_usb_times_out_and_the_link_stays_good(bus: Any) -
             link.query(":NONSENSE?", timeout_ms=50)
         assert caught.value.code == "meter-timeout"
         assert link.query(":STATUS:ERROR?").startswith("113,")
+
+
+def test_no_answer_is_given_up_earlier_than_usual(bus: Any) -> None:
+    """An aborted transfer may cost the link, so what may be asked early on the network may not be here."""
+    meter = plugged_in()
+    bus(meter)
+    with contextlib.closing(Link(ADDRESS)) as link:
+        link.query("*IDN?", timeout_ms=100)
+    assert min(meter.read_timeouts_ms) >= TIMEOUT_MS
 
 
 def test_a_cable_that_is_pulled_out_loses_the_link(bus: Any) -> None:

@@ -40,7 +40,8 @@ class UsbMeter(IBackend):
     `opening` is the errno with which it refuses to be opened, `claiming` that of its interface. Answers that are not
     read stay in the box, in their order, if it `keeps_answers`. An abort or a clear is refused by a stall if it does
     not know it. The answers to `late_reads` come too late for their reader. `transfer` is the most of an answer that it
-    gives at a time, and `reads_left` how many it gives before the cable is pulled.
+    gives at a time, and `reads_left` how many it gives before the cable is pulled; `read_timeouts_ms` are those of all
+    reads.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class UsbMeter(IBackend):
         self.late_reads = 0
         self.reads_left: int | None = None
         self.answers: list[bytes] = []
+        self.read_timeouts_ms: list[int] = []
         self.clears = self.clears_pending = 0
         self._execute = execute
         self._serial = serial
@@ -148,8 +150,9 @@ class UsbMeter(IBackend):
                 self.answers.append(answer.encode("latin-1") + b"\n")
         return len(transfer)
 
-    def bulk_read(self, _handle: Any, _ep: int, _intf: int, buff: Any, _timeout: int) -> int:
+    def bulk_read(self, _handle: Any, _ep: int, _intf: int, buff: Any, timeout: int) -> int:
         self._require_plugged_in()
+        self.read_timeouts_ms.append(timeout)
         if self.late_reads or self._requested is None or not self.answers:
             self.late_reads = max(0, self.late_reads - 1)
             raise USBTimeoutError("Operation timed out", -7, errno.ETIMEDOUT)

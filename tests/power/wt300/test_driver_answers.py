@@ -170,9 +170,6 @@ def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_
     link.answers[":INTEGRATE:STATE?"] = [*first, "START"]
     wt300(link, clocks).start()
     assert link.written == [":INTEGRATE:START"]
-    # No question is asked to be lost: on USB a timeout may cost the link.
-    asked_ms = [timeout_ms for timeout_ms in link.timeout_ms if timeout_ms is not None]
-    assert min(asked_ms) >= 2000
 
 
 @pytest.mark.parametrize("answer", ["nan", "9.91E+37", "1e300", "0", "-1", "START"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,8 @@ HAS_PTYS: Final = sys.platform != "win32"
 """Whether `raw_pty` works: Windows has no ptys that a program could open as its serial port."""
 TELLS_CPU_TIME: Final = sys.platform != "win32"
 """Whether `cpu_time_s` works: on Windows it does not."""
+PREFERRED_NICE: Final = -10
+"""The priority of a thread that must not wait; a usual one has 0, and the highest is -20."""
 CLOCK_UNITS_S: Final = (1.0, 60.0, 3600.0)
 
 if sys.platform == "win32":
@@ -42,6 +45,20 @@ def heeded_endings() -> tuple[signal.Signals, ...]:
         return ENDINGS
     is_nohup = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     return tuple(one for one in ENDINGS if not (is_nohup and one is signal.SIGHUP))
+
+
+def prefer_this_thread() -> bool:
+    """Give the calling thread a higher priority than others, where the system and its user's rights allow it.
+
+    Linux alone has priorities of single threads; others than root need the right CAP_SYS_NICE, or a limit `nice`.
+    """
+    if sys.platform != "linux":
+        return False
+    try:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PREFERRED_NICE)
+    except OSError:
+        return False
+    return True
 
 
 def raw_pty() -> tuple[int, int, str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -107,3 +110,20 @@ def test_a_hang_up_ends_a_command_unless_it_is_ignored() -> None:
         assert signal.SIGHUP not in heeded_endings()
     finally:
         signal.signal(signal.SIGHUP, former)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of single threads")
+def test_a_preferred_thread_leaves_the_others_as_they_are() -> None:
+    found: list[tuple[bool, int]] = []
+
+    def go() -> None:
+        preferred = operating_system.prefer_this_thread()
+        found.append((preferred, os.getpriority(os.PRIO_PROCESS, threading.get_native_id())))
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    thread = threading.Thread(target=go)
+    thread.start()
+    thread.join()
+    ((preferred, nice),) = found
+    assert nice == (operating_system.PREFERRED_NICE if preferred else before)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before

@@ -15,6 +15,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.energy.continuity import gap_sentence, held
 from lpirc_power.errors import MeterError, MeterTimeout
 from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.operating_system import prefer_this_thread
 from lpirc_power.sampling.connection import MeterSession
 from lpirc_power.sampling.polling import Sample, updates
 
@@ -103,6 +104,7 @@ class Sampling:
             raise MeterError("meter-held", sentence)
 
     def _run(self) -> None:
+        prefer_this_thread()  # a reading is small work, and late on a busy host
         for reading in updates(self._try_to_read, self._setup.update_interval_s, self._ends_in):
             if self.last is None or reading.integrator_s != self.last.integrator_s:
                 self._standing.clear()

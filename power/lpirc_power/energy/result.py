@@ -41,7 +41,10 @@ class Energy:
     @property
     def unseen_share(self) -> float:
         """How far it may be off by what no reading has seen, relative to it."""
-        return self.unseen.off_wh / abs(self.energy_wh) if self.energy_wh else math.inf
+        off_wh = self.unseen.off_wh
+        if not off_wh:
+            return 0.0
+        return off_wh / abs(self.energy_wh) if self.energy_wh else math.inf
 
     @property
     def limit(self) -> float | None:

@@ -111,6 +111,8 @@ line_filter = true
 synchronize = "off"
 element = "sum"
 ambient_change_c = 2
+settle_s = 10
+zero_max_age_min = 0
 """
     )
     setup = read(tmp_path, text).stations[0].setup(600)
@@ -118,6 +120,8 @@ ambient_change_c = 2
         300.0, None, 0.25, 600, crest_factor=6, line_filter=True, synchronize="off", element="sum",
         ambient_change_c=2.0,
     )  # fmt: skip
+    found = read(tmp_path, text).stations[0]
+    assert (found.settle_s, found.zero_max_age_min) == (10.0, 0.0)
 
 
 def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None:
@@ -131,6 +135,8 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
     ("text", "reason"),
     [
         ("windows_s = 5\n" + GOOD, "line 1: unknown key 'windows_s'; the keys are attempts, auto_arm, backup, count"),
+        (GOOD + "settle_s = 31\n", "settle_s = 31 must be at most 30 seconds: arming takes that long."),
+        (GOOD + "settle_s = -1\n", "settle_s = -1 must be a number of 0 or more."),
         (GOOD + "range = 5\n", "station 1: unknown key 'range'; the keys are ambient_change_c, clients, crest_factor"),
         (STATION, "the key 'name' is missing"),
         ('name = "Hall"\n', "there is no station"),

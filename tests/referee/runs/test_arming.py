@@ -49,6 +49,44 @@ def test_arming_fixes_how_the_meter_measures(build: Build) -> None:
     assert not run.official
 
 
+@contextlib.contextmanager
+def served_meter() -> Any:
+    load = parse_load("constant:36W", time.monotonic)
+    server = Vxi11Server(Instrument(load, time.monotonic), "127.0.0.1", 0)
+    with contextlib.closing(server):
+        yield f"TCPIP::127.0.0.1,{server.port}::INSTR", server.instrument
+
+
+@pytest.mark.parametrize(("max_age_min", "zeros"), [(60.0, 1), (1e-6, 2), (0.0, 0)])
+def test_arming_compensates_an_old_zero_level_and_the_run_says_how_old_it_is(
+    build: Build, max_age_min: float, zeros: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with served_meter() as (address, _instrument), caplog.at_level("DEBUG", "lpirc_power.visa.link"):
+        house = build(station(meter=address, zero_max_age_min=max_age_min))
+        for _ in range(2):
+            run = house.control.arm(TEAM, "one")
+            armed = next(one for one in house.store.events(run.id) if one["kind"] == "armed")
+            house.control.void(run.id, "again")
+    assert sum("> *CAL?" in line for line in caplog.messages) == zeros
+    assert (armed["zero_age_s"] is not None) == (zeros > 0)
+    assert armed["zero_error"] is None
+
+
+def test_a_meter_that_cannot_compensate_its_zero_level_is_used_and_the_run_says_so(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served_meter() as (address, instrument):
+        execute = instrument.execute
+        monkeypatch.setattr(
+            instrument, "execute", lambda message: "1" if message == "*CAL?" else execute(message)
+        )
+        house = build(station(meter=address))
+        run = house.control.arm(TEAM, "one")
+        (armed,) = (one for one in house.store.events(run.id) if one["kind"] == "armed")
+    assert armed["zero_age_s"] is None
+    assert "could not compensate its zero level" in armed["zero_error"]
+
+
 @pytest.mark.parametrize(
     ("allowed", "counts"), [(False, Standing.LOOPBACK), (True, Standing.LOOPBACK_ALLOWED)]
 )

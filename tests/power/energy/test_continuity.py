@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, why_lost
+from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, restarted, why_lost
 from lpirc_power.meter import IntegratorState, Reading
 
 STOP, RESET = IntegratorState.STOP, IntegratorState.RESET
@@ -59,6 +59,58 @@ def test_what_the_last_reading_shows_of_a_foreign_integral(
 def test_a_reset_in_the_first_second_is_seen_by_its_state(run: Any, reading: Any) -> None:
     readings = [reading(100.1), reading(100.3, state=RESET), reading(100.5)]
     assert "started again" in str(why_lost([*readings, *run(0.9)], 100.0))
+
+
+def test_a_reset_in_the_first_second_of_a_source_is_seen_by_its_state_only(reading: Any) -> None:
+    def first(at_s: float, **different: Any) -> Reading:
+        return reading(100.0 + at_s, **({"power_w": -6.0, "energy_wh": 0.0, "integrator_s": 0.0} | different))
+
+    reset = first(0.3, state=RESET)
+    assert restarted(first(0.1), reset)
+    assert not restarted(reset, first(0.4, state=RESET))
+    assert not restarted(reset, first(0.5))
+
+
+def test_a_reading_that_lacks_one_of_the_sums_tells_nothing(run: Any, reading: Any) -> None:
+    lacking = [
+        reading(101.5, energy_wh=math.nan, integrator_s=0.0),
+        reading(101.7, energy_wh=0.0, integrator_s=math.nan),
+    ]
+    assert why_lost([*run(0.1, 0.9), *lacking, *run(2.0, 2.9)], 100.0) is None
+
+
+@pytest.mark.parametrize(("integrator_s", "lost"), [(3.0, False), (3.5, True)])
+def test_time_may_be_ahead_of_the_recording_by_two_seconds(
+    reading: Any, integrator_s: float, lost: bool
+) -> None:
+    readings = [reading(101.0, energy_wh=0.01, integrator_s=integrator_s)]
+    assert (why_lost(readings, 100.0) is not None) is lost
+
+
+@pytest.mark.parametrize(
+    ("powers_w", "energy_wh", "again"),
+    [
+        ((6.0, 6.0), 0.5, False),
+        ((6.0, 6.0), 0.49, True),
+        ((0.5, 0.0), 0.49, True),
+        ((0.0, 0.5), 0.49, True),
+        ((-6.0, 6.0), 0.49, False),
+        ((6.0, -6.0), 0.49, False),
+    ],
+)
+def test_energy_that_falls_below_its_half_began_again_unless_a_power_is_negative(
+    reading: Any, powers_w: tuple[float, float], energy_wh: float, again: bool
+) -> None:
+    before = reading(100.0, energy_wh=1.0, power_w=powers_w[0])
+    assert restarted(before, reading(101.0, energy_wh=energy_wh, power_w=powers_w[1])) is again
+
+
+@pytest.mark.parametrize(("pause_s", "count", "stood"), [(0.25, 5, False), (1.0, 4, False), (1.0, 5, True)])
+def test_time_is_held_only_if_it_stood_for_more_than_three_seconds(
+    reading: Any, pause_s: float, count: int, stood: bool
+) -> None:
+    standing = [reading(10.0 + pause_s * place, integrator_s=2.0) for place in range(count)]
+    assert (held(standing, reading(20.0, integrator_s=2.0, state=STOP)) is not None) is stood
 
 
 def test_values_are_held_if_time_stood_still_while_the_integrator_ran_and_after_its_stop(

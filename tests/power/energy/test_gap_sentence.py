@@ -24,6 +24,19 @@ def test_a_meter_that_went_on_is_said_to_have_gone_on(reading: Make) -> None:
     )
 
 
+def test_a_meter_that_began_again_is_said_to_have_lost_its_energy(reading: Make) -> None:
+    before = reading(100.0, energy_wh=1.0, integrator_s=100.0)
+    sentence = gap_sentence(METER, before, reading(130.0, energy_wh=0.1, integrator_s=12.0), ())
+    assert sentence.endswith(
+        "its integrator started again (1 Wh in 100 s before, 0.1 Wh in 12 s now), and the energy before is lost."
+    )
+
+
+@pytest.mark.parametrize(("ran_s", "words"), [(28, "went on"), (27, "stood still for some 3 s")])
+def test_time_may_miss_two_seconds_of_a_gap(ran_s: int, words: str) -> None:
+    assert words in integrator_since(_at(100.0, 100.0), _at(130.0, 100.0 + ran_s))
+
+
 def test_what_differs_is_named(reading: Make) -> None:
     sentence = gap_sentence(METER, None, reading(5.0), ("a was set, it is b", "c was set, it is d"))
     assert "is back; its integrator went on" in sentence

@@ -170,3 +170,13 @@ def test_an_end_on_record_stays_the_end() -> None:
     window = resumed(ended, 5.0, OPENED + timedelta(seconds=90), OTHER_BOOT)
     assert (window.start_s, window.end_s) == (-85.0, -43.0)
     assert phase_at(window, 5.0) is Phase.CLOSED
+
+
+def test_an_end_without_a_time_on_record_does_not_end_the_window() -> None:
+    window = window_of(opened_run(closed_by="logout", elapsed_s=None), 5.0, None)
+    assert (window.closed_s, window.end_s) == (None, 700.0)
+    assert window_of(opened_run(closed_by=None, elapsed_s=42.0), 5.0, None).closed_s is None
+
+
+def test_a_run_that_was_not_started_would_have_its_whole_window_left() -> None:
+    assert window_of(opened_run(start_s=None), 5.0, None) == Window(5.0, 600.0)

@@ -12,7 +12,7 @@ OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is i
 NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
 OLD_PYTHON := Python 3.11 or newer is needed, and $(PYTHON) is not: $(OTHER_PYTHON)
 
-.PHONY: help moved setup rehearse demo test test-on wheels simulate lint bench soak serve docs screenshots lock vendor clean
+.PHONY: help moved setup rehearse demo test test-on wheels simulate mutants lint bench soak serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-on SUITE=trixie  both commands of the README on a minimal Debian of that suite; needs root on Debian"
 	@echo "make wheels     both wheels in dist/, installed in a fresh environment, and a rehearsal with them"
 	@echo "make simulate   contest days from seeds, with everything that goes wrong; ARGS=\"--seconds 3600 --seed 1\""
+	@echo "make mutants    small faults in the code of energy and windows, each of which a test must find; some 20 minutes"
 	@echo "make lint       style, types, import rules, known vulnerabilities"
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
 	@echo "make soak       a contest under faults for MINUTES=60; ARGS=--save keeps the table in docs/reliability.md"
@@ -77,6 +78,17 @@ wheels: setup
 simulate: setup
 	@$(BIN)/python -m tests.simulation $(ARGS)
 
+# mutmut is installed for this only. It tells names by paths, so it works in a folder where each package stands at the
+# top; what it changes are copies. ARGS="*energy.steps*" takes the mutants of one module.
+MUTANTS := build/mutants
+mutants: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/mutants.lock
+	rm -rf $(MUTANTS)
+	mkdir -p $(MUTANTS)
+	ln -s $(addprefix $(CURDIR)/,$(SOURCES) power datasets client tests pyproject.toml) $(MUTANTS)
+	cd $(MUTANTS) && $(CURDIR)/$(BIN)/mutmut run --max-children 2 $(ARGS)
+	cd $(MUTANTS) && $(CURDIR)/$(BIN)/mutmut results
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -117,6 +129,8 @@ lock: setup
 	  pyproject.toml client/pyproject.toml -o requirements.lock $(ARGS)
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-emit-index-url --no-emit-find-links -c requirements.lock bench/requirements.in -o bench/requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-emit-index-url --no-emit-find-links -c requirements.lock bench/mutants.in -o bench/mutants.lock
 	$(BIN)/uv pip compile --quiet --python-version 3.8 --generate-hashes --no-header \
 	  --no-emit-index-url --no-emit-find-links client/oldest.in -o client/oldest.lock
 

@@ -91,6 +91,6 @@ def window_of(run: Run, now_s: float, reboot: Reboot | None) -> Window:
     """
     start_s = now_s if run.start_s is None else run.start_s
     if reboot is not None:
-        start_s = now_s - reboot.recorded_s - max(reboot.by_wall_clock_s, reboot.up_s, 0.0)
+        start_s = now_s - reboot.recorded_s - max(reboot.by_wall_clock_s, reboot.up_s)
     ended_s = None if run.closed_by is None or run.elapsed_s is None else start_s + run.elapsed_s
     return Window(start_s, run.window_s, ended_s)

@@ -54,7 +54,28 @@ def test_every_long_pause_adds_to_what_was_not_seen(reading: Any, measurement: A
         kept = [one for one in readings if not any(at_s < one.monotonic_s < at_s + 1.0 for at_s in pauses_s)]
         return float(checks(kept, measured)["integrator-trapezoid"].figures["tolerance_wh"])
 
-    assert tolerance_wh(5.0, 7.0) - tolerance_wh() == pytest.approx(2 * (tolerance_wh(5.0) - tolerance_wh()))
+    for pauses_s in ((5.0,), (5.0, 7.0)):
+        added_wh = tolerance_wh(*pauses_s) - tolerance_wh()
+        assert added_wh == pytest.approx(len(pauses_s) * 14.0 / 3600)
+
+
+def test_a_run_whose_first_update_was_missed_can_be_compared(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
+    assert checks(evenly(reading)[1:], measurement({"update_interval_s": 0.25}))["integrator-trapezoid"].ok
+
+
+@pytest.mark.parametrize(("at_s", "near"), [(1.5, True), (1.75, False), (8.5, True), (8.25, False)])
+def test_the_edges_of_a_window_are_a_second_and_two_updates_wide(
+    reading: Any, measurement: Any, checks: Any, at_s: float, near: bool
+) -> None:
+    readings = [replace(one, power_w=20.0) if one.monotonic_s == at_s else one for one in evenly(reading)]
+    instant, usual = (
+        checks(readings, measurement({"update_interval_s": 0.25}, start_stop_s=start_stop_s))
+        for start_stop_s in (0.0, 1.0)
+    )
+    allowed = [one["integrator-trapezoid"].figures["tolerance_wh"] for one in (instant, usual)]
+    assert allowed[1] - allowed[0] == pytest.approx((20.0 if near else 6.0) / 3600)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])

@@ -329,7 +329,9 @@ def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
                 words = f"{key} = {given!r} must be one of {', '.join(map(repr, choices))}."
                 yield "stations", number, key, f"station {station.name!r}: {words}"
         if (settle_s := station.settle_s) > LONGEST_IDLE_S:
-            words = f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."
+            words = (
+                f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."
+            )
             yield "stations", number, "settle_s", f"station {station.name!r}: {words}"
         meter = station.meter.partition("@")[0].upper()  # whichever VISA library reaches it
         if meter in meters and not station.is_simulated:

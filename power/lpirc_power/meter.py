@@ -264,8 +264,9 @@ class Meter(Protocol):
     def lock_panel(self) -> None:
         """Lock the keys of its panel, and watch the lock with the updates; what it cannot lock is logged."""
 
-    def unlock_panel(self) -> None:
-        """Unlock the keys of its panel, whoever has locked them; nothing happens where it has none."""
+    def unlock_panel(self) -> bool:
+        """Unlock the keys of its panel, whoever has locked them; False where no lock is known."""
+        ...
 
     def restore(self) -> None:
         """Restore the settings found when it was first attached and configured; this resets the integrator.
@@ -286,7 +287,7 @@ def require_no_energy(meter: Meter) -> None:
     if state not in (IntegratorState.RESET, IntegratorState.START):
         raise MeterBusy(
             f"The meter {meter.identity} still holds the energy of a run (state {state.value}); read it with `meter "
-            "probe`, then press RESET on its panel."
+            "probe`, then press RESET on its panel (`meter unlock` frees locked keys)."
         )
 
 

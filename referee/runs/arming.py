@@ -111,7 +111,8 @@ class Arming:
     def _armed_at_first(self, team: str, stations: Sequence[Station]) -> Run:
         """A run armed at the first of the stations that is free and whose meter answers."""
         failures: dict[str, MeterError] = {}
-        for station in stations:
+        # While a meter settles for another team its station is locked; a free one need not wait for it.
+        for station in sorted(stations, key=lambda one: self._lock_of(f"station {one.name}").locked()):
             try:
                 run = self.arm(team, station)
             except MeterError as error:

@@ -255,7 +255,7 @@ class RunControl:
             holds_station = found.state in (RunState.ARMED, RunState.OPEN)
             with self._lock_of(f"station {found.station}") if holds_station else nullcontext():
                 voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
-                self._meters.forget(run)
+                self._meters.forget(found)
         self.board.signal()
         logger.info("run %d of %s is void: %s", run, found.team, reason)
         return voided

@@ -18,9 +18,10 @@ from lpirc_power.sampling.sampler import Sampler
 from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
+from referee.errors import RefereeError
 from referee.runs.recorder import EvidenceLog, note_event
 from referee.store.lost_energy import energy_lost
-from referee.store.records import ENERGY_MISSING, METER_START, EnergyMissing, Run
+from referee.store.records import ENERGY_MISSING, METER_START, EnergyMissing, Run, RunState
 
 logger = logging.getLogger(__name__)
 Missing = tuple[EnergyMissing, str]
@@ -158,11 +159,20 @@ class StationMeters:
         """Whether a meter of the station is set up for an armed run."""
         return any(meter.station.name == station for meter in list(self._armed.values()))
 
-    def forget(self, run: int) -> None:
-        """Close the meter of a run that will not be opened."""
-        kept = self._armed.pop(run, None)
+    def forget(self, run: Run) -> None:
+        """Close the meter of a run that will not be opened; one that an earlier process armed has its keys locked."""
+        kept = self._armed.pop(run.id, None)
         if kept is not None:
             kept.sampler.close()
+        elif run.state is RunState.ARMED:
+            with suppress(MeterError, RefereeError):  # a station that is gone has no meter to free
+                self._free(self.of(run))
+
+    @staticmethod
+    def _free(meter: RunMeter) -> None:
+        if not meter.station.is_simulated:
+            meter.sampler.unlock_panel()
+        meter.sampler.close()
 
     def prepare(self, run: Run) -> None:
         """Set the armed run's meter up again if an earlier process had armed it. Raises MeterError."""
@@ -293,8 +303,8 @@ class StationMeters:
 
     def close(self) -> None:
         """Close the meters of all armed and closed runs."""
-        for run in list(self._armed):
-            self.forget(run)
+        for kept in [self._armed.pop(run) for run in list(self._armed)]:
+            kept.sampler.close()
         for station in list(self._retired):
             self.release(station)
 

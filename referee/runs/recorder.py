@@ -46,6 +46,7 @@ class EvidenceLog:
         self._warned: set[str] = set()
         self._noted: list[_Noted] = []
         self._loss: EnergyLoss | None = None
+        self._was_lost_before = False
         self._before: Reading | None = None
         self._found_back: frozenset[str] = frozenset()
         self._lost_with_it: frozenset[str] = frozenset()
@@ -61,8 +62,12 @@ class EvidenceLog:
         return self._loss
 
     def remember(self, loss: EnergyLoss | None, before: Reading | None) -> None:
-        """Go on after what is stored of the run: how its energy was lost, and its last reading."""
+        """Go on after what is stored of the run: how its energy was lost, and its last reading.
+
+        Which settings the meter lost with it is not stored; a run whose energy is lost needs no word of any.
+        """
         self._loss, self._before = loss, before
+        self._was_lost_before = loss is not None
 
     def begin(self, run: int, start_s: float) -> None:
         """Set the run and the monotonic start of its window."""
@@ -146,7 +151,8 @@ class EvidenceLog:
         lasting, self._doubts = found & self._doubts, found
         # The sampler has asked twice, and does not ask again with every reading. What a meter lost with the energy, its
         # return has told.
-        if reading.changed and not self._lost_with_it.issuperset(reading.changed.split("; ")):
+        is_told = self._was_lost_before or self._lost_with_it.issuperset(reading.changed.split("; "))
+        if reading.changed and not is_told:
             lasting |= {f"the meter is not set up as for the run ({reading.changed})"}
         begun = self._run
         if begun is None:

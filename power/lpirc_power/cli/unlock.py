@@ -9,6 +9,7 @@ import click
 from lpirc_power.addresses import open_meter
 from lpirc_power.cli.options import address_argument, json_option
 from lpirc_power.clocks import real_clocks
+from lpirc_power.errors import MeterRefused
 from lpirc_power.meter import IntegratorState
 
 
@@ -23,8 +24,10 @@ def unlock(address: str, as_json: bool) -> None:
     in the run's checks.
     """
     with open_meter(address, real_clocks()) as meter:
-        meter.unlock_panel()
+        has_lock = meter.unlock_panel()
         state, identity = meter.state(), meter.identity
+    if not has_lock:
+        raise MeterRefused(f"The meter {identity} knows no command that locks its keys, so none frees them.")
     done = f"The keys of the meter {identity} are unlocked."
     if state is IntegratorState.START:
         done += " It integrates: if that is a run, its checks will say that they were unlocked."

@@ -97,7 +97,7 @@ def held(readings: Sequence[Reading], final: Reading) -> str | None:
         return None
     return (
         f"TIME stood at {final.integrator_s:g} s while the meter integrated: it holds what it shows, and its energy is "
-        "unknown; end HOLD at its panel."
+        "unknown; end HOLD at its panel (`meter unlock` frees locked keys)."
     )
 
 

@@ -2,7 +2,8 @@
 
 A meter latches that its integrator stopped, or that a signal was over range, but not that a range was changed and put
 back, and each change costs the update that it falls into. So what happened in a gap stays unknown, and in an update
-without data it is known to be bad: both are bounded by what the other readings show.
+without data it is known to be bad: both are bounded by what the other readings show. With automatic ranges such updates
+are the meter's own doing, and not counted.
 """
 
 from __future__ import annotations
@@ -75,6 +76,9 @@ def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretc
     """Gaps, and updates without data."""
     interval_s = measured.setup.update_interval_s
     longest_s = max(MISSED_UPDATES * interval_s + LATE_S, LEAST_GAP_S)
+    counts_blind = (
+        measured.setup.range_w is not None
+    )  # automatic ranging blinds a meter, and nobody touched it
     settled_s = measured.start_s + max(2.0 * interval_s, TIME_RESOLUTION_S)
     seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh)]
     points = [(measured.start_s, 0.0), *((one.monotonic_s, one.energy_wh) for one in seen)]
@@ -84,13 +88,13 @@ def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretc
     found: list[Stretch] = []
     for (begin_s, begin_wh), (end_s, end_wh), one in zip(points, points[1:], seen, strict=False):
         blind = bisect_left(blind_s, end_s) - bisect_right(blind_s, begin_s)
-        if blind or end_s - begin_s > longest_s:
+        if (blind and counts_blind) or end_s - begin_s > longest_s:
             updates = max(round((end_s - begin_s) / interval_s) - 1, blind)  # the last of them is `one`
             grown_wh = end_wh - begin_wh - one.power_w * interval_s / 3600.0
             found.append(Stretch(begin_s, updates * interval_s, grown_wh, blind))
     begin_s, begin_wh = points[-1]
     blind = len(blind_s) - bisect_right(blind_s, begin_s)
-    if blind or measured.end_s - begin_s > longest_s:
+    if (blind and counts_blind) or measured.end_s - begin_s > longest_s:
         unseen_s = max(measured.end_s - begin_s, 0.0)
         found.append(Stretch(begin_s, unseen_s, measured.integrator_wh - begin_wh, blind))
     return tuple(found)

@@ -230,8 +230,9 @@ class HomeMeter:
     def lock_panel(self) -> None:
         """Do nothing: a sensor has no keys."""
 
-    def unlock_panel(self) -> None:
-        """Do nothing: a sensor has no keys."""
+    def unlock_panel(self) -> bool:
+        """Return False: a sensor has no keys."""
+        return False
 
     def restore(self) -> None:
         """Do nothing: no setting of the sensor was changed."""

@@ -92,10 +92,11 @@ class MeterSession:
     def unlock_panel(self) -> None:
         """Unlock the panel of the meter; never raises: `meter unlock` does it later."""
         try:
-            self.meter().unlock_panel()
+            self.untouched().unlock_panel()
         except MeterError as error:
             self.drop()
-            _log.warning("The panel of the meter %s may still be locked: %s", self.identity, error.sentence)
+            said = "The keys of the meter %s may still be locked, see `meter unlock`: %s"
+            _log.warning(said, self.identity, error.sentence)
 
     def restore_settings(self, final: Reading | None = None) -> None:
         """Restore the settings that `configure` changed, if that destroys no energy; never raises.
@@ -121,7 +122,6 @@ class MeterSession:
 
     def _restore(self, final: Reading | None) -> None:
         meter = self.untouched()
-        meter.unlock_panel()
         state = meter.state()
         if state is IntegratorState.START:
             _log.warning("The meter %s integrates again; its settings are left alone.", self.identity)

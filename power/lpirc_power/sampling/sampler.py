@@ -69,6 +69,7 @@ class Sampler:
         self._link_lock = threading.RLock()
         self._sampling: Sampling | None = None
         self.zero_error: MeterError | None = None
+        self._has_locked = False
         self._forget_run()
 
     def _forget_run(self) -> None:
@@ -179,8 +180,9 @@ class Sampler:
             identity = meter.identity
             is_watched = False
             with contextlib.suppress(MeterError):
-                meter.lock_panel()
                 meter.changes(self._setup)  # so the driver knows what to watch; the end compares again
+                self._has_locked = True
+                meter.lock_panel()
                 is_watched = True
             self._started = True
             self._begin(is_watched=is_watched)
@@ -217,7 +219,14 @@ class Sampler:
         with self._link_lock:
             if restore_settings:
                 self._restore_settings()
+                if self._has_locked:
+                    self.unlock_panel()
             self._session.close()
+
+    def unlock_panel(self) -> None:
+        """Unlock the meter's keys, also those that an earlier process has locked; never raises."""
+        self._has_locked = False
+        self._session.unlock_panel()
 
     def _require_open(self) -> None:
         if self._closing.is_set():
@@ -257,6 +266,7 @@ class Sampler:
         try:
             if not settle(meter, self._settle_s, self._setup.update_interval_s, self._pause_or_end):
                 _log.warning("The meter %s shows no data yet; it is used as it is.", meter.identity)
+            self._has_locked = True
             meter.lock_panel()
         except MeterError as error:
             self._drop_if_passing(error)
@@ -311,16 +321,23 @@ class Sampler:
         if not self._has_stopped:
             self._note_stop(reached_s)
         final = self._insist(lambda meter: meter.read_final(), deadline_s)
-        if self._sampling is not None:
-            self._sampling.require_alive(final)
+        self._require_alive(final)
         self._final = final
         # After the energy, which a meter that fails now has given; what read_final undid is among them.
         self.changes = self._changes(deadline_s)
         if self._sampling is not None:
             late = late_sentence(self.late_s, self._sampling.last, final)
             self._sampling.note_return(final, self.changes, late)
-        self._session.unlock_panel()
+        self.unlock_panel()
         return final
+
+    def _require_alive(self, final: Reading) -> None:
+        try:
+            if self._sampling is not None:
+                self._sampling.require_alive(final)
+        except MeterError:
+            self.unlock_panel()  # its hold is to be ended there
+            raise
 
     def _stop(self, meter: Meter) -> float:
         reached_s = self._clocks.monotonic()

@@ -282,11 +282,12 @@ class Wt300:
 
     def lock_panel(self) -> None:
         """Lock the keys of the panel, and watch that they stay locked; a meter that cannot is used as it is."""
-        wanted = tuple(plain(header, "ON") for header in self._panel_lock())
-        why = "" if wanted else "It knows no command for it."
+        wanted: tuple[Setting, ...] = ()
         try:
+            wanted = tuple(plain(header, "ON") for header in self._panel_lock())
             self._dialogue.apply_all(wanted)
-        except MeterRefused as error:
+            why = "" if wanted else "It knows no command for it."
+        except (MeterRefused, MeterTimeout) as error:
             why = error.sentence
         if why:
             _log.warning("The panel of the meter %s is not locked. %s", self._identity, why)
@@ -295,11 +296,15 @@ class Wt300:
         if self._watch is not None:
             self._watch.add(wanted)
 
-    def unlock_panel(self) -> None:
-        """Unlock the keys of the panel, whoever has locked them."""
+    def unlock_panel(self) -> bool:
+        """Unlock the keys of the panel, whoever has locked them; False if the meter knows no lock.
+
+        MeterError `meter-refused` if they stay locked.
+        """
         self._former.locks = ()
-        for header in reversed(self._panel_lock()):
-            self._link.write(f"{header} OFF")
+        freed = [plain(header, "OFF") for header in reversed(self._panel_lock())]
+        self._dialogue.apply_all(freed)
+        return bool(freed)
 
     def restore(self) -> None:
         """Restore the settings found before the first `attach` and `configure`; this resets the integrator.
@@ -375,7 +380,7 @@ class Wt300:
         if self.state() is IntegratorState.START:
             raise MeterBusy(
                 f"The meter {self._identity.model} {self._identity.serial} is integrating; press STOP and RESET on its "
-                "panel, or end the program that uses it."
+                "panel (`meter unlock` frees locked keys), or end the program that uses it."
             )
 
     def _reset_integrator(self) -> None:

@@ -14,6 +14,8 @@ LARGEST_UNCERTAINTY: Final = 0.01
 """Above it an energy is not known well enough to rank by; MLPerf Power fails such a run."""
 MOST_UNSEEN: Final = 0.5
 """Of the window: from fewer readings nothing follows for the rest."""
+SPARED_S: Final = 5.0
+"""So much may be unseen of a window of a few seconds, too: one pulled cable."""
 DRIFT_TOLD: Final = 0.1
 """Of a limit of error: a smaller part of it for drift is not worth a word."""
 
@@ -63,10 +65,10 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
 def unseen_energy(measured: Measurement, energy: Energy) -> Check:
     """`unseen-energy`: what no reading has seen cannot have cost more of the energy than its meter's limit of error.
 
-    A warning with automatic ranges, which change unseen by themselves, and for a meter of which nothing is known: it may
-    have no ranges. Where the limit is not known, it is that of an energy to rank by. What is allowed beside it, of the
-    largest power, is the time by which a reading may be later than its update, and what starting and stopping took.
-    At least half of the window must have been seen.
+    A warning with automatic ranges, which change unseen by themselves, and for a meter of which nothing is known: it
+    may have no ranges. Where the limit is not known, it is that of an energy to rank by. What is allowed beside it, of
+    the largest power, is the time by which a reading may be later than its update, and what starting and stopping
+    took. At least half of the window must have been seen.
     """
     unseen = energy.unseen
     if math.isnan(unseen.most_w):
@@ -75,7 +77,7 @@ def unseen_energy(measured: Measurement, energy: Energy) -> Check:
     edges_s = min(measured.setup.update_interval_s, LATE_S) + start_stop_s
     limit = LARGEST_UNCERTAINTY if energy.meter_limit is None else energy.meter_limit
     allowed_wh = limit * abs(energy.energy_wh) + max(unseen.most_w, 0.0) * edges_s / 3600.0
-    ok = unseen.off_wh <= allowed_wh and unseen.lasted_s <= MOST_UNSEEN * measured.elapsed_s
+    ok = unseen.off_wh <= allowed_wh and unseen.lasted_s <= max(MOST_UNSEEN * measured.elapsed_s, SPARED_S)
     figures = {"stretches": len(unseen.stretches), "unseen_s": unseen.lasted_s, "off_wh": unseen.off_wh}
     sentence = _unseen_sentence(measured, energy, allowed_wh, ok=ok)
     severity: Severity = "warning" if energy.automatic or energy.source is None else "error"
@@ -97,4 +99,4 @@ def _unseen_sentence(measured: Measurement, energy: Energy, allowed_wh: float, *
         return f"{sentence}, within the {allowed_wh:.3g} Wh that are allowed."
     if off_wh <= allowed_wh:
         return f"{sentence} by what was read, but that is less than half of the window."
-    return f"{sentence}, more than the {allowed_wh:.3g} Wh that are allowed: what was drawn there is not known well enough."
+    return f"{sentence}, more than the {allowed_wh:.3g} Wh that are allowed."

@@ -52,7 +52,9 @@ def failures(rng: Rng, dialect: str) -> list[str]:
     """Run once; return the errors that its checks find."""
     host = BusyHost(rng, str(rng.choice(LOADS)), dialect)
     window_s = int(rng.integers(8, 20))
-    setup = Setup(150.0, 0.5, float(rng.choice(INTERVALS_S)), window_s if rng.random() < 0.7 else 0)
+    voltage_range_v, current_range_a = (150.0, 0.5) if rng.random() < 0.8 else (None, None)
+    timer_s = window_s if rng.random() < 0.7 else 0
+    setup = Setup(voltage_range_v, current_range_a, float(rng.choice(INTERVALS_S)), timer_s)
     readings: list[Reading] = []
     address = f"TCPIP::127.0.0.1,{host.server.port}::INSTR"
     sampler = Sampler(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
 from lpirc_power.visa.link import Link
 from tests.power.sampling.test_faults import Broken, Run
@@ -170,3 +171,54 @@ def test_a_meter_is_not_ready_before_an_update_with_data_and_its_time_to_settle(
     before_s = clocks.monotonic()
     run.arm()
     assert clocks.monotonic() - before_s >= 0.8
+
+
+def test_a_panel_that_is_unlocked_after_a_resume_is_told_as_well(
+    box: Any, sampler: Any, recorder: Any, until: Any
+) -> None:
+    meter = box()
+    first = sampler(meter.address)
+    first.arm()
+    first.start()
+    first.close(restore_settings=False)
+    assert is_locked(meter), "the run goes on"
+    resumed = sampler(meter.address)
+    resumed.resume()
+    recorder.more(3)
+    meter.tell("unlock")
+    until(lambda: any("LOCKOUT" in one.changed for one in recorder.readings))
+    resumed.stop()
+
+
+def test_a_run_that_ends_without_its_energy_gives_the_keys_back(
+    box: Any, sampler: Any, recorder: Any
+) -> None:
+    meter = box()
+    run = sampler(meter.address)
+    run.arm()
+    run.start()
+    recorder.more(3)
+    run.close()  # as after a stop that failed: it keeps its energy, and its settings
+    assert not is_locked(meter)
+
+
+def test_a_meter_that_holds_what_it_shows_has_its_keys_free_to_end_that(
+    box: Any, sampler: Any, recorder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = box()
+    run = sampler(meter.address)
+    run.arm()
+    run.start()
+    recorder.more(3)
+    monkeypatch.setattr("lpirc_power.sampling.thread.held", lambda *_: "It holds what it shows.")
+    with pytest.raises(MeterError) as caught:
+        run.stop()
+    assert caught.value.code == "meter-held"
+    assert not is_locked(meter)
+
+
+def test_meter_unlock_says_where_there_is_no_lock(box: Any) -> None:
+    command = [sys.executable, "-m", "lpirc_power", "unlock", box("--without", "lock").address]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "knows no command that locks its keys" in done.stderr

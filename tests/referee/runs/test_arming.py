@@ -72,6 +72,22 @@ def test_arming_compensates_an_old_zero_level_and_the_run_says_how_old_it_is(
     assert armed["zero_error"] is None
 
 
+def test_voiding_a_run_that_a_killed_process_had_armed_gives_the_keys_back(
+    build: Build, instrument: Any
+) -> None:
+    def lockout() -> str:
+        with contextlib.closing(Link(meter.address)) as panel:
+            return panel.query(":COMMUNICATE:HEADER OFF;LOCKOUT?")
+
+    meter = instrument()
+    house = build(station(meter=meter.address))
+    run = house.control.arm(TEAM, "one")
+    house.restart(orderly=False)
+    assert lockout() == "1", "it is armed, and its keys stay locked"
+    house.control.void(run.id, "it was killed")
+    assert lockout() == "0"
+
+
 def test_a_meter_that_cannot_compensate_its_zero_level_is_used_and_the_run_says_so(
     build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,5 +112,5 @@ def _why_unknown(limits: Limits | None, load: Load, shown: int, measured: Measur
 
 
 def _mean(values: Iterable[float]) -> float:
-    known = list(values)
+    known = [one for one in values if math.isfinite(one)]
     return statistics.fmean(known) if known else math.nan

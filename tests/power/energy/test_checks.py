@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lpirc_power.recording import read_recording
@@ -39,6 +39,7 @@ def test_an_answer_that_comes_late_from_a_busy_host_is_no_jump_of_wh(
     assert found["integrator-steps"].ok, found["integrator-steps"].sentence
 
 
+@example(said=[(0.0, 0.0, math.inf), (0.0, 0.0, -math.inf)], wh=0.0, s=0.0)
 @given(st.lists(st.tuples(st.floats(-1, 12), ANY, ANY), max_size=8), ANY, ANY)
 def test_whatever_a_meter_says_every_check_gives_figures_that_json_can_hold(
     reading: Any, measurement: Any, checks: Any, said: list[tuple[float, float, float]], wh: float, s: float

@@ -26,7 +26,7 @@ from lpirc_power.meter import (
     VisaLink,
     require_no_energy,
 )  # fmt: skip
-from lpirc_power.wt300 import answers
+from lpirc_power.wt300 import answers, guard
 from lpirc_power.wt300 import settings as present
 from lpirc_power.wt300.dialogue import Dialogue
 from lpirc_power.wt300.models import Model, measured_elements, model_named
@@ -34,13 +34,11 @@ from lpirc_power.wt300.sample import EVENTS, PLAIN, SampleForm, reading
 from lpirc_power.wt300.settings import (
     FORMAT,
     HOLDS,
-    PANEL_LOCKS,
     TALKING,
     TELLING,
     FormerSettings,
     Setting,
     Watch,
-    latches,
     measuring,
     measuring_headers,
     plain,
@@ -116,7 +114,7 @@ class Wt300:
             _log.warning("The ranges are not known from reading to reading: %s", error.sentence)
             self._form = SampleForm.of_run(element, PLAIN)
             self._change((*TELLING, *self._form.settings))
-        self._latch()
+        self._latches = guard.latch(self._flags, self._change, self._dialogue, self._identity)
         with contextlib.suppress(MeterAnswerError):  # what it cannot say in `attach`, `configure` sets
             self._update_interval_s = present.interval_s(self._dialogue.ask, self._model)
         self._element = element
@@ -282,19 +280,9 @@ class Wt300:
 
     def lock_panel(self) -> None:
         """Lock the keys of the panel, and watch that they stay locked; a meter that cannot is used as it is."""
-        wanted: tuple[Setting, ...] = ()
-        try:
-            wanted = tuple(plain(header, "ON") for header in self._panel_lock())
-            self._dialogue.apply_all(wanted)
-            why = "" if wanted else "It knows no command for it."
-        except (MeterRefused, MeterTimeout) as error:
-            why = error.sentence
-        if why:
-            _log.warning("The panel of the meter %s is not locked. %s", self._identity, why)
-            return
-        self._former.locks = wanted
+        self._former.locks = guard.lock_panel(self._dialogue, self._identity)
         if self._watch is not None:
-            self._watch.add(wanted)
+            self._watch.add(self._former.locks)
 
     def unlock_panel(self) -> bool:
         """Unlock the keys of the panel, whoever has locked them; False if the meter knows no lock.
@@ -302,9 +290,7 @@ class Wt300:
         MeterError `meter-refused` if they stay locked.
         """
         self._former.locks = ()
-        freed = [plain(header, "OFF") for header in reversed(self._panel_lock())]
-        self._dialogue.apply_all(freed)
-        return bool(freed)
+        return guard.unlock_panel(self._dialogue)
 
     def restore(self) -> None:
         """Restore the settings found before the first `attach` and `configure`; this resets the integrator.
@@ -340,21 +326,6 @@ class Wt300:
         self._former.events = 0 if is_new else events
         return taken, is_new
 
-    def _latch(self) -> None:
-        """Have the meter latch what ends or spoils an integration between two samples, as far as it can."""
-        wanted, self._latches = latches(self._flags), ()
-        try:
-            self._change(wanted)
-        except (MeterRefused, MeterTimeout) as error:
-            self._dialogue.errors()
-            _log.warning(
-                "What happens between two samples of the meter %s is not guarded, it does not latch it: %s",
-                self._identity,
-                error.sentence,
-            )
-            return
-        self._latches = wanted
-
     def _choose(self, form: SampleForm) -> None:
         self._measured = measured_elements(self._model, form.element, self._identity.model)
         self._flags = answers.Flags.of(self._measured)
@@ -372,9 +343,6 @@ class Wt300:
             if is_new or self._clocks.monotonic() >= deadline_s:
                 return sample
             self._clocks.pause(min(interval_s / 10, 2 * POLL_S))
-
-    def _panel_lock(self) -> tuple[str, ...]:
-        return next((lock for lock in PANEL_LOCKS if self._dialogue.knows(lock[-1])), ())
 
     def _require_not_integrating(self) -> None:
         if self.state() is IntegratorState.START:

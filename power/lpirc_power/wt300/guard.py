@@ -1,0 +1,59 @@
+"""What guards an integration in a meter of the WT300 family: events that it latches, and the lock of its keys.
+
+A meter that cannot is used as it is, and the log says what is not guarded.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from lpirc_power.errors import MeterRefused, MeterTimeout
+from lpirc_power.meter import Identity
+from lpirc_power.wt300.answers import Flags
+from lpirc_power.wt300.dialogue import Dialogue
+from lpirc_power.wt300.settings import PANEL_LOCKS, Setting, latches, plain
+
+_log: Final = logging.getLogger(__name__)
+
+
+def latch(
+    flags: Flags, change: Callable[[Sequence[Setting]], None], dialogue: Dialogue, identity: Identity
+) -> tuple[Setting, ...]:
+    """Have the meter latch what ends or spoils an integration between two samples; return the settings for it."""
+    wanted = latches(flags)
+    try:
+        change(wanted)
+    except (MeterRefused, MeterTimeout) as error:
+        dialogue.errors()
+        said = "What happens between two samples of the meter %s is not guarded, it does not latch it: %s"
+        _log.warning(said, identity, error.sentence)
+        return ()
+    return wanted
+
+
+def lock_panel(dialogue: Dialogue, identity: Identity) -> tuple[Setting, ...]:
+    """Lock the keys of the panel; return the settings that keep them locked."""
+    wanted: tuple[Setting, ...] = ()
+    try:
+        wanted = tuple(plain(header, "ON") for header in _panel_lock(dialogue))
+        dialogue.apply_all(wanted)
+        why = "" if wanted else "It knows no command for it."
+    except (MeterRefused, MeterTimeout) as error:
+        why = error.sentence
+    if why:
+        _log.warning("The panel of the meter %s is not locked. %s", identity, why)
+        return ()
+    return wanted
+
+
+def unlock_panel(dialogue: Dialogue) -> bool:
+    """Unlock the keys of the panel; False if the meter knows no lock, `meter-refused` if they stay locked."""
+    freed = [plain(header, "OFF") for header in reversed(_panel_lock(dialogue))]
+    dialogue.apply_all(freed)
+    return bool(freed)
+
+
+def _panel_lock(dialogue: Dialogue) -> tuple[str, ...]:
+    return next((lock for lock in PANEL_LOCKS if dialogue.knows(lock[-1])), ())

@@ -26,7 +26,8 @@ from lpirc_power.energy import Check, Measurement, energy_checks, trapezoid_wh
 from lpirc_power.meter import Reading, Setup
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
 from lpirc_power.visa.link import Link
-from lpirc_power.wt300.driver import SAMPLE, Wt300
+from lpirc_power.wt300.driver import Wt300
+from lpirc_power.wt300.sample import SampleForm
 
 QUERIES = 5000
 UPDATE_S = 0.1
@@ -122,7 +123,7 @@ def _queries(address: str) -> list[dict[str, Any]]:
         clocks = Clocks(time.monotonic, lambda: datetime.now(UTC), time.sleep)
         Wt300(link, identity(link.query("*IDN?")), clocks).attach()
         state_s = _median_s(lambda: link.query(":INTEGRATE:STATE?"))
-        sample_s = _median_s(lambda: link.query(SAMPLE))
+        sample_s = _median_s(lambda: link.query(SampleForm.of_run("1").question))
     other = vxi11.Instrument(host)
     other.client = vxi11.vxi11.CoreClient(host, port)
     other_s = _median_s(lambda: other.ask(":INTEGRATE:STATE?"))

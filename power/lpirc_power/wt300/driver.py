@@ -22,7 +22,6 @@ from lpirc_power.meter import (
     Reading,
     Setup,
     Status,
-    Unconfirmed,
     VisaLink,
     require_no_energy,
 )  # fmt: skip
@@ -39,6 +38,7 @@ from lpirc_power.wt300.settings import (
     FormerSettings,
     Setting,
     Watch,
+    difference,
     measuring,
     measuring_headers,
     plain,
@@ -51,11 +51,9 @@ CONFIRM_S: Final = 3.0
 SILENCE_S: Final = 12.0
 """How long it may answer nothing then: the sum of the next."""
 CONFIRM_TIMEOUTS_MS: Final = (100, 300, 900, 2700, 8100)
-"""A lost question is asked again soon, over a link that can give up an answer: until the start is confirmed, the meter
-integrates outside the window. Later ones are for a meter that has become slow."""
+"""A lost question is asked again soon where a link can give up an answer: until then the meter integrates unseen."""
 DEAF_AFTER_START_S: Final = 0.25
-"""Real meters lose a question in the 0.2 s after a start. None is risked: on USB an answer that does not come makes the
-library abort the transfer, which a meter may refuse, and the link is lost."""
+"""Real meters lose a question in the 0.2 s after a start, and on USB an answer that never comes may cost the link."""
 STATE: Final = ":INTEGRATE:STATE?"
 POLL_S: Final = 0.02
 SETTLING_UPDATES: Final = 2.0
@@ -63,7 +61,6 @@ SETTLING_S: Final = 0.5
 """How long a stopped meter may take for one more update."""
 ZERO_TIMEOUT_MS: Final = 60_000
 """The manuals name no time for the compensation of the zero level; it takes seconds."""
-SAMPLE: Final = SampleForm.of_run("1").question
 
 
 class Wt300:
@@ -208,7 +205,7 @@ class Wt300:
         *found, _ = self._dialogue.ask_all([*(setting.query for setting in wanted), EVENTS])
         spoilt = [one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])]
         if spoilt:
-            self._former.undone += [_difference(*one) for one in spoilt]
+            self._former.undone += [difference(*one) for one in spoilt]
             self._dialogue.apply_all([setting for setting, _ in spoilt])
             self._dialogue.query(EVENTS)
         return self._settled()
@@ -230,7 +227,7 @@ class Wt300:
         pairs = zip(wanted, found, strict=True)
         return (
             *self._former.undone,
-            *(_difference(setting, answer) for setting, answer in pairs if not setting.holds(answer)),
+            *(difference(setting, answer) for setting, answer in pairs if not setting.holds(answer)),
         )
 
     def choices(self) -> Choices:
@@ -319,9 +316,8 @@ class Wt300:
 
     def _sample(self) -> tuple[Reading, bool]:
         stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
-        taken, events = self._form.taken(
-            self._dialogue.query(self._form.question), stamp, self._former.events
-        )
+        answer = self._dialogue.query(self._form.question)
+        taken, events = self._form.taken(answer, stamp, self._former.events)
         is_new = bool(events & answers.NEW_DATA)
         self._former.events = 0 if is_new else events
         return taken, is_new
@@ -381,12 +377,6 @@ class Wt300:
         raise self._dialogue.refused(command, answer or "nothing")
 
 
-def _difference(setting: Setting, answer: str) -> str:
-    if setting.contradicts(answer):
-        return f"{setting.command} was set, it is {answer}"
-    return Unconfirmed(f"{setting.command} was set, it answered {answer!r}")
-
-
 class Wt300Family:
     """The registered driver: one for each address, over all its links. Implements lpirc_power.meter.Driver."""
 
@@ -403,8 +393,7 @@ class Wt300Family:
     @staticmethod
     def limits(model: str) -> Limits | None:
         """Return the limits of error of a model of the family."""
-        found = model_named(model)
-        return None if found is None else found.limits
+        return (found := model_named(model)) and found.limits
 
     def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
         """Return the meter behind a link, which restores what was found over any earlier link."""

@@ -18,6 +18,7 @@ from lpirc_power.meter import (
     IntegratorState,
     Setup,
     Status,
+    Unconfirmed,
 )  # fmt: skip
 from lpirc_power.wt300 import answers
 from lpirc_power.wt300.models import Model, listed
@@ -59,6 +60,13 @@ class Setting:
     def contradicts(self, answer: str) -> bool:
         """Whether an answer says that something else is set; text without meaning does not."""
         return not self.holds(answer) and answers.understood(answer, self.expected or "")
+
+
+def difference(setting: Setting, answer: str) -> str:
+    """Return, as one phrase, how an answer differs from a setting; `Unconfirmed` if it has no meaning."""
+    if setting.contradicts(answer):
+        return f"{setting.command} was set, it is {answer}"
+    return Unconfirmed(f"{setting.command} was set, it answered {answer!r}")
 
 
 LONGEST_TIMER_S: Final = 10000 * 3600

@@ -393,7 +393,7 @@ class Wt300Family:
     @staticmethod
     def limits(model: str) -> Limits | None:
         """Return the limits of error of a model of the family."""
-        return (found := model_named(model)) and found.limits
+        return None if (found := model_named(model)) is None else found.limits
 
     def meter(self, link: VisaLink, identity: Identity, clocks: Clocks) -> Meter:
         """Return the meter behind a link, which restores what was found over any earlier link."""

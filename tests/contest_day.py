@@ -28,6 +28,7 @@ from referee.contest import create_contest, open_contest
 from referee.store import Store
 from referee.store.records import Run, RunState
 from tests import warm_programs
+from tests.ports import own_port
 from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -147,8 +148,8 @@ class Program:
 class Meter(Program):
     """A simulated meter; `address` is where it answers."""
 
-    def __init__(self, log: Path, port: int = 0, load: str = "constant:36W") -> None:
-        options = ["--port", str(port), "--load", load, "--parent", str(os.getpid())]
+    def __init__(self, log: Path, port: int | None = None, load: str = "constant:36W") -> None:
+        options = ["--port", str(port or own_port()), "--load", load, "--parent", str(os.getpid())]
         super().__init__([program("meter"), "simulate", *options], log)
         self.address = self.first_line()
         self.port = int(re.findall(r",(\d+)::", self.address)[0])
@@ -158,7 +159,7 @@ class Server(Program):
     """`referee serve`; requests to it by path."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        where = ["--port", "0", *options, "--parent", str(os.getpid())]
+        where = ["--port", str(own_port()), *options, "--parent", str(os.getpid())]
         super().__init__([program("referee"), "serve", str(folder), *where], folder / "server.log")
         self.ready = super().first_line()
         self.url = self.ready.split(" at ")[1].split()[0]

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from tests.contest_day import PASSWORD, ROOT, ROWS, TIMEOUT_S, Day, until
+from tests.ports import own_port
 
 GUIDE = ROOT / "docs" / "deploy"
 INCLUDED = ("referee-http.conf", "referee-server.conf")
@@ -59,12 +60,6 @@ def upstream(port: int) -> dict[str, str]:
     return {"127.0.0.1:8080": f"{HOST}:{port}"}
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
-
-
 class Nginx:
     """nginx by the file `name` with these `changes` of it, answering HTTP at `port` and HTTPS at `tls_port`."""
 
@@ -81,7 +76,7 @@ class Nginx:
         )
         self.certificate = folder / "referee.crt"
         for _ in range(TRIES):  # another process may take a port that was free
-            self.port, self.tls_port = free_port(), free_port()
+            self.port, self.tls_port = own_port(), own_port()
             self._process = self._started(name, changes)
             if self._answers():
                 return

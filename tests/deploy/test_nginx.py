@@ -27,13 +27,13 @@ from tests.deploy.deployment import (
     Nginx,
     asked,
     begun,
-    free_port,
     head,
     program,
     read_answer,
     substitutions,
     upstream,
 )
+from tests.ports import own_port
 
 BOARD = "127.0.9.1"
 
@@ -137,7 +137,7 @@ def test_failed_log_ins_of_one_board_keep_no_other_one_out(deployment: Deploymen
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """nginx without a referee behind it."""
     program("nginx")
-    with contextlib.closing(Nginx(tmp_path_factory.mktemp("alone"), upstream(free_port()))) as nginx:
+    with contextlib.closing(Nginx(tmp_path_factory.mktemp("alone"), upstream(own_port()))) as nginx:
         yield nginx
 
 

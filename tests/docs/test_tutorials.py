@@ -24,17 +24,11 @@ import pytest
 from lpirc_testsets import synthesize
 from tests import warm_programs
 from tests.contest_day import PASSWORD, TEAM, TIMEOUT_S, contest_day, until
+from tests.ports import own_port
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"^<!-- (run|serve|file)(?: (\S+))? -->\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
 BIN = Path(sys.executable).parent
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def answers(port: int) -> bool:
@@ -59,7 +53,7 @@ def served(words: list[str], folder: Path, port: int) -> Iterator[None]:
 
 def carry_out(page: Path, folder: Path) -> dict[str, str]:
     """Do what a page says, in order; returns what each command printed."""
-    port = free_port()
+    port = own_port()
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
     printed = {}
     with contextlib.ExitStack() as until_the_end:

@@ -24,6 +24,7 @@ from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.store.records import RunState
 from tests.contest_day import HASH, PASSWORD, Program, Server, program, refers, until
+from tests.ports import own_port
 
 WINDOW_S = 12
 POWER_W = 36.0
@@ -129,6 +130,7 @@ def meters(folder: Path) -> Iterator[list[Metered]]:
         started = []
         for number, one in enumerate(FAULTS):
             options = ["--load", f"constant:{POWER_W:g}W", "--control", "0", "--parent", str(os.getpid())]
+            options += ["--port", str(own_port())]
             options += ["--without", "lock"]  # a knob is for the checks of the energy to find
             process = Program([program("meter"), "simulate", *options], folder / f"meter-{number}.log")
             stack.callback(process.close)

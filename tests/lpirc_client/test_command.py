@@ -18,7 +18,8 @@ import pytest
 from lpirc_client import detectors
 from tests import warm_programs
 from tests.lpirc_client.conftest import Client
-from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
+from tests.lpirc_client.referee_double import PASSWORD, Referee
+from tests.ports import own_port
 from tests.timeouts import TIMEOUT_S
 
 DETECTOR = "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
@@ -216,14 +217,14 @@ def test_wrong_usage_exits_with_2(client: Client, arguments: tuple[str, ...]) ->
 
 
 def test_a_referee_that_is_not_there_is_named(client: Client, mine: Path) -> None:
-    done = client("run", f"http://127.0.0.1:{free_port()}", *OWN, "--wait", "0.5")
+    done = client("run", f"http://127.0.0.1:{own_port()}", *OWN, "--wait", "0.5")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "nothing listens there" in done.stderr
 
 
 @pytest.mark.usefixtures("mine")
 def test_it_waits_for_a_referee_to_come(serve: Callable[..., Referee], client: Client) -> None:
-    port = free_port()
+    port = own_port()
     timer = threading.Timer(0.3, serve, (port,))
     timer.start()
     assert client("run", f"http://127.0.0.1:{port}", *OWN, "--wait", 20).returncode == 0

@@ -16,7 +16,8 @@ from lpirc_client.connection import Connection
 from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.rows import body_of
 from lpirc_client.wire import Category
-from tests.lpirc_client.referee_double import PASSWORD, Referee, free_port
+from tests.lpirc_client.referee_double import PASSWORD, Referee
+from tests.ports import own_port
 from tests.timeouts import TIMEOUT_S
 
 VALUES = (1, 7, 0.5, 1.0, 2.0, 3.0, 4.0)
@@ -92,7 +93,7 @@ def test_a_login_whose_answer_got_lost_is_sent_again(referee: Referee) -> None:
 
 
 def test_a_restarted_referee_is_found_again(session: Connection, serve: Callable[..., Referee]) -> None:
-    port = free_port()
+    port = own_port()
     session.url = f"http://127.0.0.1:{port}"
     later = threading.Timer(0.1, lambda: serve(port, phase="open", opened_at=time.monotonic()))
     later.start()
@@ -181,7 +182,7 @@ def test_how_long_to_wait_is_said_once(referee: Referee, monkeypatch: pytest.Mon
 
 
 def test_a_closed_port_is_named() -> None:
-    url = f"http://127.0.0.1:{free_port()}"
+    url = f"http://127.0.0.1:{own_port()}"
     with Connection(url) as session:
         failure = failure_of(session.health)
     assert failure.code == "connection-refused"

@@ -24,6 +24,7 @@ from lpirc_power.clocks import Clocks
 from lpirc_power.meter import IntegratorState, Reading
 from tests import warm_programs
 from tests.frozen import freeze
+from tests.ports import own_port
 from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,7 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
     with contextlib.ExitStack() as stack:
 
         def start(*options: str) -> Simulator:
-            command = ["meter", "simulate", *options, "--parent", str(os.getpid())]
+            command = ["meter", "simulate", "--port", str(own_port()), *options, "--parent", str(os.getpid())]
             process = stack.enter_context(warm_programs.start(command, stderr=sys.__stderr__))
             stack.callback(process.kill)
             return Simulator(process, first_line(process))

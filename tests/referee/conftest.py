@@ -20,6 +20,7 @@ import pytest
 from lpirc_testsets import TestSet, synthesize
 from referee.store import Store, database
 from tests import warm_programs
+from tests.ports import own_port
 from tests.referee.factories import House, house
 from tests.timeouts import TIMEOUT_S
 
@@ -88,7 +89,7 @@ def instrument() -> Iterator[Callable[..., Instrument]]:
     with ExitStack() as stack:
 
         def start(*options: str) -> Instrument:
-            command = ["meter", "simulate", *options, "--parent", str(os.getpid())]
+            command = ["meter", "simulate", "--port", str(own_port()), *options, "--parent", str(os.getpid())]
             process = warm_programs.start(command, stderr=sys.__stderr__)
             made = Instrument(process, "", options)
             stack.callback(made.die)

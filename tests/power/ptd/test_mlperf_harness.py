@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from tests.ports import own_port
 from tests.timeouts import TIMEOUT_S
 
 HERE = "127.0.0.1"
@@ -90,7 +91,7 @@ def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
     workload = tmp_path / "workload.sh"
     workload.write_text(WORKLOAD)
     workload.chmod(0o755)
-    port, ptd_port = free_port(), free_port()
+    port, ptd_port = own_port(), own_port()
     address = simulate("--model", "WT310E", "--load", "steps:30W@2s,36W@4s").address
     config = tmp_path / "server.conf"
     config.write_text(
@@ -126,12 +127,6 @@ def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
         assert client.returncode == 0, client.stderr + (tmp_path / "server.txt").read_text()
         assert server.wait(TIMEOUT_S) == 0
     return tmp_path / "out"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HERE, 0))
-        return int(probe.getsockname()[1])
 
 
 def checked(harness: Path, results: Path, known_version: str | None = None) -> dict[str, bool]:

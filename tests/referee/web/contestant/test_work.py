@@ -27,7 +27,7 @@ from referee.web.app import create_app
 from tests import tflite_models as models
 from tests import warm_programs
 from tests.contest_day import called, descendants_of, is_running, problem, until
-from tests.lpirc_client.referee_double import free_port
+from tests.ports import own_port
 from tests.referee.factories import TEAM, House
 from tests.referee.tracks.submissions.model_days import colour_set, packed, result
 from tests.timeouts import TIMEOUT_S
@@ -44,7 +44,7 @@ class Desk:
     house: House
     test_set: TestSet
     keys: dict[str, str] = field(default_factory=dict)
-    port: int = field(default_factory=free_port)
+    port: int = field(default_factory=own_port)
 
     @property
     def url(self) -> str:

@@ -7,6 +7,7 @@ itself, below those that a system gives away (from 32768 on Linux, from 49152 on
 
 from __future__ import annotations
 
+import atexit
 import functools
 import itertools
 import os
@@ -24,20 +25,16 @@ def own_port() -> int:
 
 @functools.cache
 def _own_block(process_id: int) -> Iterator[int]:
-    """Return the ports of the first block whose first port nobody holds, over and over."""
+    """Return the ports of the first block whose first port nobody holds, over and over; hold that one to the end."""
     claim = socket.socket()
     for first in range(FIRST, LAST, BLOCK):
         try:
             claim.bind((HOST, first))
         except OSError:
             continue
-        _claims.append(claim)
+        atexit.register(claim.close)
         return itertools.cycle(range(first + 1, first + BLOCK))
     raise OSError(f"every block of ports from {FIRST} to {LAST} is taken")
-
-
-_claims: list[socket.socket] = []
-"""Sockets that hold the first port of a block as long as the process lives."""
 
 
 def _is_free(port: int) -> bool:

@@ -22,8 +22,10 @@ class NoServer(RefereeError):
     """The contest is not being served, or its server does not answer."""
 
 
-def ask(folder: Path, path: str, body: dict[str, Any] | None = None) -> Any:
+def ask(folder: Path, path: str, body: dict[str, Any] | None = None, *, more_s: float = 0.0) -> Any:
     """What the server answers to a POST of `body` to /operator`path`, or to a GET without a body.
+
+    `more_s` says how much longer than other acts this one takes.
 
     Raises NoServer `not-served`, `no-answer`; RefereeError `contest-missing`, `certificate-wrong`, and what the server
     or `read_secret` refuses with.
@@ -36,7 +38,7 @@ def ask(folder: Path, path: str, body: dict[str, Any] | None = None) -> Any:
     not_served = NoServer("not-served", f"{folder} is not being served; start: referee serve {folder}")
     if url is None or not is_served(folder):  # of a server that was killed, or a copy of a served folder
         raise not_served
-    timeout_s = LOOK_TIMEOUT_S if body is None else ACT_TIMEOUT_S
+    timeout_s = (LOOK_TIMEOUT_S if body is None else ACT_TIMEOUT_S) + more_s
     try:
         status, content = _answer(folder, f"{url}/operator{path}", body, key, timeout_s)
         document: Any = json.loads(content)

@@ -23,6 +23,7 @@ from referee.judging.lost_energy import lost_energy_of
 from referee.judging.results import current_judgement, figures_of, meeting, run_document, score_document
 from referee.store.records import Run, RunState
 
+WORTH_SAYING_S = 3.0  # somebody who waits longer wants to know for what
 INTERNAL = ("start_s", "boot_id", "nonce")  # only the server can interpret these
 
 
@@ -58,13 +59,12 @@ def arm(
     for option, given_text in (("--station", station), ("--heat", heat)):
         if given_text is not None and not given_text.strip():
             raise click.UsageError(f"{option} is blank; name one, or leave it out.")
-    with open_contest(folder) as contest:
-        idle_s = contest.config.idle_baseline_s
-    if idle_s is not None:
-        click.echo(f"Measuring the idle board for {idle_s:g} s.", err=True)
+    takes_s = _arming_at_least_s(folder, station)
+    if takes_s >= WORTH_SAYING_S:
+        click.echo(f"The meter is set up first: this takes {takes_s:.0f} s or a little longer.", err=True)
     given = {"team": team, "station": station, "heat": heat, "extra_s": extra_s and str(extra_s)}
     given |= {"beyond_attempts": "yes" if anyway else None, "reason": reason}
-    armed = ask(folder, "/runs", {key: value for key, value in given.items() if value is not None})
+    armed = ask(folder, "/runs", {key: value for key, value in given.items() if value is not None}, more_s=takes_s)
     if armed["config_changed"]:
         click.echo(f"Warning: {armed['config_changed']}", err=True)
     within = f" in heat {heat}" * bool(heat) + f" for {armed['window_s']:g} s" * bool(extra_s)
@@ -72,6 +72,14 @@ def arm(
         f"Run {armed['id']} is armed for {team} at {armed['station']}{within}, meter {armed['meter_identity']}"
         + ("." if armed["idle_power_w"] is None else f", idle at {armed['idle_power_w']:.3f} W.")
     )
+
+
+def _arming_at_least_s(folder: Path, station: str | None) -> float:
+    """The longest of the stations that may be meant."""
+    with open_contest(folder) as contest:
+        config = contest.config
+    meant = [one for one in config.stations if one.name == station] or config.stations
+    return max(map(config.arming_at_least_s, meant))
 
 
 @run.command()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
+from lpirc_power.sampling.polling import settling_at_least_s
 from referee.config.tracks import ModelTrack, track_problems
 from referee.errors import RefereeError
 from referee.presence import not_accessible
@@ -137,6 +138,11 @@ class ContestConfig:
     prizes: tuple[Prize, ...] = tuple(
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
     )
+
+    def arming_at_least_s(self, station: Station) -> float:
+        """Return how many seconds arming a run there takes: the meter settles, the idle board is measured."""
+        settling_s = settling_at_least_s(station.settle_s, station.update_interval_s)
+        return settling_s + (self.idle_baseline_s or 0.0)
 
     def setup(self, station: str, window_s: int) -> Setup:
         """The setup of a station's meter; the default setup for a station that is no longer configured."""

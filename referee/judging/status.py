@@ -114,6 +114,7 @@ class StatusReader:
                     "meter": one.meter,
                     "meter_state": known.meters.get(one.name, NOT_KNOWN)[0],
                     "meter_sentence": known.meters.get(one.name, NOT_KNOWN)[1],
+                    "arming_at_least_s": config.arming_at_least_s(one),
                     "run": active.get(one.name),
                 }
                 for one in config.stations

@@ -15,6 +15,10 @@ from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.report.recorded import recorded_facts, recorded_lines
+from lpirc_power.sampling.polling import settling_at_least_s
+
+WORTH_SAYING_S = 3.0
+"""Who waits longer than that wants to know for what."""
 
 
 def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
@@ -65,6 +69,9 @@ def record(
     """  # noqa: D301  click wants the character itself
     order = recording_run.Order(**given)
     run = Course(duration, command, real_clocks().monotonic)
+    settling_s = settling_at_least_s(0.0, order.setup.update_interval_s)
+    if settling_s >= WORTH_SAYING_S:
+        click.echo(f"The recording begins when the meter has settled, after {settling_s:g} s or more.", err=True)
     try:
         found, problem = recording_run.recorded(order, run)
     except MeterError as error:

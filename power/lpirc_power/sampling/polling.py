@@ -75,6 +75,11 @@ def _values(reading: Reading) -> str:
     )
 
 
+def settling_at_least_s(settle_s: float, update_interval_s: float) -> float:
+    """Return how many seconds `settle` takes with a meter that shows data at once."""
+    return max(settle_s, SETTLING_UPDATES * update_interval_s)
+
+
 def settle(meter: Meter, settle_s: float, update_interval_s: float, pause: Callable[[float], object]) -> bool:
     """Return once a meter that was set up measures: after `settle_s`, and after an update with data.
 

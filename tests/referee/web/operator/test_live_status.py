@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import requests
 
 from referee.contest import read_secrets
-from tests.contest_day import PASSWORD, TEAM, Day, problem, until
+from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 
 
 def look(day: Day, path: str = "/status", **headers: str) -> requests.Response:
@@ -53,3 +54,17 @@ def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(day: Ca
     lost = station(made)
     assert lost["meter_sentence"] in lost["run"]["warnings"]
     assert look(made).json()["refusals"] == [], "a team that waits for its heat is not refused"
+
+
+def test_whoever_arms_a_slow_meter_is_told_how_long_it_takes(tmp_path: Path, tiny_set: Path) -> None:
+    with contest_day(tmp_path / "contest", tiny_set, auto_arm=False) as made:
+        config = made.folder / "contest.toml"
+        config.write_text(f"idle_baseline_s = 10\n{config.read_text()}")
+        made.serve()
+        takes_s = station(made)["arming_at_least_s"]
+        assert takes_s > 10.0
+        sentence = f"takes {takes_s:.0f} s or a little longer."
+        assert sentence in look(made, "").text
+        told = made.refers("run", "arm", "nobody").stderr.splitlines()
+        assert told[0].endswith(sentence)
+        assert "nobody" in told[1]

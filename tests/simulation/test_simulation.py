@@ -23,6 +23,7 @@ SLOW = {
     "a_void_that_is_not_stored",
     "a_heat_that_starts_one_by_one",
     "a_provisional_score_that_is_not_finished",
+    "two_runs_at_a_station",
 }
 """Few seeds find them, or only the end of a day: by `make simulate` only."""
 

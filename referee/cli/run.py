@@ -64,7 +64,8 @@ def arm(
         click.echo(f"The meter is set up first: this takes {takes_s:.0f} s or a little longer.", err=True)
     given = {"team": team, "station": station, "heat": heat, "extra_s": extra_s and str(extra_s)}
     given |= {"beyond_attempts": "yes" if anyway else None, "reason": reason}
-    armed = ask(folder, "/runs", {key: value for key, value in given.items() if value is not None}, more_s=takes_s)
+    body = {key: value for key, value in given.items() if value is not None}
+    armed = ask(folder, "/runs", body, more_s=takes_s)
     if armed["config_changed"]:
         click.echo(f"Warning: {armed['config_changed']}", err=True)
     within = f" in heat {heat}" * bool(heat) + f" for {armed['window_s']:g} s" * bool(extra_s)

@@ -71,7 +71,7 @@ def record(
     run = Course(duration, command, real_clocks().monotonic)
     settling_s = settling_at_least_s(0.0, order.setup.update_interval_s)
     if settling_s >= WORTH_SAYING_S:
-        click.echo(f"The recording begins when the meter has settled, after {settling_s:g} s or more.", err=True)
+        click.echo(f"Recording begins when the meter has settled, in {settling_s:g} s or more.", err=True)
     try:
         found, problem = recording_run.recorded(order, run)
     except MeterError as error:

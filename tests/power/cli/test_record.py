@@ -155,7 +155,7 @@ def test_ctrl_c_ends_the_program_too(simulate: Any, started: Any, tmp_path: Path
 
 def test_who_waits_for_slow_updates_is_told_for_what(simulate: Any, started: Any) -> None:
     recording = started("record", simulate().address, "-o", "run.csv", *FIXED[:-1], "5")
-    assert "when the meter has settled, after 10 s or more." in recording.stderr.readline()
+    assert "when the meter has settled, in 10 s or more." in recording.stderr.readline()
     recording.send_signal(signal.SIGINT)
     recording.wait(TIMEOUT_S)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from email.message import Message
 from functools import cached_property
 from pathlib import Path
@@ -176,11 +176,15 @@ class Recomputed:
         if self.bundle.result is None:
             return NotChecked("The run is not judged yet.")
         try:
-            return judgement_of(self.case, self.bundle.result["judged_utc"])
+            judged = judgement_of(self.case, self.bundle.result["judged_utc"])
         except NotChecked as reason:
             return reason
         except Failure as failure:
             return NotChecked(f"It rests on {failure.part}, which does not hold.")
+        if self.bundle.result.get("energy_known_by") is None:  # of a version that knew the meter's limit only
+            figures = next((one.figures for one in judged.checks if one.code == "accuracy"), {})
+            return replace(judged, energy_limit=figures.get("uncertainty"))
+        return judged
 
     def interval(self) -> dict[str, object]:
         """The interval of the judgement, which takes seconds. Raises NotChecked, Failure."""

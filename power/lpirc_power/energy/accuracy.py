@@ -45,7 +45,8 @@ def accuracy(energy: Energy) -> Check:
 def _sentence(energy: Energy, *, ok: bool) -> str:
     if energy.meter_limit is None:
         return energy.unknown
-    sentence = f"The energy is known within {'at worst ' if energy.automatic else ''}{energy.meter_limit:.3%}"
+    at_worst = "at worst " if energy.automatic else ""
+    sentence = f"The meter's limit of error is {at_worst}{energy.meter_limit:.3%} of the energy"
     sentence += f" by {energy.source}" if energy.source else ""
     if drifts := energy.drift >= DRIFT_TOLD * energy.meter_limit:
         sentence += (

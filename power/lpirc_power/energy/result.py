@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lpirc_power.energy.integral import START_STOP_S
 from lpirc_power.energy.limit import Load, Signal, limit_of_load, power_range_w, signal_of
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.unseen import Unseen, unseen_of
@@ -20,7 +21,8 @@ class Energy:
     `meter_limit` is None where it is not known, and `unknown` then says why, as a sentence. `drift` of it is for the
     zero level of DC while the temperature changes by `ambient_change_c`. `source` names what states limit and
     `drift_source` what states the drift; it is None if nothing is known of the meter. `automatic`: a range was, so the
-    limit is that of the worst ranges. `mean_power_w` is NaN if nothing was integrated; `range_w` is None if unknown.
+    limit is that of the worst ranges. `start_stop_share` is how far starting and stopping may have put the energy off,
+    relative to it. `mean_power_w` is NaN if nothing was integrated; `range_w` is None if unknown.
     """
 
     energy_wh: float
@@ -37,6 +39,7 @@ class Energy:
     drift_source: str = ""
     unknown: str = ""
     unseen: Unseen = field(default_factory=Unseen)
+    start_stop_share: float = 0.0
 
     @property
     def unseen_share(self) -> float:
@@ -48,8 +51,10 @@ class Energy:
 
     @property
     def limit(self) -> float | None:
-        """Its limit of error, relative to it: its meter's, and what no reading has seen."""
-        return None if self.meter_limit is None else self.meter_limit + self.unseen_share
+        """Its limit of error, relative to it: its meter's, what no reading has seen, and start and stop."""
+        return (
+            None if self.meter_limit is None else self.meter_limit + self.unseen_share + self.start_stop_share
+        )
 
     @property
     def known_by(self) -> str:
@@ -85,7 +90,18 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
         drift_source=limits.drift.source if limits and limits.drift else "",
         unknown="" if found else _why_unknown(limits, load, len(shown), measured),
         unseen=unseen_of(inside, measured),
+        start_stop_share=_start_stop_share(measured),
     )
+
+
+def _start_stop_share(measured: Measurement) -> float:
+    """How far the energy of a window may be off because the integrator began before it or ended after it."""
+    if measured.exact:
+        return 0.0
+    # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
+    commands_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
+    edges_s = commands_s + measured.setup.update_interval_s
+    return edges_s / measured.elapsed_s if measured.elapsed_s > 0 else math.inf
 
 
 def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading]]:

@@ -10,7 +10,6 @@ from typing import Final
 
 from lpirc_power.energy import Check, Energy, Measurement, above_idle_wh, energy_checks, energy_of
 from lpirc_power.energy.continuity import why_lost
-from lpirc_power.energy.integral import START_STOP_S
 from lpirc_power.meter import Identity, Reading, Standing
 from lpirc_power.report.readings import (
     accuracy_facts,
@@ -93,23 +92,9 @@ class Recorded:
         return tuple(check.code for check in self.checks if not check.ok and check.severity == "error")
 
     @property
-    def start_stop_share(self) -> float:
-        """How far the energy may be off because of the start and the stop, relative to it."""
-        if self.measured.exact:
-            return 0.0
-        # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
-        commands_s = START_STOP_S if self.measured.start_stop_s is None else self.measured.start_stop_s
-        edges_s = commands_s + self.measured.setup.update_interval_s
-        return edges_s / self.measured.elapsed_s if self.measured.elapsed_s > 0 else math.inf
-
-    @property
     def uncertainty(self) -> float | None:
-        """How far the energy may be off, relative to it: the meter's limit of error, and start and stop.
-
-        None where the meter's limit is not known, or there is no energy.
-        """
-        limit = self.energy.limit
-        return None if limit is None or self.no_energy else limit + self.start_stop_share
+        """How far the energy may be off, relative to it; None where that is not known, or there is no energy."""
+        return None if self.no_energy else self.energy.limit
 
 
 def recorded_facts(recorded: Recorded) -> dict[str, object]:
@@ -117,7 +102,7 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     measured = recorded.measured
     above_wh = recorded.above_idle_wh
     limit = recorded.uncertainty
-    start_stop = None if limit is None else json_ready(100.0 * recorded.start_stop_share)
+    start_stop = None if limit is None else json_ready(100.0 * recorded.energy.start_stop_share)
     drift = None if limit is None else json_ready(100.0 * recorded.energy.drift)
     return {
         "identity": identity_facts(recorded.identity, recorded.standing),
@@ -189,8 +174,8 @@ def _accuracy(recorded: Recorded) -> str:
     if limit is None or not math.isfinite(limit):
         return "unknown"
     shown = accuracy_words(limit, recorded.energy_wh, "Wh")
-    if recorded.start_stop_share:
-        shown += f", of it {100.0 * recorded.start_stop_share:.3g} % for start and stop"
+    if share := recorded.energy.start_stop_share:
+        shown += f", of it {100.0 * share:.3g} % for start and stop"
     if drift := recorded.energy.drift:
         shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
     if recorded.energy.signal is None:

@@ -127,7 +127,10 @@ def test_the_row_of_dc_is_taken_by_the_signal(
 
 def test_the_sentence_names_manual_and_pages(reading: Any, measurement: Any, checks: Any) -> None:
     found = checks(flat(reading, 6.0, 6.0), measurement())["accuracy"]
-    assert found.sentence == "The energy is known within 0.225% by IM WT310E-02EN, pages 7-7 and 7-8."
+    assert (
+        found.sentence
+        == "The meter's limit of error is 0.225% of the energy by IM WT310E-02EN, pages 7-7 and 7-8."
+    )
 
 
 def test_automatic_ranges_are_taken_at_their_worst_and_only_warn(

@@ -51,8 +51,8 @@ def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_i
     found = accuracy(energy)
     assert (found.ok, found.figures["ambient_change_c"]) == (False, 5.0)
     assert found.sentence == (
-        "The energy is known within 1.775% by IM WT310E-02EN, pages 7-7 and 7-8, of it 0.925% for 5 degrees C of "
-        "drift since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than 1%: use smaller "
+        "The meter's limit of error is 1.775% of the energy by IM WT310E-02EN, pages 7-7 and 7-8, of it 0.925% for "
+        "5 degrees C of drift since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than 1%: use smaller "
         "ranges, and in a steadier temperature state a smaller ambient_change_c."
     )
     steady = accuracy(on_dc(reading, measurement, ambient_change_c=0.8))
@@ -62,7 +62,9 @@ def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_i
 
 def test_a_drift_that_does_not_matter_is_not_told(reading: Any, measurement: Any) -> None:
     sentence = accuracy(on_dc(reading, measurement, ambient_change_c=0.1)).sentence
-    assert sentence == "The energy is known within 0.869% by IM WT310E-02EN, pages 7-7 and 7-8."
+    assert (
+        sentence == "The meter's limit of error is 0.869% of the energy by IM WT310E-02EN, pages 7-7 and 7-8."
+    )
 
 
 def watts_only(measurement: Any, **limits: object) -> Measurement:
@@ -79,7 +81,7 @@ def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
     assert (found.limit, found.drift) == (pytest.approx(0.002 + 0.001 * 15 / 6), 0.0)
     assert found.known_by == "the meter's driver, the larger limit of AC and DC"
     assert accuracy(found).sentence.startswith(
-        "The energy is known within 0.450%, the larger limit of AC and DC"
+        "The meter's limit of error is 0.450% of the energy, the larger limit of AC and DC"
     )
 
 

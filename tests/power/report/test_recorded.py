@@ -87,7 +87,7 @@ def test_the_integrators_own_time_counts_where_it_tells(recorded: Any) -> None:
     assert [found.measured.energy_s for found in (by_timer, at_home, by_us)] == [8.0, 0.31, 8.3]
     assert by_timer.power_w == pytest.approx(6.0)
     assert at_home.power_w == pytest.approx(6.0)
-    assert by_timer.start_stop_share == 0.0
+    assert by_timer.energy.start_stop_share == 0.0
     assert "start and stop" not in row(by_timer, "accuracy")
 
 

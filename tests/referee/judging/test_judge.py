@@ -128,11 +128,13 @@ def test_the_mean_power_is_that_of_the_energy_and_its_own_time(contest: Contest)
     assert figures["mean_power_w"] == judged.mean_power_w
 
 
-def test_a_judgement_carries_its_energys_limit_as_the_check_states_it(contest: Contest) -> None:
+def test_a_judgement_carries_its_energys_limit_with_start_and_stop(contest: Contest) -> None:
     judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
     figures = {check.code: check.figures for check in judged.checks}["accuracy"]
     # WT310: 0.1 % + 0.1 % of 150 V x 0.5 A.
-    assert judged.energy_limit == figures["uncertainty"] == pytest.approx(0.001 + 0.001 * 75 / 36)
+    assert figures["uncertainty"] == pytest.approx(0.001 + 0.001 * 75 / 36)
+    # Nobody measured what start and stop took, so 1 s and an update of 0.1 s, of 10 s.
+    assert judged.energy_limit == pytest.approx(figures["uncertainty"] + 1.1 / 10)
     assert judged.energy_known_by == "IM WT310-02EN, pages 7-7 and 7-8"
     without = judge(contest, closed_run(contest, guesses(contest.test_set, 1), energy_wh=None).id, CLOCK)
     assert (without.energy_limit, without.energy_known_by) == (None, None)

@@ -19,7 +19,7 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
 from referee.judging.many import judge_with_interval
 from referee.judging.results import standings
-from referee.judging.uncertainty import energy_uncertainty, resampled
+from referee.judging.uncertainty import resampled
 from referee.scoring import Detections
 from referee.scoring.bootstrap import bootstrap_samples
 from referee.scoring.interval import Resampled
@@ -280,9 +280,8 @@ def test_a_metric_without_a_bootstrap_has_no_interval(tmp_path: Path, small_set:
 
 def test_the_meters_share_is_that_of_its_fixed_ranges_and_model(contest: Contest) -> None:
     judged = judge(contest, closed_run(contest), CLOCK)
-    assert energy_uncertainty(judged) == pytest.approx(
-        relative_uncertainty(36.0, 36.0, 75.0, limits_of("WT310"))
-    )
+    figures = {check.code: check.figures for check in judged.checks}["accuracy"]
+    assert figures["uncertainty"] == pytest.approx(relative_uncertainty(36.0, 36.0, 75.0, limits_of("WT310")))
 
 
 @pytest.mark.parametrize("power_w", [math.nan, math.inf, 0.0, -1.0])

@@ -26,6 +26,7 @@ from referee.store.records import ENERGY_MISSING, METER_START, EnergyMissing, Ru
 logger = logging.getLogger(__name__)
 Missing = tuple[EnergyMissing, str]
 
+MAY_RUN_ON = "Until it is reached it may integrate on, to the end of its timer; mend the link soon."
 READ_LATER = (
     "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
 )
@@ -265,7 +266,7 @@ class StationMeters:
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
-            later = EnergyMissing.READ_LATER, f"{error.sentence} {READ_LATER}"
+            later = EnergyMissing.READ_LATER, f"{error.sentence} {MAY_RUN_ON} {READ_LATER}"
             self._note_missing(run, _lost_before(meter) or later)
             return None
         before = past[-1] if past else meter.sampler.last_sampled

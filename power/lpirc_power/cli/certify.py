@@ -61,9 +61,10 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
                 tried.record("idle", seconds)
             if yes or asked("load", "Switch the load on."):
                 tried.record("load", seconds, load_w)
-            if asked(
-                "link", f"In the next {seconds:g} s unplug the meter's network or USB cable for some 5 s."
-            ):
+            pull = (
+                f"Press Enter first; within the {seconds:g} s after it unplug the meter's cable for some 5 s."
+            )
+            if asked("link", pull):
                 tried.record("link", seconds, pulled=True)
         finally:
             if tried.findings:

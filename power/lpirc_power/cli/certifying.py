@@ -73,7 +73,10 @@ class Certification:
             self.identity = meter.identity
             require_no_energy(meter)
             if meter.state() is IntegratorState.START:
-                raise MeterBusy(f"The meter {meter.identity} integrates; end the run that uses it first.")
+                raise MeterBusy(
+                    f"The meter {meter.identity} integrates; end the run that uses it first. If none does, free its "
+                    "keys (`meter unlock ADDRESS`), and press STOP and RESET there."
+                )
             try:
                 self._calls(meter, course)
             finally:

@@ -116,8 +116,8 @@ class _Run:
         except MeterError as error:
             raise MeterError(
                 error.code,
-                f"{error.sentence} The energy could not be read: the meter keeps it until it is reset, see `meter "
-                f"probe`; {len(self._logbook.readings)} readings are in {self._logbook.path}.",
+                f"{error.sentence} The energy could not be read, and the meter may integrate on: look with `meter "
+                f"probe` as soon as it answers. {len(self._logbook.readings)} readings are in {self._logbook.path}.",
             ) from error
 
 
@@ -126,7 +126,8 @@ def _problem(found: Recorded, logbook: Logbook) -> str | None:
     if found.no_energy:
         sentences.append(found.no_energy)
     elif found.failed:
-        sentences.append(f"The energy needs review: {', '.join(found.failed)}.")
+        codes = ", ".join(found.failed)
+        sentences.append(f"The energy needs review: {codes}. Record again, or state this beside the energy.")
     if logbook.error is not None:
         why = logbook.error.strerror or logbook.error
         sentences.append(

@@ -16,6 +16,8 @@ MOST_UNSEEN: Final = 0.5
 """Of the window: from fewer readings nothing follows for the rest."""
 SPARED_S: Final = 5.0
 """So much may be unseen of a window of a few seconds, too: one pulled cable."""
+LEAST_TOLD_WH: Final = 1e-9
+"""Less than that is rounding."""
 DRIFT_TOLD: Final = 0.1
 """Of a limit of error: a smaller part of it for drift is not worth a word."""
 
@@ -90,12 +92,14 @@ def _unseen_sentence(measured: Measurement, energy: Energy, allowed_wh: float, *
     if not unseen.stretches:
         return "Readings with data cover the whole window."
     first_s = unseen.stretches[0].begin_s - measured.start_s
-    sentence = f"{unseen.lasted_s:.1f} s of the window were not seen ({len(unseen.stretches)} times, "
-    sentence += f"the first at {first_s:.1f} s)"
+    times = f"{len(unseen.stretches)} times, the first" if len(unseen.stretches) > 1 else "once,"
+    sentence = f"{unseen.lasted_s:.1f} s of the window were not seen ({times} at {first_s:.1f} s)"
     if unseen.blind:
         sentence += f", {unseen.blind} updates carried no data"
     off_wh = unseen.off_wh
-    sentence += f": the energy may be off by up to {off_wh:.3g} Wh ({energy.unseen_share:.1%}) there"
+    share = f" ({energy.unseen_share:.1%})" if energy.energy_wh else ""
+    told_wh = 0.0 if off_wh < LEAST_TOLD_WH else off_wh
+    sentence += f": the energy may be off by up to {told_wh:.3g} Wh{share} there"
     if ok:
         return f"{sentence}, within the {allowed_wh:.3g} Wh that are allowed."
     if off_wh <= allowed_wh:

@@ -187,7 +187,8 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
         found = sorted({words for one in different for words in _differing(one, measured)})
         sentences.append(
             f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter was not set up as for the run "
-            f"({'; '.join(found)}): {measured_wh:.3g} Wh were measured so, and not with the accuracy of its setup."
+            f"({'; '.join(found)}): {measured_wh:.3g} Wh were drawn meanwhile, and not measured with the accuracy of "
+            "its setup."
         )
         figures |= {"first_s": first_s, "last_s": last_s, "measured_wh": measured_wh}
     if measured.changes:

@@ -32,9 +32,11 @@ def integrator_stopped(inside: Sequence[Reading], measured: Measurement) -> Chec
         missing_wh = energy_wh(inside, stopped)
         first_s, last_s = (stopped[place].monotonic_s - measured.start_s for place in (0, -1))
         states = ", ".join(sorted({_stop(one) for one in stopped}))
+        was_reset = any(one.state is IntegratorState.RESET for one in stopped)
+        before_reset = ", and all before the reset" if was_reset else ""
         sentence = (
             f"The integrator did not run ({states}) in {len(stopped)} of {len(inside)} readings, from {first_s:.1f} s "
-            f"to {last_s:.1f} s of the window: some {missing_wh:.3g} Wh are missing, and all before a reset."
+            f"to {last_s:.1f} s of the window: some {missing_wh:.3g} Wh are missing{before_reset}."
         )
         figures |= {"first_s": first_s, "last_s": last_s, "missing_wh": missing_wh}
     return check("integrator-stopped", not stopped, "error", sentence, **figures)

@@ -52,8 +52,8 @@ def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_i
     assert (found.ok, found.figures["ambient_change_c"]) == (False, 5.0)
     assert found.sentence == (
         "The meter's limit of error is 1.775% of the energy by IM WT310E-02EN, pages 7-7 and 7-8, of it 0.925% for "
-        "5 degrees C of drift since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than 1%: use smaller "
-        "ranges, and in a steadier temperature state a smaller ambient_change_c."
+        "5 degrees C of drift since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than "
+        "1%: use smaller ranges, and in a steadier temperature state a smaller ambient_change_c."
     )
     steady = accuracy(on_dc(reading, measurement, ambient_change_c=0.8))
     assert steady.ok

@@ -79,7 +79,7 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
 def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:
     """WH that falls, or rises by more or less than the powers around it, and a power that WH does not show."""
     interval_s = measured.setup.update_interval_s
-    least_w = min((one.power_w for one in seen if math.isfinite(one.power_w)), default=0.0)
+    least_w = min([0.0, *(one.power_w for one in seen if math.isfinite(one.power_w))])  # below 0 for a source
     stop_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
     stop_s += measured.end_s + max(measured.integrator_s - measured.elapsed_s, 0.0)  # it may have run on
     timer_end_s = _earliest_timer_end_s(measured)
@@ -99,7 +99,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
         seen_all = known and longest_s <= (UPDATES_BESIDE + UNSEEN_UPDATES) * interval_s
         most_w = max(0.0, *(one.power_w for one in around)) if seen_all else measured.most_w
         most_wh = most_w * longest_s / 3600.0
-        least_wh = min(least_w, 0.0) * longest_s / 3600.0
+        least_wh = least_w * longest_s / 3600.0
         if runs and least_wh == 0.0:
             least_wh = LEAST_SHARE * min(one.power_w for one in around) * min(pause_s, interval_s) / 3600.0
         grown_wh, resolution_wh = after_wh - before_wh, WH_RESOLUTION * max(abs(before_wh), abs(after_wh))
@@ -134,10 +134,14 @@ def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fau
     TIME then is known to a second: so each reading bounds when the integrator started, if it never stopped.
     """
     interval_s = measured.setup.update_interval_s
-    untils_s = [*(one.monotonic_s for one in seen[1:]), measured.end_s]
+    asked_s = [*(one.monotonic_s for one in seen), measured.end_s]
     bounds = [
-        (one.monotonic_s, one.monotonic_s - interval_s - one.integrator_s, until_s - one.integrator_s)
-        for one, until_s in zip(seen, untils_s, strict=False)
+        (
+            asked_s[place],
+            asked_s[place] - interval_s - one.integrator_s,
+            asked_s[place + 1] - one.integrator_s,
+        )
+        for place, one in enumerate(seen)
         if one.state is IntegratorState.START
     ]
     end_s = min(measured.end_s, measured.start_s + (measured.setup.integrator_timer_s or math.inf))

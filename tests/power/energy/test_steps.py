@@ -19,8 +19,8 @@ from lpirc_power.meter import IntegratorState, Reading
 Make = Callable[..., Any]
 UPDATE_S = 0.25
 UPDATE_WH = 6.0 * UPDATE_S / 3600
-MID, LAST = 20, 38
-"""Of the readings, the one at 5.25 s, and the last one."""
+EARLY, MID, LAST = 2, 20, 38
+"""Of the readings, the one at 0.75 s, the one at 5.25 s, and the last one. Early, the resolution of WH is finest."""
 
 
 def exact(reading: Make, power_w: float = 6.0) -> list[Reading]:
@@ -50,13 +50,14 @@ def test_what_rises_as_it_should_has_no_fault(reading: Make, measurement: Make) 
     found = steps(measurement, exact(reading))
     assert (found.ok, found.figures) == (True, {"faults": 0, "readings": 39})
     assert steps(measurement, exact(reading, -6.0)).ok, "nor has a source"
+    assert steps(measurement, exact(reading, 0.0)).ok, "nor has a device that is off"
 
 
-@pytest.mark.parametrize(("updates", "ok"), [(1.99, True), (2.01, False), (-0.49, True), (-0.51, False)])
+@pytest.mark.parametrize(("updates", "ok"), [(2.0, True), (2.0001, False), (-0.5, True), (-0.5001, False)])
 def test_an_update_rises_by_half_of_what_was_read_to_three_times_that(
     reading: Make, measurement: Make, updates: float, ok: bool
 ) -> None:
-    assert steps(measurement, moved(exact(reading), MID, updates)).ok is ok
+    assert steps(measurement, moved(exact(reading), EARLY, updates)).ok is ok
 
 
 def test_a_jump_is_told_with_its_time_and_cost(reading: Make, measurement: Make) -> None:
@@ -67,6 +68,47 @@ def test_a_jump_is_told_with_its_time_and_cost(reading: Make, measurement: Make)
     assert (found.severity, "the first at 5.2 s" in found.sentence) == ("error", True)
     fallen = steps(measurement, moved(exact(reading), MID, -2.0)).figures
     assert fallen["cost_wh"] == pytest.approx(4 * UPDATE_WH)
+
+
+@pytest.mark.parametrize("place", [1, EARLY])
+@pytest.mark.parametrize(("power_w", "ok"), [(24.0, True), (24.001, False)])
+def test_an_update_may_show_up_to_twice_what_wh_rose_by_around_it(
+    reading: Make, measurement: Make, place: int, power_w: float, ok: bool
+) -> None:
+    readings = exact(reading)
+    # Around it WH rises by two updates of 6 W.
+    readings[place] = replace(readings[place], power_w=power_w)
+    assert steps(measurement, readings).ok is ok
+
+
+def test_a_power_that_wh_does_not_show_costs_what_wh_lacks_of_it(reading: Make, measurement: Make) -> None:
+    readings = exact(reading)
+    readings[MID] = replace(readings[MID], power_w=60.0)
+    assert steps(measurement, readings).figures["cost_wh"] == pytest.approx((10 - 2) * UPDATE_WH)
+
+
+def test_a_power_over_range_is_left_to_the_check_of_ranges(reading: Make, measurement: Make) -> None:
+    readings = exact(reading)
+    readings[MID] = replace(readings[MID], power_w=math.inf)
+    assert steps(measurement, readings).ok
+
+
+@pytest.mark.parametrize(("place", "ok"), [(29, False), (30, True)])
+def test_a_power_in_the_last_two_seconds_may_be_later_than_the_end_of_wh(
+    reading: Make, measurement: Make, place: int, ok: bool
+) -> None:
+    readings = exact(reading, 0.0)
+    readings[place] = replace(readings[place], power_w=6.0)
+    assert steps(measurement, readings).ok is ok
+
+
+@pytest.mark.parametrize(("place", "ok"), [(36, False), (37, True)])
+def test_of_a_power_in_the_last_two_updates_the_timer_may_have_cut_the_energy(
+    reading: Make, measurement: Make, place: int, ok: bool
+) -> None:
+    readings = exact(reading)
+    readings[place] = replace(readings[place], power_w=60.0)
+    assert steps(measurement, readings, setup={"integrator_timer_s": 10}).ok is ok
 
 
 def test_a_low_power_that_is_read_later_excuses_no_rise_that_is_too_small(
@@ -104,6 +146,16 @@ def test_beside_a_reading_without_a_power_nothing_is_known_of_it(reading: Make, 
     readings[MID + 1] = replace(readings[MID + 1], power_w=math.nan)
     assert steps(measurement, moved(readings, MID, 4.0)).ok
     assert not steps(measurement, moved(readings, MID - 6, 4.0)).ok
+
+
+def test_where_no_power_was_read_a_fall_of_wh_costs_that_by_which_it_fell(
+    reading: Make, measurement: Make
+) -> None:
+    readings = exact(reading)
+    for place in (MID - 1, MID):
+        readings[place] = replace(readings[place], power_w=math.nan)
+    fallen = steps(measurement, moved(readings, MID, -2.0)).figures
+    assert fallen["cost_wh"] == pytest.approx(UPDATE_WH)
 
 
 def test_a_reading_that_lacks_one_of_the_sums_is_left_out(reading: Make, measurement: Make) -> None:
@@ -146,23 +198,33 @@ def test_until_the_integrator_stops_wh_may_rise_by_anything_in_the_ranges(
         assert steps(measurement, readings, **ended).ok is ok
 
 
-@pytest.mark.parametrize(("updates", "ok"), [(0.9, True), (1.1, False), (-1.9, True), (-2.1, False)])
+@pytest.mark.parametrize(("updates", "ok"), [(1.0, True), (1.0001, False), (-2.0, True), (-2.0001, False)])
 def test_a_source_lowers_wh_by_up_to_three_updates_and_never_raises_it(
     reading: Make, measurement: Make, updates: float, ok: bool
 ) -> None:
     # Its update is -1.5 Ws: one more of 6 W is none at all.
-    assert steps(measurement, moved(exact(reading, -6.0), MID, updates)).ok is ok
+    assert steps(measurement, moved(exact(reading, -6.0), EARLY, updates)).ok is ok
 
 
+@pytest.mark.parametrize("ahead_s", [0.0, 0.5])  # the integrator may have begun before the window
 @pytest.mark.parametrize(("lost_s", "ok"), [(1.5, True), (1.51, False)])
 def test_time_may_lag_by_its_resolution_two_updates_and_the_clocks(
-    reading: Make, measurement: Make, lost_s: float, ok: bool
+    reading: Make, measurement: Make, ahead_s: float, lost_s: float, ok: bool
 ) -> None:
+    running = [replace(one, integrator_s=one.integrator_s + ahead_s) for one in exact(reading)]
     readings = [
         replace(one, integrator_s=one.integrator_s - lost_s) if place >= MID else one
-        for place, one in enumerate(exact(reading))
+        for place, one in enumerate(running)
     ]
     assert steps(measurement, readings, integrator_s=10.0).ok is ok
+
+
+@pytest.mark.parametrize(("ran_s", "ok"), [(4997.0, True), (4996.9, False)])
+def test_time_may_lack_a_second_each_for_its_first_update_its_resolution_and_its_clock(
+    measurement: Make, ran_s: float, ok: bool
+) -> None:
+    setup = {"update_interval_s": 1.0, "integrator_timer_s": 6000}
+    assert integrator_steps([], measurement(setup, end_s=5000.0, integrator_s=ran_s)).ok is ok
 
 
 def test_time_that_is_lost_is_told_once_with_its_cost(reading: Make, measurement: Make) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from lpirc_power.energy.integral import START_STOP_S
 from lpirc_power.energy.measurement import Check, Measurement, Severity, check
 from lpirc_power.energy.result import Energy
 from lpirc_power.energy.unseen import LATE_S
@@ -76,8 +75,7 @@ def unseen_energy(measured: Measurement, energy: Energy) -> Check:
     unseen = energy.unseen
     if math.isnan(unseen.most_w):
         return check("unseen-energy", False, "error", "Unknown: no reading carries a power.")
-    start_stop_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
-    edges_s = min(measured.setup.update_interval_s, LATE_S) + start_stop_s
+    edges_s = min(measured.setup.update_interval_s, LATE_S) + measured.start_stop_at_most_s
     limit = LARGEST_UNCERTAINTY if energy.meter_limit is None else energy.meter_limit
     allowed_wh = limit * abs(energy.energy_wh) + max(unseen.most_w, 0.0) * edges_s / 3600.0
     ok = unseen.off_wh <= allowed_wh and unseen.lasted_s <= max(MOST_UNSEEN * measured.elapsed_s, SPARED_S)

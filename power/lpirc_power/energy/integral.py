@@ -11,15 +11,13 @@ from typing import Final
 
 import numpy as np
 
-from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
+from lpirc_power.energy.measurement import START_STOP_S, TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.meter import Reading
 
 RELATIVE_TOLERANCE: Final = 0.005
 """Allowed difference of integrator and trapezoid, relative to the larger one."""
 WH_RESOLUTION: Final = 1e-5
 """Six digits of mantissa in an integrated value (IM WT310-17EN): at worst this part of the value."""
-START_STOP_S: Final = 1.0
-"""What the commands to start and to stop may add between the window and the integrator, if that was not measured."""
 EDGE_UPDATES: Final = 2.0
 TIME_TOLERANCE_S: Final = TIME_RESOLUTION_S + START_STOP_S
 LONG_UPDATES: Final = 3.0
@@ -129,8 +127,7 @@ def _tolerance_wh(
     finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
     relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(abs(sum_wh), abs(measured.integrator_wh))
     edges_wh = parts * measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
-    span_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
-    edges_wh += span_s * _edge_power_w(readings, measured) / 3600.0
+    edges_wh += measured.start_stop_at_most_s * _edge_power_w(readings, measured) / 3600.0
     return relative_wh + edges_wh + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
 
 

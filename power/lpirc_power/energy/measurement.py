@@ -17,6 +17,8 @@ SHORTEST_GAP_S: Final = 2.0
 """A pause between readings that is never called a gap."""
 MOST_OF_RANGE: Final = 2.0
 """Voltage and current are over range above 1.4 times theirs, so no power above this times the product is measured."""
+START_STOP_S: Final = 1.0
+"""What the commands to start and to stop may add between the window and the integrator, if that was not measured."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Measurement:
     def elapsed_s(self) -> float:
         """How long the window lasted."""
         return self.end_s - self.start_s
+
+    @property
+    def start_stop_at_most_s(self) -> float:
+        """How much longer than the window the integrator may have run at most."""
+        return START_STOP_S if self.start_stop_s is None else self.start_stop_s
 
     def inside(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the readings in the window."""

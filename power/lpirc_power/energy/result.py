@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lpirc_power.energy.integral import START_STOP_S
 from lpirc_power.energy.limit import Load, Signal, limit_of_load, power_range_w, signal_of
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.unseen import Unseen, unseen_of
@@ -99,8 +98,7 @@ def _start_stop_share(measured: Measurement) -> float:
     if measured.exact:
         return 0.0
     # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
-    commands_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
-    edges_s = commands_s + measured.setup.update_interval_s
+    edges_s = measured.start_stop_at_most_s + measured.setup.update_interval_s
     return edges_s / measured.elapsed_s if measured.elapsed_s > 0 else math.inf
 
 

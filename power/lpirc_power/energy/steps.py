@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from lpirc_power.energy.integral import START_STOP_S, TIME_TOLERANCE_S, UNSEEN_UPDATES, WH_RESOLUTION
+from lpirc_power.energy.integral import TIME_TOLERANCE_S, UNSEEN_UPDATES, WH_RESOLUTION
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
 from lpirc_power.meter import IntegratorState, Reading
 
@@ -80,8 +80,8 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
     """WH that falls, or rises by more or less than the powers around it, and a power that WH does not show."""
     interval_s = measured.setup.update_interval_s
     least_w = min([0.0, *(one.power_w for one in seen if math.isfinite(one.power_w))])  # below 0 for a source
-    stop_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
-    stop_s += measured.end_s + max(measured.integrator_s - measured.elapsed_s, 0.0)  # it may have run on
+    ran_on_s = max(measured.integrator_s - measured.elapsed_s, 0.0)
+    stop_s = measured.start_stop_at_most_s + (measured.end_s + ran_on_s)
     timer_end_s = _earliest_timer_end_s(measured)
     sums = [*((one.monotonic_s, one.energy_wh) for one in seen), (stop_s, measured.integrator_wh)]
     # On a busy host an answer may be late. What it shows is certainly older than the next question.
@@ -123,8 +123,7 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
 def _earliest_timer_end_s(measured: Measurement) -> float:
     """When the timer may have ended the integrator: it began before the window, while the meter confirmed its start."""
     timer_s = measured.setup.integrator_timer_s or math.inf
-    before_s = START_STOP_S if measured.start_stop_s is None else measured.start_stop_s
-    return measured.start_s - before_s + timer_s
+    return measured.start_s - measured.start_stop_at_most_s + timer_s
 
 
 def _time_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[Fault]:

@@ -149,6 +149,7 @@ def _measured(case: Case, noted: Mapping[str, Mapping[str, Any]]) -> MeasuredRun
         limits=case.limits,
         missing=noted.get(ENERGY_MISSING, {}).get("reason"),
         start_stop_s=noted.get(RUN_CLOSED, {}).get("start_stop_s"),
+        late_s=noted.get(RUN_CLOSED, {}).get("late_s", 0.0),
     )
 
 

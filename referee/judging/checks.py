@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy_of
@@ -37,26 +37,26 @@ def measured_run(
     limits: Limits | None,
     missing: str | None = None,
     start_stop_s: float | None = None,
+    late_s: float = 0.0,
 ) -> MeasuredRun:
     """What was measured of a closed run. The window starts at `start_s` in the host time of the `readings`.
 
-    `limits` are those of its meter's error.
-    `missing` says why the run has no energy, `start_stop_s` how much longer than the window the integrator may have
-    run; each is None where it is not known.
+    `limits` are those of its meter's error. `missing` says why the run has no energy, `start_stop_s` how much longer
+    than the window the integrator may have run; each is None where it is not known. `late_s` is how long the stop had
+    to wait for a lost link.
     """
     was_measured = _energy_measured(run, missing)
-    measurement = _measurement(run, start_s, limits, start_stop_s)
+    measurement = _measurement(run, start_s, limits)
     if measurement is None:
         return MeasuredRun(None, None, (was_measured,))
+    measurement = replace(measurement, start_stop_s=start_stop_s, late_s=late_s)
     energy = energy_of(measurement.inside(readings), measurement)
     is_of_the_window = is_scorable(run.energy_wh) and integrator_time(measurement).ok
     power_w = energy.mean_power_w if is_of_the_window and math.isfinite(energy.mean_power_w) else None
     return MeasuredRun(energy, power_w, (was_measured, *energy_checks(readings, measurement, energy)))
 
 
-def _measurement(
-    run: Run, start_s: float, limits: Limits | None, start_stop_s: float | None
-) -> Measurement | None:
+def _measurement(run: Run, start_s: float, limits: Limits | None) -> Measurement | None:
     """None for a run without an energy."""
     if run.energy_wh is None or run.integrator_s is None or run.elapsed_s is None:
         return None
@@ -70,7 +70,6 @@ def _measurement(
         limits=limits,
         official=run.official,
         changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
-        start_stop_s=start_stop_s,
         standing=run.meter_standing,
     )
 

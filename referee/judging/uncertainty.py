@@ -46,6 +46,6 @@ def resampled_of(run: Run, judged: Score, maps: Floats | None, which: object) ->
 
 
 def energy_uncertainty(judged: Score) -> float | None:
-    """The meter's limit of error for a judged run's energy, relative to it; None where none is below 100 %."""
+    """How far a judged run's energy may be off, relative to it; None where that is not known, or not below 100 %."""
     limit = judged.energy_limit
     return limit if limit is not None and limit < 1 else None

@@ -319,6 +319,7 @@ class RunControl:
         }
         start_stop_s = None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
         figures = {"elapsed_s": ended_s, "energy_wh": energy_wh, "start_stop_s": start_stop_s}
+        figures["late_s"] = sampler.late_s
         of_record = {name: changes[name] for name in ("integrator_s", "meter_changes")}
         detail = {"by": live.closed_by, **figures, **of_record, **self._store.closing_evidence(run)}
         event = Event(utc, run, RUN_CLOSED, detail)

@@ -12,7 +12,7 @@ from functools import partial
 
 from lpirc_power.addresses import standing
 from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
-from lpirc_power.errors import MeterError
+from lpirc_power.errors import MeterError, PassingMeterError
 from lpirc_power.meter import IntegratorState, Reading, Setup, Standing
 from lpirc_power.sampling.sampler import Sampler
 from referee.clock import Clock
@@ -266,7 +266,8 @@ class StationMeters:
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
-            later = EnergyMissing.READ_LATER, f"{error.sentence} {MAY_RUN_ON} {READ_LATER}"
+            until = f"{MAY_RUN_ON} {READ_LATER}" if isinstance(error, PassingMeterError) else READ_LATER
+            later = EnergyMissing.READ_LATER, f"{error.sentence} {until}"
             self._note_missing(run, _lost_before(meter) or later)
             return None
         before = past[-1] if past else meter.sampler.last_sampled

@@ -172,8 +172,9 @@ class Score:
     """The judgement of a run. `score` = `map` / `energy_wh`, None when there is no energy of record.
 
     `map` is by the contest's metric, `map_ilsvrc_det` compares with the published champions; None in an earlier form.
-    `mean_power_w` is None unless the energy covers the window and nothing else. `energy_limit` is the meter's limit of
-    error, relative to the energy; `energy_known_by` says what states it, or why there is none (None in earlier forms).
+    `mean_power_w` is None unless the energy covers the window and nothing else. `energy_limit` is how far
+    the energy may be off, relative to it; `energy_known_by` says what states it, or why there is none (None in earlier
+    forms).
     """
 
     run: int

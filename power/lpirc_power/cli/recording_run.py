@@ -12,7 +12,7 @@ from lpirc_power.cli.logbook import Logbook
 from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.energy import Measurement
-from lpirc_power.errors import MeterBusy, MeterError
+from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Identity, Reading, Setup
 from lpirc_power.report.recorded import Recorded
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
@@ -107,6 +107,7 @@ class _Run:
             official=counts.official,
             changes=self._sampler.changes,
             start_stop_s=None if ran_s is None else ran_s - elapsed_s,
+            late_s=self._sampler.late_s,
             standing=counts,
         )
 
@@ -114,10 +115,11 @@ class _Run:
         try:
             return self._sampler.stop()
         except MeterError as error:
+            runs_on = ", and the meter may integrate on" if isinstance(error, PassingMeterError) else ""
             raise MeterError(
                 error.code,
-                f"{error.sentence} The energy could not be read, and the meter may integrate on: look with `meter "
-                f"probe` as soon as it answers. {len(self._logbook.readings)} readings are in {self._logbook.path}.",
+                f"{error.sentence} The energy could not be read{runs_on}: look with `meter probe` as soon as it "
+                f"answers. {len(self._logbook.readings)} readings are in {self._logbook.path}.",
             ) from error
 
 

@@ -40,7 +40,8 @@ class Measurement:
     of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `limits` what is known of its accuracy,
     `official` whether its results count in a contest, and `standing` why (None where that is not known); `changes` is
     what differed from `setup` at the end, one phrase each. `start_stop_s` is how much longer than the window the
-    integrator may have run, because starting and stopping it takes time; None if that was not measured.
+    integrator may have run, because starting and stopping it takes time; None if that was not measured. `late_s` is
+    how much longer still, because the stop had to wait for a lost link.
     """
 
     integrator_wh: float
@@ -53,6 +54,7 @@ class Measurement:
     official: bool = True
     changes: tuple[str, ...] = ()
     start_stop_s: float | None = None
+    late_s: float = 0.0
     standing: Standing | None = None
 
     @property

@@ -95,10 +95,12 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
 
 def _start_stop_share(measured: Measurement) -> float:
     """How far the energy of a window may be off because the integrator began before it or ended after it."""
-    if measured.exact:
-        return 0.0
+    if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
+        return 0.0  # the timer has ended it
     # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
-    edges_s = measured.start_stop_at_most_s + measured.setup.update_interval_s
+    edges_s = measured.start_stop_at_most_s + measured.late_s + measured.setup.update_interval_s
+    if measured.exact:
+        edges_s = abs(measured.integrator_s - measured.elapsed_s)
     return edges_s / measured.elapsed_s if measured.elapsed_s > 0 else math.inf
 
 

@@ -119,7 +119,7 @@ def _shown(body: bytes) -> dict[str, Any]:
     free = [station["name"] for station in now["stations"] if station["run"] is None]
     choices = {"free": free, "queued": queued, "callable": queued + others, "window_s": now["window_s"]}
     choices["board"] = now["board"]["state"]
-    choices["arming_s"] = max(station["arming_at_least_s"] for station in now["stations"])
+    choices["arming_s"] = {station["name"]: station["arming_at_least_s"] for station in now["stations"]}
     runs = [one | FOLLOWED if one["state"] == "open" else one for one in now["runs"]]
     lists = _lists(orjson.dumps({"now": {key: now[key] for key in LISTS} | {"runs": runs}} | choices))
     return {"now": now, "lists": Markup(lists)} | choices  # noqa: S704 - rendered

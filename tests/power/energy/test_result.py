@@ -34,6 +34,26 @@ def test_an_energy_says_its_power_its_limit_and_how_it_is_known(reading: Any, me
     assert found.known_by == "IM WT310E-02EN, pages 7-7 and 7-8"
 
 
+def test_what_start_and_stop_took_and_what_a_stop_was_late_are_in_the_limit(
+    reading: Any, measurement: Any
+) -> None:
+    long = {"integrator_timer_s": 600, "update_interval_s": 0.1}
+    readings = taken(reading, 6.0)
+    in_time, late = (
+        energy_of(readings, measurement(long, start_stop_s=0.3, late_s=late_s)) for late_s in (0.0, 1.5)
+    )
+    assert in_time.start_stop_share == pytest.approx((0.3 + 0.1) / 10)
+    assert late.limit - in_time.limit == pytest.approx(1.5 / 10)
+
+
+def test_a_meter_that_tells_fractions_of_a_second_says_itself_how_much_longer_it_ran(
+    reading: Any, measurement: Any
+) -> None:
+    long = {"integrator_timer_s": 600}
+    found = energy_of(taken(reading, 6.0), measurement(long, integrator_s=10.4, start_stop_s=0.1))
+    assert found.start_stop_share == pytest.approx(0.4 / 10)
+
+
 def test_the_check_states_the_energy_that_it_is_given(reading: Any, measurement: Any) -> None:
     readings, measured = taken(reading, 6.0), measurement()
     energy = energy_of(readings, measured)

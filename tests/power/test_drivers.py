@@ -117,7 +117,7 @@ def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
     counted = (final.energy_wh, final.integrator_s, begin_s, end_s, setup, "PM100", limits_of("PM100"))
     energy = energy_of(readings, Measurement(*counted))
     # It shows no VA: 0.2 % of the reading, and 0.1 % of the largest range that automatic ranging had stayed in.
-    assert energy.limit == pytest.approx(0.002 + 0.001 / 0.09, rel=0.01)
+    assert energy.meter_limit == pytest.approx(0.002 + 0.001 / 0.09, rel=0.01)
     assert "The meter's limit of error is at worst" in accuracy(energy).sentence
     assert limits_of("PM100") == Limits(0.002, 0.001, 0.001, 0.0, 10.0)
 

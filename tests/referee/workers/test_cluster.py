@@ -88,7 +88,9 @@ def said() -> list[str]:
 @pytest.fixture(scope="module")
 def workers(hall: Cluster, said: list[str]) -> Iterator[ClusterWorkers]:
     hall.worker()
-    made = ClusterWorkers(hall.address, None, said.append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster, "WAIT_S", TIMEOUT_S)  # a worker starts slowly on a busy machine
+        made = ClusterWorkers(hall.address, None, said.append)
     made._client._timeout = 1.0  # noqa: SLF001 - for how long it tries to connect again
     yield made
     made.close()

@@ -73,8 +73,9 @@ def _unlinked(acknowledged: Mapping[tuple[int, str], Sequence[Line]], journal: S
 
 
 def _link(said: Line) -> str:
+    previous, meter = (bytes.fromhex(said[name]) for name in ("previous", "meter"))
     counted = (said["sha256"], said["received_utc"], said["accepted"], said["received_total"])
-    return receipt_link(bytes.fromhex(said["previous"]), said["number"], *counted).hex()
+    return receipt_link(previous, said["number"], *counted, said["readings"], meter).hex()
 
 
 def window_errors(journal: Sequence[Line], elapsed_s: Mapping[int, float]) -> tuple[list[float], float]:

@@ -145,7 +145,7 @@ class Connection:
         self.authorize(f"Bearer {login.token}")
         self.window.deadline = time.monotonic() + login.remaining_s
         if self.receipts is not None:
-            self.receipts.begin(login.run)
+            self.receipts.begin(login.run, login.rules, login.rules_sha256)
         return login
 
     def authorize(self, authorization: str) -> None:

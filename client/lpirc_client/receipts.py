@@ -20,14 +20,25 @@ from lpirc_client.terminal import say
 from lpirc_client.wire import Receipt
 
 CHAINED = ("number", "previous", "link", "received_utc")
+OF_METER = ("readings", "meter")
+NEWEST_FORM = 2
 LINE_STARTS = b'{"run": ', b'{"closing": '
 
 
 def link_of(kept: Mapping[str, Any]) -> str:
     """Compute the link of a kept receipt from its other fields. Raises KeyError where one is missing."""
-    fields = ("previous", "number", "sha256", "received_utc", "accepted", "received_total")
+    form = kept.get("form", 1)
+    fields = ["previous", "number", "sha256", "received_utc", "accepted", "received_total"]
+    if form != 1:
+        fields += OF_METER
     text = "".join(f"{kept[name]}\n" for name in fields)
-    return hashlib.sha256(f"lpirc-receipt-1\n{text}".encode()).hexdigest()
+    return hashlib.sha256(f"lpirc-receipt-{form}\n{text}".encode()).hexdigest()
+
+
+def sha256_of(rules: object) -> str:
+    """Compute the SHA-256 of rules: that of their canonical JSON."""
+    text = json.dumps(rules, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class ReceiptFile:
@@ -41,19 +52,24 @@ class ReceiptFile:
         self.path = path
         self._run: int | str = ""
         self._last: dict[str, Any] = {}
+        self._rules: dict[str, Any] = {}
         self._given = self._lost = 0
         self._is_older = False  # a POST was acknowledged without a receipt
         self._open(path)
 
-    def begin(self, run: str) -> None:
-        """Say of which run the next receipts are."""
+    def begin(self, run: str, rules: object = None, rules_sha256: str | None = None) -> None:
+        """Say of which run the next receipts are, and keep its rules: None where none are bound to it."""
         self._run = int(run) if run.isascii() and run.isdigit() else run
-        earlier = self._last.get("run", self._run)
-        if earlier == self._run:
-            return
+        earlier = (self._last or self._rules).get("run", self._run)
+        if earlier != self._run:
+            self._begin_file(earlier)
+        if rules_sha256 is not None and rules_sha256 != self._rules.get("rules_sha256"):
+            self._keep_rules(rules, rules_sha256)
+
+    def _begin_file(self, earlier: object) -> None:
         own, before = self.path.with_name(f"{self.path.stem}-run-{self._run}{self.path.suffix}"), self._file
         say(printable(f"{self.path} has receipts of run {earlier}; those of run {self._run} go to {own}"))
-        self._last = {}
+        self._last, self._rules = {}, {}
         try:
             self._open(own)
         except ClientError as error:
@@ -62,16 +78,37 @@ class ReceiptFile:
             self.path = own
             before.close()
 
+    def _keep_rules(self, rules: object, rules_sha256: str) -> None:
+        kept = {"run": self._run, "rules": rules, "rules_sha256": rules_sha256}
+        self._append(kept)
+        if sha256_of(rules) != rules_sha256:
+            self._warn("what it says of the rules", "their SHA-256 is another one")
+        elif self._rules:
+            self._warn("what it says of the rules", "they were others before")
+        self._rules = kept
+
     def keep(self, receipt: Receipt) -> None:
         """Append the receipt of a POST, and warn unless it follows from the last one kept."""
         if receipt.chain is None:
             self._is_older = True
             return
-        kept = {"run": self._run, **{name: receipt.chain.get(name) for name in CHAINED}}
+        kept: dict[str, Any] = {"run": self._run}
+        if "form" in receipt.chain:
+            kept["form"] = receipt.chain["form"]
+        kept.update((name, receipt.chain.get(name)) for name in CHAINED)
+        kept.update((name, receipt.chain[name]) for name in OF_METER if name in receipt.chain)
         kept.update(accepted=receipt.accepted, received_total=receipt.received_total, sha256=receipt.sha256)
         self._append(kept)
         what, last = f"receipt {kept['number']}", self._last
-        if kept["link"] != link_of(kept):
+        if kept.get("form", 1) not in range(1, NEWEST_FORM + 1):
+            say(
+                printable(
+                    f"{what} is of form {kept['form']}, which this client does not know; it is kept unchecked"
+                )
+            )
+        elif not set(OF_METER) <= kept.keys() and kept.get("form", 1) != 1:
+            self._warn(what, "it does not say which readings of the meter it binds")
+        elif kept["link"] != link_of(kept):
             self._warn(what, "its link is not that of its other figures")
         elif not isinstance(kept["number"], int) or kept["number"] <= last.get("number", 0):
             self._warn(what, f"it does not come after receipt {last.get('number', 0)}")
@@ -79,6 +116,10 @@ class ReceiptFile:
             "link", kept["previous"]
         ):
             self._warn(what, f"it does not follow from receipt {last['number']}")
+        elif kept.get("readings", 0) < last.get("readings", 0):
+            self._warn(
+                what, f"it binds {kept['readings']} readings, receipt {last['number']} had {last['readings']}"
+            )
         self._last = kept if isinstance(kept["number"], int) else last
 
     def close(self, closing: object) -> None:
@@ -101,7 +142,7 @@ class ReceiptFile:
         if self._is_older and not self._given:
             say(printable(f"The referee gave no receipts (an older version?): {self.path} got none."))
         elif self._lost:
-            say(printable(f"{self.path} has {self._given - self._lost} of {self._given} receipts"))
+            say(printable(f"{self.path} has {self._given - self._lost} of {self._given} lines"))
 
     def _open(self, path: Path) -> None:
         try:
@@ -109,7 +150,7 @@ class ReceiptFile:
             whole = content[: content.rfind(b"\n") + 1]
             lines, cut = [json.loads(line) for line in whole.splitlines()], content[len(whole) :]
             is_ours = any(start[: len(cut)] == cut[: len(start)] for start in LINE_STARTS)
-            if not (is_ours and all({"number", "closing"} & one.keys() for one in lines)):
+            if not (is_ours and all({"number", "closing", "rules_sha256"} & one.keys() for one in lines)):
                 raise ValueError("it has other lines than receipts")  # noqa: TRY301 - one sentence for all
             if cut:  # by a crash
                 os.truncate(path, len(whole))
@@ -118,6 +159,7 @@ class ReceiptFile:
             what = f"receipts file {path}: {error}; choose another one"
             raise ClientError("no-receipts-file", what) from error
         self._last = next((one for one in reversed(lines) if isinstance(one.get("number"), int)), {})
+        self._rules = next((one for one in reversed(lines) if "rules_sha256" in one), {})
 
     def _append(self, kept: Mapping[str, Any]) -> None:
         self._given += 1

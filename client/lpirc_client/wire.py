@@ -17,7 +17,10 @@ class Category:
 
 @dataclass(frozen=True)
 class Login:
-    """An open run with images 1..`images`; `remaining_s` of its window of `window_s` seconds are left."""
+    """An open run with images 1..`images`; `remaining_s` of its window of `window_s` seconds are left.
+
+    `rules` and their SHA-256 are what is bound to it (docs/receipts.md of the project); None: not bound.
+    """
 
     token: str
     run: str
@@ -25,6 +28,8 @@ class Login:
     window_s: float
     remaining_s: float
     categories: tuple[Category, ...]
+    rules: Mapping[str, Any] | None = None
+    rules_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Receipt:
 
 def login_from(document: Mapping[str, Any]) -> Login:
     """Read the answer to a login. Raises KeyError, TypeError or ValueError for anything else."""
+    rules, rules_sha256 = document.get("rules"), document.get("rules_sha256")
     return Login(
         token=str(document["token"]),
         run=str(document["run"]),
@@ -51,6 +57,8 @@ def login_from(document: Mapping[str, Any]) -> Login:
         window_s=_seconds(document["window_s"]),
         remaining_s=_seconds(document["remaining_s"]),
         categories=tuple(Category(int(c["id"]), str(c["name"])) for c in document["categories"]),
+        rules=rules if isinstance(rules, dict) else None,
+        rules_sha256=rules_sha256 if isinstance(rules_sha256, str) else None,
     )
 
 

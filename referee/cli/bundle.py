@@ -61,7 +61,9 @@ def export_command(number: int | None, folder: Path, out: Path, *, all_runs: boo
 @click.option("--receipts", type=any_path, help="What the team's client kept.")
 @click.option("--key", metavar="HEX", help="The contest's public key, as on the board and the printed sheet.")
 @click.option(
-    "--head", metavar="HEX", help="A head of the log that a board showed: all of it, or 12 digits or more."
+    "--head",
+    metavar="[EVENTS:]HEX",
+    help="A head of the log that a board showed, all of it or 12 digits or more, with its number of events.",
 )
 @click.option("--interval", is_flag=True, help="Compute the interval again, too; it takes seconds.")
 @as_json
@@ -80,9 +82,11 @@ def verify_command(
     from referee.evidence.verify import Given, verify
 
     data = file_bytes(file, LARGEST_FILE_BYTES)
+    head_events, head_link = _head(head)
     given = Given(
         key=hexadecimal("--key", key, 64),
-        head=hexadecimal("--head", head, 12),
+        head=head_link,
+        head_events=head_events,
         receipts=None if receipts is None else read_receipts(file_bytes(receipts), str(receipts)),
         ground_truth=None if testset is None else file_bytes(load_test_set(testset).ground_truth_path),
         interval=interval,
@@ -104,3 +108,13 @@ def verify_command(
         raise RefereeError("bundle-failed", f"{file} does not hold: {', '.join(failed)}.")
     if not as_json:
         click.echo(f"What was checked holds{'; not checked: ' if left else ''}{', '.join(left)}.")
+
+
+def _head(text: str | None) -> tuple[int | None, str | None]:
+    """How many events a head is of, where that is given, and its link. Raises RefereeError `bad-request`."""
+    if text is None or ":" not in text:
+        return None, hexadecimal("--head", text, 12)
+    events, _, link = text.partition(":")
+    if not (events.isascii() and events.isdigit()):
+        raise RefereeError("bad-request", f"--head {text!r}: {events!r} is not a number of events.")
+    return int(events), hexadecimal("--head", link, 12)

@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from referee.cli.acts import act, optional_reason
+from referee.cli.acts import act, optional_reason, user
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.terminal import Column, print_table
 from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging import rejudge as judging
+from referee.judging.judge import Again
 from referee.judging.rejudge import Pair, Rejudged
 from referee.scoring import METRICS
 from referee.store.records import Run
@@ -25,7 +26,11 @@ from referee.store.records import Run
 @click.argument("number", metavar="[RUN]", type=run_number, required=False)
 @click.option("--all", "all_runs", is_flag=True, help="Judge every judged run again.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and store nothing.")
-@click.option("--metric", type=click.Choice(METRICS), help="With --dry-run: by this metric.")
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    help="By this metric instead of the one bound to the run. Boards and bundles say so: its rules then do not hold.",
+)
 @click.option(
     "--testset",
     type=any_path,
@@ -47,17 +52,18 @@ def rejudge(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Judge again what is judged, by contest.toml and its test set as they are now, and show what that changes.
+    """Judge again what is judged, by the rules bound to each run at arming, and show what that changes.
 
-    The test set may have another ground truth than the runs were armed with, if its images are the same and the
-    contest is not being served. Earlier judgements stay on record.
+    What contest.toml says since then counts for runs that are armed later. A run that an earlier version armed has no
+    bound rules; it is judged by contest.toml as it is now. The test set may have another ground truth than the runs
+    were armed with, if its images are the same and the contest is not being served: that is a signed event on record.
+    Earlier judgements stay on record.
     """
     if (number is None) != all_runs:
         raise click.UsageError("Give either RUN or --all.")
-    for key, given in (("metric", metric), ("testset", testset)):
-        if given is not None and not dry_run:
-            advice = f'To judge so, write {key} = "{given}" into contest.toml.'
-            raise click.UsageError(f"--{key} needs --dry-run. {advice}")
+    if testset is not None and not dry_run:
+        advice = f'To judge so, write testset = "{testset}" into contest.toml.'
+        raise click.UsageError(f"--testset needs --dry-run. {advice}")
     failed: dict[int, str] = {}
 
     def give_up(run: Run, reason: str) -> None:
@@ -67,10 +73,10 @@ def rejudge(
         if dry_run:
             found = judging.preview(contest, number, Clock(), metric, testset, workers, give_up)
         else:
-            metric = contest.config.metric
+            again = Again(user(), reason, metric)
             settings = {"metric": metric, "all": all_runs or None, "reason": reason}
             with act(contest.store, "rejudge", number, **settings):
-                found = judging.rejudge(contest, number, Clock(), workers, give_up)
+                found = judging.rejudge(contest, number, Clock(), again, workers, give_up)
     for run in found.skipped:
         click.echo(f"Run {run} is left as it is: it was on other images.", err=True)
     if as_json:

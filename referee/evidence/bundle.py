@@ -18,10 +18,19 @@ from numpy.typing import NDArray
 from lpirc_power.energy import Check
 from lpirc_power.meter import Drift, Limits, Reading, Setup, Standing
 from lpirc_testsets import Category, Image, TestSet
-from referee.evidence.container import GROUND_TRUTH, BadBundle, gunzip, read_json, read_json_lines
+from referee.evidence.container import (
+    GROUND_TRUTH,
+    JUDGEMENTS,
+    BadBundle,
+    gunzip,
+    read_json,
+    read_json_lines,
+)
 from referee.scoring.result import score
 from referee.store.evidence import reading_of
 from referee.store.records import Run, RunState, Score, ScoreInterval
+from referee.store.rules import rules_of
+from referee.store.scores import Judgement
 
 TEXTS = ("utc", "state", "flags", "changed")
 """The columns of readings that hold text."""
@@ -44,11 +53,16 @@ class PostLine:
     received_total: int
     refused: int
     refused_rows: list[tuple[int, str]]
+    readings: int | None = None
+    meter: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """The parts of a bundle. `events` are its lines after the first, `bodies` one for each of `posts`."""
+    """The parts of a bundle. `events` are its lines after the first, `bodies` one for each of `posts`.
+
+    The first line of the events says that `events_before` of them came before.
+    """
 
     manifest: Mapping[str, Any]
     contest: Mapping[str, Any]
@@ -63,8 +77,10 @@ class Bundle:
     served: bytes
     readings: bytes
     log_before: bytes
+    events_before: int
     events: list[Mapping[str, Any]]
     checks: list[Mapping[str, Any]]
+    judgements: list[Judgement]
     result: Mapping[str, Any] | None
 
     @cached_property
@@ -87,7 +103,9 @@ class Bundle:
         with _reading("result.json"):
             checks = tuple(Check(**check) for check in self.checks)
             interval = ScoreInterval(**self.result["interval"]) if self.result["interval"] else None
-            judged = Score(**(dict(self.result) | {"interval": interval}), run=self.run.id, checks=checks)
+            rules = self.judgements[-1].rules if self.judgements else None
+            values = dict(self.result) | {"interval": interval, "rules": rules}
+            judged = Score(**values, run=self.run.id, checks=checks)
             if judged.score is not None and judged.score != score(judged.map, judged.energy_wh or 0.0):
                 raise ValueError("its score is not its mAP by its energy")
             return judged
@@ -123,6 +141,8 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
     with _reading("events.jsonl.gz"):
         first, *events = read_json_lines("events.jsonl.gz", content["events.jsonl.gz"])
         log_before = _log_before(first)
+    with _reading(JUDGEMENTS):
+        judgements = [_judgement(one) for one in _listed(content)]
     bundle = Bundle(
         manifest=manifest,
         contest=about["contest"],
@@ -137,8 +157,10 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
         served=content["served.csv.gz"],
         readings=content["readings.csv.gz"],
         log_before=log_before,
+        events_before=first["before"],
         events=events,
         checks=read_json("checks.json", content["checks.json"]),
+        judgements=judgements,
         result=read_json("result.json", content["result.json"]),
     )
     with _reading("run.json"):
@@ -171,14 +193,26 @@ def _require_same_run(bundle: Bundle) -> None:
 
 
 def _run(row: Mapping[str, Any]) -> Run:
-    changes, standing = row["meter_changes"], row["meter_standing"]
+    changes, standing, rules = row["meter_changes"], row["meter_standing"], row.get("rules")
     read = {
         "state": RunState(row["state"]),
         "setup": Setup(**row["setup"]),
         "meter_changes": None if changes is None else tuple(changes),
         "meter_standing": None if standing is None else Standing(standing),
+        "rules": None if rules is None else rules_of(rules),
     }
     return Run(**(dict(row) | read))
+
+
+def _listed(content: Mapping[str, bytes]) -> list[Mapping[str, Any]]:
+    """The judgements; none in a format before 3."""
+    found: list[Mapping[str, Any]] = read_json(JUDGEMENTS, content.get(JUDGEMENTS, b"[]\n"))
+    return found
+
+
+def _judgement(row: Mapping[str, Any]) -> Judgement:
+    rules = row["rules"]
+    return Judgement(**(dict(row) | {"rules": None if rules is None else rules_of(rules)}))
 
 
 def _limits(row: Mapping[str, Any] | None) -> Limits | None:

@@ -11,18 +11,20 @@ from typing import Any
 from referee.errors import RefereeError
 from referee.scoring.result import RULES_VERSION
 
-FORMAT = 2
+FORMAT = 3
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:lpirc-referee:bundle"
 MANIFEST = "manifest.json"
 ENVELOPE = "manifest.dsse.json"
 GROUND_TRUTH = "ground_truth.json.gz"
+JUDGEMENTS = "judgements.json"
+WITH_JUDGEMENTS = 3  # the first format that has them
 NAMES = (
     *(MANIFEST, ENVELOPE, "ro-crate-metadata.json", "run.json", "testset.json", "image_order.json"),
     *(GROUND_TRUTH, "posts.jsonl.gz", "bodies.gz", "served.csv.gz", "readings.csv.gz", "events.jsonl.gz"),
-    *("checks.json", "result.json"),
+    *("checks.json", JUDGEMENTS, "result.json"),
 )
-"""Of all parts, in order; GROUND_TRUTH may be missing."""
+"""Of all parts, in order; GROUND_TRUTH may be missing, and JUDGEMENTS is in an earlier format."""
 LARGEST_PART_BYTES = 2**30
 LARGEST_BYTES = 2**32 - 1
 
@@ -75,10 +77,18 @@ def unpack(data: bytes) -> dict[str, bytes]:
         offsets.append(at)
         at = end
     _require_end(data, at, _directory(parts, offsets, at))
-    for name in NAMES:
-        if name not in parts and name != GROUND_TRUTH:
-            raise BadBundle(name, f"The bundle has no part {name}.")
+    _require_all(parts)
     return parts
+
+
+def _require_all(parts: Mapping[str, bytes]) -> None:
+    for name in NAMES:
+        if name not in (*parts, GROUND_TRUTH, JUDGEMENTS):
+            raise BadBundle(name, f"The bundle has no part {name}.")
+    number = read_manifest(parts[MANIFEST])["format"]
+    if (JUDGEMENTS in parts) != (number >= WITH_JUDGEMENTS):
+        has = "has the" if JUDGEMENTS in parts else "has no"
+        raise BadBundle(JUDGEMENTS, f"The bundle {has} part {JUDGEMENTS}, unlike bundles of format {number}.")
 
 
 def read_manifest(manifest: bytes) -> dict[str, Any]:

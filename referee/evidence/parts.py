@@ -19,6 +19,7 @@ from referee.evidence.container import (
     BEGIN,
     ENVELOPE,
     GROUND_TRUTH,
+    JUDGEMENTS,
     LARGEST_PART_BYTES,
     MANIFEST,
     json_text,
@@ -26,6 +27,7 @@ from referee.evidence.container import (
 )
 from referee.evidence.statement import manifest_of, sign
 from referee.files.atomic_write import write_atomically
+from referee.judging.bound_rules import as_judged
 from referee.judging.results import current_judgement
 from referee.presence import is_there
 from referee.scoring.result import DIGEST_LENGTH, signature_parts
@@ -43,8 +45,9 @@ DESCRIPTIONS = {
     "served.csv.gz": "Every image as it was served.",
     "readings.csv.gz": "Every reading of the power meter.",
     "events.jsonl.gz": "The contest's chained log from the run's first event on; other runs' events as digests.",
-    "checks.json": "The checks of the judgement.",
-    "result.json": "The judgement: mAP, energy, score and its interval.",
+    "checks.json": "The checks of the published judgement.",
+    JUDGEMENTS: "Every judgement of the run, with the rules it was by.",
+    "result.json": "The published judgement: mAP, energy, score and its interval.",
 }
 _TYPES = {"json": "application/json", "jsonl": "application/jsonl", "csv": "text/csv"}
 
@@ -62,6 +65,7 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
         raise RefereeError("run-state", sentence, run=run.id)
     require_same_images(contest, run)
     judged = current_judgement(contest, run)
+    contest = as_judged(contest, run, judged.rules.metric if judged and judged.rules else None)
     _require_same_rules(contest, run, judged)
     write_atomically(path, pack(_bundle(contest, run, judged, now)))
     return path
@@ -106,6 +110,7 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
     events = [{"previous": previous.hex(), "before": before}, *(_event(event, run) for event in log)]
     contents["events.jsonl.gz"] = b"".join(map(json_text, events))
     contents["checks.json"] = json_text([asdict(check) for check in judged.checks] if judged else [])
+    contents[JUDGEMENTS] = json_text([asdict(one) for one in contest.store.judgements(run.id)])
     contents["result.json"] = json_text(_result(judged))
     about: dict[str, object] = {
         "contest": contest.store.first_id(),
@@ -184,6 +189,8 @@ def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
             "sha256": receipt.sha256,
             "accepted": receipt.row_count,
             "received_total": receipt.received_total,
+            "readings": receipt.readings,
+            "meter": None if receipt.meter is None else receipt.meter.hex(),
             "refused": post["refused"] or 0,
             "refused_rows": [] if is_whole else refused.get(post["id"], []),
         }
@@ -201,7 +208,7 @@ def _event(event: LoggedEvent, run: Run) -> dict[str, object]:
 def _result(judged: Score | None) -> dict[str, object] | None:
     if judged is None:
         return None
-    left_out = ("run", "checks")
+    left_out = ("run", "checks", "rules")
     result = {name: value for name, value in asdict(judged).items() if name not in left_out}
     interval: object = result.pop("interval")
     result["ap"] = {str(category): ap for category, ap in judged.ap.items()}

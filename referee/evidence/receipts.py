@@ -15,11 +15,14 @@ from referee.evidence.container import MANIFEST
 from referee.evidence.items import Failure
 from referee.evidence.statement import is_by
 from referee.store.chain import closing_text, receipt_link
+from referee.store.rules import rules_of
 
 MOST_SHOWN = 20
 RECEIPTS = "the receipts file"
 """The `part` of a failure in the receipts themselves."""
-POSTS, EVENTS = "posts.jsonl.gz", "events.jsonl.gz"
+POSTS, EVENTS, RUN = "posts.jsonl.gz", "events.jsonl.gz", "run.json"
+FORMS = (1, 2)
+"""Of the protocol, that this program knows: 2 binds the readings, and the rules."""
 _KINDS = {
     "run": int,
     "number": int,
@@ -30,45 +33,73 @@ _KINDS = {
     "received_total": int,
     "sha256": str,
 }
+_OF_METER = {"readings": int, "meter": str}
+_RULES = {"run": int, "rules": dict, "rules_sha256": str}
 _CLOSING = {"run": int, "posts": int, "head": str, "log": str, "signature": str, "public_key": str}
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
 class Receipts:
-    """The receipts of a file, in its order: those of bodies, and closing ones."""
+    """The receipts of a file, in its order: those of bodies, closing ones, and what the log-ins said of the rules."""
 
     posts: Sequence[Mapping[str, Any]]
     closings: Sequence[Mapping[str, Any]]
+    rules: Sequence[Mapping[str, Any]] = ()
 
 
 def read_receipts(text: bytes, name: str) -> Receipts:
     """Read JSON lines. Raises RefereeError `bad-receipts` with the line."""
-    posts: list[Mapping[str, Any]] = []
-    closings: list[Mapping[str, Any]] = []
+    found: dict[str, list[Mapping[str, Any]]] = {"posts": [], "closings": [], "rules": []}
     for number, line in enumerate(text.split(b"\n"), start=1):
         if not line.removeprefix(BOM_UTF8).strip():
             continue
         try:
             value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             json.dumps(value, ensure_ascii=False).encode()  # has a text in UTF-8
-            is_closing = "closing" in value
-            found, kinds = (value["closing"], _CLOSING) if is_closing else (value, _KINDS)
-            are_kinds = all(type(found[key]) is kind for key, kind in kinds.items())
-        except (ValueError, KeyError, TypeError, RecursionError):
-            are_kinds = False
-        if not are_kinds or not _DIGEST.fullmatch(found.get("previous", "0" * 64)):
+            kind, one = _read(value)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             sentence = f"{name}, line {number}: this is not a receipt; see docs/bundle.md."
-            raise RefereeError("bad-receipts", sentence)
-        (closings if is_closing else posts).append(found)
-    if not posts and not closings:
+            raise RefereeError("bad-receipts", sentence) from None
+        if _form(one) not in FORMS:
+            sentence = f"{name}, line {number}: this receipt is of form {one['form']!r} of the protocol"
+            known = f"this program knows {' and '.join(map(str, FORMS))}; verify it with a newer one"
+            raise RefereeError("bad-receipts", f"{sentence}, {known}.")
+        found[kind].append(one)
+    if not found["posts"] and not found["closings"]:
         raise RefereeError("bad-receipts", f"{name} holds no receipts.")
-    return Receipts(posts, closings)
+    return Receipts(**found)
+
+
+def _form(receipt: Mapping[str, Any]) -> object:
+    return receipt.get("form", 1)
+
+
+def _read(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Which kind of line it is, and what it holds. Raises ValueError, KeyError, TypeError, AttributeError."""
+    if "closing" in value:
+        kind, one, kinds = "closings", value["closing"], _CLOSING
+    elif "rules_sha256" in value and "number" not in value:
+        kind, one, kinds = "rules", value, _RULES
+    else:
+        kind, one, kinds = "posts", value, _KINDS
+        if type(_form(one)) is not int:
+            raise TypeError("form")
+        if _form(one) == 2:
+            kinds = _KINDS | _OF_METER
+        elif _form(one) not in FORMS:  # its other keys are not known
+            return kind, one
+    if not all(type(one[key]) is needed for key, needed in kinds.items()):
+        raise TypeError(kind)
+    if not all(_DIGEST.fullmatch(one.get(key, "0" * 64)) for key in ("previous", "meter", "rules_sha256")):
+        raise ValueError(kind)
+    return kind, one
 
 
 def require_own(receipts: Receipts, run: int) -> None:
     """Raise RefereeError `receipts-other-run` if a receipt is of another run."""
-    others = sorted({one["run"] for one in (*receipts.posts, *receipts.closings)} - {run})
+    kept = (*receipts.posts, *receipts.closings, *receipts.rules)
+    others = sorted({one["run"] for one in kept} - {run})
     if others:
         sentence = f"The bundle is of run {run}, these receipts are of run {', '.join(map(str, others))}."
         raise RefereeError("receipts-other-run", sentence)
@@ -77,7 +108,7 @@ def require_own(receipts: Receipts, run: int) -> None:
 def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None) -> str:
     """What holds, in a sentence; `head` is that of the bundle's chain. Raises Failure with what does not."""
     now = {"posts": len(bundle.posts), "head": head, "log": closing_link}
-    found = [*_of_bodies(bundle, receipts)]
+    found = _of_form(bundle, receipts) or [*_of_rules(bundle, receipts), *_of_bodies(bundle, receipts)]
     for closing in receipts.closings:
         found += _of_closing(closing, bundle, now)
     if found:
@@ -105,20 +136,47 @@ def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> s
     return "The key of the bundle signed the closing receipt, which fits: the other receipts are not those of the run."
 
 
+def _of_form(bundle: Bundle, receipts: Receipts) -> list[tuple[str, str]]:
+    """That the receipts are of another form of the protocol than the run: then nothing in them can be compared."""
+    own = 1 if bundle.run.rules is None else 2
+    others = [one["number"] for one in receipts.posts if _form(one) != own]
+    if not others:
+        return []
+    binds = {1: "do not bind rules and readings", 2: "bind rules and readings"}
+    problem = f"the receipts are of form {3 - own} of the protocol, which {binds[3 - own]}"
+    return [(POSTS, f"{problem}; the run in the bundle is of form {own}, whose receipts {binds[own]}")]
+
+
+def _of_rules(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
+    bound = bundle.run.rules
+    for one in receipts.rules:
+        try:
+            told = rules_of(one["rules"])
+        except (KeyError, TypeError):
+            told = None
+        if told is None or told.sha256 != one["rules_sha256"]:
+            yield RECEIPTS, "the rules do not have the SHA-256 that is stated with them"
+        elif bound is None:
+            yield RUN, "the team was told rules at its log-in, and none are bound"
+        elif told != bound:
+            yield RUN, f"the team was told other rules at its log-in: {'; '.join(told.differences(bound))}"
+
+
 def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
     """What does not fit: the part, and the problem."""
     posts = {post.number: post for post in bundle.posts if post.number is not None}
     for receipt in receipts.posts:
         number = receipt["number"]
         fields = [receipt[name] for name in ("sha256", "received_utc", "accepted", "received_total")]
+        is_bound = _form(receipt) == 2
+        fields += [receipt["readings"], bytes.fromhex(receipt["meter"])] if is_bound else [None, None]
+        names = [name for name in (_KINDS | _OF_METER if is_bound else _KINDS) if name != "run"]
         if receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex() != receipt["link"]:
             problem = "the receipt contradicts itself, its link is not that of its other fields"
             yield RECEIPTS, f"body {number}: {problem}"
         elif number not in posts:
             yield POSTS, f"body {number} is missing"
-        elif wrong := [
-            name for name in _KINDS if name != "run" and getattr(posts[number], name) != receipt[name]
-        ]:
+        elif wrong := [name for name in names if getattr(posts[number], name) != receipt[name]]:
             yield POSTS, f"body {number} is not as acknowledged: {', '.join(wrong)}"
 
 

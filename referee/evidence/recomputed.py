@@ -28,7 +28,14 @@ from referee.judging.case import Case, counted_of, judgement_of
 from referee.judging.scoring_job import RESAMPLES, scored_detections
 from referee.judging.uncertainty import interval_from
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples
-from referee.store.chain import event_digest, log_link, receipt_link, run_start
+from referee.store.chain import (
+    READINGS_START,
+    event_digest,
+    log_link,
+    meter_link,
+    receipt_link,
+    run_start,
+)
 from referee.store.posts import ROW
 from referee.store.records import RUN_CLOSED, Score
 
@@ -81,7 +88,9 @@ class Recomputed:
     def head(self) -> str:
         """The head of the run's chain. Raises Failure."""
         run, posts, known = self.bundle.run, "posts.jsonl.gz", self.bundle.contest
-        link, is_begun = run_start(known["id"], run.id, run.nonce, run.team, run.testset_digest), False
+        rules_sha256 = None if run.rules is None else run.rules.sha256
+        of_run = (run.id, run.nonce, run.team, run.testset_digest, rules_sha256)
+        link, is_begun = run_start(known["id"], *of_run), False
         for place, post in enumerate(self.bundle.posts, start=1):
             if post.number is None and post.previous is None and post.link is None and not is_begun:
                 continue
@@ -90,11 +99,24 @@ class Recomputed:
                 raise Failure(posts, f"Body {place} has the number {post.number}.")
             if post.previous != link.hex():
                 raise Failure(posts, _not_following(place))
+            if (post.meter is None, post.readings is None) != (run.rules is None, run.rules is None):
+                raise Failure(posts, f"Body {place} must say which readings it binds if the rules are bound.")
+            meter = None if post.meter is None else bytes.fromhex(post.meter)
             fields = post.sha256, post.received_utc, post.accepted, post.received_total
-            link = receipt_link(link, place, *fields)
+            link = receipt_link(link, place, *fields, post.readings, meter)
             if post.link != link.hex():
                 raise Failure(posts, f"The link of body {place} is not that of its other fields.")
         return link.hex()
+
+    @cached_property
+    def meter(self) -> list[str]:
+        """The links of the meter's readings: the one before the first, and that of each."""
+        link = READINGS_START
+        links = [link.hex()]
+        for line in self.bundle.readings.decode().split("\n")[1:-1]:
+            link = meter_link(link, f"{line}\n")
+            links.append(link.hex())
+        return links
 
     @cached_property
     def log(self) -> list[str]:
@@ -201,7 +223,7 @@ class Recomputed:
 def _not_following(place: int) -> str:
     if place > 1:
         return f"Body {place} does not follow from the one before it."
-    own = "contest id, number, nonce, team or test set in run.json differ, or body 1 does"
+    own = "contest id, number, nonce, team, test set or rules in run.json differ, or body 1 does"
     return f"Body 1 does not follow from the run: {own}."
 
 

@@ -12,6 +12,12 @@ from referee.errors import RefereeError
 from referee.evidence.bundle import Bundle, read_bundle
 from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, read_manifest, unpack
 from referee.evidence.items import Failure, Item, NotChecked, require_same
+from referee.evidence.judged import (
+    check_corrections,
+    check_judgements,
+    check_rules,
+    require_bound,
+)
 from referee.evidence.receipts import Receipts, check_receipts, require_own
 from referee.evidence.recomputed import Recomputed
 from referee.evidence.statement import is_signed, subject_of
@@ -29,13 +35,15 @@ WITH_UNSEEN_ENERGY = 2  # the first format whose judgements have that check
 
 @dataclass(frozen=True)
 class Given:
-    """What is known beside the bundle: a public key, a head of the log or its first digits, receipts, a ground truth.
+    """What is known beside the bundle: a public key, a head of the log, receipts, a ground truth.
 
-    `interval`: compute it, too.
+    `head` may be its first digits, and `head_events` says of how many events it is, where that is known. `interval`:
+    compute it, too.
     """
 
     key: str | None = None
     head: str | None = None
+    head_events: int | None = None
     receipts: Receipts | None = None
     ground_truth: bytes | None = None
     interval: bool = False
@@ -121,12 +129,19 @@ def _test_set(found: Recomputed, _: Given) -> str:
     require_same("testset.json", "The digest of the test set", test_set.digest, digest)
     if (stated := bundle.run.images_digest) is not None:
         require_same("testset.json", "The digest of the images", stated, test_set.images_digest)
+    if bundle.run.testset_digest != digest:
+        _require_judged_by(bundle, digest)
+    if bundle.run.rules is not None:
+        return check_corrections(bundle)
     if bundle.run.testset_digest == digest:
         return f"The test set {digest[:12]} is the one that the run was armed with."
+    return f"The images are those of the run; judged by a corrected ground truth, as the log says ({digest[:12]})."
+
+
+def _require_judged_by(bundle: Bundle, digest: str) -> None:
     judged = bundle.last_event("judged")
     require_same("testset.json", "The test set judged with", judged.get("testset_digest"), digest)
     require_same("run.json", "The test set armed with", bundle.run.testset_digest, judged.get("armed_with"))
-    return f"The images are those of the run; judged by a corrected ground truth, as the log says ({digest[:12]})."
 
 
 def _ground_truth(found: Recomputed, _: Given) -> str:
@@ -154,21 +169,63 @@ def _run_chain(found: Recomputed, _: Given) -> str:
     return f"Each body follows from the one before it, the first from the run; the head is {found.head[:12]}."
 
 
+def _meter_chain(found: Recomputed, _: Given) -> str:
+    """The receipts of bodies bind readings that are there."""
+    bundle, before = found.bundle, 0
+    require_bound(bundle)
+    for place, post in enumerate(bundle.posts, start=1):
+        readings = post.readings or 0
+        if not before <= readings < len(found.meter):
+            sentence = f"Body {place} binds {readings} readings, the one before it {before}, of {len(found.meter) - 1}."
+            raise Failure("readings.csv.gz", sentence)
+        require_same("readings.csv.gz", f"The link of reading {readings}", post.meter, found.meter[readings])
+        before = readings
+    until = f", up to {bundle.meter_readings[before - 1].monotonic_s:.1f} s" if before else ""
+    return f"The receipts of the bodies bind {before} of {len(found.meter) - 1} readings{until}."
+
+
 def _log_chain(found: Recomputed, given: Given) -> str:
     require_same(MANIFEST, "The head of the log", found.bundle.manifest["log_head"], found.log[-1])
     if given.head is None:
         return f"{len(found.bundle.events)} events follow one from the other; the newest head is {found.log[-1][:12]}."
-    if not any(link.startswith(given.head) for link in found.log):
-        raise Failure("events.jsonl.gz", _unknown_head(found, given.head))
+    if given.head_events is None:
+        is_there = any(link.startswith(given.head) for link in found.log)
+    else:
+        is_there = _is_head_of(found, given.head, given.head_events)
+    if not is_there:
+        raise NotChecked(_unknown_head(found, given))
     return f"{len(found.bundle.events)} events follow one from the other, the given head among them."
 
 
-def _unknown_head(found: Recomputed, head: str) -> str:
-    times = [str(event["utc"])[:19].replace("T", " ") for event in found.bundle.own_events()]
-    span = f" from {times[0]} to {times[-1]} UTC" if times else ""
+def _is_head_of(found: Recomputed, head: str, events: int) -> bool:
+    """Whether the log had this head after so many events; false if that is not in the bundle. Raises Failure."""
+    place = events - found.bundle.events_before
+    if not 0 <= place < len(found.log):
+        return False
+    if not found.log[place].startswith(head):
+        sentence = f"After {events} events the head of the log was {head}, here it is {found.log[place]}: "
+        raise Failure(
+            "events.jsonl.gz", f"{sentence}the log was rewritten, or the head is of another contest."
+        )
+    return True
+
+
+def _unknown_head(found: Recomputed, given: Given) -> str:
+    bundle = found.bundle
+    times = [str(event["utc"])[:19].replace("T", " ") for event in bundle.own_events()]
+    last = bundle.events_before + len(bundle.events)
+    span = f"events {bundle.events_before} to {last}"
+    if times:
+        span = f"{span}, about {times[0]} to {times[-1]} UTC"
+    if given.head_events is not None:
+        return (
+            f"The head {given.head} is of event {given.head_events}, and this bundle covers {span}: "
+            "take one from there, or ask for `referee log --head`."
+        )
     return (
-        f"The head {head} is not among the links{span} that this bundle has. If the board showed it before or after "
-        "that, ask for `referee log --head` or a newer bundle; if within, the log was rewritten."
+        f"The head {given.head} is not among the links of this bundle, which covers {span}. Shown by the board within "
+        "that span, it says that the log was rewritten; before or after, it says nothing of it. With the number of "
+        "events it can be told: --head EVENTS:HEX."
     )
 
 
@@ -273,6 +330,14 @@ def _judged_event(found: Recomputed, _: Given) -> str:
     return "The log states the same judgement."
 
 
+def _judgements(found: Recomputed, _: Given) -> str:
+    return check_judgements(found.bundle)
+
+
+def _rules(found: Recomputed, _: Given) -> str:
+    return check_rules(found.bundle)
+
+
 def _interval(found: Recomputed, given: Given) -> str:
     if not given.interval:
         raise NotChecked("Computing it again takes seconds: --interval.")
@@ -297,6 +362,7 @@ CHECKS: dict[str, Callable[[Recomputed, Given], str]] = {
     "ground-truth": _ground_truth,
     "bodies": _bodies,
     "run-chain": _run_chain,
+    "meter-chain": _meter_chain,
     "log-chain": _log_chain,
     "closing": _closing,
     "energy": _energy,
@@ -306,6 +372,8 @@ CHECKS: dict[str, Callable[[Recomputed, Given], str]] = {
     "result-signature": _result_signature,
     "checks": _checks,
     "judged-event": _judged_event,
+    "judgements": _judgements,
+    "rules": _rules,
     "interval": _interval,
     "receipts": _receipts,
 }

@@ -36,8 +36,10 @@ from referee.judging.scoring_job import (
     served_rows,
 )
 from referee.scoring import score, signature_of
+from referee.scoring.result import RULES_VERSION
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
+from referee.store.rules import Rules
 
 START_S = 0.0  # readings of a closed run are timed from its start
 
@@ -93,6 +95,20 @@ def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Sc
         map_ilsvrc_det=found.map_of(PUBLISHED),
         energy_limit=None if energy is None else energy.limit,
         energy_known_by=None if energy is None else energy.known_by,
+        rules=rules_of_judgement(case),
+    )
+
+
+def rules_of_judgement(case: Case) -> Rules | None:
+    """The rules by which a case is judged: the run's own, but for what the case says; None: not bound."""
+    if case.run.rules is None:
+        return None
+    return replace(
+        case.run.rules,
+        metric=case.metric,
+        metric_version=RULES_VERSION,
+        count_unserved=case.count_unserved,
+        testset_digest=case.test_set.digest,
     )
 
 
@@ -169,4 +185,9 @@ def _images(case: Case) -> str:
     drawn, pool = np.sort(case.order), len(case.test_set.images)
     digest = hashlib.sha256(drawn.astype("<i8").tobytes()).hexdigest()
     images = "all" if len(drawn) == pool else f"{len(drawn)}-of-{pool}:{digest[:12]}"
-    return f"images:{images}|counts:{'unserved-too' if case.count_unserved else 'served'}"
+    return f"images:{images}|counts:{counted_images(count_unserved=case.count_unserved)}"
+
+
+def counted_images(*, count_unserved: bool) -> str:
+    """Whose detections count, as a signature says it."""
+    return "unserved-too" if count_unserved else "served"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.bound_rules import as_judged
 from referee.judging.case import counted_of
 from referee.judging.checks import is_scorable
 from referee.judging.judge import case_of
@@ -46,6 +47,7 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
 
     Raises RefereeError `judged-otherwise` (by another metric or ground truth); TestSetError.
     """
+    contest = as_judged(contest, run, None if judged.rules is None else judged.rules.metric)
     metric, parts = contest.config.metric, signature_parts(judged.signature)
     # The ground truth may have been corrected since the run was armed.
     was = parts["metric"], parts.get("gt", run.testset_digest[:DIGEST_LENGTH])

@@ -18,6 +18,7 @@ from lpirc_testsets.boxes import coco_from_corners
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
+from referee.judging.bound_rules import as_judged
 from referee.judging.case import START_S, undo_image_order
 from referee.judging.judge import served_images
 from referee.judging.scoring_job import IMAGE
@@ -60,6 +61,7 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
     rows = undo_image_order(as_sent, contest.store.image_order(run.id))  # in their place
     image, category = rows[:, IMAGE].astype(np.int64), rows[:, 1].astype(np.int64)
     names = {one.id: one.name for one in contest.test_set.categories}
+    count_unserved = as_judged(contest, run).config.count_unserved
     files = ["", *(one.file for one in contest.test_set.images)]
     return {
         "post": np.repeat(np.arange(1, len(posts) + 1), sizes),
@@ -67,7 +69,7 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
         "team_image": team_image,
         "image": image,
         "file": np.array(files, object)[image],
-        "counts": (served_images(contest, run) | contest.config.count_unserved)[image].astype(np.uint8),
+        "counts": (served_images(contest, run) | count_unserved)[image].astype(np.uint8),
         "category": category,
         "name": np.array([names[id_] for id_ in category.tolist()], object),
         **{name: rows[:, place] for place, name in enumerate(NUMBERS, start=2)},

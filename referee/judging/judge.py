@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +17,23 @@ from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_images, require_same_test_set
 from referee.errors import RefereeError
+from referee.judging.bound_rules import as_judged
 from referee.judging.case import START_S, Case, judgement_of, were_served
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.judging.uncertainty import interval_from
 from referee.scoring import Evaluation, evaluate
 from referee.scoring.bootstrap import mean_of_categories
-from referee.store.records import Run, RunState, Score
+from referee.store import Event
+from referee.store.chain import correction_text
+from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score
+
+
+class Again(NamedTuple):
+    """Who judges a run again, and why; by another `metric` than the one that is bound to it, if not None."""
+
+    by: str
+    reason: str | None = None
+    metric: str | None = None
 
 
 def judge(
@@ -28,32 +41,61 @@ def judge(
     number: int,
     clock: Clock,
     *,
-    corrected: bool = False,
+    again: Again | None = None,
     found: Scored | None = None,
     state: RunState | None = None,
 ) -> Score:
-    """Judge a closed run, or judge it again; the new score is appended and replaces the earlier one in every result.
+    """Judge a closed run by its bound rules; the new score is appended and replaces the earlier one in every result.
 
-    `corrected` also takes a test set with the run's images and another ground truth than it was armed with; the event
-    then names both. `found` is the run's scoring, where it is known; one with resamples gives the score its interval.
-    `state` is the one that the run must still have.
+    Judged `again`, the test set may also have the run's images and another ground truth than it was armed with; that is
+    an event of its own, which is signed. `found` is the run's scoring, where it is known; one with resamples gives the
+    score its interval. `state` is the one that the run must still have.
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
     while True:
-        run = judgeable(contest, number, corrected=corrected)
-        judged, maps = with_interval(judgement(contest, run, clock, found), found)
-        contest.store.add_score(judged, state, maps)
+        run = judgeable(contest, number, corrected=again is not None)
+        judging = as_judged(contest, run, again and again.metric)
+        judged, maps = with_interval(judgement(judging, run, clock, found), found)
+        events = _events(contest, run, judged, again, clock.utc())
+        contest.store.add_score(judged, state, maps, events)
         state = None
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.
         if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:
             break
-    digest, armed_with = contest.test_set.digest, run.testset_digest
-    sets = {} if digest == armed_with else {"testset_digest": digest, "armed_with": armed_with}
-    figures = {"map": judged.map, "energy_wh": judged.energy_wh, "score": judged.score}
-    contest.store.log_event(clock.utc(), run.id, "judged", **figures, signature=judged.signature, **sets)
     return judged
+
+
+def _events(contest: Contest, run: Run, judged: Score, again: Again | None, now: datetime) -> list[Event]:
+    """What goes on record with a judgement: before it the correction of the ground truth, if that is another one."""
+    digest, armed_with = contest.test_set.digest, run.testset_digest
+    before = [event for event in contest.store.events(run.id) if event["kind"] == JUDGED]
+    old = before[-1].get("testset_digest", armed_with) if before else armed_with
+    events = []
+    if again is not None and digest != old:
+        events.append(_correction(contest, run, old, again, now.isoformat()))
+    figures = {"map": judged.map, "energy_wh": judged.energy_wh, "score": judged.score}
+    detail: dict[str, object] = {**figures, "signature": judged.signature}
+    if judged.rules is not None:
+        detail |= {"judged_utc": judged.judged_utc, "rules_sha256": judged.rules.sha256}
+    if digest != armed_with:
+        detail |= {"testset_digest": digest, "armed_with": armed_with}
+    return [*events, Event(now.isoformat(), run.id, JUDGED, detail)]
+
+
+def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) -> Event:
+    first_id, new = contest.store.first_id(), contest.test_set.digest
+    text = correction_text(first_id, run.id, utc, old, new, again.by, again.reason)
+    detail = {
+        "old": old,
+        "new": new,
+        "by": again.by,
+        "reason": again.reason,
+        "signature": contest.key.sign(text),
+        "public_key": contest.key.public,
+    }
+    return Event(utc, run.id, TRUTH_CORRECTED, detail)
 
 
 def with_interval(judged: Score, found: Scored | None) -> tuple[Score, NDArray[np.float64] | None]:

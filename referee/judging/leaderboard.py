@@ -24,6 +24,7 @@ class Standing:
     judging again would add to it: it broke off, or was done by an earlier form of the program. `official` is false
     where the meter was simulated or one for rehearsing at home. `extra_s` were added to its window. `reviewed` is the
     note with which an operator let it stand though a check had failed: then it no longer needs review.
+    `rules_sha256` is of the rules that are bound to it (None: not bound), `other_rules` where others were applied.
     """
 
     team: str
@@ -40,6 +41,8 @@ class Standing:
     official: bool = True
     extra_s: float | None = None
     reviewed: str | None = None
+    rules_sha256: str | None = None
+    other_rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Place:
     """A standing with its rank, or with the reason why it is `not_ranked`.
 
     `level_with` has the teams whose order with it is less than SURE, each with the chance that the order is real;
-    `differs` how it was measured or scored otherwise than the first.
+    `differs` how it was measured or scored otherwise than the first, or judged otherwise than by its bound rules.
     """
 
     rank: int | None
@@ -77,7 +80,7 @@ def rank(standings: Sequence[Standing], resampled: Mapping[int, Resampled | None
             rank=1 + sum(other.score > standing.score for other in ordered),
             standing=standing,
             level_with=tuple(level[standing.team]),
-            differs=differences(standing.signature, usual),
+            differs=differences(standing.signature, usual) + standing.other_rules,
         )
         for standing in ordered
     )

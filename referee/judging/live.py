@@ -17,6 +17,7 @@ from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, StorageFailed
+from referee.judging.bound_rules import as_judged
 from referee.judging.case import restricted_to, undo_image_order
 from referee.judging.checks import is_scorable
 from referee.judging.judge import evaluate_rows
@@ -117,7 +118,7 @@ class _FollowedRun:
 
     def __init__(self, contest: Contest, ground_truth: GroundTruth, run: Run) -> None:
         require_same_test_set(contest, run)
-        self._contest = contest
+        self._contest = contest = as_judged(contest, run)
         self._run = run.id
         self._order = contest.store.image_order(run.id)
         self._ground_truth = restricted_to(ground_truth, self._order)

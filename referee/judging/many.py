@@ -18,6 +18,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.detections.plausibility import limits_by_number
 from referee.errors import RefereeError
+from referee.judging.bound_rules import as_judged
 from referee.judging.case import restricted_to, scoring_input, were_served
 from referee.judging.judge import case_of, ground_truth_of, judge, judgeable, with_interval
 from referee.judging.large import score_large, stored_posts
@@ -58,6 +59,7 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
     long as the score, and no prize depends on it.
     """
     run = judgeable(contest, number)
+    contest = as_judged(contest, run)
     job = job_of(contest, run)
     found = stored_scoring(contest.store, job)
     if found is None and is_large(contest, run):
@@ -82,25 +84,33 @@ def not_scored(run: Run, reason: str) -> None:
 
 
 def score_runs(
-    contest: Contest, runs: Iterable[Run], clock: Clock, workers: Workers | None, done: Done, failed: Failed
+    contest: Contest,
+    runs: Iterable[Run],
+    clock: Clock,
+    workers: Workers | None,
+    done: Done,
+    failed: Failed,
+    metric: str | None = None,
 ) -> None:
-    """Score runs by the contest's metric and test set, of whose images they all are; without workers, here.
+    """Score runs by their bound rules and the test set, of whose images they all are; without workers, here.
 
+    With a `metric`, by that instead of the bound one.
     A run for which `done` raises RefereeError has `failed`, too. Raises TestSetError.
     """
     wanted: dict[ScoringJob, list[Run]] = {}
     for run in runs:
-        wanted.setdefault(job_of(contest, run), []).append(run)
+        wanted.setdefault(job_of(as_judged(contest, run, metric), run), []).append(run)
     tasks = {}
     for job, its_runs in wanted.items():
-        task = _task(contest, job, its_runs, clock, done, failed)
+        judging = as_judged(contest, its_runs[0], metric)  # the same for all of a job
+        task = _task(judging, job, its_runs, clock, done, failed)
         if contest.store.scoring(job.name) is not None:
             task.found()
         elif workers is not None:
             tasks[job.name] = task
         else:
             try:
-                found = score_here(contest, its_runs[0], job)
+                found = score_here(judging, its_runs[0], job)
             except Exception as error:  # noqa: BLE001 - as where workers do it
                 task.failed(reason_of(error))
             else:

@@ -9,7 +9,8 @@ from lpirc_testsets import load_test_set
 from referee.clock import Clock
 from referee.contest import Contest, has_same_images, require_unchanged
 from referee.errors import RefereeError, TestSetChanged
-from referee.judging.judge import judge, judgeable, judgement
+from referee.judging.bound_rules import as_judged
+from referee.judging.judge import Again, judge, judgeable, judgement
 from referee.judging.many import Failed, not_scored, score_runs
 from referee.judging.results import standings
 from referee.judging.scoring_job import Scored
@@ -43,13 +44,15 @@ def rejudge(
     contest: Contest,
     number: int | None,
     clock: Clock,
+    again: Again,
     workers: Workers | None = None,
     failed: Failed = not_scored,
 ) -> Rejudged:
-    """Judge a run, or with None all judged runs, again by contest.toml and its test set, and store it.
+    """Judge a run, or with None all judged runs, again by their bound rules and the test set, and store it.
 
-    The ground truth may be another one than the runs were armed with, unless the contest is served. What is known of a
-    run by another ground truth is not computed again. Raises RefereeError as `judge` does, and `contest-busy`.
+    By another metric only where `again` names one. The ground truth may be another one than the runs were armed with,
+    unless the contest is served. What is known of a run by another ground truth is not computed again. Raises
+    RefereeError as `judge` does, and `contest-busy`.
     """
     require_unchanged(contest.test_set)
     runs, _ = _chosen(contest, number)
@@ -57,7 +60,7 @@ def rejudge(
     if others and is_served(contest.folder):
         why = f"run {others[0]} was armed with another ground truth; stop the server first"
         raise RefereeError("contest-busy", f"{contest.folder} is being served, and {why}.")
-    return _rejudged(contest, number, contest, clock, workers, failed, stored=True)
+    return _rejudged(contest, number, contest, clock, workers, failed, again.metric, again)
 
 
 def preview(
@@ -78,9 +81,8 @@ def preview(
     if other.images_digest != contest.test_set.images_digest:
         own = contest.test_set.folder
         raise TestSetChanged(f"{testset} has other images or categories than {own}; only boxes may differ.")
-    config = replace(contest.config, metric=metric or contest.config.metric)
-    changed = replace(contest, config=config, test_set=other)
-    return _rejudged(contest, number, changed, clock, workers, failed, stored=False)
+    changed = replace(contest, test_set=other)
+    return _rejudged(contest, number, changed, clock, workers, failed, metric, None)
 
 
 def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
@@ -98,21 +100,22 @@ def _rejudged(
     clock: Clock,
     workers: Workers | None,
     failed: Failed,
-    *,
-    stored: bool,
+    metric: str | None,
+    again: Again | None,
 ) -> Rejudged:
+    """`again` of None stores nothing."""
     runs, skipped = _chosen(contest, number)
     former = {run.id: contest.store.latest_score(run.id) for run in runs}
     before = _ranks(contest, {run: score for run, score in former.items() if score is not None})
     made: dict[int, Score] = {}
 
     def keep(run: Run, found: Scored) -> None:
-        if stored:
-            made[run.id] = judge(contest, run.id, clock, corrected=True, found=found)
+        if again is not None:
+            made[run.id] = judge(contest, run.id, clock, again=again, found=found)
         else:
-            made[run.id] = judgement(changed, run, clock, found)
+            made[run.id] = judgement(as_judged(changed, run, metric), run, clock, found)
 
-    score_runs(changed, runs, clock, workers, keep, failed)
+    score_runs(changed, runs, clock, workers, keep, failed, metric)
     after = _ranks(changed, made)
     changes = []
     for run in [one for one in runs if one.id in made]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from lpirc_power.energy import above_idle_wh
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.bound_rules import as_judged, judged_otherwise, other_prizes
+from referee.judging.case import counted_images
 from referee.judging.checks import is_scorable
 from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
 from referee.judging.prizes import Award, awards
@@ -65,7 +67,7 @@ def figures_of(contest: Contest, run: Run) -> Figures:
             judged=True,
             refused=refused,
             reviewed=None if review is None else review.note,
-            not_ranked=below_least_map(contest.config.least_map, judged.map),
+            not_ranked=below_least_map(as_judged(contest, run).config.least_map, judged.map),
         )
     provisional = contest.store.provisional(run.id)
     reached = None if provisional is None else provisional.map
@@ -156,6 +158,8 @@ def score_document(run: Run, judged: Score) -> dict[str, Any]:
         "meter": run.meter_identity,
         "meter_setup": asdict(run.setup),
         "signature": judged.signature,
+        "rules_sha256": None if run.rules is None else run.rules.sha256,
+        "other_rules": list(judged_otherwise(run, judged)),
     }
 
 
@@ -165,7 +169,10 @@ def _finite(value: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A judged run that has no place: it has no score, or was `judged_by` (a signature) other rules than today's."""
+    """A judged run that has no place: it has no score, or was `judged_by` (a signature) other rules than today's.
+
+    Those of its arming are such rules, too, where contest.toml was changed since: a board compares like with like.
+    """
 
     run: int
     team: str
@@ -195,6 +202,7 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
     found: list[Standing] = []
     maps: dict[int, Resampled | None] = {}
     left_out: list[LeftOut] = []
+    least: dict[int, float | None] = {}
     reviews = contest.store.latest_reviews()
     for run in contest.store.runs(RunState.JUDGED):
         judged = instead.get(run.id) or contest.store.latest_score(run.id)
@@ -206,11 +214,21 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
             left_out.append(LeftOut(run.id, run.team, judged.signature))
         else:
             review = standing_review(judged, reviews.get(run.id))
-            found.append(standing_of(run, judged, judged.score, judged.energy_wh, review))
+            least[run.id] = as_judged(contest, run).config.least_map
+            standing = standing_of(run, judged, judged.score, judged.energy_wh, review)
+            others = standing.other_rules + other_prizes(contest.config, run)
+            found.append(replace(standing, other_rules=others))
             maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
     found.sort(key=lambda one: (-one.score, one.run))
-    least = contest.config.least_map
-    shown = [Place(None, one, not_ranked=below_least_map(least, one.map)) for one in found]
+    shown = [
+        Place(
+            None,
+            one,
+            differs=one.other_rules,
+            not_ranked=below_least_map(least[one.run], one.map),
+        )
+        for one in found
+    ]
     places = rank([one.standing for one in shown if not one.not_ranked], maps)
     won = awards(contest.config.prizes, [place.standing for place in places])
     return Standings(places, tuple(left_out), tuple(one for one in shown if one.not_ranked), won)
@@ -257,13 +275,20 @@ def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review
         official=run.official,
         extra_s=run.extra_s,
         reviewed=None if review is None else review.note,
+        rules_sha256=None if run.rules is None else run.rules.sha256,
+        other_rules=judged_otherwise(run, judged),
     )
 
 
 def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
     """Whether a score was made by the contest's metric and today's scoring rules, on its test set."""
     parts, config = signature_parts(judged.signature), contest.config
-    same_rules = parts["metric"] == config.metric and parts.get(RULES) in (None, str(RULES_VERSION))
+    counts = counted_images(count_unserved=config.count_unserved)
+    same_rules = (
+        parts["metric"] == config.metric
+        and parts.get(RULES) in (None, str(RULES_VERSION))
+        and parts.get("counts", counts) == counts
+    )
     # Not the set that the run was armed with: its ground truth may have been corrected since.
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
     same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]

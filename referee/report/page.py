@@ -147,7 +147,7 @@ def _sure(own: Place, other: Place) -> str:
 
 def _explained(found: Explanation, contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
     names = {one.id: one.name for one in contest.test_set.categories}
-    is_coco = contest.config.metric == COCO
+    is_coco = signature_parts(judged.signature)["metric"] == COCO
     caption = f"Precision by recall{' at IoU 0.5' if is_coco else ''}"
     best_first = sorted(found.curves, key=lambda one: (-(judged.ap.get(one) or 0.0), names[one]))
     drawn = best_first

@@ -6,21 +6,26 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 
 import numpy as np
 
 from lpirc_power.errors import MeterError
+from lpirc_power.meter import Setup
+from lpirc_testsets import TestSet
 from referee.auth.client_addresses import admits
 from referee.clock import Clock
-from referee.config import LONGEST_WINDOW_S, Station
+from referee.config import LONGEST_WINDOW_S, ContestConfig, Station
 from referee.contest import Contest, require_place
 from referee.errors import AttemptsUsed, NotArmed, RefereeError, StationBusy
 from referee.runs.image_order import image_order, images_had
 from referee.runs.meters import RunMeter, StationMeters
 from referee.runs.recorder import note_event
 from referee.runs.recovery import energy_may_be_held, read_left_over
+from referee.scoring.result import RULES_VERSION
 from referee.store.records import IMAGES_SEEN, Run, RunState
+from referee.store.rules import Rules
 
 logger = logging.getLogger(__name__)
 NOT_YET_STORED = 0
@@ -178,6 +183,7 @@ class Arming:
             meter_standing=meter.standing,
             nonce=secrets.token_hex(NONCE_BYTES),
             extra_s=extra_s,
+            rules=rules_now(config, test_set, meter.setup, extra_s or 0),
         )
 
     def _stored(self, new: Run) -> Run:
@@ -192,6 +198,23 @@ class Arming:
         if seen:
             self._note(run.id, IMAGES_SEEN, images=int((times_had[order - 1] > 0).sum()), runs=seen)
         return run
+
+
+def rules_now(config: ContestConfig, test_set: TestSet, setup: Setup, extra_s: int) -> Rules:
+    """The rules of a run that is armed now, at a meter with this setup."""
+    return Rules(
+        attempts=config.attempts,
+        count_unserved=config.count_unserved,
+        extra_s=extra_s,
+        least_map=config.least_map,
+        metric=config.metric,
+        metric_version=RULES_VERSION,
+        per_attempt=config.images.per_attempt,
+        prizes=tuple(asdict(prize) for prize in config.prizes),
+        setup=setup.stated,
+        testset_digest=test_set.digest,
+        window_s=config.window_s,
+    )
 
 
 def _ending(run: Run) -> str:

@@ -45,6 +45,7 @@ def take_up_runs(
                 require_same_test_set(contest, run)
             if reboot is not None and run.closed_by is None and run.boot_id != boot_id:
                 run = _of_this_boot(contest, clock, run, window, reboot)
+            contest.store.meter_head(run.id)  # the next receipt finds it computed
             live = go_live(run, window, _meter_of(run, window, meters))
         except (RefereeError, MeterError) as error:
             logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice

@@ -14,6 +14,7 @@ from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import Contest, has_same_images, require_unchanged
 from referee.errors import RefereeError
+from referee.judging.bound_rules import as_judged
 from referee.judging.judge import judgement, with_interval
 from referee.judging.leaderboard import Place
 from referee.judging.many import score_runs
@@ -82,7 +83,7 @@ def _scored(
     made = {one.run: one for one in runs}
 
     def judged(run: Run, found: Scored) -> None:
-        score, maps = with_interval(judgement(changed, run, clock, found), found)
+        score, maps = with_interval(judgement(as_judged(changed, run), run, clock, found), found)
         made[run] = replace(made[run], judged=score, maps=maps)
 
     def failed(run: Run, reason: str) -> None:

@@ -1,7 +1,8 @@
 """Hash chains: each link is a SHA-256 that binds all before it. Pure; other programs compute the same from these texts.
 
-A run's chain begins with what identifies the run and has a link for each accepted body, which is in the body's receipt.
-The log's chain has a link for each event of the contest.
+A run's chain begins with what identifies the run and its rules, and has a link for each accepted body, which is in the
+body's receipt. Each of these binds the newest link of another chain, that of the readings of the run's meter. The log's
+chain has a link for each event of the contest.
 """
 
 from __future__ import annotations
@@ -10,22 +11,53 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-LOG_START = bytes(32)
-"""The link before the first event."""
+LOG_START = READINGS_START = bytes(32)
+"""The link before the first event, and before the first reading."""
 
 
-def run_start(contest: str, run: int, nonce: str | None, team: str, testset_digest: str) -> bytes:
-    """The link before a run's first body."""
-    return _sha256(json.dumps(["lpirc-run-1", contest, run, nonce, team, testset_digest]))
+def run_start(
+    contest: str,
+    run: int,
+    nonce: str | None,
+    team: str,
+    testset_digest: str,
+    rules_sha256: str | None,
+) -> bytes:
+    """The link before a run's first body; `rules_sha256` of None: its rules are not bound (an earlier form)."""
+    of_run = [contest, run, nonce, team, testset_digest]
+    if rules_sha256 is None:
+        return _sha256(json.dumps(["lpirc-run-1", *of_run]))
+    return _sha256(json.dumps(["lpirc-run-2", *of_run, rules_sha256]))
 
 
 def receipt_link(
-    previous: bytes, number: int, sha256: str, received_utc: str, accepted: int, received_total: int
+    previous: bytes,
+    number: int,
+    sha256: str,
+    received_utc: str,
+    accepted: int,
+    received_total: int,
+    readings: int | None,
+    meter: bytes | None,
 ) -> bytes:
-    """The link of a run's body `number` (1, 2, ...): its SHA-256, when it came, its rows, the run's rows with them."""
-    return _sha256(
-        f"lpirc-receipt-1\n{previous.hex()}\n{number}\n{sha256}\n{received_utc}\n{accepted}\n{received_total}\n"
-    )
+    """The link of a run's body `number` (1, 2, ...): its SHA-256, when it came, its rows, the run's rows with them.
+
+    `readings` were on disk with it, and `meter` is the link of the last one; None where the run's rules are not bound.
+    """
+    of_body = f"{previous.hex()}\n{number}\n{sha256}\n{received_utc}\n{accepted}\n{received_total}\n"
+    if meter is None:
+        return _sha256(f"lpirc-receipt-1\n{of_body}")
+    return _sha256(f"lpirc-receipt-2\n{of_body}{readings}\n{meter.hex()}\n")
+
+
+def meter_link(previous: bytes, line: str) -> bytes:
+    """The link of a reading; `line` is its line of CSV with the line feed."""
+    return _sha256(f"lpirc-meter-1\n{previous.hex()}\n{line}")
+
+
+def correction_text(contest: str, run: int, utc: str, old: str, new: str, by: str, reason: str | None) -> str:
+    """What is signed when a run is judged by another ground truth; `old` and `new` are digests of the test set."""
+    return json.dumps(["lpirc-truth-1", contest, run, utc, old, new, by, reason])
 
 
 def closing_text(run: int, posts: int, head: str, log: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
 import sqlite3
@@ -19,6 +17,7 @@ import numpy as np
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from referee.store.chain import LOG_START, terms_sha256
 from referee.store.log import LoggedEvent, append_event
+from referee.store.meter_chain import csv_text
 from referee.store.posts import PostTables
 from referee.store.records import RUN_CLOSED, SETTINGS, Closing
 from referee.store.schema import columns_of, insert
@@ -162,9 +161,7 @@ class EvidenceTables(PostTables):
         sql = f"SELECT {', '.join(names)}, rowid FROM {table} WHERE run = ? AND rowid > ? ORDER BY rowid LIMIT ?"  # noqa: S608 - names from code
         rows = [tuple(names)]
         while rows:
-            text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(rows)
-            yield text.getvalue().encode()
+            yield csv_text(rows).encode()
             found = [tuple(row) for row in self._rows(sql, run, last, _ROWS_AT_ONCE)]
             rows, last = [row[:-1] for row in found], found[-1][-1] if found else last
 

@@ -17,7 +17,9 @@ from referee.errors import RefereeError, StorageFailed
 from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
 from referee.store.group_commit import Job, Statement
+from referee.store.meter_chain import MeterChains, MeterHead
 from referee.store.records import Post
+from referee.store.rules import read_rules
 
 ROW = np.dtype("<f8")
 LEAST_FREE_BYTES = 2**26
@@ -26,22 +28,22 @@ MOST_REFUSED_ROWS = 1000
 """Of a run; its posts count all of them."""
 
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
-_RECEIPT = "row_count, sha256, received_total, number, previous, received_utc"
+_RECEIPT = "row_count, sha256, received_total, number, previous, received_utc, readings, meter"
 _RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
 # These columns lie before `rows` in the file: reading them walks through no body.
 _NEWEST = "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
 FIRST_ID = "SELECT coalesce(first_id, id) FROM contest"
 _IDENTITY = (
-    f"SELECT ({FIRST_ID}), id, nonce, team, testset_digest,"  # noqa: S608 - a constant
-    " (SELECT count(*) FROM posts WHERE run = runs.id) FROM runs WHERE id = ?"
+    f"SELECT ({FIRST_ID}), id, nonce, team, testset_digest, rules,"  # noqa: S608 - a constant
+    " (SELECT count(*) FROM posts WHERE run = runs.id) AS posts FROM runs WHERE id = ?"
 )
 _COLUMNS = (
     "run, received_utc, elapsed_s, sha256, idempotency_key, row_count, refused, rows, content_type, body,"
-    " received_total, number, previous"
+    " received_total, number, previous, readings, meter"
 )
 _ONCE = "ON CONFLICT (run, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
-_INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 12}) {_ONCE}"  # noqa: S608 - constants
+_INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 14}) {_ONCE}"  # noqa: S608 - constants
 _COUNT_REFUSED = "(SELECT count(*) FROM refused_rows WHERE run = ?)"
 _REFUSE = f"INSERT INTO refused_rows SELECT ?, ?, ?, ?, ? WHERE {_COUNT_REFUSED} < ?"
 _FIND = f"SELECT {_RECEIPT} FROM posts WHERE run = ? AND idempotency_key = ?"  # noqa: S608 - a constant
@@ -65,12 +67,16 @@ class NewPost(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """What a run's next body follows: `newest` (its id, time, SHA-256), its link and number, the rows up to it."""
+    """What a run's next body follows: `newest` (its id, time, SHA-256), its link and number, the rows up to it.
+
+    `is_bound`: the run's rules are, and so its receipts bind the readings.
+    """
 
     newest: tuple[int, str, str] | None
     link: bytes
     number: int
     total: int
+    is_bound: bool
 
 
 class PostTables(Database):
@@ -78,6 +84,7 @@ class PostTables(Database):
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self._heads: dict[int, _Head] = {}
+        self._meters = MeterChains()
         super().__init__(path, create=create)
 
     def append_post(
@@ -106,7 +113,7 @@ class PostTables(Database):
         """
         statements, size_bytes = [], 0
         for post in posts:
-            of_post, statement = _insertion(self._heads, run, post)
+            of_post, statement = _insertion(self._heads, self._meters, run, post)
             statements.append(statement)
             size_bytes += of_post
         self.require_room(size_bytes)
@@ -138,8 +145,15 @@ class PostTables(Database):
         if newest and newest[0]["number"] is not None:
             post = _post(newest[0])
             return post.number or 0, post.link
-        *identity, number = self._rows(_IDENTITY, run)[0]
-        return number, run_start(*identity)
+        found = self._rows(_IDENTITY, run)[0]
+        return found["posts"], _start(found)
+
+    def meter_head(self, run: int) -> MeterHead:
+        """How many readings of a run are on disk, and the link of the last one.
+
+        A server that takes up a run asks once: that reads them all, and the receipts after it need not.
+        """
+        return self._group.write(lambda connection: self._meters.head(connection, run))
 
     def count_detections(self, run: int) -> int:
         """How many detections of a run are on disk."""
@@ -178,7 +192,9 @@ class PostTables(Database):
         return np.frombuffer(packed, dtype=ROW).astype(np.float64).reshape(-1, 7), last
 
 
-def _insertion(heads: dict[int, _Head], run: int, post: NewPost) -> tuple[int, Statement]:
+def _insertion(
+    heads: dict[int, _Head], meters: MeterChains, run: int, post: NewPost
+) -> tuple[int, Statement]:
     """The bytes of a body with its rows, and what inserts it and returns its receipt.
 
     `heads` are remembered, since reading one means to hash and to walk through a body.
@@ -190,16 +206,17 @@ def _insertion(heads: dict[int, _Head], run: int, post: NewPost) -> tuple[int, S
     content = (count, refused.total or None, packed, post.content_type, post.body)
 
     def insert(connection: sqlite3.Connection) -> Post:
-        _, previous, number, total = _head(heads, connection, run)
-        chained = (total + count, number + 1, previous)
+        _, previous, number, total, is_bound = _head(heads, connection, run)
+        meter = meters.head(connection, run) if is_bound else (None, None)
+        chained = (total + count, number + 1, previous, *meter)
         inserted = connection.execute(_INSERT, (*stamp, *content, *chained))
         if not inserted.rowcount or inserted.lastrowid is None:
             return _post(connection.execute(_FIND, (run, post.idempotency_key)).fetchone())
         for row in refused.first:
             connection.execute(_REFUSE, (run, inserted.lastrowid, *row, run, MOST_REFUSED_ROWS))
-        receipt = Post(count, post.sha256, total + count, number + 1, previous, received_utc)
+        receipt = Post(count, post.sha256, total + count, number + 1, previous, received_utc, *meter)
         newest = (inserted.lastrowid, received_utc, post.sha256)
-        heads[run] = _Head(newest, receipt.link, number + 1, total + count)
+        heads[run] = _Head(newest, receipt.link, number + 1, total + count, is_bound)
         return receipt
 
     return len(packed) + len(post.body or b""), insert
@@ -213,13 +230,21 @@ def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> 
         return remembered
     last = connection.execute(_LAST, (run,)).fetchone()
     if last is not None and last["previous"] is not None:
-        return _Head(newest, _post(last).link, last["number"], last["received_total"])
+        is_bound = last["meter"] is not None
+        return _Head(newest, _post(last).link, last["number"], last["received_total"], is_bound)
     found = connection.execute(_IDENTITY, (run,)).fetchone()
     if found is None:  # the post that follows breaks a rule of the tables
-        return _Head(None, LOG_START, 0, 0)
-    *identity, number = found
+        return _Head(None, LOG_START, 0, 0, is_bound=False)
     # A run whose first bodies came to an earlier version: its chain begins after them.
-    return _Head(newest, run_start(*identity), number, last["received_total"] if last else 0)
+    total = last["received_total"] if last else 0
+    return _Head(newest, _start(found), found["posts"], total, found["rules"] is not None)
+
+
+def _start(identity: sqlite3.Row) -> bytes:
+    contest, run, nonce, team, testset_digest, rules_text, _posts = identity
+    rules = read_rules(rules_text)
+    rules_sha256 = None if rules is None else rules.sha256
+    return run_start(contest, run, nonce, team, testset_digest, rules_sha256)
 
 
 def _post(row: Iterable[Any]) -> Post:

@@ -12,6 +12,7 @@ from typing import Any
 from lpirc_power.energy import Check
 from lpirc_power.meter import Identity, Setup, Standing
 from referee.store.chain import LOG_START, receipt_link
+from referee.store.rules import Rules
 
 METER_START = "meter-start"
 ENERGY_MISSING = "energy-missing"
@@ -20,6 +21,8 @@ RUN_CLOSED = "closed"
 IMAGES_SEEN = "images-seen"
 REBOOTED = "rebooted"
 SETTINGS = "settings"
+JUDGED = "judged"
+TRUTH_CORRECTED = "truth-corrected"
 """Kinds of events that the program itself looks for."""
 
 
@@ -56,7 +59,7 @@ class Run:
     `meter_standing` says whether the meter of `meter_identity` counts in a contest; None: only the identity is known.
     `nonce` is a random value of its own, which keys its image order and its tokens; None: of an earlier form.
     `images_digest` identifies the images of its test set, whatever the ground truth; None: of an earlier form.
-    `extra_s` of its window were granted by the operator.
+    `extra_s` of its window were granted by the operator. `rules` are bound into its chain; None: not bound.
     """
 
     id: int
@@ -85,6 +88,7 @@ class Run:
     nonce: str | None = None
     images_digest: str | None = None
     extra_s: float | None = None
+    rules: Rules | None = None
 
     @property
     def contest_window_s(self) -> float:
@@ -103,7 +107,8 @@ class Run:
 class Post:
     """The receipt of one accepted body: its rows, its SHA-256, and the run's total after it.
 
-    It is body `number` of the run, at `received_utc`; `previous` is the link before it. None: of an earlier form.
+    It is body `number` of the run, at `received_utc`; `previous` is the link before it. `readings` were on disk with
+    it, and `meter` is the link of the last one. None: of an earlier form.
     """
 
     row_count: int
@@ -112,6 +117,13 @@ class Post:
     number: int | None = None
     previous: bytes | None = None
     received_utc: str = ""
+    readings: int | None = None
+    meter: bytes | None = None
+
+    @property
+    def form(self) -> int:
+        """Of the protocol: 2 with the link of the readings, 1 without."""
+        return 1 if self.meter is None else 2
 
     @cached_property
     def link(self) -> bytes:
@@ -119,7 +131,7 @@ class Post:
         if self.previous is None or self.number is None:
             return LOG_START
         of_body = (self.sha256, self.received_utc, self.row_count, self.received_total)
-        return receipt_link(self.previous, self.number, *of_body)
+        return receipt_link(self.previous, self.number, *of_body, self.readings, self.meter)
 
 
 @dataclass(frozen=True)
@@ -174,7 +186,7 @@ class Score:
     `map` is by the contest's metric, `map_ilsvrc_det` compares with the published champions; None in an earlier form.
     `mean_power_w` is None unless the energy covers the window and nothing else. `energy_limit` is how far
     the energy may be off, relative to it; `energy_known_by` says what states it, or why there is none (None in earlier
-    forms).
+    forms). `rules` are those it was judged by; None where the run's are not bound.
     """
 
     run: int
@@ -192,6 +204,7 @@ class Score:
     map_ilsvrc_det: float | None = None
     energy_limit: float | None = None
     energy_known_by: str | None = None
+    rules: Rules | None = None
 
     @property
     def needs_review(self) -> bool:

@@ -19,6 +19,7 @@ from referee.store.acts import put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
 from referee.store.log import Event, append_event
 from referee.store.records import Run, RunState
+from referee.store.rules import Rules, read_rules
 from referee.store.schema import insert
 
 _RUN_NAMES = [field.name for field in fields(Run)]
@@ -87,7 +88,7 @@ class RunTables(Database):
         `order` is its image order, shape (images,): there is no run without one. The team leaves the queue.
         """
         armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
-        values = _columns(asdict(armed) | {"id": None})
+        values = _columns(asdict(armed) | {"id": None, "rules": armed.rules})
         with self._transaction() as connection:
             number = int(connection.execute(insert("runs"), values).lastrowid or 0)
             numbers = order.astype("<i8").tobytes()
@@ -179,12 +180,19 @@ def _read_run(values: tuple[Any, ...]) -> Run:
         "setup": Setup(**json.loads(setup)) if setup else Setup(None, None, 0.25, int(row["window_s"])),
         "meter_changes": None if changes is None else tuple(json.loads(changes)),
         "meter_standing": None if standing is None else Standing(standing),
+        "rules": read_rules(row["rules"]),
     }
     return Run(**(row | read))
 
 
 def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as they are stored: dicts and tuples as JSON."""
-    return {
-        key: json.dumps(value) if isinstance(value, dict | tuple) else value for key, value in values.items()
-    }
+    """The values as they are stored: dicts and tuples as JSON, rules in their canonical text."""
+    stored = {}
+    for key, value in values.items():
+        if isinstance(value, Rules):
+            stored[key] = value.text
+        elif isinstance(value, dict | tuple):
+            stored[key] = json.dumps(value)
+        else:
+            stored[key] = value
+    return stored

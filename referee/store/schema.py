@@ -15,7 +15,7 @@ from referee.store.records import ENERGY_MISSING, EnergyMissing
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 15
+VERSION = 16
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
@@ -40,6 +40,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "images_digest": str,  # of the images without the ground truth; NULL: of an earlier form
             "nonce": str,  # random: run numbers recur after a restore; NULL: of an earlier form
             "extra_s": float,  # of window_s, granted by the operator; NULL: none
+            "rules": str,  # canonical JSON, bound into its chain; NULL: not bound, up to form 15
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],
@@ -56,6 +57,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "refused": int,  # rows that were not taken; NULL: none, or of an earlier form
             "number": int, "previous": bytes,  # 1, 2, ... of the run; the chain's link before; NULL: of an earlier form
             "content_type": str, "body": bytes,  # as received; NULL: of an earlier form
+            "readings": int, "meter": bytes,  # on disk with it; the link of the last one; NULL: the rules are not bound
         },
         {
             "pk": "id", "foreign_keys": [("run", "runs", "id")],
@@ -88,6 +90,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "mean_power_w": float, "images": int, "detections": int, "ap": str, "signature": str,
             "map_ilsvrc_det": float,  # NULL: of an earlier form
             "energy_limit": float, "energy_known_by": str,  # NULL, NULL: no energy; the second alone: up to form 14
+            "rules": str,  # by which it was judged, as in `runs`; NULL: the run's are not bound
         },
         {"pk": "id"},
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,29 +14,49 @@ from lpirc_power.energy import Check
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
+from referee.store.log import Event, append_event
 from referee.store.records import Provisional, RunState, Score, ScoreInterval
+from referee.store.rules import Rules, read_rules
 from referee.store.schema import columns_of, insert
 
 _FIGURES = [name for name in columns_of("scores") if name not in ("id", "ap")]
 _INTERVAL = [*ScoreInterval.__dataclass_fields__]
+_JUDGEMENT = "judged_utc, map, energy_wh, score, signature, rules"
 _LATEST = (
     "SELECT * FROM scores LEFT JOIN intervals AS i ON i.score = scores.id"
     " WHERE scores.id IN (SELECT max(id) FROM scores GROUP BY run)"
 )
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """One of a run's judgements, as it was published: its figures, and the rules it was by (None: not bound)."""
+
+    judged_utc: str
+    map: float
+    energy_wh: float | None
+    score: float | None
+    signature: str
+    rules: Rules | None
+
+
 class ScoreTables(Database):
     """Scores are appended, the latest one of a run counts; provisional figures are replaced."""
 
     def add_score(
-        self, score: Score, state: RunState | None = None, maps: NDArray[np.float64] | None = None
+        self,
+        score: Score,
+        state: RunState | None = None,
+        maps: NDArray[np.float64] | None = None,
+        events: Sequence[Event] = (),
     ) -> None:
-        """Append a judgement with its checks; the latest one of a run counts.
+        """Append a judgement with its checks, and the events of it; the latest one of a run counts.
 
         `maps` (R,) are the mAPs of the resamples that gave its interval; None stores no interval. With the `state` that
         the run must still be in, it is judged now. Else raises RefereeError `run-state`.
         """
-        values = vars(score) | {"id": None, "ap": json.dumps(score.ap)}
+        rules = None if score.rules is None else score.rules.text
+        values = vars(score) | {"id": None, "ap": json.dumps(score.ap), "rules": rules}
         sql = "UPDATE runs SET state = 'judged' WHERE id = ? AND state = ?"
         with self._transaction() as connection:
             if state and not connection.execute(sql, (score.run, state)).rowcount:
@@ -46,6 +68,8 @@ class ScoreTables(Database):
             if score.interval is not None and maps is not None:
                 _insert_interval(connection, number, score.interval, maps)
             put_on_record(connection)
+            for event in events:
+                append_event(connection, *event)
 
     def latest_score(self, run: int) -> Score | None:
         """The judgement of a run that counts, or None before it is judged."""
@@ -55,12 +79,18 @@ class ScoreTables(Database):
         figures = dict(rows[0])
         number = figures.pop("id")
         figures["ap"] = {int(category): ap for category, ap in json.loads(figures["ap"]).items()}
+        figures["rules"] = read_rules(figures["rules"])
         checks = tuple(
             Check(c["code"], bool(c["ok"]), c["severity"], c["sentence"], json.loads(c["figures"]))
             for c in self._rows("SELECT * FROM checks WHERE score = ? ORDER BY rowid", number)
         )
         intervals = self._rows("SELECT * FROM intervals WHERE score = ?", number)
         return Score(**figures, checks=checks, interval=_interval(intervals[0]) if intervals else None)
+
+    def judgements(self, run: int) -> list[Judgement]:
+        """Every judgement of a run, oldest first."""
+        rows = self._rows(f"SELECT {_JUDGEMENT} FROM scores WHERE run = ? ORDER BY id", run)  # noqa: S608 - a constant
+        return [Judgement(**(dict(row) | {"rules": read_rules(row["rules"])})) for row in rows]
 
     def latest_scores(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
         """The judgements that count, by run, with the mAPs (R,) of their resamples: for boards of many contests.
@@ -75,6 +105,7 @@ class ScoreTables(Database):
         found = {}
         for row in self._rows(_LATEST):
             figures, checks = {name: row[name] for name in _FIGURES}, tuple(failed.get(row["id"], ()))
+            figures["rules"] = read_rules(figures["rules"])
             interval = None if row["level"] is None else ScoreInterval(*(row[name] for name in _INTERVAL))
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
             found[row["run"]] = Score(**figures, ap={}, checks=checks, interval=interval), maps

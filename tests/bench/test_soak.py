@@ -19,9 +19,10 @@ from referee.store.chain import receipt_link
 
 def answer(number: int, previous: str) -> dict[str, Any]:
     counted = {"accepted": 2, "received_total": 2 * number, "sha256": "a"}
-    link = receipt_link(bytes.fromhex(previous), number, "a", "noon", 2, 2 * number).hex()
+    link = receipt_link(bytes.fromhex(previous), number, "a", "noon", 2, 2 * number, 7, bytes(32)).hex()
+    of_meter = {"readings": 7, "meter": "00" * 32}
     return counted | {
-        "receipt": {"number": number, "previous": previous, "received_utc": "noon", "link": link}
+        "receipt": {"number": number, "previous": previous, "received_utc": "noon", "link": link, **of_meter}
     }
 
 

@@ -18,6 +18,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 PASSWORD = "geheim"
+RULES = {"metric": "lpirc", "least_map": 0.1, "setup": {"mode": "rms", "element": "1"}}
+RULES_SHA256 = hashlib.sha256(
+    b'{"least_map":0.1,"metric":"lpirc","setup":{"element":"1","mode":"rms"}}'
+).hexdigest()
 
 Fault = tuple[int, str] | str
 """A status with that problem, or a broken connection before or after the request took effect."""
@@ -31,6 +35,8 @@ class Referee:
     categories: list[dict[str, Any]] = field(default_factory=lambda: [{"id": 7, "name": "red-disc"}])
     health: dict[str, Any] = field(default_factory=dict)  # beside what an old referee says
     run: str | int = "r1"
+    rules: dict[str, Any] = field(default_factory=lambda: RULES)
+    readings_a_body: int = 4
     window_s: float = 60.0
     opened_at: float | None = None
     phase: str = "armed"
@@ -141,6 +147,8 @@ class Referee:
             "window_s": self.window_s,
             "remaining_s": self.remaining_s,
             "categories": self.categories,
+            "rules": self.rules if self.gives_receipts else None,
+            "rules_sha256": RULES_SHA256 if self.gives_receipts else None,
         }
 
     def take(self, headers: Any, body: bytes) -> tuple[int, dict[str, Any]]:
@@ -171,9 +179,11 @@ class Referee:
         """Give the answer a receipt, from the text in docs/receipts.md."""
         number, previous, utc = len(self.posts) + self.skips, self.head, "2026-06-20T13:30:01+00:00"
         figures = [previous, number, answer["sha256"], utc, answer["accepted"], answer["received_total"]]
-        text = "\n".join(["lpirc-receipt-1", *map(str, figures), ""])
+        readings, meter = self.readings_a_body * number, "ab" * 32
+        text = "\n".join(["lpirc-receipt-2", *map(str, [*figures, readings, meter]), ""])
         self.head = hashlib.sha256(text.encode()).hexdigest()
-        receipt = {"number": number, "previous": previous, "link": self.head, "received_utc": utc}
+        receipt = {"form": 2, "number": number, "previous": previous, "link": self.head, "received_utc": utc}
+        receipt |= {"readings": readings, "meter": meter}
         answer["receipt"] = self._altered(number, receipt)
 
     def _closing(self) -> dict[str, Any]:

@@ -18,11 +18,12 @@ from lpirc_client.errors import ClientError
 from lpirc_client.receipts import ReceiptFile, link_of
 from lpirc_client.rows import body_of
 from tests.lpirc_client.conftest import Client
-from tests.lpirc_client.referee_double import PASSWORD, Referee
+from tests.lpirc_client.referee_double import PASSWORD, RULES, RULES_SHA256, Referee
 
 PAGE = Path(__file__).parents[2] / "docs" / "receipts.md"
 ROW = body_of(array("d", (1, 7, 0.5, 1.0, 2.0, 3.0, 4.0)), is_packed=True)
-KEYS = ["run", "number", "previous", "link", "received_utc", "accepted", "received_total", "sha256"]
+CHAIN = ["form", "number", "previous", "link", "received_utc", "readings", "meter"]
+KEYS = ["run", *CHAIN, "accepted", "received_total", "sha256"]
 
 
 @pytest.fixture
@@ -37,6 +38,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
+    """All but the rules."""
+    return [line for line in every_line(path) if "rules_sha256" not in line]
+
+
+def every_line(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -61,8 +67,9 @@ def test_the_example_of_the_page_is_right() -> None:
         {key: cells.split(" | ")[at].strip("`") for key, cells in rows.items() if " | " in cells}
         for at in (0, 1)
     )
-    assert len(first) == 7
-    assert (link_of(first), link_of(second)) == (first["link"], second["link"])
+    assert len(first) == 9
+    links = [link_of({"form": 2, **one}) for one in (first, second)]
+    assert links == [first["link"], second["link"]]
     assert second["previous"] == first["link"]
 
 
@@ -112,6 +119,8 @@ def test_a_run_whose_window_ended_gets_its_closing_receipt(
         ((2, "link"), "receipt 2 of run 3 does not fit: its link is not that of its other figures"),
         ((2, "previous"), "its link is not that of its other figures"),
         ((2, "received_utc"), "its link is not that of its other figures"),
+        ((2, "meter"), "its link is not that of its other figures"),
+        ((2, "form"), "receipt 2 is of form 0, which this client does not know; it is kept unchecked"),
         ((0, "head"), "the closing receipt of run 3 does not fit: its head is not the link of receipt 3"),
         ((0, "posts"), "it counts 0 bodies, but receipt 3 was given"),
         ((0, "run"), "it is of run 0"),
@@ -124,6 +133,35 @@ def test_what_was_altered_is_kept_with_a_warning_and_the_run_goes_on(
     post(referee, path, 3, log_out=True)
     assert len(lines(path)) == 4
     assert said in capsys.readouterr().err
+
+
+def test_the_rules_are_kept_once_before_the_receipts(
+    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    post(referee, path, 1)
+    post(referee, path, 1)
+    first, *others = every_line(path)
+    assert first == {"run": 3, "rules": RULES, "rules_sha256": RULES_SHA256}
+    assert [one["number"] for one in others] == [1, 2]
+    assert capsys.readouterr().err == ""
+
+
+def test_rules_that_are_not_those_of_their_hash_are_kept_with_a_warning(
+    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    referee.rules = {"metric": "coco"}
+    post(referee, path, 1)
+    assert every_line(path)[0]["rules"] == {"metric": "coco"}
+    assert "what it says of the rules of run 3 does not fit" in capsys.readouterr().err
+
+
+def test_a_receipt_that_binds_fewer_readings_than_the_one_before_is_noticed(
+    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    post(referee, path, 2)
+    referee.readings_a_body = 1
+    post(referee, path, 1)
+    assert "it binds 3 readings, receipt 2 had 8" in capsys.readouterr().err
 
 
 def test_a_chain_that_was_begun_again_is_noticed(
@@ -236,7 +274,7 @@ def test_a_disk_that_takes_half_a_line_leaves_a_file_of_whole_ones(
     told = capsys.readouterr().err
     assert f"{path}: a receipt cannot be kept" in told
     assert told.count("cannot be kept") == 1
-    assert f"{path} has 2 of 3 receipts" in told
+    assert f"{path} has 3 of 4 lines" in told
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def _require_chains(store: Store) -> None:
         assert link == event["link"]
     assert (number == 0) or link.hex() == head
     for run in store.runs():
-        link = run_start("0123456789ab", run.id, run.nonce, run.team, run.testset_digest)
+        link = run_start("0123456789ab", run.id, run.nonce, run.team, run.testset_digest, None)
         posts = store._rows("SELECT * FROM posts WHERE run = ? ORDER BY id", run.id)  # noqa: SLF001 - every column, as stored
         for at, post in enumerate(posts, start=1):
             assert (post["number"], post["previous"]) == (at, link)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from referee.auth.tokens import Session
 from referee.detections import BodyReader
 from referee.errors import RefereeError, WindowClosed
@@ -55,18 +57,21 @@ def post(state: WebState, environ: Environ) -> Answer:
         if earlier is None:
             raise
         receipt = earlier
-    content: dict[str, object] = {
+    content: dict[str, Any] = {
         "accepted": receipt.row_count,
         "received_total": receipt.received_total,
         "sha256": receipt.sha256,
     }
     if receipt.previous is not None:
         content["receipt"] = {
+            "form": receipt.form,
             "number": receipt.number,
             "previous": receipt.previous.hex(),
             "link": receipt.link.hex(),
             "received_utc": receipt.received_utc,
         }
+        if receipt.meter is not None:
+            content["receipt"] |= {"readings": receipt.readings, "meter": receipt.meter.hex()}
     return document(202, content | ({"warnings": warnings} if warnings else {}))
 
 

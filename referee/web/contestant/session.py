@@ -13,9 +13,10 @@ from flask import Blueprint, Response, jsonify, request
 from referee.auth.tokens import Session
 from referee.errors import RefereeError, WindowClosed
 from referee.judging.status import program_version
-from referee.runs.window import phase_at, remaining_s
+from referee.runs.open_run import OpenRun
+from referee.runs.window import Phase, phase_at, remaining_s
 from referee.store.chain import closing_text
-from referee.store.records import RunState
+from referee.store.records import Run, RunState
 from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
 from referee.web.contestant import batches, detections, images
@@ -24,6 +25,7 @@ from referee.web.sessions import OPEN_RUN, open_run_of, require_own, session_of,
 from referee.web.state import web_state
 
 logger = logging.getLogger(__name__)
+CLOSING = "closing"
 blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 
 
@@ -51,7 +53,15 @@ def log_in() -> tuple[Response, int]:
         window_s=live.run.window_s,
         remaining_s=remaining_s(live.window, state.clock.monotonic_s()),
         categories=_categories(),
+        **_rules(live.run),
     ), 201
+
+
+def _rules(run: Run) -> dict[str, object]:
+    """The rules that are bound to a run, which every receipt of it binds; null: not bound (of an earlier form)."""
+    if run.rules is None:
+        return {"rules": None, "rules_sha256": None}
+    return {"rules": asdict(run.rules), "rules_sha256": run.rules.sha256}
 
 
 def _categories() -> list[dict[str, object]]:
@@ -70,26 +80,36 @@ def show_session() -> Response:
     now_s = state.clock.monotonic_s()
     standing = {
         "run": live.run.id,
-        "phase": phase_at(live.window, now_s),
+        "phase": _phase_of(live, now_s),
         "remaining_s": remaining_s(live.window, now_s),
         "images_served": live.served_images,
         "detections_accepted": live.received_total,
     }
-    return jsonify(standing | _provisional(live.run.id))
+    return jsonify(standing | _rules(live.run) | _provisional(live.run.id))
+
+
+def _phase_of(live: OpenRun, now_s: float) -> str:
+    """`closed` comes only with the closing receipt: a client that sees it need not ask again."""
+    phase = phase_at(live.window, now_s)
+    return CLOSING if phase is Phase.CLOSED else phase
 
 
 def _closed_session(number: int) -> dict[str, object]:
     state = web_state()
     store = state.contest.store
     run = store.run(number)
-    is_judged = run.state is RunState.JUDGED
+    phase: str = run.state
+    if run.state is RunState.JUDGED and state.board.is_frozen():
+        phase = RunState.CLOSED
+    elif run.state is RunState.OPEN:  # no server has taken it up: it has no closing receipt
+        phase = CLOSING
     return {
         "run": run.id,
-        "phase": RunState.CLOSED if is_judged and web_state().board.is_frozen() else run.state,
+        "phase": phase,
         "remaining_s": 0.0,
         "images_served": len(store.served_images(run.id)),
         "detections_accepted": store.count_detections(run.id),
-    } | (_closing(run.id) | _provisional(run.id))
+    } | (_rules(run) | _closing(run.id) | _provisional(run.id))
 
 
 def _provisional(run: int) -> dict[str, object]:

@@ -58,9 +58,9 @@ def links(database: sqlite3.Connection) -> list[tuple[bytes, bytes]]:
 def test_each_receipt_follows_the_one_before_and_the_first_one_names_the_run(store: Store, run: int) -> None:
     one, two = append(store, run, 2), append(store, run, 3)
     of = store.run(run)
-    start = run_start("c0ffee", run, of.nonce, of.team, of.testset_digest)
+    start = run_start("c0ffee", run, of.nonce, of.team, of.testset_digest, None)
     assert (one.number, one.previous) == (1, start)
-    assert one.link == receipt_link(start, 1, one.sha256, START.isoformat(), 2, 2)
+    assert one.link == receipt_link(start, 1, one.sha256, START.isoformat(), 2, 2, None, None)
     assert (two.number, two.previous, two.received_total) == (2, one.link, 5)
     assert store.receipt_head(run) == (2, two.link)
 
@@ -87,7 +87,7 @@ def test_posts_of_several_threads_make_one_chain(store: Store, run: int, threads
 
 def test_a_run_without_bodies_has_the_head_that_names_it(store: Store, run: int) -> None:
     of = store.run(run)
-    assert store.receipt_head(run) == (0, run_start("c0ffee", run, of.nonce, of.team, of.testset_digest))
+    assert store.receipt_head(run) == (0, run_start("c0ffee", run, of.nonce, of.team, of.testset_digest, None))
 
 
 def test_the_body_is_kept_as_it_came(store: Store, run: int, database: sqlite3.Connection) -> None:

@@ -1,0 +1,37 @@
+"""What a run is judged by: the rules bound to it at arming, whatever contest.toml says later."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+from referee.config import ContestConfig
+from referee.contest import Contest
+from referee.store.records import Run, Score
+
+
+def as_judged(contest: Contest, run: Run, metric: str | None = None) -> Contest:
+    """The contest with the rules that a run is judged by: those bound to it, else those of contest.toml.
+
+    An organizer may judge it by another `metric`; then its judgement is by other rules than were bound, and says so.
+    """
+    bound, config = run.rules, contest.config
+    if bound is not None:
+        config = replace(
+            config, metric=bound.metric, count_unserved=bound.count_unserved, least_map=bound.least_map
+        )
+    return replace(contest, config=replace(config, metric=metric or config.metric))
+
+
+def judged_otherwise(run: Run, judged: Score) -> tuple[str, ...]:
+    """By which other rules than were bound a run was judged: a corrected ground truth, say."""
+    if run.rules is None or judged.rules is None:
+        return ()
+    return judged.rules.differences(run.rules)
+
+
+def other_prizes(config: ContestConfig, run: Run) -> tuple[str, ...]:
+    """That the prizes of contest.toml, by which boards award them, are not those bound to a run; empty if they are."""
+    if run.rules is None:
+        return ()
+    now = replace(run.rules, prizes=tuple(asdict(prize) for prize in config.prizes))
+    return now.differences(run.rules)

@@ -1,0 +1,64 @@
+"""The chain of a run's readings: its newest link is remembered, so that a receipt can bind it without computing it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from referee.store.chain import READINGS_START, meter_link
+from referee.store.schema import columns_of
+
+READING_COLUMNS = [name for name in columns_of("readings") if name != "run"]
+_NEWEST = "SELECT rowid, elapsed_s, utc FROM readings WHERE run = ? ORDER BY rowid DESC LIMIT 1"
+_SAME = "SELECT 1 FROM readings WHERE run = ? AND rowid = ? AND elapsed_s = ? AND utc = ?"
+_AFTER = (
+    f"SELECT rowid, {', '.join(READING_COLUMNS)} FROM readings"  # noqa: S608 - names from code
+    " WHERE run = ? AND rowid > ? ORDER BY rowid"
+)
+
+
+class MeterHead(NamedTuple):
+    """How many readings of a run are stored, and the link of the last one."""
+
+    readings: int
+    link: bytes
+
+
+class _Remembered(NamedTuple):
+    newest: tuple[int, float, str]  # row, elapsed_s and utc: what was rolled back comes again as another
+    head: MeterHead
+
+
+class MeterChains:
+    """The heads of the chains of all runs. Its owner calls it from one thread at a time."""
+
+    def __init__(self) -> None:
+        self._remembered: dict[int, _Remembered] = {}
+
+    def head(self, connection: sqlite3.Connection, run: int) -> MeterHead:
+        """The head over what the connection sees; only readings that came since the last call are hashed."""
+        newest = connection.execute(_NEWEST, (run,)).fetchone()
+        if newest is None:
+            return MeterHead(0, READINGS_START)
+        remembered = self._remembered.get(run)
+        if remembered is not None and remembered.newest == tuple(newest):
+            return remembered.head
+        row, head = 0, MeterHead(0, READINGS_START)
+        if remembered is not None and connection.execute(_SAME, (run, *remembered.newest)).fetchone():
+            row, head = remembered.newest[0], remembered.head
+        readings, link = head
+        for _, *values in connection.execute(_AFTER, (run, row)):
+            readings, link = readings + 1, meter_link(link, csv_text([values]))
+        head = MeterHead(readings, link)
+        self._remembered[run] = _Remembered(tuple(newest), head)
+        return head
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as the bundle has them: a line each, ended by a line feed; None is empty."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,62 @@
+"""The rules of a contest as a run is armed with them: bound into the first link of its chain."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What decides the figures and the rank of a run; docs/bundle.md says what each means.
+
+    `window_s` is the contest's window, and `extra_s` what the operator granted this run beyond it, in seconds.
+    `prizes` have name and rule each; `setup` is `Setup.stated` of the run's meter.
+    """
+
+    attempts: int
+    count_unserved: bool
+    extra_s: int
+    least_map: float | None
+    metric: str
+    metric_version: int
+    per_attempt: int
+    prizes: tuple[Mapping[str, str], ...]
+    setup: Mapping[str, object]
+    testset_digest: str
+    window_s: int
+
+    @property
+    def text(self) -> str:
+        """Their canonical JSON, as it is stored and hashed."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+
+    @property
+    def sha256(self) -> str:
+        """Of the text, hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def differences(self, bound: Rules) -> tuple[str, ...]:
+        """The rules that are not as `bound`, each as `metric coco instead of the bound lpirc`."""
+        return tuple(
+            f"{one.name} {_shown(getattr(self, one.name))} instead of the bound {_shown(getattr(bound, one.name))}"
+            for one in fields(self)
+            if getattr(self, one.name) != getattr(bound, one.name)
+        )
+
+
+def rules_of(values: Mapping[str, Any]) -> Rules:
+    """The rules from their JSON object. Raises TypeError, KeyError for one that is not."""
+    return Rules(**(dict(values) | {"prizes": tuple(values["prizes"])}))
+
+
+def read_rules(text: str | None) -> Rules | None:
+    """The rules from their text; None: not bound."""
+    return None if text is None else rules_of(json.loads(text))
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -52,7 +52,7 @@ def check_rules(bundle: Bundle) -> str:
     bound, run = require_bound(bundle), bundle.run
     of_run: dict[str, tuple[object, object]] = {
         "testset_digest": (bound.testset_digest, run.testset_digest),
-        "setup": (bound.setup, run.setup.stated),
+        "setup": (_sorted(bound.setup), _sorted(run.setup.stated)),
         "extra_s": (float(bound.extra_s), run.extra_s or 0.0),
         "window_s": (float(bound.window_s + bound.extra_s), run.window_s),
         "per_attempt": (bound.per_attempt or len(bundle.test_set.images), run.images),
@@ -75,6 +75,11 @@ def check_rules(bundle: Bundle) -> str:
     if others:
         return f"{sentence}, and it was judged by them, but for the ground truth, which was corrected: {others[0]}."
     return f"{sentence}, and it was judged by them."
+
+
+def _sorted(values: Mapping[str, object]) -> dict[str, object]:
+    """In one order: rules have their canonical one, a run has that of its setup."""
+    return dict(sorted(values.items()))
 
 
 def check_corrections(bundle: Bundle) -> str:

@@ -113,7 +113,8 @@ def _require_chains(store: Store) -> None:
         for at, post in enumerate(posts, start=1):
             assert (post["number"], post["previous"]) == (at, link)
             values = (post["received_utc"], post["row_count"], post["received_total"])
-            link = receipt_link(link, at, hashlib.sha256(post["body"]).hexdigest(), *values)
+            of_meter = (post["readings"], post["meter"])
+            link = receipt_link(link, at, hashlib.sha256(post["body"]).hexdigest(), *values, *of_meter)
         evidence = store.closing_evidence(run.id)
         assert (evidence["posts"], evidence["head"]) == (len(posts), link.hex())
         closes = [event for event in store.events(run.id) if event["kind"] == RUN_CLOSED]

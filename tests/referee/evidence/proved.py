@@ -24,7 +24,8 @@ from referee.store import Store
 from tests.contest_day import ROOT, TEAM, Day, until
 
 SCRIPT = ROOT / "client" / "verify_bundle.py"
-LEAST_READINGS = 3
+BOUND_READINGS = 2  # that the receipts of the bodies bind
+LEAST_READINGS = 3  # after them
 Texts = dict[str, bytes]
 
 
@@ -99,6 +100,11 @@ def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) 
         for item in items
         if item.outcome != "not checked"
     }
+
+
+def sentences(data: bytes) -> dict[str, str]:
+    """What `referee bundle verify` says of each item."""
+    return {item.name: item.sentence for item in verify(data, Given())}
 
 
 def by_second(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
@@ -188,9 +194,11 @@ def whole_run(day: Day, bodies: Any, team: str = TEAM) -> bytes:
     """A run of that team over HTTP; `bodies` makes them from the run's number. Returns what its client kept."""
     session = day.login(team)
     token, run = day.fetched(session["token"]), session["run"]
-    kept = [{"run": run, **one} for one in send(day, token, bodies(run))]
     with day.store() as store:
-        until(lambda: len(store.readings(run, 0.0)) >= LEAST_READINGS)
+        until(lambda: len(store.readings(run, 0.0)) >= BOUND_READINGS)
+        rules = {name: session[name] for name in ("rules", "rules_sha256")}
+        kept = [{"run": run, **one} for one in (rules, *send(day, token, bodies(run)))]
+        until(lambda: len(store.readings(run, 0.0)) >= BOUND_READINGS + LEAST_READINGS)
     assert day.server is not None
     closed = day.server.ask("DELETE", "/v1/session", token).json()["receipt"]
     return lines([*kept, {"closing": {"run": run, **closed}}])

@@ -69,10 +69,18 @@ def forge(key: ContestKey) -> Forge:
     return made
 
 
-def test_a_bundle_of_format_1_verifies_for_ever() -> None:
-    items = verify(FORMAT_1.read_bytes(), Given(interval=True))
-    assert {item.name: item.outcome for item in items if item.outcome != "ok"} == {"receipts": "not checked"}
-    assert len(items) == 18
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_bundle_of_an_earlier_format_verifies_for_ever(number: int) -> None:
+    data = FORMAT_1.with_name(f"format-{number}.zip").read_bytes()
+    items = {item.name: item for item in verify(data, Given(interval=True))}
+    assert len(items) == 21
+    others = {name: item.outcome for name, item in items.items() if item.outcome != "ok"}
+    later = ("meter-chain", "judgements", "rules")
+    has_interval = {} if number == 1 else {"interval": "not checked"}
+    assert others == dict.fromkeys(later, "not checked") | has_interval | {"receipts": "not checked"}
+    assert {items[name].sentence for name in later} == {
+        "The run's rules are not bound: it was armed by an earlier version."
+    }
 
 
 def test_the_container_is_a_zip_that_others_read() -> None:
@@ -211,7 +219,7 @@ def test_a_bomb_is_not_unpacked(forge: Forge) -> None:
     )
 
 
-@pytest.mark.parametrize(("what", "known"), [("format", 2), ("metric_version", 1)])
+@pytest.mark.parametrize(("what", "known"), [("format", 3), ("metric_version", 1)])
 def test_a_newer_format_or_metric_is_told_with_both_numbers(forge: Forge, what: str, known: int) -> None:
     part, sentence = named(forge({}, **{what: known + 1}))
     assert part == MANIFEST

@@ -12,7 +12,9 @@ import pytest
 
 from lpirc_testsets import synthesize
 from referee.store.chain import receipt_link
+from referee.store.rules import rules_of
 from tests.contest_day import Day, called, contest_day
+from tests.referee.evidence.proved import opened
 
 NAMES = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
 ROW = [1, 1, 0.5, 3, 3, 40.25, 40]
@@ -98,15 +100,72 @@ def test_every_kind_of_body_gives_the_rows_that_were_acknowledged(run: Any, tmp_
     assert done.returncode == 0
 
 
-def test_another_key_and_a_head_that_never_was_are_named(run: Any) -> None:
+def test_another_key_is_named(run: Any) -> None:
     bundle = run[0]
     assert told(bundle, "--key", "ab" * 32)[0] == 1
     assert "signed by the key" in told(bundle, "--key", "ab" * 32)[1]
-    code, text = told(bundle, "--head", "ab" * 32)
+    assert "is not 64 hexadecimal digits" in told(bundle, "--key", "key")[1]
+
+
+def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fails_by_its_events(
+    run: Any,
+) -> None:
+    bundle = run[0]
+    first, *events = map(json.loads, opened(bundle.read_bytes())["events.jsonl.gz"].splitlines())
+    before, link = first["before"], first["previous"]
+    end = before + len(events)
+    for head in (link, f"{before}:{link}", f"{before}:{link[:12]}"):
+        code, text = told(bundle, "--head", head)
+        assert (code, "ok           log-chain" in text) == (0, True), text
+    for head, words in (
+        ("ab" * 32, "before or after, it says nothing of it"),
+        (
+            f"{before - 1}:{'ab' * 32}",
+            f"is of event {before - 1}, and this bundle covers events {before} to {end}",
+        ),
+        (f"{end + 1}:{'ab' * 32}", f"is of event {end + 1}, and this bundle covers events {before} to {end}"),
+    ):
+        code, text = told(bundle, "--head", head)
+        assert (code, "not checked  log-chain" in text) == (0, True), text
+        assert words in text
+    code, text = told(bundle, "--head", f"{end}:{'ab' * 32}")
     assert code == 1
     assert "log-chain (events.jsonl.gz)" in text
-    assert "is not among the links from 20" in text
-    assert "is not 64 hexadecimal digits" in told(bundle, "--key", "key")[1]
+    assert f"After {end} events the head of the log was abab" in text
+    assert "'x' is not a number of events" in told(bundle, "--head", f"x:{link}")[1]
+
+
+def test_receipts_of_another_form_of_the_protocol_are_told_in_one_sentence(run: Any, tmp_path: Path) -> None:
+    bundle, lines, _ = run
+    newer = json.dumps(json.loads(lines[0]) | {"form": 3})
+    code, text = with_receipts(bundle, tmp_path, [newer])
+    assert code == 1
+    assert (
+        "this receipt is of form 3 of the protocol, this program knows 1 and 2; verify it with a newer one."
+        in text
+    )
+    older = [json.loads(line) for line in lines[:-1]]
+    for one in older:
+        del one["form"], one["readings"], one["meter"]
+    code, text = with_receipts(bundle, tmp_path, [*map(json.dumps, older)])
+    assert code == 1
+    assert text.count("form 1 of the protocol, which do not bind rules and readings") == 1
+    assert "contradicts itself" not in text
+    assert "receipts (posts.jsonl.gz)" in text
+
+
+def test_rules_that_the_team_was_told_and_that_are_not_those_bound_are_named(
+    run: Any, tmp_path: Path
+) -> None:
+    bundle, lines, _ = run
+    rules = json.loads(opened(bundle.read_bytes())["run.json"])["run"]["rules"]
+    of_login = {"run": 1, "rules": rules, "rules_sha256": rules_of(rules).sha256}
+    assert with_receipts(bundle, tmp_path, [json.dumps(of_login), *lines])[0] == 0
+    others = rules | {"metric": "coco"}
+    of_login = {"run": 1, "rules": others, "rules_sha256": rules_of(others).sha256}
+    code, text = with_receipts(bundle, tmp_path, [json.dumps(of_login), *lines])
+    assert code == 1
+    assert "the team was told other rules at its log-in: metric coco instead of the bound lpirc" in text
 
 
 def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any, tmp_path: Path) -> None:
@@ -143,7 +202,8 @@ def test_receipts_that_anybody_can_make_do_not_accuse_an_honest_organizer(run: A
     last, closing = json.loads(lines[-2]), json.loads(lines[-1])["closing"]
     more = last | {"previous": closing["head"], "number": 8, "received_total": 10}
     fields = [more[name] for name in ("number", "sha256", "received_utc", "accepted", "received_total")]
-    more["link"] = receipt_link(bytes.fromhex(closing["head"]), *fields).hex()
+    of_meter = more["readings"], bytes.fromhex(more["meter"])
+    more["link"] = receipt_link(bytes.fromhex(closing["head"]), *fields, *of_meter).hex()
     code, text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more)])
     assert code == 1
     assert "body 8 is missing. Nothing that the contest's key signed decides it" in text

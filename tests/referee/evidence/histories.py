@@ -64,8 +64,8 @@ class History:
         event = self.event(kind)
         event["detail"] = json.dumps(json.loads(event["detail"]) | values)
 
-    def sealed(self) -> bytes:
-        """The bundle in which all of this agrees, signed by the contest's key."""
+    def sealed(self, *, judged: bool = True) -> bytes:
+        """The bundle in which all of this agrees, signed by the contest's key; its figures only if it is `judged`."""
         self.texts["readings.csv.gz"] = b"".join(self.readings)
         self.texts["served.csv.gz"] = b"".join(self.served)
         self.texts["image_order.json"] = lines([self.order])
@@ -80,7 +80,8 @@ class History:
         )
         about = json.loads(self.texts["run.json"])
         self.texts["run.json"] = lines([about | {"contest": self.about, "run": self.run}])
-        self._judge()
+        if judged:
+            self._judge()
         self._log()
         return self.proved.sealed(self.texts)
 

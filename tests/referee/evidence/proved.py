@@ -17,9 +17,11 @@ from lpirc_testsets import load_test_set, read_ground_truth
 from referee.auth.signing import ContestKey, new_key
 from referee.errors import RefereeError
 from referee.evidence.container import ENVELOPE, MANIFEST, BadBundle, pack, unpack
+from referee.evidence.items import Failure
 from referee.evidence.receipts import read_receipts
+from referee.evidence.recomputed import Recomputed
 from referee.evidence.statement import manifest_of, sign
-from referee.evidence.verify import Given, verify
+from referee.evidence.verify import CHECKS, Given, read_signed, verify
 from referee.store import Store
 from tests.contest_day import ROOT, TEAM, Day, until
 
@@ -100,6 +102,18 @@ def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) 
         for item in items
         if item.outcome != "not checked"
     }
+
+
+def caught_by(data: bytes, receipts: bytes) -> list[str]:
+    """Which of `rules` and `receipts` fail; nothing else is verified, which takes longer."""
+    given = Given(receipts=read_receipts(receipts, "receipts"))
+    found, caught = Recomputed(read_signed(data), None), []
+    for name in ("rules", "receipts"):
+        try:
+            CHECKS[name](found, given)
+        except Failure:
+            caught.append(name)
+    return caught
 
 
 def sentences(data: bytes) -> dict[str, str]:

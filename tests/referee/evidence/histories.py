@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from lpirc_power.meter import Standing
 from lpirc_testsets.folder import compute_digest
 from referee.evidence.bundle import Bundle, read_bundle
 from referee.evidence.container import GROUND_TRUTH, JUDGEMENTS, read_manifest
@@ -256,7 +257,7 @@ def other_terms(history: History, chance: Chance) -> None:
     if chance.random() < 0.5:
         history.run["meter_identity"] = f"YOKOGAWA,WT310E,C3U{int(chance.integers(10**6))},F1.04"
     else:
-        standings = {"official", "simulated", "home"} - {history.run["meter_standing"]}
+        standings = {one.value for one in Standing} - {history.run["meter_standing"]}
         history.run["meter_standing"] = sorted(standings)[int(chance.integers(len(standings)))]
 
 
@@ -364,11 +365,6 @@ def energy_read_later(history: History, chance: Chance) -> None:
 Alteration = Callable[[History, Chance], None]
 BOUND_BY_BODIES: list[Alteration] = [
     altered_body,
-    removed_body,
-    added_body,
-    repeated_body,
-    reordered_bodies,
-    other_time,
     bound_reading,
     fewer_bound,
     other_metric,
@@ -383,6 +379,11 @@ BOUND_BY_BODIES: list[Alteration] = [
 ]
 """What the receipts of bodies tell, without a closing one."""
 BOUND_BY_THE_CLOSE: list[Alteration] = [
+    removed_body,
+    added_body,
+    repeated_body,
+    reordered_bodies,
+    other_time,
     other_reading,
     other_served,
     other_energy,

@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,7 @@ from referee.auth.signing import ContestKey, new_key
 from referee.errors import RefereeError
 from referee.evidence.container import ENVELOPE, MANIFEST, BadBundle, pack, unpack
 from referee.evidence.items import Failure
-from referee.evidence.receipts import read_receipts
+from referee.evidence.receipts import Receipts, read_receipts
 from referee.evidence.recomputed import Recomputed
 from referee.evidence.statement import manifest_of, sign
 from referee.evidence.verify import CHECKS, Given, read_signed, verify
@@ -104,9 +105,14 @@ def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) 
     }
 
 
+@cache
+def _read(receipts: bytes) -> Receipts:
+    return read_receipts(receipts, "receipts")
+
+
 def caught_by(data: bytes, receipts: bytes) -> list[str]:
     """Which of `rules` and `receipts` fail; nothing else is verified, which takes longer."""
-    given = Given(receipts=read_receipts(receipts, "receipts"))
+    given = Given(receipts=_read(receipts))
     found, caught = Recomputed(read_signed(data), None), []
     for name in ("rules", "receipts"):
         try:

@@ -232,11 +232,14 @@ def _live(folder: Path, number: int) -> dict[str, Any] | None:
 def _print_run(one: Run) -> None:
     values = asdict(one)
     setup, changes = values.pop("setup"), values.pop("meter_changes")
+    del values["rules"]
     for name, value in values.items():
         if value is not None and name not in INTERNAL:
             click.echo(f"{name:>18}  {_text(value)}")
     settings = ", ".join(f"{name} {'auto' if value is None else value}" for name, value in setup.items())
     click.echo(f"{'setup':>18}  {settings}")
+    rules = "not bound (armed by an earlier version)" if one.rules is None else f"bound, {one.rules.sha256}"
+    click.echo(f"{'rules':>18}  {rules}")
     if changes:
         click.echo(f"{'meter changed':>18}  {'; '.join(changes)}")
     if not one.official:

@@ -10,6 +10,7 @@ import json
 import logging
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -30,7 +31,8 @@ from referee.judging.results import (
     standings,
 )
 from referee.scoring.rules import PUBLISHED
-from referee.store.records import BoardState, Published, Run, RunState, is_due
+from referee.store import Store
+from referee.store.records import TRUTH_CORRECTED, BoardState, Published, Run, RunState, is_due
 
 logger = logging.getLogger(__name__)
 
@@ -47,8 +49,18 @@ def champions() -> list[dict[str, float]]:
 
 def empty_board(contest: Contest) -> str:
     """The document before anything is published."""
-    lists = ("ranking", "unranked", "left_out", "prizes", "now", "next", "announcements", "attempts")
-    return _document(contest, **{name: [] for name in (*lists, "energy_lost")}, log=None)
+    lists = (
+        "ranking",
+        "unranked",
+        "left_out",
+        "prizes",
+        "now",
+        "next",
+        "announcements",
+        "attempts",
+        "corrections",
+    )
+    return _document(contest, **{name: [] for name in (*lists, "energy_lost")}, rules={}, log=None)
 
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
@@ -61,7 +73,8 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
     """The document as it stands now, all computed; `found` are the standings where they are known.
 
     `log` is a `log_head`; None: the document says nothing of the log. `ranking` and `unranked` have the documents of
-    `judging.results`, each with the affiliation and number of images.
+    `judging.results`, each with the affiliation and number of images. `rules` has those that are bound to a run of the
+    board, by their SHA-256.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs()}
@@ -88,8 +101,28 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
         next=store.queue(),
         announcements=[{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
         attempts=[{"team": team, "used": used[team]} for team in teams],
+        corrections=_corrections(store),
+        rules=_rules_of([runs[one.standing.run] for one in (*found.places, *found.unranked)] + on),
         log=log,
     )
+
+
+def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
+    return {run.rules.sha256: asdict(run.rules) for run in runs if run.rules is not None}
+
+
+def _corrections(store: Store) -> list[dict[str, Any]]:
+    """Each correction of the ground truth, with the runs that were judged by it, as they signed it."""
+    found: dict[tuple[object, ...], dict[str, Any]] = {}
+    for run, events in store.events_of_kinds([TRUTH_CORRECTED]).items():
+        for event in events:
+            said = {name: event[name] for name in ("old", "new", "by", "reason")}
+            one = found.setdefault(
+                (*said.values(),), {"utc": event["utc"], **said, "runs": [], "signatures": []}
+            )
+            one["runs"].append(run)
+            one["signatures"].append({name: event[name] for name in ("utc", "signature", "public_key")})
+    return sorted(found.values(), key=lambda one: str(one["utc"]))
 
 
 def _document(contest: Contest, **changing: object) -> str:
@@ -136,7 +169,8 @@ def shown(row: Published) -> dict[str, Any]:
     While the board is unveiled, the last places of the final ranking stand as they are, and the other teams before them
     as they were at the freeze, without a rank.
     """
-    document: dict[str, Any] = {"energy_lost": []} | json.loads(row.document)  # absent in an earlier form
+    earlier: dict[str, Any] = {"energy_lost": [], "corrections": [], "rules": {}}  # absent in an earlier form
+    document: dict[str, Any] = earlier | json.loads(row.document)
     board: dict[str, Any] = {
         "state": row.state,
         "utc": row.utc,

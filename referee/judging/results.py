@@ -15,7 +15,6 @@ from lpirc_power.energy import above_idle_wh
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged, judged_otherwise, other_prizes
-from referee.judging.case import counted_images
 from referee.judging.checks import is_scorable
 from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
 from referee.judging.prizes import Award, awards
@@ -283,12 +282,7 @@ def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review
 def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
     """Whether a score was made by the contest's metric and today's scoring rules, on its test set."""
     parts, config = signature_parts(judged.signature), contest.config
-    counts = counted_images(count_unserved=config.count_unserved)
-    same_rules = (
-        parts["metric"] == config.metric
-        and parts.get(RULES) in (None, str(RULES_VERSION))
-        and parts.get("counts", counts) == counts
-    )
+    same_rules = parts["metric"] == config.metric and parts.get(RULES) in (None, str(RULES_VERSION))
     # Not the set that the run was armed with: its ground truth may have been corrected since.
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
     same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]

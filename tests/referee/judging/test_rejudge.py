@@ -15,7 +15,7 @@ from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.judging.judge import judge
+from referee.judging.judge import Again, judge
 from referee.judging.rejudge import preview, rejudge
 from referee.judging.results import standings
 from referee.runs.image_order import images_had
@@ -26,7 +26,7 @@ from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
 
-CLOCK = DrivenClock()
+CLOCK, ANN = DrivenClock(), Again("ann")
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_dry_run_says_what_a_corrected_ground_truth_would_change_and_stores_no
 def test_what_a_dry_run_says_is_what_judging_again_then_gives(contest: Contest, tmp_path: Path) -> None:
     corrected = correct(contest.test_set, tmp_path / "corrected")
     said = preview(contest, None, CLOCK, None, corrected.folder)
-    assert rejudge(replace(contest, test_set=corrected), None, CLOCK) == said
+    assert rejudge(replace(contest, test_set=corrected), None, CLOCK, ANN) == said
 
 
 def test_a_dry_run_leaves_out_runs_of_another_window_as_the_board_does(contest: Contest) -> None:
@@ -103,7 +103,7 @@ def test_a_dry_run_leaves_out_runs_of_another_window_as_the_board_does(contest: 
     said = preview(other, None, CLOCK, None, None)
     assert [one.rank for one in said.changes] == [(None, None)] * 2
     assert standings(other).places == ()
-    assert rejudge(other, None, CLOCK) == said
+    assert rejudge(other, None, CLOCK, ANN) == said
 
 
 def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
@@ -114,7 +114,7 @@ def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
         assert again.test_set.digest == corrected.digest != was
         assert standings(again).places == ()
         assert code_of(judge, again, 1, CLOCK) == "testset-changed"
-        rejudge(again, None, CLOCK)
+        rejudge(again, None, CLOCK, ANN)
         assert [place.standing.team for place in standings(again).places] == ["bee", "ant"]
         new = again.store.latest_score(1)
         assert new is not None
@@ -131,13 +131,13 @@ def test_while_the_contest_is_served_a_changed_set_is_refused(contest: Contest) 
     correct(contest.test_set, contest.test_set.folder)
     stored = judgements(contest)
     with sole_server(contest.folder), open_contest(contest.folder) as again:
-        assert code_of(rejudge, again, None, CLOCK) == "contest-busy"
+        assert code_of(rejudge, again, None, CLOCK, ANN) == "contest-busy"
     assert judgements(contest) == stored
 
 
 def test_a_run_that_is_not_changed_is_judged_again_while_the_contest_is_served(contest: Contest) -> None:
     with sole_server(contest.folder):
-        found = rejudge(contest, 1, CLOCK)
+        found = rejudge(contest, 1, CLOCK, ANN)
     (one,) = found.changes
     assert (len(set(one.map)), len(set(one.score)), one.rank) == (1, 1, (1, 1))
 
@@ -149,8 +149,8 @@ def test_a_set_of_other_images_or_categories_is_refused(contest: Contest, tmp_pa
     renumbered = correct(contest.test_set, tmp_path / "renumbered", fewer)
     assert code_of(preview, contest, None, CLOCK, None, renumbered.folder) == "testset-changed"
     other = replace(contest, test_set=images)
-    assert code_of(rejudge, other, 1, CLOCK) == "testset-changed"
-    found = rejudge(other, None, CLOCK)
+    assert code_of(rejudge, other, 1, CLOCK, ANN) == "testset-changed"
+    found = rejudge(other, None, CLOCK, ANN)
     assert (found.changes, found.skipped) == ((), (1, 2))
 
 
@@ -168,7 +168,7 @@ def test_runs_of_an_earlier_form_learn_their_images_while_their_set_is_still_the
     contest.store.change_run(1, [contest.store.run(1).state], images_digest=None)
     correct(contest.test_set, contest.test_set.folder)
     with open_contest(contest.folder) as too_late:
-        assert code_of(rejudge, too_late, 1, CLOCK) == "testset-changed"
+        assert code_of(rejudge, too_late, 1, CLOCK, ANN) == "testset-changed"
 
 
 def test_the_best_run_of_a_team_has_its_rank_and_a_closed_run_nothing_before(contest: Contest) -> None:
@@ -194,10 +194,9 @@ def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, 
     assert [one["rank"] for one in document["changes"]] == [[1, 2], [2, 1]]
     same = called("rejudge", "1", *where)
     assert "->" not in same.stdout
-    for option in (["--metric", "coco"], ["--testset", "x"]):
-        refused = called("rejudge", "1", *option, *where)
-        assert refused.returncode == 2
-        assert f'write {option[0][2:]} = "{option[1]}" into contest.toml' in refused.stderr
+    refused = called("rejudge", "1", "--testset", "x", *where)
+    assert refused.returncode == 2
+    assert 'write testset = "x" into contest.toml' in refused.stderr
     assert called("rejudge", *where).returncode == 2
 
 
@@ -205,5 +204,5 @@ def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, 
 def test_only_a_run_that_is_over_is_judged_again(contest: Contest, state: RunState) -> None:
     contest.store.change_run(1, [RunState.JUDGED], state=state.value)
     assert code_of(preview, contest, 1, CLOCK, None, None) == "run-state"
-    assert code_of(rejudge, contest, 1, CLOCK) == "run-state"
-    assert [one.run for one in rejudge(contest, None, CLOCK).changes] == [2]
+    assert code_of(rejudge, contest, 1, CLOCK, ANN) == "run-state"
+    assert [one.run for one in rejudge(contest, None, CLOCK, ANN).changes] == [2]

@@ -87,7 +87,10 @@ def test_posts_of_several_threads_make_one_chain(store: Store, run: int, threads
 
 def test_a_run_without_bodies_has_the_head_that_names_it(store: Store, run: int) -> None:
     of = store.run(run)
-    assert store.receipt_head(run) == (0, run_start("c0ffee", run, of.nonce, of.team, of.testset_digest, None))
+    assert store.receipt_head(run) == (
+        0,
+        run_start("c0ffee", run, of.nonce, of.team, of.testset_digest, None),
+    )
 
 
 def test_the_body_is_kept_as_it_came(store: Store, run: int, database: sqlite3.Connection) -> None:

@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from referee.cli.terminal import console
+from referee.judging.bound_rules import judged_otherwise
 from referee.judging.results import Figures, energy_above_idle_wh
 from referee.scoring.result import format_score, signature_parts
 from referee.scoring.rules import PUBLISHED
@@ -44,6 +45,14 @@ def print_score(run: Run, score: Score) -> None:
     if score.needs_review:
         out.print(Text.assemble(("This run needs review:", "bold red"), " a check failed."))
     out.print(f"signature {score.signature}")
+    out.print(f"rules {rules_text(run)}")
+    for one in judged_otherwise(run, score):
+        out.print(Text.assemble(("Judged by other rules than were bound:", "bold red"), f" {one}."))
+
+
+def rules_text(run: Run) -> str:
+    """Whether rules are bound to a run, and their SHA-256."""
+    return "not bound (armed by an earlier version)" if run.rules is None else f"bound, {run.rules.sha256}"
 
 
 def print_standing(figures: Figures) -> None:

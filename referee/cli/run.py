@@ -11,7 +11,7 @@ import click
 
 from referee.cli.acts import optional_reason
 from referee.cli.ask_server import NoServer, ask
-from referee.cli.judged import print_score, print_standing
+from referee.cli.judged import print_score, print_standing, rules_text
 from referee.cli.run_list import list_runs
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.status import active_line
@@ -238,8 +238,7 @@ def _print_run(one: Run) -> None:
             click.echo(f"{name:>18}  {_text(value)}")
     settings = ", ".join(f"{name} {'auto' if value is None else value}" for name, value in setup.items())
     click.echo(f"{'setup':>18}  {settings}")
-    rules = "not bound (armed by an earlier version)" if one.rules is None else f"bound, {one.rules.sha256}"
-    click.echo(f"{'rules':>18}  {rules}")
+    click.echo(f"{'rules':>18}  {rules_text(one)}")
     if changes:
         click.echo(f"{'meter changed':>18}  {'; '.join(changes)}")
     if not one.official:

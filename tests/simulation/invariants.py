@@ -171,10 +171,12 @@ def chain_of(found: Records, run: int) -> list[bytes]:
     """The links of a run from its posts, computed from what docs say of them; the first is that before any body."""
     row = found.runs[run]
     identity = [found.contest, run, row["nonce"], row["team"], row["testset_digest"]]
-    links = [_sha256(json.dumps(["lpirc-run-1", *identity]))]
+    rules_sha256 = hashlib.sha256(row["rules"].encode()).hexdigest()
+    links = [_sha256(json.dumps(["lpirc-run-2", *identity, rules_sha256]))]
     for number, post in enumerate(found.posts[run], start=1):
-        told = [post[key] for key in ("sha256", "received_utc", "row_count", "received_total")]
-        text = "\n".join(map(str, ["lpirc-receipt-1", links[-1].hex(), number, *told]))
+        names = ("sha256", "received_utc", "row_count", "received_total", "readings")
+        told = [*(post[key] for key in names), post["meter"].hex()]
+        text = "\n".join(map(str, ["lpirc-receipt-2", links[-1].hex(), number, *told]))
         links.append(_sha256(f"{text}\n"))
     return links
 

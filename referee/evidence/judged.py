@@ -56,14 +56,25 @@ def check_rules(bundle: Bundle) -> str:
         "extra_s": (float(bound.extra_s), run.extra_s or 0.0),
         "window_s": (float(bound.window_s + bound.extra_s), run.window_s),
         "per_attempt": (bound.per_attempt or len(bundle.test_set.images), run.images),
-        "metric": (bound.metric, bundle.contest["metric"]),
-        "count_unserved": (bound.count_unserved, bundle.contest["count_unserved"]),
     }
     for name, (stated, found) in of_run.items():
+        require_same(RUN, f"By the rules that are bound, {name}", stated, found)
+    others = _others(bundle, bound)
+    for name in ("metric", "count_unserved"):
+        stated, found = getattr(bound, name), bundle.contest[name]
         require_same(RUN, f"By the rules that are bound, {name}", stated, found)
     sentence = f"The rules {bound.sha256} are bound into the run's chain"
     if bundle.result is None:
         return f"{sentence}; no judgement is published."
+    if others:
+        return f"{sentence}, and it was judged by them, but for the ground truth, which was corrected: {others[0]}."
+    return f"{sentence}, and it was judged by them."
+
+
+def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
+    """By which other rules the published judgement is: a corrected ground truth, or none. Raises Failure."""
+    if bundle.result is None:
+        return ()
     judged = bundle.judgements[-1].rules if bundle.judgements else None
     if judged is None:
         raise Failure(JUDGEMENTS, "The published judgement does not say by which rules it is.")
@@ -72,9 +83,7 @@ def check_rules(bundle: Bundle) -> str:
     others = judged.differences(bound)
     if len(others) > (judged.testset_digest != bound.testset_digest):
         raise Failure(JUDGEMENTS, f"The run was judged by other rules than were bound: {'; '.join(others)}.")
-    if others:
-        return f"{sentence}, and it was judged by them, but for the ground truth, which was corrected: {others[0]}."
-    return f"{sentence}, and it was judged by them."
+    return others
 
 
 def _sorted(values: Mapping[str, object]) -> dict[str, object]:

@@ -92,8 +92,10 @@ def test_routes_of_2015_answer_as_ever_and_their_bodies_are_links_too(hall: Day,
         assert told.plain == (200, "Result stored in the server database\n")
     after = kept(hall.post(token))
     assert after["number"] == before["number"] + 2
-    columns = "sha256, received_utc, received_total, readings, lower(hex(meter))"
-    sql = f"SELECT {columns} FROM posts WHERE run = 1 AND number = ?"
+    sql = (
+        "SELECT sha256, received_utc, received_total, readings, lower(hex(meter))"
+        " FROM posts WHERE run = 1 AND number = ?"
+    )
     sha256, received_utc, total, readings, meter = found(hall, sql, before["number"] + 1)[0]
     between = {"form": 2, "previous": before["link"], "number": before["number"] + 1, "sha256": sha256}
     between |= {"received_utc": received_utc, "accepted": 1, "received_total": total}

@@ -41,7 +41,8 @@ def leaderboard(folder: Path, form: str | None) -> None:
         why = "it has no score" if run.judged_by is None else _otherwise(run.judged_by, contest)
         click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
     if any(run.judged_by is not None for run in found.left_out):
-        click.echo("What judging them again would change: referee rejudge --all --dry-run", err=True)
+        command = f"referee rejudge --all --dry-run --metric {metric}"
+        click.echo(f"What judging them by {metric} would change: {command}", err=True)
     for one in (place.standing for place in found.places if not place.standing.complete):
         why = f"was judged by an earlier version, or in part; see: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)

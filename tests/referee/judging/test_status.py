@@ -125,7 +125,7 @@ def test_runs_without_a_place_say_why(build: Callable[..., House]) -> None:
     left_out = StatusReader(house.contest).read(NOW, Known())["left_out"]
     assert [one["why"] for one in left_out] == [
         "it has no score",
-        "it was judged by other rules or settings; judge it again",
+        "it was judged by other rules or settings than contest.toml has now",
     ]
 
 

@@ -99,7 +99,8 @@ class Recomputed:
                 raise Failure(posts, f"Body {place} has the number {post.number}.")
             if post.previous != link.hex():
                 raise Failure(posts, _not_following(place))
-            if (post.meter is None, post.readings is None) != (run.rules is None, run.rules is None):
+            binds_readings = {post.meter is not None, post.readings is not None}
+            if binds_readings != {run.rules is not None}:
                 raise Failure(posts, f"Body {place} must say which readings it binds if the rules are bound.")
             meter = None if post.meter is None else bytes.fromhex(post.meter)
             fields = post.sha256, post.received_utc, post.accepted, post.received_total

@@ -16,6 +16,7 @@ from referee.cli.run_list import list_runs
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.status import active_line
 from referee.config import LONGEST_WINDOW_S
+from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.checks import rows_refused
 from referee.judging.export import FORMATS, export_run
@@ -150,7 +151,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
     with open_contest(folder) as contest:
         one = contest.store.run(number)
-        score, figures = current_judgement(contest, one), figures_of(contest, one)
+        score, figures = current_judgement(contest, one), figures_of(contest, one, Clock().utc())
         events = contest.store.events(number)
         count, refused = contest.store.count_refused(number), contest.store.refused_rows(number)
         lost = lost_energy_of(contest, number)
@@ -185,7 +186,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
 def versus(first: int, second: int, folder: Path) -> None:
     """Show the points of two judged runs that met: 2 for the higher score, 1 each for a tie."""
     with open_contest(folder) as contest:
-        met = meeting(contest, first, second)
+        met = meeting(contest, first, second, Clock().utc())
     for side in met.sides:
         run, figures = side.run, side.figures
         marks = "  !" if figures.needs_review else "  reviewed" if figures.reviewed else ""

@@ -35,7 +35,8 @@ def list_runs(folder: Path, form: str | None) -> None:
     Figures marked ~ are provisional: the energy of an open run, the mAP and score of a run that is not judged yet.
     """
     with open_contest(folder) as contest:
-        listed = [(one, figures_of(contest, one)) for one in contest.store.runs()]
+        now = Clock().utc()
+        listed = [(one, figures_of(contest, one, now)) for one in contest.store.runs()]
         name = contest.config.name
     heats = any(one.heat for one, _ in listed)
     rows = [_cells(one, figures, heats=heats) for one, figures in listed]

@@ -15,6 +15,8 @@ from lpirc_power.energy import above_idle_wh
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.checks import is_scorable
+from referee.judging.figure_state import FigureState
+from referee.judging.freshness import state_of
 from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
 from referee.judging.prizes import Award, awards
 from referee.judging.uncertainty import resampled
@@ -34,7 +36,8 @@ def current_judgement(contest: Contest, run: Run) -> Score | None:
 class Figures:
     """What is known of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`.
 
-    `provisional_utc` is when the figures of an open run were computed. `reviewed` is the note with which an operator
+    `provisional_utc` is of when the figures of an open run are, `figure_state` what they are worth now. There is no
+    score unless they are fresh or of a judgement. `reviewed` is the note with which an operator
     let the run stand, `not_ranked` says why a judged run has no rank.
     """
 
@@ -43,26 +46,29 @@ class Figures:
     score: float | None
     needs_review: bool | None
     judged: bool
+    figure_state: FigureState | None = None
     refused: int = 0  # rows
     provisional_utc: str | None = None
     reviewed: str | None = None
     not_ranked: str | None = None
 
 
-def figures_of(contest: Contest, run: Run) -> Figures:
-    """The figures of a run: as judged, else as far as they are known.
+def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
+    """The figures of a run: as judged, else as far as they are known `now`, UTC.
 
     Once a run is closed, its energy is that of record, not the one published while it was open.
     """
     judged, refused = current_judgement(contest, run), contest.store.count_refused(run.id)
     if judged is not None:
         review = standing_review(judged, contest.store.latest_reviews().get(run.id))
+        in_review = judged.needs_review and review is None
         return Figures(
             run.energy_wh,
             judged.map,
             judged.score,
-            judged.needs_review and review is None,
+            in_review,
             judged=True,
+            figure_state=state_of(contest.store, run, now, in_review),
             refused=refused,
             reviewed=None if review is None else review.note,
             not_ranked=below_least_map(contest.config.least_map, judged.map),
@@ -72,8 +78,19 @@ def figures_of(contest: Contest, run: Run) -> Figures:
     energy_wh, utc = run.energy_wh, None
     if run.state is RunState.OPEN and provisional is not None:
         energy_wh, utc = provisional.energy_wh, provisional.utc
-    scored = score(reached, energy_wh) if reached is not None and is_scorable(energy_wh) else None
-    return Figures(energy_wh, reached, scored, None, judged=False, refused=refused, provisional_utc=utc)
+    state, scored = state_of(contest.store, run, now), None
+    if state is FigureState.FRESH and reached is not None and is_scorable(energy_wh):
+        scored = score(reached, energy_wh)
+    return Figures(
+        energy_wh,
+        reached,
+        scored,
+        None,
+        judged=False,
+        figure_state=state,
+        refused=refused,
+        provisional_utc=utc,
+    )
 
 
 def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
@@ -287,7 +304,7 @@ class Meeting:
     one_heat: bool
 
 
-def meeting(contest: Contest, first: int, second: int) -> Meeting:
+def meeting(contest: Contest, first: int, second: int, now: datetime) -> Meeting:
     """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
 
     Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, or void), and
@@ -297,14 +314,14 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
     if one.team == other.team:
         sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
         raise RefereeError("not-opponents", sentence)
-    figures = _decided(contest, one), _decided(contest, other)
+    figures = _decided(contest, one, now), _decided(contest, other, now)
     points = head_to_head(*(None if each.not_ranked else each.score for each in figures))
     sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
     return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
 
 
-def _decided(contest: Contest, run: Run) -> Figures:
-    figures = figures_of(contest, run)
+def _decided(contest: Contest, run: Run, now: datetime) -> Figures:
+    figures = figures_of(contest, run, now)
     if run.state is RunState.VOID:
         raise RefereeError("run-state", f"Run {run.id} is void: {run.void_reason}; name another run.")
     if run.state in (RunState.ARMED, RunState.OPEN):

@@ -15,7 +15,7 @@ from referee.store.records import ENERGY_MISSING, EnergyMissing
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 15
+VERSION = 16
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
@@ -102,6 +102,14 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     # The newest figures of a run that is not judged yet: one row a run, replaced every second.
     "provisional": (
         {"run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int},
+        {"pk": "run"},
+    ),
+    # What others than operators learn of it (form 16): one row a run, replaced twice a minute.
+    "released": (
+        {
+            "run": int, "released_utc": str, "utc": str, "map": float, "energy_wh": float, "score": float,
+            "detections": int,
+        },
         {"pk": "run"},
     ),
     # The contest day: who may use the console, what is announced, who runs next, what was let stand, who was refused.

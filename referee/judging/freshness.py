@@ -1,0 +1,41 @@
+"""What the store has of a run for the state of its figures: its newest readings, and whether its energy is lost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from lpirc_power.meter import Reading
+from referee.judging.figure_state import FigureState, Readings, figure_state
+from referee.store import Store
+from referee.store.lost_energy import energy_lost
+from referee.store.records import Run, RunState
+
+
+def state_of(store: Store, run: Run, now: datetime, needs_review: bool | None = None) -> FigureState | None:
+    """The state of a run's figures `now`, UTC; `needs_review` is None unless it is judged as it stands."""
+    is_judged = needs_review is not None
+    return figure_state(
+        run.state,
+        needs_review=needs_review,
+        is_lost=not is_judged and energy_lost(store.events(run.id)) is not None,
+        has_energy=run.energy_wh is not None,
+        readings=_readings(store, run, now),
+        update_interval_s=run.setup.update_interval_s,
+    )
+
+
+def _readings(store: Store, run: Run, now: datetime) -> Readings:
+    if run.state is not RunState.OPEN:
+        return Readings(0.0, 0.0, None)
+    newest, with_energy = store.newest_reading(run.id), store.newest_reading(run.id, with_energy=True)
+    opened = now if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
+    return Readings(
+        _age_s(newest, opened, now),
+        _age_s(with_energy, opened, now),
+        None if newest is None else newest.state,
+    )
+
+
+def _age_s(reading: Reading | None, opened: datetime, now: datetime) -> float:
+    since = opened if reading is None else reading.utc
+    return (now - since).total_seconds()

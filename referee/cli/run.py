@@ -15,8 +15,8 @@ from referee.cli.judged import print_score, print_standing
 from referee.cli.run_list import list_runs
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.status import active_line
-from referee.config import LONGEST_WINDOW_S
 from referee.clock import Clock
+from referee.config import LONGEST_WINDOW_S
 from referee.contest import open_contest
 from referee.judging.checks import rows_refused
 from referee.judging.export import FORMATS, export_run
@@ -186,7 +186,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
 def versus(first: int, second: int, folder: Path) -> None:
     """Show the points of two judged runs that met: 2 for the higher score, 1 each for a tie."""
     with open_contest(folder) as contest:
-        met = meeting(contest, first, second, Clock().utc())
+        met = meeting(contest, first, second)
     for side in met.sides:
         run, figures = side.run, side.figures
         marks = "  !" if figures.needs_review else "  reviewed" if figures.reviewed else ""

@@ -43,19 +43,15 @@ class Readings:
 def figure_state(
     run: RunState,
     *,
-    needs_review: bool | None,
     is_lost: bool,
     has_energy: bool,
     readings: Readings,
     update_interval_s: float,
 ) -> FigureState | None:
-    """The state of the figures of a run; None: it has none, as an armed run, or a void one that was never judged.
+    """The state of the figures of a run that is not judged; None: it is armed or void, and has none.
 
-    `needs_review` is None unless the run is judged as it stands, `is_lost` says that its energy is, `has_energy` that
-    it has an energy of record.
+    `is_lost` says that its energy is, `has_energy` that it has an energy of record.
     """
-    if needs_review is not None:
-        return FigureState.IN_REVIEW if needs_review else FigureState.FINAL
     if run in (RunState.ARMED, RunState.VOID):
         return None
     if is_lost:
@@ -63,6 +59,11 @@ def figure_state(
     if run is RunState.OPEN:
         return _while_open(readings, limit_s(update_interval_s))
     return FigureState.FRESH if has_energy else FigureState.METER_AWAY
+
+
+def judged_state(*, needs_review: bool) -> FigureState:
+    """The state of the figures of a judged run."""
+    return FigureState.IN_REVIEW if needs_review else FigureState.FINAL
 
 
 def limit_s(update_interval_s: float) -> float:

@@ -11,13 +11,11 @@ from referee.store.lost_energy import energy_lost
 from referee.store.records import Run, RunState
 
 
-def state_of(store: Store, run: Run, now: datetime, needs_review: bool | None = None) -> FigureState | None:
-    """The state of a run's figures `now`, UTC; `needs_review` is None unless it is judged as it stands."""
-    is_judged = needs_review is not None
+def state_of(store: Store, run: Run, now: datetime) -> FigureState | None:
+    """The state of the figures `now`, UTC, of a run that is not judged as it stands."""
     return figure_state(
         run.state,
-        needs_review=needs_review,
-        is_lost=not is_judged and energy_lost(store.events(run.id)) is not None,
+        is_lost=energy_lost(store.events(run.id)) is not None,
         has_energy=run.energy_wh is not None,
         readings=_readings(store, run, now),
         update_interval_s=run.setup.update_interval_s,

@@ -15,7 +15,7 @@ from lpirc_power.energy import above_idle_wh
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.checks import is_scorable
-from referee.judging.figure_state import FigureState
+from referee.judging.figure_state import FigureState, judged_state
 from referee.judging.freshness import state_of
 from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
 from referee.judging.prizes import Award, awards
@@ -58,21 +58,9 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
 
     Once a run is closed, its energy is that of record, not the one published while it was open.
     """
-    judged, refused = current_judgement(contest, run), contest.store.count_refused(run.id)
+    judged = current_judgement(contest, run)
     if judged is not None:
-        review = standing_review(judged, contest.store.latest_reviews().get(run.id))
-        in_review = judged.needs_review and review is None
-        return Figures(
-            run.energy_wh,
-            judged.map,
-            judged.score,
-            in_review,
-            judged=True,
-            figure_state=state_of(contest.store, run, now, in_review),
-            refused=refused,
-            reviewed=None if review is None else review.note,
-            not_ranked=below_least_map(contest.config.least_map, judged.map),
-        )
+        return _judged_figures(contest, run, judged)
     provisional = contest.store.provisional(run.id)
     reached = None if provisional is None else provisional.map
     energy_wh, utc = run.energy_wh, None
@@ -88,8 +76,24 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
         None,
         judged=False,
         figure_state=state,
-        refused=refused,
+        refused=contest.store.count_refused(run.id),
         provisional_utc=utc,
+    )
+
+
+def _judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
+    review = standing_review(judged, contest.store.latest_reviews().get(run.id))
+    is_in_review = judged.needs_review and review is None
+    return Figures(
+        run.energy_wh,
+        judged.map,
+        judged.score,
+        is_in_review,
+        judged=True,
+        figure_state=judged_state(needs_review=is_in_review),
+        refused=contest.store.count_refused(run.id),
+        reviewed=None if review is None else review.note,
+        not_ranked=below_least_map(contest.config.least_map, judged.map),
     )
 
 
@@ -253,7 +257,8 @@ def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
     remarks = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
-    return {"rank": place.rank} | asdict(place.standing) | remarks
+    state = judged_state(needs_review=place.standing.needs_review)
+    return {"rank": place.rank} | asdict(place.standing) | remarks | {"figure_state": state}
 
 
 def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
@@ -304,7 +309,7 @@ class Meeting:
     one_heat: bool
 
 
-def meeting(contest: Contest, first: int, second: int, now: datetime) -> Meeting:
+def meeting(contest: Contest, first: int, second: int) -> Meeting:
     """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
 
     Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, or void), and
@@ -314,21 +319,22 @@ def meeting(contest: Contest, first: int, second: int, now: datetime) -> Meeting
     if one.team == other.team:
         sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
         raise RefereeError("not-opponents", sentence)
-    figures = _decided(contest, one, now), _decided(contest, other, now)
+    figures = _decided(contest, one), _decided(contest, other)
     points = head_to_head(*(None if each.not_ranked else each.score for each in figures))
     sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
     return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
 
 
-def _decided(contest: Contest, run: Run, now: datetime) -> Figures:
-    figures = figures_of(contest, run, now)
+def _decided(contest: Contest, run: Run) -> Figures:
+    judged = current_judgement(contest, run)
     if run.state is RunState.VOID:
         raise RefereeError("run-state", f"Run {run.id} is void: {run.void_reason}; name another run.")
     if run.state in (RunState.ARMED, RunState.OPEN):
         raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
-    if run.state is not RunState.JUDGED or not figures.judged:
+    if run.state is not RunState.JUDGED or judged is None:
         sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
         raise RefereeError("run-state", sentence)
+    figures = _judged_figures(contest, run, judged)
     if figures.energy_wh is None:
         why = f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
         raise RefereeError("energy-missing", f"The meeting is not decided: {why}")

@@ -101,11 +101,10 @@ def _provisional(number: int) -> dict[str, object]:
     if web_state().board.is_frozen():
         return {"provisional": None}
     run = contest.store.run(number)
-    released = released_of(contest, run, now)
+    released, state = released_of(contest, run, now), figures_of(contest, run, now).figure_state
     if released is None:
         return {"provisional": None}
     age = now - datetime.fromisoformat(released.utc)
-    state = figures_of(contest, run, now).figure_state
     return {"provisional": asdict(released) | {"age_s": age.total_seconds(), "figure_state": state}}
 
 

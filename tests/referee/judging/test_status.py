@@ -43,7 +43,7 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(build: Ca
     ]
     house.store.keep_refusals(alike)
     reader = StatusReader(house.contest)
-    live = dict(zip(LIVE, (1.0, 599.0, 5, 36.0, 0.1), strict=True))
+    live = dict(zip(LIVE, (1.0, 599.0, 5, 36.0, 0.1, 0.2), strict=True))
     known = Known(
         live={59: live, 60: live}, meters={"one": ("integrating", None), "two": ("lost", "It is gone.")}
     )
@@ -109,11 +109,13 @@ def test_an_open_run_shows_what_the_server_knows_of_it(build: Callable[..., Hous
 
     house.store.change_run(number, (RunState.ARMED,), state="open", opened_utc=START.isoformat())
     house.store.set_provisional(Provisional(number, START.isoformat(), 0.5, 2.0, 0.25, 3))
-    live = dict(zip(LIVE, (2.0, 598.0, 4, 36.0, None), strict=True)) | {
+    house.store.append_readings(number, 0.0, [reading(0.0, energy_wh=2.0)])
+    live = dict(zip(LIVE, (2.0, 598.0, 4, 36.0, 0.02, 0.5), strict=True)) | {
         "warnings": ("the meter is over range",)
     }
     run = reader.read(NOW, Known(live={number: live}))["stations"][0]["run"]
-    expected = {"map": 0.5, "score": 0.25, "energy_wh": 2.0, "provisional_age_s": 0.0, "images_served": 4}
+    expected = {"map": 0.5, "score": 0.25, "energy_wh": 0.02, "provisional_age_s": 0.0, "images_served": 4}
+    expected |= {"figure_state": "fresh", "reading_age_s": 0.5}
     expected |= {"power_w": 36.0, "remaining_s": 598.0, "warnings": ["the meter is over range"]}
     assert {key: run[key] for key in expected} == expected
 

@@ -6,10 +6,14 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
 from lpirc_testsets import read_ground_truth
+from referee.judging.released import EVERY_S
+from referee.store.records import RunState
 from tests.contest_day import ROWS, Day, descendants_of, is_running, until, workers_of
 
 
@@ -33,19 +37,24 @@ def post_everything(day: Day, token: str) -> int:
     return len(rows)
 
 
-def test_the_team_sees_its_provisional_score_where_allowed(day: Callable[..., Day]) -> None:
+def test_the_team_sees_its_provisional_score_where_allowed_and_not_at_once(day: Callable[..., Day]) -> None:
     made = day(served=False)
     allow(made)
     server = made.serve()
     token = made.fetched(made.login()["token"])
     sent = post_everything(made, token)
 
-    def provisional() -> dict[str, float]:
-        found: dict[str, float] = server.ask("GET", "/v1/session", token).json()["provisional"] or {}
+    def provisional() -> dict[str, Any]:
+        found: dict[str, Any] = server.ask("GET", "/v1/session", token).json()["provisional"] or {}
         return found
 
+    with made.store() as store:
+        until(lambda: (found := store.provisional(1)) and found.detections == sent and found.score)
+        assert provisional() == {}
+        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(seconds=EVERY_S)
+        store.change_run(1, (RunState.OPEN,), opened_utc=opened.isoformat())
     until(lambda: provisional().get("detections") == sent and provisional().get("score"))
-    assert provisional()["map"] == 1.0
+    assert (provisional()["map"], provisional()["figure_state"]) == (1.0, "fresh")
     assert 0 <= provisional()["age_s"] < 60
     (listed,) = json.loads(made.refers("run", "list", "--json").stdout)
     assert listed["map"] == 1.0

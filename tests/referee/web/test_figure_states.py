@@ -65,7 +65,12 @@ class Hall:
         assert rough is not None
         assert whole.score is not None
         assert rough.score is not None
-        return {repr(whole.score), score_text(whole.score), f'"score": {rough.score}', rough_text(rough.score)}
+        return {
+            repr(whole.score),
+            score_text(whole.score),
+            f'"score": {rough.score}',
+            rough_text(rough.score),
+        }
 
 
 @pytest.fixture

@@ -111,7 +111,9 @@ def referee(
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         url = process.stdout.readline().split(" at ")[1].split()[0]
         tokens = [_log_in(url, team, str(tls[0]) if tls else True) for team in teams]
-        server = Server(name, url, _worker(process), tokens[0], has_score=True, rival=tokens[-1], folder=folder)
+        server = Server(
+            name, url, _worker(process), tokens[0], has_score=True, rival=tokens[-1], folder=folder
+        )
         # The least of several looks: at first it still loads its images.
         yield replace(server, idle=min(_idle(server) for _ in range(IDLE_LOOKS)))
 

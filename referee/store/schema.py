@@ -1,7 +1,7 @@
 """The tables of `contest.db`, and the upgrade of files that an earlier version made.
 
 Append-only except for the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of submissions and
-announcements, `queue`, `published` and `provisional`.
+announcements, `queue`, `published`, `provisional` and `released`.
 """
 
 from __future__ import annotations

@@ -120,6 +120,23 @@ def test_an_open_run_shows_what_the_server_knows_of_it(build: Callable[..., Hous
     assert {key: run[key] for key in expected} == expected
 
 
+def test_a_meter_that_may_hold_the_energy_of_a_run_is_not_called_idle(build: Callable[..., House]) -> None:
+    house = build()
+    run = stored_run(house.store)
+    house.store.change_run(run.id, (RunState.ARMED,), state="closed", closed_utc=START.isoformat())
+    house.store.log_event(START, run.id, "energy-missing", code="read-later", reason="It does not answer.")
+    reader = StatusReader(house.contest)
+
+    def station() -> tuple[str, str | None]:
+        (one,) = reader.read(NOW, Known(meters={"one": ("idle", None)}))["stations"]
+        return one["meter_state"], one["meter_sentence"]
+
+    sentence = "The energy of run 1 of otters is still to be read. It does not answer."
+    assert station() == ("energy to read", sentence)
+    house.store.change_run(run.id, (RunState.CLOSED,), energy_wh=1.0)
+    assert station() == ("idle", None)
+
+
 def test_runs_without_a_place_say_why(build: Callable[..., House]) -> None:
     house = build()
     for score in (None, 1.0):

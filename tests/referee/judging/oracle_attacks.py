@@ -22,6 +22,7 @@ OBJECTS = 3.0  # an image
 SIDE, APART = 50.0, 100.0  # of a box, and from one to the next: none meets another
 LAST = 1000.0  # the least confidence of the rows that a client posts in the end
 SOME, MOST_ROWS = 4, 11
+STEP, EXACT = 0.01, 1e-9  # of a figure: as it is released, and of one that is not rounded
 
 
 class Oracle(Protocol):
@@ -38,10 +39,12 @@ class Oracle(Protocol):
 class Belief:
     """All that a client knows: each object's place, two categories that it may have, and how likely each is.
 
-    `image`, `first` and `second` (M,), `boxes` (M, 4), the chances `by_first` and `by_second` (M,).
+    Of its `categories`, so many as `present` have objects. `image`, `first` and `second` (M,), `boxes` (M, 4), the
+    chances `by_first` and `by_second` (M,).
     """
 
     categories: int
+    present: int
     image: Ints
     boxes: Floats
     first: Ints
@@ -105,7 +108,8 @@ def belief_of(truth: GroundTruth, seed: int, *, is_mixed: bool = False) -> Belie
         is_exchanged = (chance.random(categories + 1) < 0.5)[first]
         first, second = np.where(is_exchanged, second, first), np.where(is_exchanged, first, second)
         by_first = by_second = (by_first + by_second) / 2
-    return Belief(categories, truth.image, truth.boxes, first, second, by_first, by_second)
+    present = len(np.unique(category))
+    return Belief(categories, present, truth.image, truth.boxes, first, second, by_first, by_second)
 
 
 def one_a_question(oracle: Oracle, belief: Belief, at_once: int = 1) -> Belief:
@@ -144,25 +148,29 @@ def decoding(oracle: Oracle, belief: Belief) -> Belief:
         if figure is None:
             break
         about = expected[(belief.first == category) | (belief.second == category)].sum() / 2
-        likely = _likely(belief.by_first[rows], (figure - before) * belief.categories, about)
+        step = belief.present * (STEP / 2 if round(figure, 2) == figure else EXACT)
+        likely = _likely(belief.by_first[rows], (figure - before) * belief.present, step, about)
         if likely is not None:
             belief = belief.knows(rows, np.clip(likely, 0.001, 0.999))
         before = figure
     return belief
 
 
-def _likely(prior: Floats, found_ap: float, objects: float) -> Floats | None:
-    """How likely each row of a category is right, given its AP; None: no pattern of right rows has about this AP."""
+def _likely(prior: Floats, found_ap: float, step: float, objects: float) -> Floats | None:
+    """How likely each row of a category is right, given its AP, which is known within about a `step`.
+
+    None: no pattern of right rows has about this AP.
+    """
     patterns = (np.arange(2 ** len(prior))[:, None] >> np.arange(len(prior))) & 1
     precision = np.cumsum(patterns, 1) / np.arange(1, len(prior) + 1) * patterns
     envelope = np.maximum.accumulate(precision[:, ::-1], 1)[:, ::-1]
     reached = (envelope * patterns).sum(1)
     weight = np.exp((np.log(prior) * patterns + np.log1p(-prior) * (1 - patterns)).sum(1))
     counts = np.arange(1, 41)
-    off = np.abs(reached[:, None] / counts - found_ap)
-    fits = (off <= max(off.min(), 0.0) + 1e-9) & (patterns.sum(1)[:, None] <= counts)
+    off = (reached[:, None] / counts - found_ap) / step
+    fits = np.exp(-0.5 * off**2) * (patterns.sum(1)[:, None] <= counts)
     weight = weight * (fits * np.exp(-0.3 * np.abs(counts - objects))).sum(1)
-    return None if not weight.any() else (weight[:, None] * patterns).sum(0) / weight.sum()
+    return None if weight.sum() < 1e-12 else (weight[:, None] * patterns).sum(0) / weight.sum()
 
 
 def weighing(oracle: Oracle, belief: Belief) -> Belief:
@@ -172,7 +180,7 @@ def weighing(oracle: Oracle, belief: Belief) -> Belief:
     spread = np.diag(state * (1 - state))
     frequency = np.bincount(belief.first, belief.by_first, belief.categories + 1)
     frequency += np.bincount(belief.second, belief.by_second, belief.categories + 1)
-    weight = 1 / (belief.categories * np.maximum(0.5 * frequency[belief.first], 1.0))
+    weight = 1 / (belief.present * np.maximum(0.5 * frequency[belief.first], 1.0))
     order, before, level = np.argsort(-weight * np.sqrt(np.diag(spread))), 0.0, 0.0
     for group in np.array_split(order, 24):
         oracle.post(belief.firsts(group, level))
@@ -182,7 +190,7 @@ def weighing(oracle: Oracle, belief: Belief) -> Belief:
             break
         seen = np.zeros(count)
         seen[group] = weight[group]
-        noise = 2 * 0.01**2 / 12 + 0.005 * (seen @ state) ** 2
+        noise = 2 * STEP**2 / 12 + 0.005 * (seen @ state) ** 2
         gain = spread @ seen / (seen @ spread @ seen + noise)
         state = state + gain * (figure - before - seen @ state)
         spread = spread - np.outer(gain, seen @ spread)
@@ -199,7 +207,7 @@ def by_category(oracle: Oracle, belief: Belief) -> Belief:
         figure = oracle.ask()
         if figure is None:
             break
-        expected = len(group) / belief.categories * belief.by_first[rows].mean() if len(rows) else 0.0
+        expected = len(group) / belief.present * belief.by_first[rows].mean() if len(rows) else 0.0
         belief = _prefer(belief, rows, figure - before - expected)
         before = figure
     return belief

@@ -25,7 +25,7 @@ from referee.web.login import issue_token
 from referee.web.state import state_of
 from tests.referee.factories import TEAM, House, StillClock, house, reading, run_record
 from tests.referee.judging.judged_runs import armed_run, posted
-from tests.referee.judging.oracle_attacks import ATTACKS, Belief, Floats, belief_of
+from tests.referee.judging.oracle_attacks import ATTACKS, Belief, Floats, belief_of, decoding
 
 SECRET = bytes(range(32))
 WINDOW_S, LOOK_S = 600.0, 5.0
@@ -204,6 +204,31 @@ def attacked(tmp_path: Path, large_set: TestSet) -> Iterator[HttpOracle]:
         app = create_app(made.contest, control, clock)
         token = issue_token(state_of(app), run)
         yield HttpOracle(Watched(made.contest, run, clock), app.test_client(), token)
+
+
+class ExactOracle:
+    """The whole figure of all images, after each body, as it was once shown."""
+
+    def __init__(self, contest: Contest, truth: GroundTruth, questions: int) -> None:
+        self._contest, self._truth, self._left = contest, truth, questions
+        self.rows = np.empty((0, 7))
+
+    def post(self, rows: Floats) -> None:
+        self.rows = np.vstack([self.rows, rows])
+
+    def ask(self) -> float | None:
+        if self._left == 0:
+            return None
+        self._left -= 1
+        return evaluate_rows(self._contest, self._truth, self.rows).map
+
+
+def test_from_the_exact_figure_such_a_client_learns_much(attacked: HttpOracle, truth: GroundTruth) -> None:
+    contest, belief = attacked.watched.contest, belief_of(truth, seed=1)
+    without = evaluate_rows(contest, truth, belief.final()).map
+    oracle = ExactOracle(contest, truth, questions=66)
+    oracle.post(decoding(oracle, belief).final())
+    assert evaluate_rows(contest, truth, oracle.rows).map - without > 3 * MOST_GAIN
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

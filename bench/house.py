@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -53,6 +54,14 @@ class Server:
     idle: float = 0.0
     has_score: bool = False
     rival: str = ""
+    folder: Path | None = None
+
+    def scored_detections(self) -> int:
+        """How many detections the provisional score that operators see has seen, from the contest's database."""
+        assert self.folder is not None  # noqa: S101 - it is a referee
+        with closing(sqlite3.connect(f"file:{self.folder / 'contest.db'}?mode=ro", uri=True)) as database:
+            found = database.execute("SELECT detections FROM provisional").fetchone()
+        return int(found[0]) if found else 0
 
     def processor_s(self) -> float:
         """Processor time, user and system, that the process which answers has taken in all its threads."""
@@ -90,7 +99,7 @@ def referee(
     command = str(programs / "referee")
     run(command, "init", folder, "--testset", testset, "--window", WINDOW_S, "--auto-arm")
     settings, password = folder / "contest.toml", folder / "password"
-    text = settings.read_text().replace("teams_see_score = false", "teams_see_score = true")
+    text = settings.read_text()
     second = '[[stations]]\nname = "second"\nmeter = "sim:"\n' if rival else ""
     settings.write_text(text.replace("shuffle = true", "shuffle = false") + second)
     password.write_text(PASSWORD)
@@ -102,7 +111,9 @@ def referee(
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         url = process.stdout.readline().split(" at ")[1].split()[0]
         tokens = [_log_in(url, team, str(tls[0]) if tls else True) for team in teams]
-        server = Server(name, url, _worker(process), tokens[0], has_score=True, rival=tokens[-1])
+        server = Server(
+            name, url, _worker(process), tokens[0], has_score=True, rival=tokens[-1], folder=folder
+        )
         # The least of several looks: at first it still loads its images.
         yield replace(server, idle=min(_idle(server) for _ in range(IDLE_LOOKS)))
 

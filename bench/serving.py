@@ -147,9 +147,9 @@ def _store(server: Server) -> None:
 
 
 def _unscored(server: Server) -> int:
-    """How many stored detections the provisional score has not seen yet."""
+    """How many stored detections the provisional score, which operators see, has not seen yet."""
     session = server.ask("GET", "/v1/session").json()
-    return int(session["detections_accepted"] - (session["provisional"] or {"detections": 0})["detections"])
+    return int(session["detections_accepted"] - server.scored_detections())
 
 
 def _at_once(server: Server) -> Measured:

@@ -96,7 +96,10 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--logout-on-error", action="store_true", help=text)
     text = "log out no earlier than S seconds after the log-in: a meter cannot measure less than its update"
     add("--least", type=seconds, default=0.0, metavar="S", help=text)
-    text = "best: log out when the provisional score is expected to fall, not within 60 s (or --least)"
+    text = (
+        "best: log out when the provisional score is expected to fall, not within 60 s (or --least); the referee "
+        "shows that score rounded, of half of the images, every 30 s"
+    )
     add("--stop", choices=["best"], help=text)
     add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
     add("--json", action="store_true", help="one JSON document about the run on stdout")

@@ -14,6 +14,7 @@ from lpirc_client.wire import Login
 
 FINISHED, WINDOW_CLOSED, FAILED = "finished", "window-closed", "failed"
 LOOK_S = 2.0  # between two looks at the provisional score
+FRESH = "fresh"  # the `figure_state` of a provisional score that is worth anything
 
 Answer = Callable[[int, bytes], Any]
 """From an image's number and JPEG bytes to its rows (see `rows`); raises AnswerError."""
@@ -81,6 +82,8 @@ class ImageRun:
         self._reported = 0
         self._started_s = self._looked_s = time.monotonic()
         self._samples: list[Sample] = []
+        self._left: list[tuple[float, int]] = []  # (seconds, images that were not answered then)
+        self._seen = ""
         self._stop: Mapping[str, float] | None = None
         self._is_stopped = False
 
@@ -144,9 +147,12 @@ class ImageRun:
             raise
         except ClientError:  # the run goes on without this look
             return False
-        if found.get("score") is None:
+        self._left.append((now_s - self._started_s, self._numbers.stop - 1 - number))
+        if found.get("score") is None or found.get("figure_state") != FRESH or found["utc"] == self._seen:
             return False
-        left, at_s = self._numbers.stop - 1 - number, now_s - self._started_s - found["age_s"]
+        self._seen = found["utc"]
+        at_s = now_s - self._started_s - found["age_s"]
+        left = next((images for when_s, images in reversed(self._left) if when_s <= at_s), self._left[0][1])
         self._samples.append(Sample(at_s, left, found["map"], found["energy_wh"]))
         self._stop = account(self._samples, self._session.remaining_s)
         self._is_stopped = is_over(self._samples, self._plan.least_s or MINUTE_S)

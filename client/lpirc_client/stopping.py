@@ -8,6 +8,8 @@ from typing import Sequence
 MINUTE_S = 60.0
 LOSS = 0.05
 """So large a part of the score must be at stake in the next minute: a provisional mAP scatters."""
+STEP = 0.01
+"""A referee rounds a provisional mAP to this; what that alone can make of a minute's change decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,18 @@ def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
 
 
 def is_over(samples: Sequence[Sample], least_s: float) -> bool:
-    """Whether to log out: the last two looks expected a clear LOSS of the next minute. Never before `least_s`."""
-    looks = samples[:-1], samples
-    return (
-        len(samples) > 1
-        and samples[-1].at_s >= least_s
-        and all(expected_score(seen, MINUTE_S) < (1 - LOSS) * seen[-1].score for seen in looks)
-    )
+    """Whether to log out: the last two samples expected a clear loss of the next minute. Never before `least_s`."""
+    if len(samples) < 2 or samples[-1].at_s < least_s:
+        return False
+    return _expects_loss(samples[:-1]) and _expects_loss(samples)
+
+
+def _expects_loss(samples: Sequence[Sample]) -> bool:
+    now = samples[-1]
+    if now.map < STEP:
+        return False
+    clear = LOSS + STEP / now.map
+    return expected_score(samples, MINUTE_S) < (1 - clear) * now.score
 
 
 def account(samples: Sequence[Sample], left_s: float) -> dict[str, float]:

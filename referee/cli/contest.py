@@ -59,14 +59,14 @@ testset = {quoted["testset"]}      # a test-set folder, relative to this file
 shuffle = true              # each run sees the images in its own secret order
 auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its run, as in rehearsals
 live_score = true           # a provisional score each second of an open run: referee run list
-teams_see_score = false     # true: teams see it, too (GET /v1/session)
+teams_see_score = false     # true: teams see it, too, rounded and every 30 s (GET /v1/session)
 # trusted_proxy = ["127.0.0.1"]   # proxies that may state a client's address: docs/deploy
 # count_unserved = true     # detections for images that the run was not served count, too
 # least_map = 0.05          # judged runs below it are not ranked: blind rows and an early log-out also give a score
 # attempts = 3              # runs of a team without void ones; one more: referee run arm --anyway
 # freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public board stays as it is, until it is unveiled
 # ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth
-# public_score = true       # the public board shows provisional scores of open runs
+# public_score = true       # the public board shows the provisional scores of open runs as teams would see them
 # idle_baseline_s = 10      # arming measures the idle board for this long; results then show the energy above idle
 
 # [images]

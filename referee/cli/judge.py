@@ -53,7 +53,7 @@ def judge(
         for one in numbers:
             run, score = contest.store.run(one), contest.store.latest_score(one)
             if one not in reasons and score is not None:
-                judged.append((run, score, figures_of(contest, run)))
+                judged.append((run, score, figures_of(contest, run, Clock().utc())))
     if as_json:
         documents = [
             score_document(run, score) | {"not_ranked": figures.not_ranked} for run, score, figures in judged

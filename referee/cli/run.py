@@ -15,6 +15,7 @@ from referee.cli.judged import print_score, print_standing, rules_text
 from referee.cli.run_list import list_runs
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
 from referee.cli.status import active_line
+from referee.clock import Clock
 from referee.config import LONGEST_WINDOW_S
 from referee.contest import open_contest
 from referee.judging.checks import rows_refused
@@ -150,7 +151,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
     with open_contest(folder) as contest:
         one = contest.store.run(number)
-        score, figures = current_judgement(contest, one), figures_of(contest, one)
+        score, figures = current_judgement(contest, one), figures_of(contest, one, Clock().utc())
         events = contest.store.events(number)
         count, refused = contest.store.count_refused(number), contest.store.refused_rows(number)
         lost = lost_energy_of(contest, number)

@@ -13,6 +13,7 @@ from referee.cli.shared_options import contest_folder
 from referee.cli.terminal import RARE_MARKS, Column, marks_caption
 from referee.clock import Clock
 from referee.contest import open_contest
+from referee.judging.figure_state import FigureState
 from referee.judging.results import Figures, figures_of, run_document
 from referee.store.records import Run, RunState
 
@@ -21,7 +22,7 @@ OLD_S = 10.0
 CSV_COLUMNS = (
     *("id", "team", "station", "heat", "state", "armed_utc", "opened_utc", "closed_utc", "closed_by"),
     *("elapsed_s", "energy_wh", "map", "score", "judged", "needs_review", "official", "refused"),
-    *("void_reason", "extra_s", "reviewed", "not_ranked"),
+    *("void_reason", "extra_s", "reviewed", "not_ranked", "figure_state"),
 )
 MARKS = {"~": "so far", "!": "needs review", "u": "unofficial meter"} | RARE_MARKS
 
@@ -35,7 +36,8 @@ def list_runs(folder: Path, form: str | None) -> None:
     Figures marked ~ are provisional: the energy of an open run, the mAP and score of a run that is not judged yet.
     """
     with open_contest(folder) as contest:
-        listed = [(one, figures_of(contest, one)) for one in contest.store.runs()]
+        now = Clock().utc()
+        listed = [(one, figures_of(contest, one, now)) for one in contest.store.runs()]
         name = contest.config.name
     heats = any(one.heat for one, _ in listed)
     rows = [_cells(one, figures, heats=heats) for one, figures in listed]
@@ -66,7 +68,9 @@ def _cells(run: Run, figures: Figures, *, heats: bool) -> list[str]:
 
 
 def _marks(run: Run, figures: Figures) -> str:
-    marks = _age(figures) + ("!" if figures.needs_review else "r" if figures.reviewed else "")
+    marks = (
+        _age(figures) + _unread(figures) + ("!" if figures.needs_review else "r" if figures.reviewed else "")
+    )
     marks += "b" * bool(figures.not_ranked) + "x" * bool(run.extra_s)
     marks += "u" if figures.energy_wh is not None and not run.official else ""
     return f"{marks} {figures.refused} rows refused".strip() if figures.refused else marks
@@ -78,6 +82,12 @@ def _age(figures: Figures) -> str:
         return ""
     age_s = (Clock().utc() - datetime.fromisoformat(figures.provisional_utc)).total_seconds()
     return f"{age_s:.0f} s old " if age_s > OLD_S else ""
+
+
+def _unread(figures: Figures) -> str:
+    """Why a run that is not judged has no score now."""
+    state = figures.figure_state
+    return f"{state} " if state in (FigureState.METER_AWAY, FigureState.INTEGRATOR_STOPPED) else ""
 
 
 def _figure(value: float | None, *, is_so_far: bool = False) -> str:

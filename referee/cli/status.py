@@ -14,7 +14,15 @@ import click
 from referee.cli.ask_server import NoServer, ask
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
-from referee.pages.figures import clock_text, map_text, score_text, time_text, watt_text, wh_text
+from referee.pages.figures import (
+    clock_text,
+    map_text,
+    score_text,
+    state_text,
+    time_text,
+    watt_text,
+    wh_text,
+)
 
 WATCH_S = 1.0
 REFUSALS_SHOWN = 5
@@ -106,6 +114,18 @@ def active_line(run: dict[str, Any]) -> str:
     left = "" if run["remaining_s"] is None else f", {clock_text(run['remaining_s'])} left"
     return (
         f"{begun}{left}, {run['images_served']} of {run['images']} images, {run['rows']} rows, "
-        f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh, "
-        f"so far mAP {map_text(run['map'])} and score {score_text(run['score'])}"
+        f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh{_reading_age(run)}, "
+        f"so far mAP {map_text(run['map'])} and score {score_text(run['score'])} "
+        f"({state_text(run['figure_state'])}{_age(run)})"
     )
+
+
+def _reading_age(run: dict[str, Any]) -> str:
+    """How old power and energy are, where they are not of now."""
+    age_s = run["reading_age_s"]
+    return "" if run["figure_state"] == "fresh" or age_s is None else f" ({age_s:.0f} s old)"
+
+
+def _age(run: dict[str, Any]) -> str:
+    age_s = run["provisional_age_s"]
+    return "" if age_s is None else f", {age_s:.0f} s old"

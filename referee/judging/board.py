@@ -20,12 +20,14 @@ from typing import Any
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.judging.figure_state import FigureState
+from referee.judging.freshness import state_of
 from referee.judging.leaderboard import Place
 from referee.judging.lost_energy import lost_energies
+from referee.judging.released import released_of
 from referee.judging.results import (
     KnownStandings,
     Standings,
-    figures_of,
     place_document,
     power_course,
     standings,
@@ -38,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
 MOST_POINTS = 120  # of a power curve, over the whole window
+NOT_KNOWN = dict.fromkeys(("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score"))
+"""The figures of an open run of which nothing is known now."""
 
 
 @cache
@@ -69,8 +73,10 @@ def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
     return {"utc": now.replace(second=0, microsecond=0).isoformat(), "events": events, "link": link}
 
 
-def public_board(contest: Contest, found: Standings | None = None, log: dict[str, Any] | None = None) -> str:
-    """The document as it stands now, all computed; `found` are the standings where they are known.
+def public_board(
+    contest: Contest, now: datetime, found: Standings | None = None, log: dict[str, Any] | None = None
+) -> str:
+    """The document as it stands `now`, UTC, all computed; `found` are the standings where they are known.
 
     `log` is a `log_head`; None: the document says nothing of the log. `ranking` and `unranked` have the documents of
     `judging.results`, each with the affiliation and number of images. `rules` has those that are bound to a run of the
@@ -89,7 +95,6 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
     teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
     on = [run for run in runs.values() if run.state in (RunState.ARMED, RunState.OPEN)]
     lost = lost_energies(contest)
-    bent = {one.run for one in lost}
     return _document(
         contest,
         energy_lost=[asdict(one) for one in lost],
@@ -97,7 +102,7 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
         unranked=[public(place) for place in found.unranked],
         left_out=[{"run": one.run, "team": one.team} for one in found.left_out],
         prizes=[asdict(one) for one in found.awards],
-        now=[_running(contest, run, affiliations[run.team], lost=run.id in bent) for run in on],
+        now=[_running(contest, run, affiliations[run.team], now) for run in on],
         next=store.queue(),
         announcements=[{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
         attempts=[{"team": team, "used": used[team]} for team in teams],
@@ -140,14 +145,17 @@ def _document(contest: Contest, **changing: object) -> str:
     return json.dumps(fixed | changing, ensure_ascii=False)
 
 
-def _running(contest: Contest, run: Run, affiliation: str | None, *, lost: bool) -> dict[str, Any]:
+def _running(contest: Contest, run: Run, affiliation: str | None, now: datetime) -> dict[str, Any]:
     """A run that is armed or open. `power` has the means of its course; the figures need `public_score`.
 
-    With its energy `lost` it has neither energy nor score: what its meter holds is too little, the score too high.
+    They are those released at `as_of_utc`. Unless they are fresh it has neither energy nor score: with its energy lost,
+    what its meter holds is too little, and the score too high.
     """
     power = power_course(contest, run, MOST_POINTS)
     opened = None if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
-    figures = figures_of(contest, run) if contest.config.public_score else None
+    state = state_of(contest.store, run, now)
+    is_read = state is FigureState.FRESH and bool(power["power_w"])
+    released = released_of(contest, run, now) if contest.config.public_score else None
     return {
         "team": run.team,
         "affiliation": affiliation,
@@ -155,11 +163,13 @@ def _running(contest: Contest, run: Run, affiliation: str | None, *, lost: bool)
         "heat": run.heat,
         "state": run.state,
         "ends_utc": None if opened is None else (opened + timedelta(seconds=run.window_s)).isoformat(),
-        "power_w": power["power_w"][-1] if power["power_w"] else None,
+        "power_w": power["power_w"][-1] if is_read else None,
         "power": power,
-        "map": figures and figures.map,
-        "energy_wh": figures.energy_wh if figures and not lost else None,
-        "score": figures.score if figures and not lost else None,
+        "figure_state": state,
+        "as_of_utc": released and released.utc,
+        "map": released and released.map,
+        "energy_wh": released and released.energy_wh,
+        "score": released and released.score,
     }
 
 
@@ -237,7 +247,7 @@ class Publisher:
         # It stays for a minute: otherwise the document would change every second.
         if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
             self._log = log_head(self._contest, begun)
-        document = public_board(self._contest, self._standings.now(), self._log)
+        document = public_board(self._contest, begun, self._standings.now(), self._log)
         now = self._clock.utc()
         if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
             # Whoever sees a link of the log must find it after a power cut, too.

@@ -3,6 +3,8 @@
 It evaluates what the server has committed by the judge's own code, so its last score is the judge's, and publishes
 the figures in the store's table `provisional`: each second, or as often as a run costs at most a tenth of a core. A
 closed run is published once more, and again when its energy is read later. Nothing depends on it.
+
+The table is for operators; what teams and the public may learn is in `released` (referee.judging.released).
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ from __future__ import annotations
 import logging
 import math
 import threading
+from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
@@ -20,7 +24,10 @@ from referee.errors import RefereeError, StorageFailed
 from referee.judging.bound_rules import as_judged
 from referee.judging.case import restricted_to, undo_image_order
 from referee.judging.checks import is_scorable
+from referee.judging.figure_state import FigureState
+from referee.judging.freshness import state_of
 from referee.judging.judge import evaluate_rows
+from referee.judging.released import half_of, is_due, is_last, release_of
 from referee.judging.scoring_job import IMAGE
 from referee.scoring import score
 from referee.store.records import Provisional, Run, RunState
@@ -82,7 +89,8 @@ class FollowedRuns:
             final = (run.energy_wh, self._store.count_detections(run.id))
             shown = self._store.provisional(run.id)
             is_published = shown is not None and (shown.energy_wh, shown.detections) == final
-            if run.id not in self._refused and not is_published:
+            is_released = is_last(run, self._store.released(run.id), final[1])
+            if run.id not in self._refused and not (is_published and is_released):
                 return [run]
         return []
 
@@ -99,18 +107,34 @@ class FollowedRuns:
         # The run was read before its posts: if it is closed, every post of it is there.
         if run.id not in self._runs:
             self._runs[run.id] = _FollowedRun(self._contest, self._ground_truth, run)
-        reached, detections = self._runs[run.id].evaluate()
-        energy_wh = self._store.newest_energy_wh(run.id) if run.state is RunState.OPEN else run.energy_wh
+        followed, now = self._runs[run.id], self._clock.utc()
+        reached, detections = followed.evaluate()
+        energy_wh, utc = run.energy_wh, now
+        if run.state is RunState.OPEN:
+            newest = self._store.newest_reading(run.id, with_energy=True)
+            if newest is not None:
+                energy_wh, utc = newest.energy_wh, min(now, newest.utc)
+        is_fresh = state_of(self._store, run, now) is FigureState.FRESH
         self._store.set_provisional(
             Provisional(
                 run=run.id,
-                utc=self._clock.utc().isoformat(),
+                utc=utc.isoformat(),
                 map=reached,
                 energy_wh=energy_wh,
-                score=score(reached, energy_wh) if is_scorable(energy_wh) else None,
+                score=score(reached, energy_wh) if is_fresh and is_scorable(energy_wh) else None,
                 detections=detections,
             )
         )
+        if self._is_to_release(run, is_fresh=is_fresh, detections=detections, now=now):
+            half_map, utc_text = followed.evaluate_half(), utc.isoformat()
+            released = release_of(run, half_map, energy_wh, detections, utc=utc_text, now=now)
+            self._store.set_released(released)
+
+    def _is_to_release(self, run: Run, *, is_fresh: bool, detections: int, now: datetime) -> bool:
+        before = self._store.released(run.id)
+        if run.state is RunState.OPEN:
+            return is_fresh and is_due(run, before, now)
+        return not is_last(run, before, detections)
 
 
 class _FollowedRun:
@@ -122,7 +146,8 @@ class _FollowedRun:
         self._run = run.id
         self._order = contest.store.image_order(run.id)
         self._ground_truth = restricted_to(ground_truth, self._order)
-        self._rows = np.empty((0, 7))
+        self._half = half_of(contest.secret, run, self._order)
+        self._rows: NDArray[np.float64] = np.empty((0, 7))
         self._counts = np.full(len(contest.test_set.images) + 1, contest.config.count_unserved)
         self._last_post, self._last_served = 0, 0
         self._map: float | None = None
@@ -135,6 +160,15 @@ class _FollowedRun:
         if len(new) or not self._counts[images].all() or self._map is None:
             self._counts[images] = True
             self._rows = np.concatenate([self._rows, undo_image_order(new, self._order)])
-            counted = self._rows[self._counts[self._rows[:, IMAGE].astype(np.int64)]]
-            self._map = evaluate_rows(self._contest, self._ground_truth, counted).map
+            self._map = evaluate_rows(self._contest, self._ground_truth, self._counted()).map
         return self._map, len(self._rows)
+
+    def evaluate_half(self) -> float:
+        """The mAP of what `evaluate` has read, on the secret half of the run's images."""
+        counted = self._counted()
+        of_half = counted[np.isin(counted[:, IMAGE], self._half)]
+        return evaluate_rows(self._contest, restricted_to(self._ground_truth, self._half), of_half).map
+
+    def _counted(self) -> NDArray[np.float64]:
+        counted: NDArray[np.float64] = self._rows[self._counts[self._rows[:, IMAGE].astype(np.int64)]]
+        return counted

@@ -16,6 +16,8 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged, judged_otherwise, other_prizes
 from referee.judging.checks import is_scorable
+from referee.judging.figure_state import FigureState, judged_state
+from referee.judging.freshness import state_of
 from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
 from referee.judging.prizes import Award, awards
 from referee.judging.uncertainty import resampled
@@ -35,7 +37,8 @@ def current_judgement(contest: Contest, run: Run) -> Score | None:
 class Figures:
     """What is known of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`.
 
-    `provisional_utc` is when the figures of an open run were computed. `reviewed` is the note with which an operator
+    `provisional_utc` is of when the figures of an open run are, `figure_state` what they are worth now. There is no
+    score unless they are fresh or of a judgement. `reviewed` is the note with which an operator
     let the run stand, `not_ranked` says why a judged run has no rank.
     """
 
@@ -44,37 +47,55 @@ class Figures:
     score: float | None
     needs_review: bool | None
     judged: bool
+    figure_state: FigureState | None = None
     refused: int = 0  # rows
     provisional_utc: str | None = None
     reviewed: str | None = None
     not_ranked: str | None = None
 
 
-def figures_of(contest: Contest, run: Run) -> Figures:
-    """The figures of a run: as judged, else as far as they are known.
+def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
+    """The figures of a run: as judged, else as far as they are known `now`, UTC.
 
     Once a run is closed, its energy is that of record, not the one published while it was open.
     """
-    judged, refused = current_judgement(contest, run), contest.store.count_refused(run.id)
+    judged = current_judgement(contest, run)
     if judged is not None:
-        review = standing_review(judged, contest.store.latest_reviews().get(run.id))
-        return Figures(
-            run.energy_wh,
-            judged.map,
-            judged.score,
-            judged.needs_review and review is None,
-            judged=True,
-            refused=refused,
-            reviewed=None if review is None else review.note,
-            not_ranked=below_least_map(as_judged(contest, run).config.least_map, judged.map),
-        )
+        return _judged_figures(contest, run, judged)
     provisional = contest.store.provisional(run.id)
     reached = None if provisional is None else provisional.map
     energy_wh, utc = run.energy_wh, None
     if run.state is RunState.OPEN and provisional is not None:
         energy_wh, utc = provisional.energy_wh, provisional.utc
-    scored = score(reached, energy_wh) if reached is not None and is_scorable(energy_wh) else None
-    return Figures(energy_wh, reached, scored, None, judged=False, refused=refused, provisional_utc=utc)
+    state, scored = state_of(contest.store, run, now), None
+    if state is FigureState.FRESH and reached is not None and is_scorable(energy_wh):
+        scored = score(reached, energy_wh)
+    return Figures(
+        energy_wh,
+        reached,
+        scored,
+        None,
+        judged=False,
+        figure_state=state,
+        refused=contest.store.count_refused(run.id),
+        provisional_utc=utc,
+    )
+
+
+def _judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
+    review = standing_review(judged, contest.store.latest_reviews().get(run.id))
+    is_in_review = judged.needs_review and review is None
+    return Figures(
+        run.energy_wh,
+        judged.map,
+        judged.score,
+        is_in_review,
+        judged=True,
+        figure_state=judged_state(needs_review=is_in_review),
+        refused=contest.store.count_refused(run.id),
+        reviewed=None if review is None else review.note,
+        not_ranked=below_least_map(as_judged(contest, run).config.least_map, judged.map),
+    )
 
 
 def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
@@ -253,7 +274,8 @@ def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
     remarks = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
-    return {"rank": place.rank} | asdict(place.standing) | remarks
+    state = judged_state(needs_review=place.standing.needs_review)
+    return {"rank": place.rank} | asdict(place.standing) | remarks | {"figure_state": state}
 
 
 def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
@@ -323,14 +345,15 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
 
 
 def _decided(contest: Contest, run: Run) -> Figures:
-    figures = figures_of(contest, run)
+    judged = current_judgement(contest, run)
     if run.state is RunState.VOID:
         raise RefereeError("run-state", f"Run {run.id} is void: {run.void_reason}; name another run.")
     if run.state in (RunState.ARMED, RunState.OPEN):
         raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
-    if run.state is not RunState.JUDGED or not figures.judged:
+    if run.state is not RunState.JUDGED or judged is None:
         sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
         raise RefereeError("run-state", sentence)
+    figures = _judged_figures(contest, run, judged)
     if figures.energy_wh is None:
         why = f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
         raise RefereeError("energy-missing", f"The meeting is not decided: {why}")

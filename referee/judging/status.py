@@ -6,7 +6,8 @@ and again when something of them has changed, so a look costs little however lon
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -24,22 +25,27 @@ from referee.judging.results import (
     standing_review,
 )
 from referee.store import Store
-from referee.store.records import BoardState, Review, Run, RunState
+from referee.store.records import ENERGY_MISSING, BoardState, EnergyMissing, Review, Run, RunState
 
 MOST_REFUSALS, MOST_EVENTS = 50, 100
 MOST_POINTS = 300  # of a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = ("team", "station", "heat", "state", "closed_by", "elapsed_s", "official", "void_reason")
 FINAL = (RunState.JUDGED, RunState.VOID)  # what is known of such a run changes with a judgement or a review
-LEFT_OUT = {True: "it has no score", False: "it was judged by other rules or settings than contest.toml has now"}
+LEFT_OUT = {
+    True: "it has no score",
+    False: "it was judged by other rules or settings than contest.toml has now",
+}
 LIVE = (
     "elapsed_s",
     "remaining_s",
     "images_served",
     "power_w",
     "energy_wh",
-)  # the last two of the newest reading
+    "reading_age_s",
+)  # the last three of the newest reading
 NOT_KNOWN = "idle", None  # of a meter, while the contest is not served
+ENERGY_TO_READ = "energy to read"  # of a meter that may hold the energy of a run that is over
 Document = dict[str, Any]
 
 
@@ -93,9 +99,13 @@ class StatusReader:
         self._events = [*new, *self._events][:MOST_EVENTS]
         runs, teams = store.runs(), team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
-        listed, published, found = self._listed(runs, known), store.published(), self._standings.now()
+        listed, published, found = self._listed(runs, known, now), store.published(), self._standings.now()
         at = {run.station: run for run in runs if run.state in (RunState.ARMED, RunState.OPEN)}
         active = {name: self._active(run, known, now) for name, run in at.items()}
+        meters = {one.name: known.meters.get(one.name, NOT_KNOWN) for one in config.stations}
+        for run, sentence in self._energies_to_read(runs):
+            if run.station not in at and meters.get(run.station, NOT_KNOWN)[1] is None:
+                meters[run.station] = ENERGY_TO_READ, sentence
         for one in active.values():
             one["affiliation"] = teams[one["team"]]["affiliation"]
             one["energy_lost"] = lost.get(one["run"])
@@ -112,8 +122,8 @@ class StatusReader:
                 {
                     "name": one.name,
                     "meter": one.meter,
-                    "meter_state": known.meters.get(one.name, NOT_KNOWN)[0],
-                    "meter_sentence": known.meters.get(one.name, NOT_KNOWN)[1],
+                    "meter_state": meters[one.name][0],
+                    "meter_sentence": meters[one.name][1],
                     "arming_at_least_s": config.arming_at_least_s(one),
                     "run": active.get(one.name),
                 }
@@ -137,17 +147,29 @@ class StatusReader:
             },
         }
 
-    def _listed(self, runs: list[Run], known: Known) -> list[Document]:
+    def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
+        """The runs whose energy may still be read from their meters, with why it is not read yet."""
+        waiting = [run for run in runs if run.state in (RunState.CLOSED, RunState.JUDGED)]
+        waiting = [run for run in waiting if run.energy_wh is None]
+        for run in waiting:
+            missing = [one for one in self._store.events(run.id) if one["kind"] == ENERGY_MISSING]
+            if missing and missing[-1].get("code") == EnergyMissing.READ_LATER:
+                yield (
+                    run,
+                    f"The energy of run {run.id} of {run.team} is still to be read. {missing[-1]['reason']}",
+                )
+
+    def _listed(self, runs: list[Run], known: Known, now: datetime) -> list[Document]:
         reviews, mark = self._store.latest_reviews(), self._store.judgement_mark()
         for run in runs:
             made_of = (run, mark) if run.state in FINAL else None
             if made_of is None or self._runs.get(run.id, (None,))[0] != made_of:
-                self._runs[run.id] = made_of, self._run(run, reviews.get(run.id))
+                self._runs[run.id] = made_of, self._run(run, reviews.get(run.id), now)
         return [self._runs[run.id][1] | {"judging": run.id in known.judging} for run in reversed(runs)]
 
-    def _run(self, run: Run, review: Review | None) -> Document:
+    def _run(self, run: Run, review: Review | None, now: datetime) -> Document:
         """`needs_review` says that a check failed, `review` how an operator let that stand."""
-        figures, judged = figures_of(self._contest, run), current_judgement(self._contest, run)
+        figures, judged = figures_of(self._contest, run, now), current_judgement(self._contest, run)
         checks = rows_refused(figures.refused, self._store.refused_rows(run.id))
         if judged is not None:
             checks, review = judged.checks, standing_review(judged, review)
@@ -160,6 +182,7 @@ class StatusReader:
             "energy_wh": figures.energy_wh,
             "map": figures.map,
             "score": figures.score,
+            "figure_state": figures.figure_state,
             "needs_review": None if judged is None else judged.needs_review,
             "review": review,
             "refused_rows": figures.refused,
@@ -167,14 +190,17 @@ class StatusReader:
         }  # fmt: skip
 
     def _active(self, run: Run, known: Known, now: datetime) -> Document:
-        """An armed or open run; its mAP and score are provisional, `provisional_age_s` old."""
+        """An armed or open run; its mAP and score are provisional, `provisional_age_s` old.
+
+        Power and energy are those of a reading that is `reading_age_s` old.
+        """
         shown = self._runs[run.id][1]
         live: Document = dict.fromkeys(LIVE) | {"warnings": ()} | known.live.get(run.id, {})
         provisional = self._store.provisional(run.id)
         if live["images_served"] is None:
             live["images_served"] = len(self._store.served_images(run.id))
-        if live["energy_wh"] is None:
-            live["energy_wh"] = shown["energy_wh"]
+        if live["reading_age_s"] is None:
+            live |= self._last_read(run, now)
         age = None if provisional is None else now - datetime.fromisoformat(provisional.utc)
         return {"run": run.id} | {key: getattr(run, key) for key in OF_ACTIVE} | live | {
             "waiting": run.id in known.waiting,
@@ -182,7 +208,17 @@ class StatusReader:
             "refused_rows": shown["refused_rows"],
             "map": shown["map"],
             "score": shown["score"],
+            "figure_state": shown["figure_state"],
             "provisional_age_s": None if age is None else age.total_seconds(),
             "power": power_course(self._contest, run, MOST_POINTS),
             "warnings": [*live["warnings"], *(one["sentence"] for one in shown["failed_checks"])],
         }  # fmt: skip
+
+    def _last_read(self, run: Run, now: datetime) -> Document:
+        """What the store has of the newest reading."""
+        newest = self._store.newest_reading(run.id)
+        if newest is None:
+            return {}
+        values = {"power_w": newest.power_w, "energy_wh": newest.energy_wh}
+        known = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        return known | {"reading_age_s": (now - newest.utc).total_seconds()}

@@ -25,6 +25,11 @@ def clock_text(seconds: float | None) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
+def rough_text(value: float | None) -> str:
+    """A figure as it was released, with the digits that it has."""
+    return NONE if value is None else f"{value:g}"
+
+
 def percent_text(value: float | None) -> str:
     """A chance."""
     return NONE if value is None else f"{value:.1%}"
@@ -35,6 +40,20 @@ def time_text(utc: str | None) -> str:
     return NONE if utc is None else datetime.fromisoformat(utc).strftime("%H:%M:%S")
 
 
+_STATES = {
+    "fresh": "provisional",
+    "meter-away": "meter away: its energy is not known now, so there is no score",
+    "integrator-stopped": "integrator stopped: no energy is counted now, so there is no score",
+    "in-review": "in review",
+    "final": "final",
+}
+
+
+def state_text(state: str | None) -> str:
+    """What the figures of a run are worth, from a `referee.judging.figure_state.FigureState`."""
+    return NONE if state is None else _STATES[state]
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "map": map_text,  # replaces Jinja's own, which no page uses
     "score": score_text,
@@ -43,4 +62,6 @@ FILTERS: dict[str, Callable[..., str]] = {
     "clock": clock_text,
     "percent": percent_text,
     "utc_time": time_text,
+    "figure_state": state_text,
+    "rough": rough_text,
 }

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from lpirc_testsets import TestSetError
+from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
@@ -67,7 +68,7 @@ def report_page(contest: Contest, run: Run) -> str:
         raise RefereeError("run-state", sentence, run=run.id)
     judged, figures, course = (
         current_judgement(contest, run),
-        figures_of(contest, run),
+        figures_of(contest, run, Clock().utc()),
         course_of(contest, run),
     )
     notices = [*_notices(run, figures)]

@@ -33,6 +33,10 @@ _REFUSED = (
     "SELECT post, received_utc, elapsed_s, line, reason, text FROM refused_rows JOIN posts ON posts.id = post"
     " WHERE refused_rows.run = ? ORDER BY refused_rows.rowid"
 )
+_NEWEST = "SELECT * FROM readings WHERE run = ? ORDER BY rowid DESC LIMIT 1"
+_NEWEST_WITH_ENERGY = (
+    "SELECT * FROM readings WHERE run = ? AND energy_wh IS NOT NULL ORDER BY rowid DESC LIMIT 1"
+)
 _CLOSED = "SELECT detail, link FROM events WHERE run = ? AND kind = ? ORDER BY id DESC LIMIT 1"
 _SETTINGS = (
     "SELECT detail FROM events WHERE kind = ? AND json_extract(detail, '$.values') IS NOT NULL"
@@ -99,11 +103,10 @@ class EvidenceTables(PostTables):
         rows = self._rows("SELECT * FROM readings WHERE run = ? ORDER BY elapsed_s", run)
         return [reading_of(row, start_s) for row in rows]
 
-    def newest_energy_wh(self, run: int) -> float | None:
-        """The energy of the newest reading that carries one."""
-        sql = "SELECT energy_wh FROM readings WHERE run = ? AND energy_wh IS NOT NULL ORDER BY rowid DESC LIMIT 1"
-        rows = self._rows(sql, run)
-        return float(rows[0]["energy_wh"]) if rows else None
+    def newest_reading(self, run: int, *, with_energy: bool = False) -> Reading | None:
+        """The newest reading, or the newest that carries an energy; its host time counts from the window's start."""
+        rows = self._rows(_NEWEST_WITH_ENERGY if with_energy else _NEWEST, run)
+        return reading_of(rows[0], 0.0) if rows else None
 
     def log_served(self, run: int, images: Sequence[tuple[int, int]], elapsed_s: float) -> None:
         """Log images as served, (number as the team knows it, bytes): on disk with the next commit."""

@@ -148,10 +148,27 @@ class Closing:
 class Provisional:
     """The figures of a run at `utc`: the mAP of the detections so far, the energy of the newest reading.
 
-    `score` is None until an energy above 0 has been read.
+    Of the times of the two, `utc` is the older. `score` is None until an energy above 0 has been read, and while the
+    figures are not fresh.
     """
 
     run: int
+    utc: str
+    map: float
+    energy_wh: float | None
+    score: float | None
+    detections: int
+
+
+@dataclass(frozen=True)
+class Released:
+    """What others than operators learn of a run that is not judged yet: figures at `utc`, as a `Provisional` has them.
+
+    They are rounded, and the mAP is that of a secret half of the images. `released_utc` is when they were released.
+    """
+
+    run: int
+    released_utc: str
     utc: str
     map: float
     energy_wh: float | None

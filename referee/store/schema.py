@@ -1,7 +1,7 @@
 """The tables of `contest.db`, and the upgrade of files that an earlier version made.
 
 Append-only except for the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of submissions and
-announcements, `queue`, `published` and `provisional`.
+announcements, `queue`, `published`, `provisional` and `released`.
 """
 
 from __future__ import annotations
@@ -105,6 +105,14 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     # The newest figures of a run that is not judged yet: one row a run, replaced every second.
     "provisional": (
         {"run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int},
+        {"pk": "run"},
+    ),
+    # What others than operators learn of it (form 16): one row a run, replaced twice a minute.
+    "released": (
+        {
+            "run": int, "released_utc": str, "utc": str, "map": float, "energy_wh": float, "score": float,
+            "detections": int,
+        },
         {"pk": "run"},
     ),
     # The contest day: who may use the console, what is announced, who runs next, what was let stand, who was refused.

@@ -15,7 +15,7 @@ from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.log import Event, append_event
-from referee.store.records import Provisional, RunState, Score, ScoreInterval
+from referee.store.records import Provisional, Released, RunState, Score, ScoreInterval
 from referee.store.rules import Rules, read_rules
 from referee.store.schema import columns_of, insert
 
@@ -136,6 +136,16 @@ class ScoreTables(Database):
         """The provisional figures of a run, or None if there are none yet."""
         rows = self._rows("SELECT * FROM provisional WHERE run = ?", run)
         return Provisional(**rows[0]) if rows else None
+
+    def set_released(self, released: Released) -> None:
+        """Replace what others than operators learn of a run that is not judged yet."""
+        with self._transaction() as connection:
+            connection.execute(insert("released", "INSERT OR REPLACE"), vars(released))
+
+    def released(self, run: int) -> Released | None:
+        """What was released of a run, or None if nothing was yet."""
+        rows = self._rows("SELECT * FROM released WHERE run = ?", run)
+        return Released(**rows[0]) if rows else None
 
 
 def _insert_interval(

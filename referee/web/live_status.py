@@ -86,5 +86,6 @@ def _live(live: OpenRun, now_s: float) -> Document:
         "images_served": live.served_images,
         "power_w": power_w,
         "energy_wh": energy_wh,
+        "reading_age_s": None if reading is None else now_s - reading.monotonic_s,
         "warnings": warnings,
     }

@@ -166,8 +166,23 @@ def test_a_falling_score_ends_no_run_within_a_minute_or_the_least(
 ) -> None:
     monkeypatch.setattr("lpirc_client.run.LOOK_S", 0.0)
     energies_wh = iter(range(1, 10))
-    referee.provisional = lambda: {"score": 1.0, "map": 0.5, "energy_wh": next(energies_wh), "age_s": 0.0}
+    referee.provisional = lambda: released(next(energies_wh))
     assert go(referee, Plan(least_s=least_s, stop="best")).images == images
+
+
+def released(energy_wh: float, state: str = "fresh", utc: str | None = None) -> dict[str, object]:
+    figures = {"score": 1.0, "map": 0.5, "energy_wh": energy_wh, "age_s": 0.0, "figure_state": state}
+    return figures | {"utc": utc or str(energy_wh)}
+
+
+@pytest.mark.parametrize("shown", [{"state": "meter-away"}, {"state": "integrator-stopped"}, {"utc": "once"}])
+def test_a_score_that_is_not_fresh_or_was_seen_before_decides_nothing(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, shown: dict[str, str]
+) -> None:
+    monkeypatch.setattr("lpirc_client.run.LOOK_S", 0.0)
+    energies_wh = iter(range(1, 10))
+    referee.provisional = lambda: released(next(energies_wh), **shown)
+    assert go(referee, Plan(least_s=1e-6, stop="best")).images == 5
 
 
 def test_waiting_ends_with_the_window(referee: Referee) -> None:

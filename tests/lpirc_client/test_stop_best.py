@@ -1,21 +1,29 @@
-"""`--stop best` in a run of its own: a real referee with provisional scores and a real (simulated) meter."""
+"""`--stop best` in a run of its own: a real referee with provisional scores and a real (simulated) meter.
+
+The scores are released more often than in a contest, by the process of the test.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from lpirc_client import cli
 from lpirc_testsets import synthesize
+from referee.clock import Clock
+from referee.contest import open_contest
+from referee.judging.live import follow
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day
 from tests.lpirc_client.conftest import Client
 from tests.lpirc_client.referee_double import Referee
 
-IMAGES = 400  # without the stop they last 40 s
+IMAGES = 60  # without the stop they last 20 s
 # It finds everything in the first ten images, in no time, and nothing more however long it looks.
 TIRED = """
 import hashlib, json, pathlib, time
@@ -30,7 +38,7 @@ def detect(jpeg, categories):
     number = numbers[hashlib.sha256(jpeg).hexdigest()]
     seen.append(number)
     if len(seen) > 10:
-        time.sleep(0.1)
+        time.sleep(0.4)
         return
     for one in objects:
         if one["image_id"] == number:
@@ -58,9 +66,28 @@ def day(tmp_path: Path, testset: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     sys.modules.pop("tired_detector", None)
 
 
-def test_a_run_whose_map_no_longer_grows_is_logged_out(day: Day, capsys: pytest.CaptureFixture[str]) -> None:
+@contextmanager
+def following(day: Day) -> Iterator[None]:
+    """Release figures in a thread of ours, in place of the server's own process."""
+    stop = threading.Event()
+    with open_contest(day.folder) as contest:
+        thread = threading.Thread(target=follow, args=(contest, Clock(), stop))
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+
+def test_a_run_whose_map_no_longer_grows_is_logged_out(
+    day: Day, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("referee.judging.released.EVERY_S", 0.5)
+    monkeypatch.setattr("referee.judging.live.TICK_S", 0.2)
     config = day.folder / "contest.toml"
-    config.write_text(config.read_text().replace("teams_see_score = false", "teams_see_score = true"))
+    text = config.read_text().replace("teams_see_score = false", "teams_see_score = true")
+    config.write_text(text.replace("live_score = true ", "live_score = false"))
     wanted = [
         "--team",
         TEAM,
@@ -73,7 +100,9 @@ def test_a_run_whose_map_no_longer_grows_is_logged_out(day: Day, capsys: pytest.
         "1",
     ]
     picture = str(day.testset / "images" / "000001.jpg")
-    assert cli.main(["run", day.serve().url, *wanted, "--preflight", picture]) == 0
+    server = day.serve()
+    with following(day):
+        assert cli.main(["run", server.url, *wanted, "--preflight", picture]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (
         len(sys.modules["tired_detector"].seen) == document["images"] + 1

@@ -85,7 +85,7 @@ def test_a_meter_that_counts_back_ends_no_run() -> None:
 
 def test_one_look_or_a_small_loss_ends_no_run() -> None:
     even = course(lambda t: 0.001 * t, 5.0, 200)
-    fallen = Sample(202, even[-1].left - 20, 0.9 * even[-1].map, 5.0 * 202 / 3600)
+    fallen = Sample(202, even[-1].left - 20, 0.75 * even[-1].map, 5.0 * 202 / 3600)
     assert not is_over([*even, fallen], 0.0)
     assert is_over([*even, fallen, replace(fallen, at_s=204)], 0.0)
     slowing = course(lambda t: 0.001 * t - 1e-7 * t * t, 5.0, 200)

@@ -64,6 +64,19 @@ class DrivenClock(Clock):
         self.boot = boot
 
 
+class StillClock(Clock):
+    """A clock that stands at `now_s` after START until the test moves it."""
+
+    def __init__(self, now_s: float = 0.0) -> None:
+        self.now_s = now_s
+
+    def monotonic_s(self) -> float:
+        return self.now_s
+
+    def utc(self) -> datetime:
+        return START + timedelta(seconds=self.now_s)
+
+
 def station(name: str = "one", meter: str = SIMULATED, **more: object) -> dict[str, object]:
     return {"name": name, "meter": meter, "update_interval_s": 0.1} | more
 

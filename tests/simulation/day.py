@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from random import Random
 
 import numpy as np
@@ -222,7 +223,7 @@ def _board(contest: Contest) -> Iterator[str]:
         yield "nothing is published"
         return
     told = shown(row)
-    expected = json.loads(public_board(contest, standings(contest)))
+    expected = json.loads(public_board(contest, datetime.fromisoformat(row.utc), standings(contest)))
     if row.state is BoardState.LIVE:
         for part in ("ranking", "unranked", "left_out", "attempts", "prizes"):
             if told[part] != expected[part]:

@@ -12,6 +12,8 @@ from flask import Blueprint, Response, jsonify, request
 
 from referee.auth.tokens import Session
 from referee.errors import RefereeError, WindowClosed
+from referee.judging.released import released_of
+from referee.judging.results import figures_of
 from referee.judging.status import program_version
 from referee.runs.open_run import OpenRun
 from referee.runs.window import Phase, phase_at, remaining_s
@@ -112,15 +114,18 @@ def _closed_session(number: int) -> dict[str, object]:
     } | (_rules(run) | _closing(run.id) | _provisional(run.id))
 
 
-def _provisional(run: int) -> dict[str, object]:
-    contest = web_state().contest
+def _provisional(number: int) -> dict[str, object]:
+    contest, now = web_state().contest, web_state().clock.utc()
     if not contest.config.teams_see_score:
         return {}
-    provisional = contest.store.provisional(run)
-    if provisional is None or web_state().board.is_frozen():
+    if web_state().board.is_frozen():
         return {"provisional": None}
-    age = web_state().clock.utc() - datetime.fromisoformat(provisional.utc)
-    return {"provisional": asdict(provisional) | {"age_s": age.total_seconds()}}
+    run = contest.store.run(number)
+    released, state = released_of(contest, run, now), figures_of(contest, run, now).figure_state
+    if released is None:
+        return {"provisional": None}
+    age = now - datetime.fromisoformat(released.utc)
+    return {"provisional": asdict(released) | {"age_s": age.total_seconds(), "figure_state": state}}
 
 
 @blueprint.delete("/session")

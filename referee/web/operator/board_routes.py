@@ -45,7 +45,7 @@ def unveil() -> Response:
     if found is None or found.state is BoardState.LIVE:
         raise RefereeError("board-state", "The board is live, there is nothing to unveil; freeze it first.")
     now, contest = state.clock.utc(), state.contest
-    final = found.final or public_board(contest, log=log_head(contest, now))
+    final = found.final or public_board(contest, now, log=log_head(contest, now))
     places = 1 if wanted == "1" else MANY
     with act("board-unveil", places=wanted):
         if str(found.unveiled) != (seen or str(found.unveiled)) or not state.contest.store.unveil_board(

@@ -10,12 +10,14 @@ from typing import Any
 from flask import Blueprint, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from referee.judging.board import shown
+from referee.judging.board import NOT_KNOWN, shown
 from referee.store.records import Published
 from referee.web.pages import page, rendered, revalidated
 from referee.web.state import web_state
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
+OLD_S = 10.0
+"""While a run is open the board is published each second: older figures are those of a process that has ended."""
 
 blueprint = Blueprint("board", __name__)
 
@@ -26,34 +28,50 @@ def front() -> AnyResponse:
     if request.method == "POST" or "text/html" not in request.headers.get("Accept", ""):
         return redirect("/help")
     row = web_state().board.row()
+    live = _live_part(row, is_old=_is_old(row))
     hall = {"view": "projector", "theme": "dark"} if request.args.get("view") == "projector" else {"view": ""}
     config = web_state().contest.config
-    return page(
-        "public/board.html", 200, live=_live_part(row), contest=config.name, tracks=config.tracks, **hall
-    )
+    return page("public/board.html", 200, live=live, contest=config.name, tracks=config.tracks, **hall)
 
 
 @blueprint.get("/board/live")
 def live_part() -> Response:
     """The part of the page that changes."""
-    text = _live_part(web_state().board.row())
+    row = web_state().board.row()
+    text = _live_part(row, is_old=_is_old(row))
     return revalidated(Response(text, content_type="text/html; charset=utf-8"))
 
 
 @blueprint.get("/board.json")
 def as_json() -> Response:
     """The document with the state of the board."""
-    return revalidated(Response(_json(web_state().board.row()), content_type="application/json"))
+    row = web_state().board.row()
+    return revalidated(Response(_json(row, is_old=_is_old(row)), content_type="application/json"))
 
 
-@lru_cache(4)
-def _json(row: Published) -> str:
-    return json.dumps(shown(row), ensure_ascii=False) + "\n"
+def _is_old(row: Published) -> bool:
+    """Whether the figures of open runs on the published row are no longer those of now."""
+    if not row.utc:
+        return False
+    age = web_state().clock.utc() - datetime.fromisoformat(row.utc)
+    return age.total_seconds() > OLD_S
 
 
-@lru_cache(4)
-def _live_part(row: Published) -> str:
+def _board(row: Published, *, is_old: bool) -> dict[str, Any]:
     board = shown(row)
+    if is_old:
+        board["now"] = [run | NOT_KNOWN for run in board["now"]]
+    return board
+
+
+@lru_cache(4)
+def _json(row: Published, *, is_old: bool) -> str:
+    return json.dumps(_board(row, is_old=is_old), ensure_ascii=False) + "\n"
+
+
+@lru_cache(4)
+def _live_part(row: Published, *, is_old: bool) -> str:
+    board = _board(row, is_old=is_old)
     for run in board["now"]:
         ends = None if run["ends_utc"] is None else datetime.fromisoformat(run["ends_utc"])
         left_s = None if ends is None else (ends - datetime.fromisoformat(row.utc)).total_seconds()

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from lpirc_power.energy import Check
+from lpirc_power.meter import Setup
 from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.judging.judge import judge
 from referee.store.records import Provisional, Run, RunState
 from tests.contest_day import called
-from tests.referee.factories import House, house, stored_run
+from tests.referee.factories import House, house, reading, stored_run
 
 SIMULATED = "YOKOGAWA WT310 SIMULATED F1.03"
 RECENT = "2100-01-01T00:00:00+00:00"  # for a test that may take long
@@ -31,10 +32,12 @@ def hall(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
 
 def run_in(hall: House, state: RunState, energy_wh: float | None = None, **more: object) -> Run:
     """A run in that state, that was last looked at while it was open."""
-    values = {"testset_digest": hall.contest.test_set.digest} | more
+    setup = Setup(150.0, 0.5, update_interval_s=600.0, integrator_timer_s=600)  # a test may take long
+    values = {"testset_digest": hall.contest.test_set.digest, "setup": setup} | more
     run = stored_run(hall.store, **values)
     figures = {} if state is RunState.OPEN else {"elapsed_s": 60.0, "energy_wh": energy_wh}
     hall.store.set_provisional(replace(SO_FAR, run=run.id))
+    hall.store.append_readings(run.id, 0.0, [reading(energy_wh=0.25, utc=Clock().utc())])
     return hall.store.change_run(run.id, (RunState.ARMED,), state=state.value, **figures)
 
 

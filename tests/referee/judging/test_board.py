@@ -17,7 +17,7 @@ from referee.judging.board import Publisher, empty_board, public_board, publish,
 from referee.judging.judge import judge
 from referee.judging.many import judge_with_interval
 from referee.store import Store
-from referee.store.records import BoardState, Provisional, Published, Review, RunState
+from referee.store.records import BoardState, Provisional, Published, Released, Review, RunState
 from tests.referee.factories import START, House
 from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run
 
@@ -61,14 +61,14 @@ def frozen(contest: Contest, clock: Clock) -> None:
 
 
 def unveiled(contest: Contest, clock: Clock, places: int = 1) -> None:
-    final = row(contest).final or public_board(contest)
+    final = row(contest).final or public_board(contest, START)
     assert contest.store.unveil_board(clock.utc(), final, row(contest).unveiled, places)
 
 
 def test_an_unveiling_by_an_outdated_page_changes_nothing(contest: Contest) -> None:
     frozen(contest, Clock())
     before = row(contest)
-    assert not contest.store.unveil_board(START, public_board(contest), 3, 1)
+    assert not contest.store.unveil_board(START, public_board(contest, START), 3, 1)
     assert row(contest) == before
 
 
@@ -79,7 +79,7 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
     armed_run(contest, "otters", station="two", heat="final")
     contest.store.change_queue(lambda _: ["voles", "otters"])
     contest.store.announce("jo", "Lunch at noon.", START)
-    Publisher(contest, Clock()).tick()
+    Publisher(contest, SetClock(START + timedelta(seconds=60))).tick()
     board = shown(row(contest))
     assert [(place["rank"], place["team"], place["images"]) for place in board["ranking"]] == [
         (1, "otters", 5),
@@ -109,11 +109,15 @@ def test_the_score_of_an_open_run_is_public_only_where_the_contest_says_so(
     contest = build(public_score=public).contest
     run = opened_run(contest, "voles")
     contest.store.set_provisional(Provisional(run.id, START.isoformat(), 0.4321, 0.8642, 0.5, 30))
-    Publisher(contest, Clock()).tick()
+    utc = (START + timedelta(seconds=30)).isoformat()
+    contest.store.set_released(Released(run.id, utc, utc, 0.46, 0.8642, 0.53, 30))
+    Publisher(contest, SetClock(START + timedelta(seconds=60))).tick()
     (now,) = shown(row(contest))["now"]
-    told = (0.4321, 0.8642, 0.5) if public else (None, None, None)
+    told = (0.46, 0.8642, 0.53) if public else (None, None, None)
     assert (now["map"], now["energy_wh"], now["score"]) == told
-    assert ("0.4321" in row(contest).document) is ("0.8642" in row(contest).document) is public
+    assert (now["figure_state"], now["as_of_utc"]) == ("fresh", utc if public else None)
+    assert ("0.46" in row(contest).document) is ("0.8642" in row(contest).document) is public
+    assert "0.4321" not in row(contest).document
 
 
 def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> None:
@@ -121,11 +125,11 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
     judged(contest, "otters")
     publisher.tick()
     before = row(contest)
-    document = public_board(contest, log=json.loads(before.document)["log"])
+    document = public_board(contest, START, log=json.loads(before.document)["log"])
     frozen(contest, clock)
     judged(contest, "badgers", 0.5)
     publisher.tick()
-    contest.store.publish(public_board(contest), clock.utc())  # one that was under way
+    contest.store.publish(public_board(contest, START), clock.utc())  # one that was under way
     assert (
         (row(contest).document, row(contest).utc) == (before.document, before.utc) == (document, before.utc)
     )
@@ -169,7 +173,7 @@ def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(con
         judge_with_interval(contest, run.id, Clock())
     Publisher(contest, Clock()).tick()
     frozen(contest, Clock())
-    final = json.loads(public_board(contest))
+    final = json.loads(public_board(contest, START))
     final["ranking"][2]["level_with"] = [
         {"team": "badgers", "chance": 0.6},
         {"team": "otters", "chance": 0.7},
@@ -306,7 +310,7 @@ def test_the_published_board_is_always_that_of_a_full_recomputation(
         publisher.tick()
         with open_contest(busy.folder) as again:
             published = json.loads(row(busy).document)
-            assert published == json.loads(public_board(again, log=published["log"])), action
+            assert published == json.loads(public_board(again, START, log=published["log"])), action
 
 
 def act(contest: Contest, action: str, pick: int) -> None:

@@ -29,7 +29,7 @@ from referee.store.records import Provisional, Run, RunState
 from referee.web.live_process import live_scores
 from tests.contest_day import contest_day, is_running, processes_naming
 from tests.contest_day import until as in_time
-from tests.referee.factories import START, House, parse_rows, reading, run_record, stored_run
+from tests.referee.factories import START, House, StillClock, parse_rows, reading, run_record, stored_run
 from tests.timeouts import TIMEOUT_S
 
 Build = Callable[..., House]
@@ -228,10 +228,8 @@ def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
     assert last.map != half.map
 
 
-def test_the_energy_is_that_of_the_newest_reading_that_has_one(
-    contest: Contest, followed: FollowedRuns
-) -> None:
-    run = open_run(contest)
+def test_the_energy_is_that_of_the_newest_reading_that_has_one(contest: Contest) -> None:
+    followed, run = FollowedRuns(contest, StillClock(3.0)), open_run(contest)
     posted(contest, run, found_boxes(contest.test_set, contest.store.image_order(run.id))[0])
     followed.tick()
     first = shown(contest, run)
@@ -240,12 +238,13 @@ def test_the_energy_is_that_of_the_newest_reading_that_has_one(
     contest.store.append_readings(run.id, 0.0, [reading(0.0, energy_wh=0.0)])
     followed.tick()
     assert (shown(contest, run).energy_wh, shown(contest, run).score) == (0.0, None)
+    assert shown(contest, run).utc == START.isoformat()
     late = [reading(1.0, energy_wh=0.5), reading(2.0, energy_wh=0.75), reading(3.0, energy_wh=math.nan)]
     contest.store.append_readings(run.id, 0.0, late)
     followed.tick()
-    assert shown(contest, run) == Provisional(
-        run.id, shown(contest, run).utc, first.map, 0.75, first.map / 0.75, first.detections
-    )
+    utc = (START + timedelta(seconds=2)).isoformat()
+    expected = Provisional(run.id, utc, first.map, 0.75, first.map / 0.75, first.detections)
+    assert shown(contest, run) == expected
 
 
 def test_a_run_without_energy_ends_without_a_score(contest: Contest, followed: FollowedRuns) -> None:
@@ -388,7 +387,7 @@ def test_reading_never_waits_for_a_writer(contest: Contest, own: Contest) -> Non
     with closing(sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert own.store.detections_after(run.id, 0)[0].shape == (0, 7)
-        assert own.store.newest_energy_wh(run.id) is None
+        assert own.store.newest_reading(run.id) is None
         other.execute("ROLLBACK")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -13,7 +14,7 @@ from referee.judging.board import Publisher, empty_board, public_board, shown
 from referee.judging.judge import judge
 from referee.judging.lost_energy import lost_energies, lost_energy_of
 from referee.judging.results import let_stand
-from referee.store.records import Provisional, RunState
+from referee.store.records import Released, RunState
 from tests.referee.factories import START, House
 from tests.referee.judging.judged_runs import closed_run, opened_run
 
@@ -53,17 +54,18 @@ def test_the_public_sees_the_line_and_no_energy_or_score_of_what_is_left_in_the_
     contest: Contest,
 ) -> None:
     number = opened_run(contest, "otters").id
-    contest.store.set_provisional(Provisional(number, START.isoformat(), 0.5, 0.01, 50.0, 3))
-    figures = ("map", "energy_wh", "score")
+    utc, now = START.isoformat(), START + timedelta(seconds=60)
+    contest.store.set_released(Released(number, utc, utc, 0.5, 0.01, 50.0, 3))
+    figures = ("map", "energy_wh", "score", "figure_state")
 
-    def published() -> tuple[list[str], list[float | None]]:
-        document = json.loads(public_board(contest))
+    def published() -> tuple[list[str], list[float | str | None]]:
+        document = json.loads(public_board(contest, now))
         (run,) = document["now"]
         return [one["sentence"] for one in document["energy_lost"]], [run[name] for name in figures]
 
-    assert published() == ([], [0.5, 0.01, 50.0])
+    assert published() == ([], [0.5, 0.01, 50.0, "fresh"])
     lose(contest, number, "began-again")
-    assert published() == ([lost_energy_of(contest, number)], [0.5, None, None])
+    assert published() == ([lost_energy_of(contest, number)], [0.5, None, None, "in-review"])
 
 
 def test_a_frozen_board_does_not_tell_of_it(contest: Contest) -> None:

@@ -16,6 +16,7 @@ from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.judging.figure_state import FigureState
 from referee.judging.judge import judge
 from referee.judging.results import (
     Figures,
@@ -31,7 +32,7 @@ from referee.judging.results import (
 )
 from referee.scoring.result import RULES_VERSION
 from referee.store.records import Provisional, Run, RunState, Score, ScoreInterval
-from tests.referee.factories import START, House, house, run_record, stored_run
+from tests.referee.factories import START, House, house, reading, run_record, stored_run
 
 FAILED = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={"peaks": math.nan})
 OTHER_WINDOW = Check("integrator-time", ok=False, severity="error", sentence="Longer.", figures={})
@@ -71,31 +72,41 @@ def score(
 
 def test_the_figures_of_an_open_run_are_provisional(hall: House) -> None:
     run = run_in(hall, RunState.OPEN)
-    expected = Figures(0.25, 0.5, 2.0, None, judged=False, provisional_utc="")
-    assert figures_of(hall.contest, run) == expected
+    hall.store.append_readings(run.id, 0.0, [reading(0.0, energy_wh=0.25)])
+    expected = Figures(0.25, 0.5, 2.0, None, judged=False, figure_state=FigureState.FRESH, provisional_utc="")
+    assert figures_of(hall.contest, run, START) == expected
 
 
-@pytest.mark.parametrize("state", [RunState.CLOSED, RunState.VOID])
-def test_a_run_that_is_over_has_its_energy_of_record(hall: House, state: RunState) -> None:
+@pytest.mark.parametrize(
+    ("state", "score", "figure_state"),
+    [(RunState.CLOSED, 0.4, FigureState.FRESH), (RunState.VOID, None, None)],
+)
+def test_a_run_that_is_over_has_its_energy_of_record(
+    hall: House, state: RunState, score: float | None, figure_state: FigureState | None
+) -> None:
     run = run_in(hall, state, energy_wh=1.25)
-    assert figures_of(hall.contest, run) == Figures(1.25, 0.5, 0.4, None, judged=False)
+    expected = Figures(1.25, 0.5, score, None, judged=False, figure_state=figure_state)
+    assert figures_of(hall.contest, run, START) == expected
 
 
 def test_a_run_without_energy_has_no_score(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED)
-    assert figures_of(hall.contest, run) == Figures(None, 0.5, None, None, judged=False)
+    assert figures_of(hall.contest, run, START) == Figures(
+        None, 0.5, None, None, judged=False, figure_state=FigureState.METER_AWAY
+    )
 
 
 def test_a_judgement_before_the_energy_was_read_no_longer_counts(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED)
     judge(hall.contest, run.id, Clock())
     judged = hall.store.run(run.id)
-    assert figures_of(hall.contest, judged).judged
+    assert figures_of(hall.contest, judged, START).judged
     read = hall.store.change_run(run.id, (RunState.JUDGED,), energy_wh=1.25)
     assert current_judgement(hall.contest, read) is None
-    assert figures_of(hall.contest, read) == Figures(1.25, 0.5, 0.4, None, judged=False)
+    expected = Figures(1.25, 0.5, 0.4, None, judged=False, figure_state=FigureState.FRESH)
+    assert figures_of(hall.contest, read, START) == expected
     judge(hall.contest, run.id, Clock())
-    assert figures_of(hall.contest, read).judged
+    assert figures_of(hall.contest, read, START).judged
 
 
 def test_a_document_is_json_and_keeps_the_checks(hall: House) -> None:
@@ -170,8 +181,8 @@ def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(hall: H
         document = place_document(found.unranked[0])
         assert (document["rank"], document["not_ranked"]) == (None, found.unranked[0].not_ranked)
         assert set(document) == set(place_document(found.places[0]))
-        assert figures_of(contest, contest.store.run(2)).not_ranked == found.unranked[1].not_ranked
-        assert figures_of(contest, contest.store.run(1)).not_ranked is None
+        assert figures_of(contest, contest.store.run(2), START).not_ranked == found.unranked[1].not_ranked
+        assert figures_of(contest, contest.store.run(1), START).not_ranked is None
 
 
 def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(hall: House) -> None:
@@ -180,14 +191,14 @@ def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(hall: Ho
     let_stand(hall.contest, run.id, "ada", "The clip is a spike of 10 ms.", START)
     one = standings(hall.contest).places[0].standing
     assert (one.needs_review, one.reviewed) == (False, "The clip is a spike of 10 ms.")
-    figures = figures_of(hall.contest, run)
+    figures = figures_of(hall.contest, run, START)
     assert (figures.needs_review, figures.reviewed) == (False, one.reviewed)
     judged_run(hall, "bee", 2.0)
     met = meeting(hall.contest, 1, 2).sides[0]
     assert (met.figures.needs_review, met.figures.reviewed is not None) == (False, True)
     hall.store.add_score(score(run.id, 1.0, (FAILED, OTHER_WINDOW)))
     assert standings(hall.contest).places[0].standing.needs_review
-    assert figures_of(hall.contest, run).reviewed is None
+    assert figures_of(hall.contest, run, START).reviewed is None
 
 
 def test_a_run_with_extra_time_is_compared_with_the_others_and_says_so(hall: House) -> None:

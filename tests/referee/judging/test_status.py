@@ -43,7 +43,7 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(build: Ca
     ]
     house.store.keep_refusals(alike)
     reader = StatusReader(house.contest)
-    live = dict(zip(LIVE, (1.0, 599.0, 5, 36.0, 0.1), strict=True))
+    live = dict(zip(LIVE, (1.0, 599.0, 5, 36.0, 0.1, 0.2), strict=True))
     known = Known(
         live={59: live, 60: live}, meters={"one": ("integrating", None), "two": ("lost", "It is gone.")}
     )
@@ -109,13 +109,32 @@ def test_an_open_run_shows_what_the_server_knows_of_it(build: Callable[..., Hous
 
     house.store.change_run(number, (RunState.ARMED,), state="open", opened_utc=START.isoformat())
     house.store.set_provisional(Provisional(number, START.isoformat(), 0.5, 2.0, 0.25, 3))
-    live = dict(zip(LIVE, (2.0, 598.0, 4, 36.0, None), strict=True)) | {
+    house.store.append_readings(number, 0.0, [reading(0.0, energy_wh=2.0)])
+    live = dict(zip(LIVE, (2.0, 598.0, 4, 36.0, 0.02, 0.5), strict=True)) | {
         "warnings": ("the meter is over range",)
     }
     run = reader.read(NOW, Known(live={number: live}))["stations"][0]["run"]
-    expected = {"map": 0.5, "score": 0.25, "energy_wh": 2.0, "provisional_age_s": 0.0, "images_served": 4}
+    expected = {"map": 0.5, "score": 0.25, "energy_wh": 0.02, "provisional_age_s": 0.0, "images_served": 4}
+    expected |= {"figure_state": "fresh", "reading_age_s": 0.5}
     expected |= {"power_w": 36.0, "remaining_s": 598.0, "warnings": ["the meter is over range"]}
     assert {key: run[key] for key in expected} == expected
+
+
+def test_a_meter_that_may_hold_the_energy_of_a_run_is_not_called_idle(build: Callable[..., House]) -> None:
+    house = build()
+    run = stored_run(house.store)
+    house.store.change_run(run.id, (RunState.ARMED,), state="closed", closed_utc=START.isoformat())
+    house.store.log_event(START, run.id, "energy-missing", code="read-later", reason="It does not answer.")
+    reader = StatusReader(house.contest)
+
+    def station() -> tuple[str, str | None]:
+        (one,) = reader.read(NOW, Known(meters={"one": ("idle", None)}))["stations"]
+        return one["meter_state"], one["meter_sentence"]
+
+    sentence = "The energy of run 1 of otters is still to be read. It does not answer."
+    assert station() == ("energy to read", sentence)
+    house.store.change_run(run.id, (RunState.CLOSED,), energy_wh=1.0)
+    assert station() == ("idle", None)
 
 
 def test_runs_without_a_place_say_why(build: Callable[..., House]) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
 from lpirc_testsets import read_ground_truth
+from referee.judging.released import EVERY_S
+from referee.store.records import RunState
 from tests.contest_day import ROWS, Day, descendants_of, is_running, until, workers_of
 
 
@@ -33,23 +38,56 @@ def post_everything(day: Day, token: str) -> int:
     return len(rows)
 
 
-def test_the_team_sees_its_provisional_score_where_allowed(day: Callable[..., Day]) -> None:
+def test_the_team_sees_its_provisional_score_where_allowed_and_not_at_once(day: Callable[..., Day]) -> None:
     made = day(served=False)
     allow(made)
     server = made.serve()
     token = made.fetched(made.login()["token"])
     sent = post_everything(made, token)
 
-    def provisional() -> dict[str, float]:
-        found: dict[str, float] = server.ask("GET", "/v1/session", token).json()["provisional"] or {}
+    def provisional() -> dict[str, Any]:
+        found: dict[str, Any] = server.ask("GET", "/v1/session", token).json()["provisional"] or {}
         return found
 
+    with made.store() as store:
+        until(lambda: (found := store.provisional(1)) and found.detections == sent and found.score)
+        assert provisional() == {}
+        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(seconds=EVERY_S)
+        store.change_run(1, (RunState.OPEN,), opened_utc=opened.isoformat())
     until(lambda: provisional().get("detections") == sent and provisional().get("score"))
-    assert provisional()["map"] == 1.0
+    assert (provisional()["map"], provisional()["figure_state"]) == (1.0, "fresh")
     assert 0 <= provisional()["age_s"] < 60
     (listed,) = json.loads(made.refers("run", "list", "--json").stdout)
     assert listed["map"] == 1.0
     assert "~1 " in made.refers("run", "list").stdout
+
+
+def test_a_meter_that_goes_away_takes_every_score_with_it(day: Callable[..., Day]) -> None:
+    made = day(served=False)
+    allow(made)
+    config = made.folder / "contest.toml"
+    config.write_text(config.read_text().replace("# public_score", "public_score"))
+    server = made.serve()
+    token = made.fetched(made.login()["token"])
+    post_everything(made, token)
+    with made.store() as store:
+        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(seconds=EVERY_S)
+        store.change_run(1, (RunState.OPEN,), opened_utc=opened.isoformat())
+
+    def shown() -> list[dict[str, Any]]:
+        session = server.ask("GET", "/v1/session", token).json()["provisional"]
+        (public,) = server.ask("GET", "/board.json").json()["now"]
+        (station,) = json.loads(made.refers("status", "--json").stdout)["stations"]
+        (listed,) = json.loads(made.refers("run", "list", "--json").stdout)
+        return [session or {}, public, station["run"], listed]
+
+    until(lambda: all(one.get("score") and one["figure_state"] == "fresh" for one in shown()))
+    made.meter.kill()
+    until(lambda: all(one["figure_state"] == "meter-away" for one in shown()))
+    assert [one["score"] for one in shown()] == [None] * 4
+    line = next(one for one in made.refers("status").stdout.splitlines() if one.startswith("station-1"))
+    assert re.search(r"36\.00 W, [0-9.]+ Wh \([0-9]+ s old\), so far mAP 1\.00000 and score –", line)  # noqa: RUF001
+    assert "(meter away: its energy is not known now, so there is no score, " in line
 
 
 def test_otherwise_only_the_operator_sees_it(day: Callable[..., Day]) -> None:

@@ -12,7 +12,7 @@ from referee.contest import open_contest
 from referee.judging.board import Publisher
 from referee.judging.judge import judge
 from referee.store import Store
-from referee.store.records import BoardState, Provisional, RunState
+from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app
 from referee.web.login import issue_token
 from referee.web.published_board import LOOK_S
@@ -167,7 +167,8 @@ def test_a_team_does_not_see_its_own_provisional_score_while_the_board_is_frozen
     planned = {} if by_hand else {"freeze_at": START.replace(year=2100)}
     made = build(teams_see_score=True, **planned)
     mine = closed_run(made.contest, TEAM, nonce="a")
-    made.store.set_provisional(Provisional(mine.id, START.isoformat(), 0.4, 0.5, 0.8, 30))
+    utc = START.isoformat()
+    made.store.set_released(Released(mine.id, utc, utc, 0.4, 0.5, 0.8, 30))
     app = create_app(made.contest, made.control, made.clock)
     client, state = app.test_client(), state_of(app)
 

@@ -22,7 +22,7 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board import Publisher
 from referee.judging.judge import judge
 from referee.runs.control import RunControl
-from referee.store.records import Provisional, Review, RunState
+from referee.store.records import Provisional, Released, Review, RunState
 from referee.web.app import create_app
 from referee.web.login import issue_token
 from referee.web.state import state_of
@@ -109,6 +109,7 @@ def until_the_freeze(contest: Contest, clock: Clock) -> None:
         judge(contest, closed_run(contest, team, 1.0 + seed, seed).id, clock)
     mine = closed_run(contest, TEAM, 0.5, seed=9, nonce="a")
     store.set_provisional(Provisional(mine.id, START.isoformat(), 0.4, 0.5, 0.8, 30))
+    store.set_released(Released(mine.id, START.isoformat(), START.isoformat(), 0.4, 0.5, 0.8, 30))
     opened_run(contest, OTHERS[0], station="two")
     store.announce("jo", "Lunch at noon.", START)
     store.change_queue(lambda _: list(OTHERS))
@@ -132,6 +133,7 @@ def change(contest: Contest, action: str, pick: int, clock: Clock) -> None:
     store, team = contest.store, OTHERS[pick % len(OTHERS)]
     theirs = [run for run in store.runs() if run.team != TEAM]
     run, over, any_state = theirs[pick % len(theirs)], (RunState.CLOSED, RunState.JUDGED), tuple(RunState)
+    now = clock.utc().isoformat()
     acts: dict[str, Callable[[], object]] = {
         "arm": lambda: armed_run(contest, team),
         "run": lambda: judge(contest, closed_run(contest, team, 0.1 + pick / 10, pick).id, clock),
@@ -147,6 +149,10 @@ def change(contest: Contest, action: str, pick: int, clock: Clock) -> None:
             store.set_provisional(Provisional(one.id, START.isoformat(), pick / 10, 0.5, pick / 5, pick))
             for one in store.runs()
         ],
+        "release": lambda: [
+            store.set_released(Released(one.id, now, now, pick / 10, 0.5, pick / 5, pick))
+            for one in store.runs()
+        ],
         "event": lambda: store.log_event(START, run.id, "operator", operator="jo"),
     }
     acts[action]()
@@ -154,7 +160,7 @@ def change(contest: Contest, action: str, pick: int, clock: Clock) -> None:
 
 ACTIONS = (
     *("arm", "run", "post", "void", "unvoid", "judge", "judge ours", "review"),
-    *("queue", "announce", "provisional", "event"),
+    *("queue", "announce", "provisional", "release", "event"),
 )
 
 

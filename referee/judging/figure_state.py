@@ -1,0 +1,81 @@
+"""The state of a run's figures: what its mAP, energy and score are worth at the moment. Pure.
+
+Every view takes it from here: the console, the board, the command line, and the answer to a team.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lpirc_power.meter import IntegratorState
+from referee.store.records import RunState
+
+UPDATES = 2
+"""The newest reading is at most so many updates of its meter old."""
+
+LEAST_LIMIT_S = 2.0
+"""The limit where updates are faster: figures are published each second, and a busy host stores readings late."""
+
+
+class FigureState(StrEnum):
+    """What the figures of a run are worth; referee.pages.figures has the words."""
+
+    FRESH = "fresh"
+    METER_AWAY = "meter-away"
+    INTEGRATOR_STOPPED = "integrator-stopped"
+    IN_REVIEW = "in-review"
+    FINAL = "final"
+
+
+@dataclass(frozen=True)
+class Readings:
+    """How old the newest reading of an open run is, and the newest that has an energy; the integrator of the first.
+
+    Seconds by the clock of the host; None: there is none yet, and for an age it is the time since the run opened.
+    """
+
+    age_s: float
+    energy_age_s: float
+    integrator: IntegratorState | None
+
+
+def figure_state(
+    run: RunState,
+    *,
+    is_lost: bool,
+    has_energy: bool,
+    readings: Readings,
+    update_interval_s: float,
+) -> FigureState | None:
+    """The state of the figures of a run that is not judged; None: it is armed or void, and has none.
+
+    `is_lost` says that its energy is, `has_energy` that it has an energy of record.
+    """
+    if run in (RunState.ARMED, RunState.VOID):
+        return None
+    if is_lost:
+        return FigureState.IN_REVIEW
+    if run is RunState.OPEN:
+        return _while_open(readings, limit_s(update_interval_s))
+    return FigureState.FRESH if has_energy else FigureState.METER_AWAY
+
+
+def judged_state(*, needs_review: bool) -> FigureState:
+    """The state of the figures of a judged run."""
+    return FigureState.IN_REVIEW if needs_review else FigureState.FINAL
+
+
+def limit_s(update_interval_s: float) -> float:
+    """How old the newest reading of an open run with a score may be."""
+    return max(UPDATES * update_interval_s, LEAST_LIMIT_S)
+
+
+def _while_open(readings: Readings, most_s: float) -> FigureState:
+    # A reading from the future is none: somebody has set the host's clock back.
+    is_read = abs(readings.age_s) <= most_s
+    if is_read and readings.integrator not in (IntegratorState.START, None):
+        return FigureState.INTEGRATOR_STOPPED
+    if abs(readings.energy_age_s) > most_s:
+        return FigureState.METER_AWAY
+    return FigureState.FRESH

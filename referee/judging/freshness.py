@@ -1,0 +1,39 @@
+"""What the store has of a run for the state of its figures: its newest readings, and whether its energy is lost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from lpirc_power.meter import Reading
+from referee.judging.figure_state import FigureState, Readings, figure_state
+from referee.store import Store
+from referee.store.lost_energy import energy_lost
+from referee.store.records import Run, RunState
+
+
+def state_of(store: Store, run: Run, now: datetime) -> FigureState | None:
+    """The state of the figures `now`, UTC, of a run that is not judged as it stands."""
+    return figure_state(
+        run.state,
+        is_lost=energy_lost(store.events(run.id)) is not None,
+        has_energy=run.energy_wh is not None,
+        readings=_readings(store, run, now),
+        update_interval_s=run.setup.update_interval_s,
+    )
+
+
+def _readings(store: Store, run: Run, now: datetime) -> Readings:
+    if run.state is not RunState.OPEN:
+        return Readings(0.0, 0.0, None)
+    newest, with_energy = store.newest_reading(run.id), store.newest_reading(run.id, with_energy=True)
+    opened = now if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
+    return Readings(
+        _age_s(newest, opened, now),
+        _age_s(with_energy, opened, now),
+        None if newest is None else newest.state,
+    )
+
+
+def _age_s(reading: Reading | None, opened: datetime, now: datetime) -> float:
+    since = opened if reading is None else reading.utc
+    return (now - since).total_seconds()

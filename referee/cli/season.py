@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from referee.judging.rejudge import Change
 
 SEASON_MARKS = {"=": "its order with a neighbour is not sure"} | MARKS | {"d": "differs from most runs"}
-KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "not_ranked", "latest"]
+KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "latest"]
 
 
 @click.command()
@@ -95,9 +95,10 @@ def _print(
     *figures, run, marks = columns_of(metric)
     more = [Column(name, is_figure=name != "ended") for name in ("ended", "latest", "runs")]
     places = board.history[team] if team else board.places
-    rows = [_cells(board, place, metric) for place in places]
-    every = [one for place in board.places for one in board.history[place.standing.team]]
-    notes = [*filter(None, map(note_on, board.places)), *board.left_out] if form else []
+    shown = places if team else [*places, *board.unranked]
+    rows = [_cells(board, place, metric) for place in shown]
+    every = [one for its in board.histories for one in its]
+    notes = [*filter(None, map(note_on, shown)), *board.left_out] if form else []
     if testset:
         notes.append(f"Runs on the images of {testset.name} are scored by its corrected ground truth.")
     print_listing(

@@ -18,7 +18,7 @@ from referee.judging.results import Standings, place_document, standings
 from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
 from referee.scoring.rules import PUBLISHED
 
-MARKS = {"!": "in review, not ranked", "u": "unofficial meter", "d": "differs from the leader"} | RARE_MARKS
+MARKS = {"!": "in review", "u": "unofficial meter", "d": "differs from the leader"} | RARE_MARKS
 CONDITIONS = {
     "least-energy": " (needs an accuracy of {:.5f} or more)",
     "highest-map": " (needs {:.4f} Wh or less)",
@@ -116,6 +116,6 @@ def cells_of(place: Place, metric: str) -> list[str]:
     reached = ["" if value is None else f"{value:.5f}" for value in maps.values()]
     cells = [f"{one.score:.4f}", between, *reached, f"{one.energy_wh:.4f}", str(one.run)]
     marks = "!" * one.needs_review + "r" * (one.reviewed is not None) + "u" * (not one.official)
-    marks += "d" * bool(place.differs) + "x" * bool(one.extra_s) + "s" * bool(one.images_seen)
+    marks += "d" * bool(place.differs) + "x" * bool(one.extra_s) + "i" * bool(one.images_seen)
     marks += "b" * (one.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
     return ["-" if place.rank is None else str(place.rank), one.team, *cells, marks]

@@ -24,7 +24,7 @@ CSV_COLUMNS = (
     *("elapsed_s", "energy_wh", "map", "score", "judged", "needs_review", "official", "refused"),
     *("void_reason", "extra_s", "reviewed", "not_ranked", "not_ranked_code", "images_seen"),
 )
-MARKS = {"~": "so far", "!": "needs review", "u": "unofficial meter"} | RARE_MARKS
+MARKS = {"~": "so far", "!": "in review", "u": "unofficial meter"} | RARE_MARKS
 
 
 @click.command("list")
@@ -69,7 +69,7 @@ def _cells(run: Run, figures: Figures, *, heats: bool) -> list[str]:
 def _marks(run: Run, figures: Figures) -> str:
     marks = _age(figures) + ("!" if figures.needs_review else "r" if figures.reviewed else "")
     marks += "b" * (figures.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
-    marks += "x" * bool(run.extra_s) + "s" * bool(figures.images_seen)
+    marks += "x" * bool(run.extra_s) + "i" * bool(figures.images_seen)
     marks += "u" if figures.energy_wh is not None and not run.official else ""
     return f"{marks} {figures.refused} rows refused".strip() if figures.refused else marks
 

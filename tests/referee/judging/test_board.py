@@ -152,7 +152,7 @@ def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(contest:
     assert teams(contest) == [(1, "otters"), (2, "badgers")]
     unveiled(contest, clock)
     assert teams(contest) == [(None, "otters"), (None, "badgers"), (3, "voles")]
-    judged(contest, "stoats", 0.1)  # the ranking that is unveiled is fixed
+    judged(contest, "stoats", 0.45)  # the ranking that is unveiled is fixed
     unveiled(contest, clock)
     assert teams(contest) == [(None, "badgers"), (2, "otters"), (3, "voles")]
     assert shown(row(contest))["ranking"][0]["energy_wh"] == 2.0, "as it was frozen"

@@ -41,7 +41,7 @@ def test_only_the_runs_concerned_are_named_oldest_first_and_a_void_one_is_not(co
 
 
 def test_a_review_that_lets_the_run_stand_ends_it_until_another_check_fails(contest: Contest) -> None:
-    number = closed_run(contest, "otters").id
+    number = closed_run(contest, "otters", odd=True).id
     lose(contest, number, "cut-short")
     judge(contest, number, Clock())
     assert "is not complete: the meter's power failed" in (lost_energy_of(contest, number) or "")

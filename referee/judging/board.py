@@ -1,7 +1,9 @@
-"""The public document: what everyone may know, published by the live process until a freeze.
+"""What everyone may know, published by the live process as two documents: the results, until a freeze, and the hall.
 
-Public pages show the stored document and read nothing else. Its figures are those of `judging.results`. The energy and
-the mAP of an open run are in it only where the contest says so (`public_score`).
+The results are all that tells how runs have scored, power and attempts included: a void run uses none. The hall is who
+runs, who is next, and announcements; it goes on while the board is frozen, so nothing in it may follow from a result.
+Public pages show the stored documents and read nothing else. The figures are those of `judging.results`. The energy and
+the mAP of an open run are in them only where the contest says so (`public_score`).
 """
 
 from __future__ import annotations
@@ -45,10 +47,21 @@ def champions() -> list[dict[str, float]]:
     return read
 
 
+EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
+NO_FIGURES = {
+    "power_w": None,
+    "power": {"elapsed_s": [], "power_w": []},
+    "map": None,
+    "energy_wh": None,
+    "score": None,
+}
+"""Of a run whose figures the public may not see, or that has none."""
+
+
 def empty_board(contest: Contest) -> str:
-    """The document before anything is published."""
-    lists = ("ranking", "unranked", "left_out", "prizes", "now", "next", "announcements", "attempts")
-    return _document(contest, **{name: [] for name in (*lists, "energy_lost")}, log=None)
+    """The results before anything is published."""
+    lists = ("ranking", "unranked", "left_out", "prizes", "attempts", "energy_lost")
+    return _document(contest, **{name: [] for name in lists}, figures={}, log=None)
 
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
@@ -58,10 +71,10 @@ def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
 
 
 def public_board(contest: Contest, found: Standings | None = None, log: dict[str, Any] | None = None) -> str:
-    """The document as it stands now, all computed; `found` are the standings where they are known.
+    """The results as they stand now, all computed; `found` are the standings where they are known.
 
     `log` is a `log_head`; None: the document says nothing of the log. `ranking` and `unranked` have the documents of
-    `judging.results`, each with the affiliation and number of images.
+    `judging.results`, each with the affiliation and number of images. `figures` are those of the open run at a station.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs()}
@@ -74,7 +87,7 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
         return place | more | {"reviewed": place["reviewed"] is not None}  # its note is for the operators
 
     teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
-    on = [run for run in runs.values() if run.state in (RunState.ARMED, RunState.OPEN)]
+    opened = [run for run in runs.values() if run.state is RunState.OPEN]
     lost = lost_energies(contest)
     bent = {one.run for one in lost}
     return _document(
@@ -84,9 +97,7 @@ def public_board(contest: Contest, found: Standings | None = None, log: dict[str
         unranked=[public(place) for place in found.unranked],
         left_out=[{"run": one.run, "team": one.team} for one in found.left_out],
         prizes=[asdict(one) for one in found.awards],
-        now=[_running(contest, run, affiliations[run.team], lost=run.id in bent) for run in on],
-        next=store.queue(),
-        announcements=[{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
+        figures={run.station: _figures(contest, run, lost=run.id in bent) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],
         log=log,
     )
@@ -107,21 +118,46 @@ def _document(contest: Contest, **changing: object) -> str:
     return json.dumps(fixed | changing, ensure_ascii=False)
 
 
-def _running(contest: Contest, run: Run, affiliation: str | None, *, lost: bool) -> dict[str, Any]:
-    """A run that is armed or open. `power` has the means of its course; the figures need `public_score`.
+def public_hall(contest: Contest) -> str:
+    """The hall as it is now: who runs or gets ready, who is next, and the announcements."""
+    store = contest.store
+    affiliations = store.affiliations()
+    on = [run for run in store.runs() if run.state in (RunState.ARMED, RunState.OPEN)]
+    found = {
+        "now": [_running(run, affiliations[run.team]) for run in on],
+        "next": store.queue(),
+        "announcements": [{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
+    }
+    return json.dumps(found, ensure_ascii=False)
 
-    With its energy `lost` it has neither energy nor score: what its meter holds is too little, the score too high.
-    """
-    power = power_course(contest, run, MOST_POINTS)
-    opened = None if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
-    figures = figures_of(contest, run) if contest.config.public_score else None
+
+def _running(run: Run, affiliation: str | None) -> dict[str, Any]:
+    """A run that is armed or open, without its figures and its number, which counts the runs before it."""
     return {
         "team": run.team,
         "affiliation": affiliation,
         "station": run.station,
         "heat": run.heat,
         "state": run.state,
-        "ends_utc": None if opened is None else (opened + timedelta(seconds=run.window_s)).isoformat(),
+        "ends_utc": _ends_utc(run),
+    }
+
+
+def _ends_utc(run: Run) -> str | None:
+    if run.opened_utc is None:
+        return None
+    return (datetime.fromisoformat(run.opened_utc) + timedelta(seconds=run.window_s)).isoformat()
+
+
+def _figures(contest: Contest, run: Run, *, lost: bool) -> dict[str, Any]:
+    """The figures of an open run. `power` has the means of its course; mAP, energy and score need `public_score`.
+
+    With its energy `lost` it has neither energy nor score: what its meter holds is too little, the score too high.
+    """
+    power = power_course(contest, run, MOST_POINTS)
+    figures = figures_of(contest, run) if contest.config.public_score else None
+    return {
+        "ends_utc": _ends_utc(run),
         "power_w": power["power_w"][-1] if power["power_w"] else None,
         "power": power,
         "map": figures and figures.map,
@@ -131,26 +167,37 @@ def _running(contest: Contest, run: Run, affiliation: str | None, *, lost: bool)
 
 
 def shown(row: Published) -> dict[str, Any]:
-    """What the public sees of the published row: a document with the state of the board.
+    """What the public sees of the published row: results and hall in one document, with the state of the board.
 
-    While the board is unveiled, the last places of the final ranking stand as they are, and the other teams before them
+    Only while it is live have open runs figures: a course of power tells an energy. While the board is unveiled, the last places of the final ranking stand as they are, and the other teams before them
     as they were at the freeze, without a rank.
     """
-    document: dict[str, Any] = {"energy_lost": []} | json.loads(row.document)  # absent in an earlier form
+    document: dict[str, Any] = {"energy_lost": [], "figures": {}} | json.loads(row.document)  # of an earlier form
+    figures = document.pop("figures")
     board: dict[str, Any] = {
         "state": row.state,
-        "utc": row.utc,
+        "utc": row.hall_utc or row.utc,
         "unveiled": row.unveiled,
         "places": row.places,
     }
-    if row.state is BoardState.LIVE:
+    board |= EMPTY_HALL if row.hall is None else json.loads(row.hall)
+    is_live = row.state is BoardState.LIVE
+    board["now"] = [one | (_figures_at(one, figures) if is_live else NO_FIGURES) for one in board["now"]]
+    if is_live:
         return document | board
-    hidden: dict[str, Any] = {"now": [], "next": [], "energy_lost": [], "frozen_utc": row.frozen_utc}
+    hidden: dict[str, Any] = {"energy_lost": [], "frozen_utc": row.frozen_utc}
     if row.final is not None:
         final = json.loads(row.final)["ranking"]
         hidden |= {key: [] for key in ("prizes", "unranked", "left_out")}
         hidden |= {"ranking": _unveiled(document["ranking"], final, row.unveiled)}
     return document | board | hidden
+
+
+def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a run of the hall; those of the station's run before it are not its own."""
+    found: dict[str, Any] = figures.get(running["station"], NO_FIGURES)
+    is_its_own = found.get("ends_utc") == running["ends_utc"]
+    return found if is_its_own else NO_FIGURES
 
 
 def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
@@ -184,7 +231,7 @@ def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
 
 
 class Publisher:
-    """Publishes the board."""
+    """Publishes results and hall."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest, self._store, self._clock = contest, contest.store, clock
@@ -192,14 +239,22 @@ class Publisher:
         self._log: dict[str, Any] = {}
 
     def tick(self) -> None:
-        """Publish once, unless the board is frozen, or due to be: then freeze it.
+        """Publish once, without the results if the board is frozen, or due to be: then freeze it first."""
+        row = self._store.published()
+        is_live = row is None or row.state is BoardState.LIVE
+        document = self._results(row) if is_live else None
+        hall = public_hall(self._contest)
+        has_changed = row is None or row.hall != hall or document not in (None, row.document)
+        # The clock of an open run counts from the time of publishing.
+        if has_changed or self._store.runs(RunState.OPEN):
+            self._store.publish(document, hall, self._clock.utc())
+
+    def _results(self, row: Published | None) -> str | None:
+        """The results to publish; None if they are frozen from now on.
 
         The time is taken after everything was read: what is published was known before the freeze.
         """
-        row, freeze_at = self._store.published(), self._contest.config.freeze_at
-        if row is not None and row.state is not BoardState.LIVE:
-            return
-        begun = self._clock.utc()
+        freeze_at, begun = self._contest.config.freeze_at, self._clock.utc()
         # It stays for a minute: otherwise the document would change every second.
         if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
             self._log = log_head(self._contest, begun)
@@ -211,7 +266,5 @@ class Publisher:
                 store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest))
                 store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
-            return
-        # The clock of an open run counts from the time of publishing.
-        if row is None or row.document != document or self._store.runs(RunState.OPEN):
-            self._store.publish(document, now)
+            return None
+        return document

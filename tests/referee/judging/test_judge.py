@@ -446,7 +446,9 @@ def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_l
     assert judged.map < 0.05
     assert judged.score is not None
     assert judged.score > 0.1193
-    champion = closed_run(contest, guesses(contest.test_set, 1), energy_wh=5.0)
+    figures = {"elapsed_s": 300.0, "energy_wh": 5.0, "integrator_s": 300.0}
+    measured = steady_readings(5.0, 300.0)
+    champion = closed_run(contest, guesses(contest.test_set, 1), readings=measured, **figures)
     judge(contest, champion.id, CLOCK)
     assert standings(contest).places[0].standing.run == run.id
     strict = replace(contest, config=replace(contest.config, least_map=0.05))

@@ -58,7 +58,7 @@ def test_the_public_sees_the_line_and_no_energy_or_score_of_what_is_left_in_the_
 
     def published() -> tuple[list[str], list[float | None]]:
         document = json.loads(public_board(contest))
-        (run,) = document["now"]
+        (run,) = document["figures"].values()
         return [one["sentence"] for one in document["energy_lost"]], [run[name] for name in figures]
 
     assert published() == ([], [0.5, 0.01, 50.0])

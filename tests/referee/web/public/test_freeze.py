@@ -160,6 +160,7 @@ def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
     acts[action]()
 
 
+RUNS = ("run", "in review")  # the hall sees a run, but not how it has scored
 RESULTS = (
     *("run", "post", "in review", "power", "lost", "void", "unvoid", "judge", "judge ours", "review"),
     *("provisional", "event"),
@@ -189,15 +190,17 @@ HALL = ("arm", "open", "queue", "announce")
 def test_contests_that_differ_only_after_the_freeze_answer_alike(
     sides: tuple[Side, Side], steps: list[tuple[str, int]]
 ) -> None:
-    """Both halls go on, and one of the two gets results; whatever both would do, they answer alike, byte by byte."""
+    """Both halls go on, and one of the two has other results; whatever both would do, they answer alike."""
     still, goes_on = sides
     clock = still.publisher._clock  # noqa: SLF001 - the clock that both share
     for action, pick in steps:
         if action in HALL:
             hall(still.contest, action, pick)
             hall(goes_on.contest, action, pick)
-        else:
-            result(goes_on.contest, action, pick, clock)
+            continue
+        if action in RUNS:
+            closed_run(still.contest, OTHERS[pick % len(OTHERS)])
+        result(goes_on.contest, action, pick, clock)
     for side in sides:
         side.publisher.tick()
     clock.seconds += 1.0  # type: ignore[attr-defined]  # it is ours

@@ -12,7 +12,7 @@ import json
 import logging
 import threading
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -21,7 +21,7 @@ from typing import Any
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.judging.leaderboard import Place
+from referee.judging.leaderboard import FailedCheck, NotRanked, Place, Standing
 from referee.judging.lost_energy import lost_energies
 from referee.judging.results import (
     KnownStandings,
@@ -37,6 +37,7 @@ from referee.store.records import BoardState, Published, Run, RunState, is_due
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
+NOTE_NOT_PUBLIC = "an operator let it stand"
 MOST_POINTS = 120  # of a power curve, over the whole window
 
 
@@ -191,6 +192,27 @@ def shown(row: Published) -> dict[str, Any]:
         hidden |= {key: [] for key in ("prizes", "unranked", "left_out")}
         hidden |= {"ranking": _unveiled(document["ranking"], final, row.unveiled)}
     return document | board | hidden
+
+
+def shown_standings(row: Published) -> list[Standing]:
+    """The runs that the public sees of the published row, ranked ones first; a review is told without its note."""
+    board = shown(row)
+    return [_standing_of(place) for place in (*board["ranking"], *board["unranked"])]
+
+
+def _standing_of(place: dict[str, Any]) -> Standing:
+    """A place of the public document as a standing; what an earlier form lacks is as if it were not so."""
+    names = {one.name for one in fields(Standing)}
+    found = {name: value for name, value in place.items() if name in names}
+    code = found.get("not_ranked_code")
+    return Standing(
+        **found
+        | {
+            "failed_checks": tuple(FailedCheck(**one) for one in place.get("failed_checks", ())),
+            "not_ranked_code": None if code is None else NotRanked(code),
+            "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
+        }
+    )
 
 
 def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:

@@ -20,11 +20,15 @@ ByRun = dict[tuple[str, int], Place]
 
 @dataclass(frozen=True)
 class SeasonStanding(Standing):
-    """A run with a score, of the contest or bundle at a path; `utc` is when it was over."""
+    """A run with a score, of the contest or bundle at a path; `utc` is when it was over.
+
+    Since `frozen_utc` the contest's board is frozen, and the run is as it shows it; None: the board is live.
+    """
 
     contest: str = ""
     station: str = ""
     utc: str = ""
+    frozen_utc: str | None = None
 
 
 @dataclass(frozen=True)
@@ -93,12 +97,19 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
 
 def _standing(one: SeasonRun) -> SeasonStanding | str:
     """The run as boards show it, or why it is on none."""
+    found = _judged_standing(one) if one.shown is None else one.shown
+    if isinstance(found, str):
+        return found
+    if found.not_ranked_code is NotRanked.BELOW_LEAST_MAP:
+        return str(found.not_ranked)
+    where = {"contest": str(one.path), "station": one.run.station, "utc": one.utc}
+    return SeasonStanding(**vars(found), **where, frozen_utc=one.frozen_utc)
+
+
+def _judged_standing(one: SeasonRun) -> Standing | str:
     run, judged = one.run, one.judged
     if judged is None or run.state is not RunState.JUDGED:
         return "it is not judged"
     if judged.score is None or judged.energy_wh is None:
         return "it has no score"
-    found = standing_of(run, judged, standing_review(judged, one.review), one.least_map)
-    if found.not_ranked_code is NotRanked.BELOW_LEAST_MAP:
-        return str(found.not_ranked)
-    return SeasonStanding(**vars(found), contest=str(one.path), station=run.station, utc=one.utc)
+    return standing_of(run, judged, standing_review(judged, one.review), one.least_map)

@@ -413,3 +413,58 @@ def test_a_log_in_arms_no_run_beyond_the_attempts(build: Build) -> None:
     run = house.control.login(TEAM).run
     house.control.close(run.id, "logout")
     assert code_of(house.control.login, TEAM) == "attempts-used"
+
+
+def mark(house: House, run: int) -> int:
+    """How many of a run's images the board says its team had seen before."""
+    judge(house.contest, run, house.clock)
+    found = standings(house.contest)
+    return next(one.standing.images_seen for one in (*found.places, *found.unranked) if one.standing.run == run)
+
+
+def found_all(house: House, live: OpenRun) -> int:
+    """Posts every object of the run's images, as a look-up by an image's bytes does, and logs out."""
+    truth = read_ground_truth(house.contest.test_set.folder)
+    number = np.argsort(house.store.image_order(live.run.id)) + 1
+    rows = np.column_stack([number[truth.image - 1], truth.category, np.full(len(truth.image), 0.9), truth.boxes])
+    live.serve([(image, 1000) for image in range(1, live.run.images + 1)])
+    house.store.append_post(
+        live.run.id, rows, sha256="", idempotency_key=None, elapsed_s=1.0, now=house.clock.utc()
+    )
+    house.control.close(live.run.id, "logout")
+    return live.run.id
+
+
+def test_a_look_up_run_stands_on_the_board_with_its_mark_whatever_became_of_the_first(build: Build) -> None:
+    """Run 1 fetches all and logs out; run 2 answers by what run 1 was shown."""
+    house = build(auto_arm=True)
+    first = attempt(house)
+    house.control.void(first.id, "it answered nothing")
+    looked_up = found_all(house, house.control.login(TEAM))
+    assert mark(house, looked_up) == 5, "a void run has seen them all the same"
+    house.control.arm("badgers", "one")
+    others = found_all(house, house.control.login("badgers"))
+    assert mark(house, others) == 0, "the images of another team are its own affair"
+
+
+def test_the_mark_counts_the_images_that_were_served_alone(build: Build) -> None:
+    house = build(auto_arm=True)
+    attempt(house, images=2)
+    assert mark(house, found_all(house, house.control.login(TEAM))) == 2
+
+
+def test_the_mark_counts_only_what_fresh_images_do_not_avoid(build: Build) -> None:
+    house = build(auto_arm=True, images={"per_attempt": 2})
+    runs = [attempt(house).id for _ in range(3)]
+    assert [mark(house, run) for run in runs] == [0, 0, 1], "five images, two for each attempt"
+
+
+def test_a_copy_of_the_contest_for_another_day_knows_what_its_teams_have_seen(
+    build: Build, tmp_path: Path
+) -> None:
+    house = build(auto_arm=True)
+    attempt(house, images=3)
+    back_up(house.folder, tmp_path / "day.zip", house.clock.utc(), keys=True, test_sets=False)
+    restore(tmp_path / "day.zip", tmp_path / "next day", house.clock.utc())
+    with open_contest(tmp_path / "next day") as contest:
+        assert len(images_had(contest.store, TEAM, contest.test_set.images_digest)[1]) == 3

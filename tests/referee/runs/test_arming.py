@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lpirc_power.meter import Setup, Standing
@@ -18,11 +19,15 @@ from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.vxi11 import Vxi11Server
 from lpirc_power.visa.link import Link
+from lpirc_testsets import read_ground_truth
+from referee.backup.contest_copy import back_up, restore
 from referee.contest import open_contest
 from referee.errors import NotArmed, RefereeError
 from referee.judging.checks import measured_run
 from referee.judging.judge import judge
+from referee.judging.results import figures_of
 from referee.runs.control import RunControl
+from referee.runs.open_run import OpenRun
 from referee.store.records import Run, RunState
 from tests.referee.factories import TEAM, House, station
 from tests.referee.runs.observing import code_of, kinds
@@ -416,17 +421,18 @@ def test_a_log_in_arms_no_run_beyond_the_attempts(build: Build) -> None:
 
 
 def mark(house: House, run: int) -> int:
-    """How many of a run's images the board says its team had seen before."""
+    """How many of a run's images its team had seen before, as every list of runs says."""
     judge(house.contest, run, house.clock)
-    found = standings(house.contest)
-    return next(one.standing.images_seen for one in (*found.places, *found.unranked) if one.standing.run == run)
+    return figures_of(house.contest, house.store.run(run)).images_seen
 
 
 def found_all(house: House, live: OpenRun) -> int:
     """Posts every object of the run's images, as a look-up by an image's bytes does, and logs out."""
     truth = read_ground_truth(house.contest.test_set.folder)
-    number = np.argsort(house.store.image_order(live.run.id)) + 1
-    rows = np.column_stack([number[truth.image - 1], truth.category, np.full(len(truth.image), 0.9), truth.boxes])
+    number = {image: at for at, image in enumerate(house.store.image_order(live.run.id).tolist(), start=1)}
+    own = np.isin(truth.image, [*number])
+    images = [number[image] for image in truth.image[own].tolist()]
+    rows = np.column_stack([images, truth.category[own], np.full(len(images), 0.9), truth.boxes[own]])
     live.serve([(image, 1000) for image in range(1, live.run.images + 1)])
     house.store.append_post(
         live.run.id, rows, sha256="", idempotency_key=None, elapsed_s=1.0, now=house.clock.utc()
@@ -455,7 +461,7 @@ def test_the_mark_counts_the_images_that_were_served_alone(build: Build) -> None
 
 def test_the_mark_counts_only_what_fresh_images_do_not_avoid(build: Build) -> None:
     house = build(auto_arm=True, images={"per_attempt": 2})
-    runs = [attempt(house).id for _ in range(3)]
+    runs = [found_all(house, house.control.login(TEAM)) for _ in range(3)]
     assert [mark(house, run) for run in runs] == [0, 0, 1], "five images, two for each attempt"
 
 
@@ -465,6 +471,12 @@ def test_a_copy_of_the_contest_for_another_day_knows_what_its_teams_have_seen(
     house = build(auto_arm=True)
     attempt(house, images=3)
     back_up(house.folder, tmp_path / "day.zip", house.clock.utc(), keys=True, test_sets=False)
-    restore(tmp_path / "day.zip", tmp_path / "next day", house.clock.utc())
+    restore(tmp_path / "day.zip", tmp_path / "next day", None, house.clock.utc())
     with open_contest(tmp_path / "next day") as contest:
-        assert len(images_had(contest.store, TEAM, contest.test_set.images_digest)[1]) == 3
+        control = RunControl(contest, house.clock)
+        try:
+            run = control.login(TEAM).run.id
+            noted = [one for one in contest.store.events(run) if one["kind"] == "images-seen"]
+        finally:
+            control.shutdown()
+    assert [(one["images"], one["runs"]) for one in noted] == [(3, [1])]

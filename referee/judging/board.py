@@ -173,7 +173,9 @@ def shown(row: Published) -> dict[str, Any]:
     Only while it is live have open runs figures: a course of power tells an energy. While the board is unveiled, the last places of the final ranking stand as they are, and the other teams before them
     as they were at the freeze, without a rank.
     """
-    document: dict[str, Any] = {"energy_lost": [], "figures": {}} | json.loads(row.document)  # of an earlier form
+    document: dict[str, Any] = {"energy_lost": [], "figures": {}} | json.loads(
+        row.document
+    )  # of an earlier form
     figures = document.pop("figures")
     board: dict[str, Any] = {
         "state": row.state,

@@ -95,7 +95,9 @@ def _folder(folder: Path, now: datetime) -> tuple[str, int, list[SeasonRun], str
     """The contest's id, the length of its log, its runs, and since when its board is frozen."""
     config = folder / CONFIG_NAME
     # Parsing it takes longer than reading the database, and few have these keys.
-    is_parsed = not config.is_file() or any(key in config.read_bytes() for key in (b"least_map", b"freeze_at"))
+    is_parsed = not config.is_file() or any(
+        key in config.read_bytes() for key in (b"least_map", b"freeze_at")
+    )
     keys = read_config(folder) if is_parsed else None
     least, freeze_at = (None, None) if keys is None else (keys.least_map, keys.freeze_at)
     with closing(ReadOnlyStore(folder / DATABASE_NAME)) as store:
@@ -119,9 +121,7 @@ def _frozen_utc(board: Published | None, now: datetime, freeze_at: datetime | No
     return freeze_at.astimezone(UTC).isoformat() if is_to_be and freeze_at is not None else None
 
 
-def _as_shown(
-    folder: Path, runs: Sequence[Run], board: Published | None, frozen_utc: str
-) -> list[SeasonRun]:
+def _as_shown(folder: Path, runs: Sequence[Run], board: Published | None, frozen_utc: str) -> list[SeasonRun]:
     """The runs that a frozen board shows, each as it is there; none before anything was published."""
     known = {run.id: run for run in runs}
     standings = [] if board is None else shown_standings(board)

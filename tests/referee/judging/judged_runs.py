@@ -21,9 +21,7 @@ def armed_run(contest: Contest, team: str, **different: Any) -> Run:
     return stored_run(contest.store, team=team, meter_identity=METER, **(values | different))
 
 
-def opened_run(
-    contest: Contest, team: str, seed: int = 0, energy_wh: float = 0.6, **different: Any
-) -> Run:
+def opened_run(contest: Contest, team: str, seed: int = 0, energy_wh: float = 0.6, **different: Any) -> Run:
     """An open run with some detections of every image and a minute of readings, in which it took `energy_wh`."""
     run, store = armed_run(contest, team, **different), contest.store
     images = range(1, run.images + 1)

@@ -414,14 +414,21 @@ def test_a_run_in_review_leads_no_season_and_is_shown_with_its_reason(copy: Copy
 def test_a_team_whose_only_run_is_in_review_is_in_the_files_without_a_rank(copy: Copy) -> None:
     spring = copy("spring")
     change(spring, FAIL)
-    assert [(one["team"], one["rank"]) for one in documents(spring)] == [("cat", 1), ("bee", 2), ("ant", None)]
+    assert [(one["team"], one["rank"]) for one in documents(spring)] == [
+        ("cat", 1),
+        ("bee", 2),
+        ("ant", None),
+    ]
 
 
 def test_images_seen_before_are_a_mark_of_the_season_too(copy: Copy) -> None:
     spring = copy("spring")
     change(
         spring,
-        FAIL.replace("peak-clipping', 0, 'error', 'Clipped.', '{}'", "images-seen', 1, 'warning', 'S', '{\"images\": 7}'"),
+        FAIL.replace(
+            "peak-clipping', 0, 'error', 'Clipped.', '{}'",
+            "images-seen', 1, 'warning', 'S', '{\"images\": 7}'",
+        ),
     )
     assert {one["team"]: one["images_seen"] for one in documents(spring)} == {"ant": 7, "cat": 0, "bee": 0}
     table = called("season", str(spring)).stdout

@@ -49,7 +49,7 @@ def champions() -> list[dict[str, float]]:
 
 
 EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
-NO_FIGURES = {
+NO_FIGURES: dict[str, Any] = {
     "power_w": None,
     "power": {"elapsed_s": [], "power_w": []},
     "map": None,
@@ -170,12 +170,12 @@ def _figures(contest: Contest, run: Run, *, lost: bool) -> dict[str, Any]:
 def shown(row: Published) -> dict[str, Any]:
     """What the public sees of the published row: results and hall in one document, with the state of the board.
 
-    Only while it is live have open runs figures: a course of power tells an energy. While the board is unveiled, the last places of the final ranking stand as they are, and the other teams before them
-    as they were at the freeze, without a rank.
+    Open runs have figures only while it is live: a course of power tells an energy. While the board is unveiled, the
+    last places of the final ranking stand as they are, and the other teams before them as they were at the freeze,
+    without a rank.
     """
-    document: dict[str, Any] = {"energy_lost": [], "figures": {}} | json.loads(
-        row.document
-    )  # of an earlier form
+    absent_in_an_earlier_form: dict[str, Any] = {"energy_lost": [], "figures": {}}
+    document: dict[str, Any] = absent_in_an_earlier_form | json.loads(row.document)
     figures = document.pop("figures")
     board: dict[str, Any] = {
         "state": row.state,

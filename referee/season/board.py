@@ -35,7 +35,8 @@ class SeasonStanding(Standing):
 class SeasonBoard:
     """The teams' places, best first, and each team's `history`: all its runs, oldest first.
 
-    `unranked` are the runs in review, best score first: they are shown, and no team is ranked by one. `usual` is the most common signature, from which places differ. `left_out` says why runs are on no board.
+    `unranked` are the runs in review, best score first: they are shown, and no team is ranked by one. `usual` is the
+    most common signature, from which places differ. `left_out` says why runs are on no board.
     """
 
     places: list[Place]
@@ -102,8 +103,13 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
         return found
     if found.not_ranked_code is NotRanked.BELOW_LEAST_MAP:
         return str(found.not_ranked)
-    where = {"contest": str(one.path), "station": one.run.station, "utc": one.utc}
-    return SeasonStanding(**vars(found), **where, frozen_utc=one.frozen_utc)
+    return SeasonStanding(
+        **vars(found),
+        contest=str(one.path),
+        station=one.run.station,
+        utc=one.utc,
+        frozen_utc=one.frozen_utc,
+    )
 
 
 def _judged_standing(one: SeasonRun) -> Standing | str:

@@ -211,8 +211,9 @@ class BoardState(StrEnum):
 class Published:
     """What the public sees: the results, a JSON document as of `utc`, and the `hall`, another one as of `hall_utc`.
 
-    Only the results stand still while the board is frozen. `hall` is None before the first time. `frozen_utc` says when the board was frozen last. While it is unveiled, `final` is the document with the final
-    ranking, of which the last `unveiled` places are shown; `unveiled_utc` is when the last unveiling ended.
+    Only the results stand still while the board is frozen. `hall` is None before the first time. `frozen_utc` says when
+    the board was frozen last. While it is unveiled, `final` has the final results, of whose ranking the last `unveiled`
+    places are shown; `unveiled_utc` is when the last unveiling ended.
     """
 
     utc: str

@@ -147,7 +147,9 @@ def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
         "void": lambda: (
             run.state in over and store.change_run(run.id, over, state="void", void_reason="a test")
         ),
-        "unvoid": lambda: run.state is RunState.VOID and store.change_run(run.id, any_state, state="closed"),
+        "unvoid": lambda: (
+            run.state is RunState.VOID and store.change_run(run.id, (run.state,), state="closed")
+        ),
         "judge": lambda: run.state in over and judge(contest, run.id, clock),
         "judge ours": lambda: [judge(contest, ours.id, clock) for ours in store.runs(team=TEAM)],
         "review": lambda: store.add_review(run.id, Review("jo", "It stands.", START.isoformat(), ())),

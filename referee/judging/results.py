@@ -75,6 +75,8 @@ def figures_of(contest: Contest, run: Run) -> Figures:
     if judged is not None:
         review = standing_review(judged, contest.store.latest_reviews().get(run.id))
         code, reason = why_not_ranked(judged, review, contest.config.least_map)
+        if run.state is RunState.VOID:  # that is decided
+            code, reason = None, None
         return Figures(
             run.energy_wh,
             judged.map,

@@ -117,8 +117,9 @@ def _frozen_utc(board: Published | None, now: datetime, freeze_at: datetime | No
     if board is not None and board.state is not BoardState.LIVE:
         return board.frozen_utc or board.utc
     unveiled_utc = None if board is None else board.unveiled_utc
-    is_to_be = freeze_at is not None and is_due(unveiled_utc, now, freeze_at)
-    return freeze_at.astimezone(UTC).isoformat() if is_to_be and freeze_at is not None else None
+    if freeze_at is None or not is_due(unveiled_utc, now, freeze_at):
+        return None
+    return freeze_at.astimezone(UTC).isoformat()
 
 
 def _as_shown(folder: Path, runs: Sequence[Run], board: Published | None, frozen_utc: str) -> list[SeasonRun]:

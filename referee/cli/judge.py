@@ -55,9 +55,7 @@ def judge(
             if one not in reasons and score is not None:
                 judged.append((run, score, figures_of(contest, run, Clock().utc())))
     if as_json:
-        documents = [
-            score_document(run, score) | {"not_ranked": figures.not_ranked} for run, score, figures in judged
-        ]
+        documents = [score_document(run, score) | figures.remarks for run, score, figures in judged]
         click.echo(json.dumps(documents if all_runs else documents[0] if documents else None))
     else:
         for run, score, figures in judged:

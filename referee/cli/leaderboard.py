@@ -12,13 +12,13 @@ from referee.cli.report import warn_while_frozen
 from referee.cli.shared_options import contest_folder
 from referee.cli.terminal import RARE_MARKS, Column, marks_caption
 from referee.contest import Contest, open_contest
-from referee.judging.leaderboard import Place, Standing
+from referee.judging.leaderboard import NotRanked, Place, Standing
 from referee.judging.prizes import Award
 from referee.judging.results import Standings, place_document, standings
 from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
 from referee.scoring.rules import PUBLISHED
 
-MARKS = {"!": "needs review", "u": "unofficial meter", "d": "differs from the leader"} | RARE_MARKS
+MARKS = {"!": "in review", "u": "unofficial meter", "d": "differs from the leader"} | RARE_MARKS
 CONDITIONS = {
     "least-energy": " (needs an accuracy of {:.5f} or more)",
     "highest-map": " (needs {:.4f} Wh or less)",
@@ -29,7 +29,7 @@ CONDITIONS = {
 @contest_folder
 @in_form
 def leaderboard(folder: Path, form: str | None) -> None:
-    """Rank the best judged run of each team by its score.
+    """Rank the best judged run of each team by its score; runs in review stand below, without a rank.
 
     Orders that are less than 95 % sure are named; intervals are for the mean over other test sets of this size.
     """
@@ -51,7 +51,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
     print_listing(
         form,
         [place_document(place) | {"prizes": _prizes(found, place)} for place in shown],
-        ["rank", *Standing.__dataclass_fields__, "level_with", "differs", "not_ranked", "prizes"],
+        ["rank", *Standing.__dataclass_fields__, "level_with", "differs", "prizes"],
         columns_of(metric),
         rows,
         title=f"{name}: leaderboard",
@@ -77,15 +77,15 @@ def _prizes(found: Standings, place: Place) -> list[str]:
 def note_on(place: Place) -> str:
     """What is to be said of a place, if anything."""
     one, remarks = place.standing, ", ".join(_remarks(place))
-    if place.not_ranked is not None:
+    if one.not_ranked is not None:
         return f"Run {one.run} of {one.team} is not ranked: {remarks}."
     return f"{one.team}: {remarks}." if remarks else ""
 
 
 def _remarks(place: Place) -> Iterator[str]:
     one = place.standing
-    if place.not_ranked is not None:
-        yield place.not_ranked
+    if one.not_ranked is not None:
+        yield one.not_ranked
     for team, chance in place.level_with:
         yield f"its order with {team} is {chance:.1%} sure"
     yield from place.differs
@@ -93,6 +93,8 @@ def _remarks(place: Place) -> Iterator[str]:
         yield f"reviewed: {one.reviewed}"
     if one.extra_s:
         yield f"{one.extra_s:g} s of extra time"
+    if one.images_seen:
+        yield f"{one.images_seen} of its images were served to earlier runs of the team"
 
 
 def _award(one: Award) -> str:
@@ -115,5 +117,6 @@ def cells_of(place: Place, metric: str) -> list[str]:
     reached = ["" if value is None else f"{value:.5f}" for value in maps.values()]
     cells = [f"{one.score:.4f}", between, *reached, f"{one.energy_wh:.4f}", str(one.run)]
     marks = "!" * one.needs_review + "r" * (one.reviewed is not None) + "u" * (not one.official)
-    marks += "d" * bool(place.differs) + "x" * bool(one.extra_s) + "b" * (place.not_ranked is not None)
+    marks += "d" * bool(place.differs) + "x" * bool(one.extra_s) + "i" * bool(one.images_seen)
+    marks += "b" * (one.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
     return ["-" if place.rank is None else str(place.rank), one.team, *cells, marks]

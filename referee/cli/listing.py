@@ -57,8 +57,12 @@ def in_form(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _cell(value: object) -> object:
-    """A list in one cell; of teams that a run is level with, each with the chance."""
-    if not isinstance(value, list):
-        return value
-    texts = (f"{one['team']}:{one['chance']:.3f}" if isinstance(one, dict) else str(one) for one in value)
-    return "; ".join(texts)
+    """A list in one cell."""
+    return "; ".join(map(_item, value)) if isinstance(value, list) else value
+
+
+def _item(one: object) -> str:
+    """A team that a run is level with, with the chance; a failed check by its code."""
+    if not isinstance(one, dict):
+        return str(one)
+    return f"{one['team']}:{one['chance']:.3f}" if "team" in one else str(one["code"])

@@ -159,7 +159,7 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     if as_json:
         judged = None if score is None else score_document(one, score)
         more = {"judged": judged, "events": events, "refused": count, "refused_rows": refused, "live": live}
-        ranked = {"reviewed": figures.reviewed, "not_ranked": figures.not_ranked, "energy_lost": lost}
+        ranked = figures.remarks | {"energy_lost": lost}
         click.echo(json.dumps(run_document(one) | more | ranked))
         return
     if score is not None:
@@ -184,7 +184,10 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
 @click.argument("second", metavar="RUN", type=run_number)
 @contest_folder
 def versus(first: int, second: int, folder: Path) -> None:
-    """Show the points of two judged runs that met: 2 for the higher score, 1 each for a tie."""
+    """Show the points of two judged runs that met: 2 for the higher score, 1 each for a tie.
+
+    While one of them is in review the meeting is not decided.
+    """
     with open_contest(folder) as contest:
         met = meeting(contest, first, second)
     for side in met.sides:
@@ -196,9 +199,6 @@ def versus(first: int, second: int, folder: Path) -> None:
         click.echo(f"{side.points}  run {run.id} of {run.team}: {shown}{marks}")
     if not met.one_heat:
         click.echo(f"Runs {first} and {second} are not of one heat: they did not start together.", err=True)
-    for number in (side.run.id for side in met.sides if side.figures.needs_review):
-        sentence = f"! Run {number} needs review before the points count; see: referee run show {number}"
-        click.echo(sentence, err=True)
 
 
 @run.command()

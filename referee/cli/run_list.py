@@ -14,6 +14,7 @@ from referee.cli.terminal import RARE_MARKS, Column, marks_caption
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.figure_state import FigureState
+from referee.judging.leaderboard import NotRanked
 from referee.judging.results import Figures, figures_of, run_document
 from referee.store.records import Run, RunState
 
@@ -22,9 +23,10 @@ OLD_S = 10.0
 CSV_COLUMNS = (
     *("id", "team", "station", "heat", "state", "armed_utc", "opened_utc", "closed_utc", "closed_by"),
     *("elapsed_s", "energy_wh", "map", "score", "judged", "needs_review", "official", "refused"),
-    *("void_reason", "extra_s", "reviewed", "not_ranked", "figure_state"),
+    *("void_reason", "extra_s", "reviewed", "not_ranked", "not_ranked_code", "images_seen"),
+    "figure_state",
 )
-MARKS = {"~": "so far", "!": "needs review", "u": "unofficial meter"} | RARE_MARKS
+MARKS = {"~": "so far", "!": "in review", "u": "unofficial meter"} | RARE_MARKS
 
 
 @click.command("list")
@@ -68,10 +70,10 @@ def _cells(run: Run, figures: Figures, *, heats: bool) -> list[str]:
 
 
 def _marks(run: Run, figures: Figures) -> str:
-    marks = (
-        _age(figures) + _unread(figures) + ("!" if figures.needs_review else "r" if figures.reviewed else "")
-    )
-    marks += "b" * bool(figures.not_ranked) + "x" * bool(run.extra_s)
+    marks = _age(figures) + _unread(figures)
+    marks += "!" if figures.needs_review else "r" if figures.reviewed else ""
+    marks += "b" * (figures.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
+    marks += "x" * bool(run.extra_s) + "i" * bool(figures.images_seen)
     marks += "u" if figures.energy_wh is not None and not run.official else ""
     return f"{marks} {figures.refused} rows refused".strip() if figures.refused else marks
 

@@ -22,14 +22,14 @@ from referee.files.atomic_write import write_atomically
 from referee.judging.leaderboard import Place
 from referee.scoring.result import signature_parts
 from referee.season.board import SeasonBoard, SeasonStanding, season_board
-from referee.season.contests import read_season
+from referee.season.contests import frozen_sentence, read_season
 from referee.workers.dispatch import mapped
 
 if TYPE_CHECKING:
     from referee.judging.rejudge import Change
 
 SEASON_MARKS = {"=": "its order with a neighbour is not sure"} | MARKS | {"d": "differs from most runs"}
-KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "not_ranked", "latest"]
+KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "latest"]
 
 
 @click.command()
@@ -59,7 +59,7 @@ def season(
     if (testset and not out) or (dry_run and not testset):
         raise click.UsageError("--testset needs --out, and --dry-run needs --testset.")
     gc.disable()  # all that is read is kept: looking through it again and again takes a tenth of the time
-    runs, problems = read_season(paths)
+    runs, problems = read_season(paths, Clock().utc())
     before = runs
     with workers_of(count, cluster) as workers:
         if testset and out:
@@ -95,9 +95,13 @@ def _print(
     *figures, run, marks = columns_of(metric)
     more = [Column(name, is_figure=name != "ended") for name in ("ended", "latest", "runs")]
     places = board.history[team] if team else board.places
-    rows = [_cells(board, place, metric) for place in places]
-    every = [one for place in board.places for one in board.history[place.standing.team]]
-    notes = [*filter(None, map(note_on, board.places)), *board.left_out] if form else []
+    shown = places if team else [*places, *board.unranked]
+    rows = [_cells(board, place, metric) for place in shown]
+    every = [one for its in board.histories for one in its]
+    notes = [*filter(None, map(note_on, shown)), *board.left_out] if form else []
+    if form:
+        frozen = {one["contest"]: one["frozen_utc"] for one in board.documents if one["frozen_utc"]}
+        notes += [f"{path}: {frozen_sentence(since)}" for path, since in frozen.items()]
     if testset:
         notes.append(f"Runs on the images of {testset.name} are scored by its corrected ground truth.")
     print_listing(

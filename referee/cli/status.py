@@ -28,9 +28,7 @@ WATCH_S = 1.0
 REFUSALS_SHOWN = 5
 TO_SEE_TO: dict[str, Callable[[dict[str, Any]], bool]] = {
     "to judge": lambda run: run["state"] == "closed",
-    "in need of review": lambda run: (
-        run["state"] == "judged" and run["needs_review"] and run["review"] is None
-    ),
+    "in review": lambda run: run["state"] == "judged" and run["needs_review"] and run["review"] is None,
     "being judged": lambda run: run["judging"],
 }
 

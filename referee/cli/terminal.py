@@ -13,7 +13,12 @@ if TYPE_CHECKING:  # importing these takes longer than to print a table
     from rich.console import Console
     from rich.table import Table
 
-RARE_MARKS = {"r": "reviewed: it stands", "x": "extra time", "b": "below least_map"}
+RARE_MARKS = {
+    "r": "reviewed: it stands",
+    "x": "extra time",
+    "i": "images seen before",
+    "b": "below least_map",
+}
 """Marks of a run that are explained only where one is shown."""
 
 

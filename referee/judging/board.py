@@ -1,7 +1,9 @@
-"""The public document: what everyone may know, published by the live process until a freeze.
+"""What everyone may know, published by the live process as two documents: the results, until a freeze, and the hall.
 
-Public pages show the stored document and read nothing else. Its figures are those of `judging.results`. The energy and
-the mAP of an open run are in it only where the contest says so (`public_score`).
+The results are all that tells how runs have scored, power and attempts included: a void run uses none. The hall is who
+runs, who is next, and announcements; it goes on while the board is frozen, so nothing in it may follow from a result.
+Public pages show the stored documents and read nothing else. The figures are those of `judging.results`. The energy and
+the mAP of an open run are in them only where the contest says so (`public_score`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -22,7 +24,7 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.figure_state import FigureState
 from referee.judging.freshness import state_of
-from referee.judging.leaderboard import Place
+from referee.judging.leaderboard import FailedCheck, NotRanked, Place, Standing
 from referee.judging.lost_energy import lost_energies
 from referee.judging.released import released_of
 from referee.judging.results import (
@@ -39,6 +41,7 @@ from referee.store.records import TRUTH_CORRECTED, BoardState, Published, Run, R
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
+NOTE_NOT_PUBLIC = "an operator let it stand"
 MOST_POINTS = 120  # of a power curve, over the whole window
 NOT_KNOWN = dict.fromkeys(("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score"))
 """The figures of an open run of which nothing is known now."""
@@ -51,20 +54,15 @@ def champions() -> list[dict[str, float]]:
     return read
 
 
+EMPTY_HALL: dict[str, list[Any]] = {"now": [], "next": [], "announcements": []}
+NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": []}}
+"""Of a run whose figures the public may not see, or that has none."""
+
+
 def empty_board(contest: Contest) -> str:
-    """The document before anything is published."""
-    lists = (
-        "ranking",
-        "unranked",
-        "left_out",
-        "prizes",
-        "now",
-        "next",
-        "announcements",
-        "attempts",
-        "corrections",
-    )
-    return _document(contest, **{name: [] for name in (*lists, "energy_lost")}, rules={}, log=None)
+    """The results before anything is published."""
+    lists = ("ranking", "unranked", "left_out", "prizes", "attempts", "corrections", "energy_lost")
+    return _document(contest, **{name: [] for name in lists}, rules={}, figures={}, log=None)
 
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
@@ -76,11 +74,11 @@ def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
 def public_board(
     contest: Contest, now: datetime, found: Standings | None = None, log: dict[str, Any] | None = None
 ) -> str:
-    """The document as it stands `now`, UTC, all computed; `found` are the standings where they are known.
+    """The results as they stand `now`, UTC, all computed; `found` are the standings where they are known.
 
     `log` is a `log_head`; None: the document says nothing of the log. `ranking` and `unranked` have the documents of
-    `judging.results`, each with the affiliation and number of images. `rules` has those that are bound to a run of the
-    board, by their SHA-256.
+    `judging.results`, each with the affiliation and number of images. `figures` are those of the open run at a station.
+    `rules` has those that are bound to a run of the board, by their SHA-256.
     """
     store = contest.store
     runs = {run.id: run for run in store.runs()}
@@ -93,7 +91,8 @@ def public_board(
         return place | more | {"reviewed": place["reviewed"] is not None}  # its note is for the operators
 
     teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
-    on = [run for run in runs.values() if run.state in (RunState.ARMED, RunState.OPEN)]
+    opened = [run for run in runs.values() if run.state is RunState.OPEN]
+    ranked = [runs[place.standing.run] for place in (*found.places, *found.unranked)]
     lost = lost_energies(contest)
     return _document(
         contest,
@@ -102,12 +101,10 @@ def public_board(
         unranked=[public(place) for place in found.unranked],
         left_out=[{"run": one.run, "team": one.team} for one in found.left_out],
         prizes=[asdict(one) for one in found.awards],
-        now=[_running(contest, run, affiliations[run.team], now) for run in on],
-        next=store.queue(),
-        announcements=[{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
+        figures={run.station: _figures(contest, run, now) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],
         corrections=_corrections(store),
-        rules=_rules_of([runs[one.standing.run] for one in (*found.places, *found.unranked)] + on),
+        rules=_rules_of([*ranked, *opened]),
         log=log,
     )
 
@@ -145,24 +142,49 @@ def _document(contest: Contest, **changing: object) -> str:
     return json.dumps(fixed | changing, ensure_ascii=False)
 
 
-def _running(contest: Contest, run: Run, affiliation: str | None, now: datetime) -> dict[str, Any]:
-    """A run that is armed or open. `power` has the means of its course; the figures need `public_score`.
+def public_hall(contest: Contest) -> str:
+    """The hall as it is now: who runs or gets ready, who is next, and the announcements."""
+    store = contest.store
+    affiliations = store.affiliations()
+    on = [run for run in store.runs() if run.state in (RunState.ARMED, RunState.OPEN)]
+    found = {
+        "now": [_running(run, affiliations[run.team]) for run in on],
+        "next": store.queue(),
+        "announcements": [{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
+    }
+    return json.dumps(found, ensure_ascii=False)
 
-    They are those released at `as_of_utc`. Unless they are fresh it has neither energy nor score: with its energy lost,
-    what its meter holds is too little, and the score too high.
-    """
-    power = power_course(contest, run, MOST_POINTS)
-    opened = None if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
-    state = state_of(contest.store, run, now)
-    is_read = state is FigureState.FRESH and bool(power["power_w"])
-    released = released_of(contest, run, now) if contest.config.public_score else None
+
+def _running(run: Run, affiliation: str | None) -> dict[str, Any]:
+    """A run that is armed or open, without its figures and its number, which counts the runs before it."""
     return {
         "team": run.team,
         "affiliation": affiliation,
         "station": run.station,
         "heat": run.heat,
         "state": run.state,
-        "ends_utc": None if opened is None else (opened + timedelta(seconds=run.window_s)).isoformat(),
+        "ends_utc": _ends_utc(run),
+    }
+
+
+def _ends_utc(run: Run) -> str | None:
+    if run.opened_utc is None:
+        return None
+    return (datetime.fromisoformat(run.opened_utc) + timedelta(seconds=run.window_s)).isoformat()
+
+
+def _figures(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
+    """The figures of an open run. `power` has the means of its course; mAP, energy and score need `public_score`.
+
+    They are those released at `as_of_utc`. Unless they are fresh it has neither energy nor score: with its energy lost,
+    what its meter holds is too little, and the score too high.
+    """
+    power = power_course(contest, run, MOST_POINTS)
+    state = state_of(contest.store, run, now)
+    is_read = state is FigureState.FRESH and bool(power["power_w"])
+    released = released_of(contest, run, now) if contest.config.public_score else None
+    return {
+        "ends_utc": _ends_utc(run),
         "power_w": power["power_w"][-1] if is_read else None,
         "power": power,
         "figure_state": state,
@@ -174,27 +196,65 @@ def _running(contest: Contest, run: Run, affiliation: str | None, now: datetime)
 
 
 def shown(row: Published) -> dict[str, Any]:
-    """What the public sees of the published row: a document with the state of the board.
+    """What the public sees of the published row: results and hall in one document, with the state of the board.
 
-    While the board is unveiled, the last places of the final ranking stand as they are, and the other teams before them
-    as they were at the freeze, without a rank.
+    Open runs have figures only while it is live: a course of power tells an energy. While the board is unveiled, the
+    last places of the final ranking stand as they are, and the other teams before them as they were at the freeze,
+    without a rank.
     """
-    earlier: dict[str, Any] = {"energy_lost": [], "corrections": [], "rules": {}}  # absent in an earlier form
-    document: dict[str, Any] = earlier | json.loads(row.document)
+    absent_in_an_earlier_form: dict[str, Any] = {
+        "energy_lost": [],
+        "corrections": [],
+        "rules": {},
+        "figures": {},
+    }
+    document: dict[str, Any] = absent_in_an_earlier_form | json.loads(row.document)
+    figures = document.pop("figures")
     board: dict[str, Any] = {
         "state": row.state,
-        "utc": row.utc,
+        "utc": row.hall_utc or row.utc,
         "unveiled": row.unveiled,
         "places": row.places,
     }
-    if row.state is BoardState.LIVE:
+    board |= EMPTY_HALL if row.hall is None else json.loads(row.hall)
+    is_live = row.state is BoardState.LIVE
+    board["now"] = [one | (_figures_at(one, figures) if is_live else NO_FIGURES) for one in board["now"]]
+    if is_live:
         return document | board
-    hidden: dict[str, Any] = {"now": [], "next": [], "energy_lost": [], "frozen_utc": row.frozen_utc}
+    hidden: dict[str, Any] = {"energy_lost": [], "frozen_utc": row.frozen_utc}
     if row.final is not None:
         final = json.loads(row.final)["ranking"]
         hidden |= {key: [] for key in ("prizes", "unranked", "left_out")}
         hidden |= {"ranking": _unveiled(document["ranking"], final, row.unveiled)}
     return document | board | hidden
+
+
+def shown_standings(row: Published) -> list[Standing]:
+    """The runs that the public sees of the published row, ranked ones first; a review is told without its note."""
+    board = shown(row)
+    return [_standing_of(place) for place in (*board["ranking"], *board["unranked"])]
+
+
+def _standing_of(place: dict[str, Any]) -> Standing:
+    """A place of the public document as a standing; what an earlier form lacks is as if it were not so."""
+    names = {one.name for one in fields(Standing)}
+    found = {name: value for name, value in place.items() if name in names}
+    code = found.get("not_ranked_code")
+    return Standing(
+        **found
+        | {
+            "failed_checks": tuple(FailedCheck(**one) for one in place.get("failed_checks", ())),
+            "not_ranked_code": None if code is None else NotRanked(code),
+            "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
+        }
+    )
+
+
+def _figures_at(running: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a run of the hall; those of the station's run before it are not its own."""
+    found: dict[str, Any] = figures.get(running["station"], NO_FIGURES)
+    is_its_own = found.get("ends_utc") == running["ends_utc"]
+    return found if is_its_own else NO_FIGURES
 
 
 def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
@@ -228,7 +288,7 @@ def publish(contest: Contest, clock: Clock, stop: threading.Event) -> None:
 
 
 class Publisher:
-    """Publishes the board."""
+    """Publishes results and hall."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self._contest, self._store, self._clock = contest, contest.store, clock
@@ -236,14 +296,22 @@ class Publisher:
         self._log: dict[str, Any] = {}
 
     def tick(self) -> None:
-        """Publish once, unless the board is frozen, or due to be: then freeze it.
+        """Publish once, without the results if the board is frozen, or due to be: then freeze it first."""
+        row = self._store.published()
+        is_live = row is None or row.state is BoardState.LIVE
+        document = self._results(row) if is_live else None
+        hall = public_hall(self._contest)
+        has_changed = row is None or row.hall != hall or document not in (None, row.document)
+        # The clock of an open run counts from the time of publishing.
+        if has_changed or self._store.runs(RunState.OPEN):
+            self._store.publish(document, hall, self._clock.utc())
+
+    def _results(self, row: Published | None) -> str | None:
+        """The results to publish; None if they are frozen from now on.
 
         The time is taken after everything was read: what is published was known before the freeze.
         """
-        row, freeze_at = self._store.published(), self._contest.config.freeze_at
-        if row is not None and row.state is not BoardState.LIVE:
-            return
-        begun = self._clock.utc()
+        freeze_at, begun = self._contest.config.freeze_at, self._clock.utc()
         # It stays for a minute: otherwise the document would change every second.
         if self._log.get("utc") != begun.replace(second=0, microsecond=0).isoformat():
             self._log = log_head(self._contest, begun)
@@ -255,7 +323,5 @@ class Publisher:
                 store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest))
                 store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
-            return
-        # The clock of an open run counts from the time of publishing.
-        if row is None or row.document != document or self._store.runs(RunState.OPEN):
-            self._store.publish(document, now)
+            return None
+        return document

@@ -1,9 +1,10 @@
-"""The leaderboard: each team's best run, ranked by score. Pure."""
+"""The leaderboard: each team's best run that may be ranked, by score. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import combinations
 from typing import TypeVar
 
@@ -16,6 +17,21 @@ NOT_COMPARED = ("v", "meter", "extra")  # the program's version, which meter it 
 RULES = "rules"  # a signature without this part is of an earlier form, and says too little
 
 
+class NotRanked(StrEnum):
+    """Why a judged run with a score has no rank."""
+
+    BELOW_LEAST_MAP = "below-least-map"
+    IN_REVIEW = "in-review"
+
+
+@dataclass(frozen=True)
+class FailedCheck:
+    """A failed check of severity `error`: its code, and the sentence with what was found."""
+
+    code: str
+    sentence: str
+
+
 @dataclass(frozen=True)
 class Standing:
     """A judged run as the leaderboard shows it; the interval is that of the score (1/Wh), None before it is known.
@@ -23,8 +39,10 @@ class Standing:
     `map` is by the contest's metric, `map_ilsvrc_det` compares with the published champions. `complete` is false where
     judging again would add to it: it broke off, or was done by an earlier form of the program. `official` is false
     where the meter was simulated or one for rehearsing at home. `extra_s` were added to its window. `reviewed` is the
-    note with which an operator let it stand though a check had failed: then it no longer needs review.
-    `rules_sha256` is of the rules that are bound to it (None: not bound), `other_rules` where others were applied.
+    note with which an operator let it stand though a check had failed: then it no longer needs review. Until then
+    `failed_checks` says why it does. `images_seen` of its images were served to earlier runs of its team. `not_ranked`
+    is the clause that says why it has no rank, `not_ranked_code` the same for programs. `rules_sha256` is of the rules
+    that are bound to it (None: not bound), `other_rules` where others were applied.
     """
 
     team: str
@@ -43,11 +61,15 @@ class Standing:
     reviewed: str | None = None
     rules_sha256: str | None = None
     other_rules: tuple[str, ...] = ()
+    failed_checks: tuple[FailedCheck, ...] = ()
+    images_seen: int = 0
+    not_ranked: str | None = None
+    not_ranked_code: NotRanked | None = None
 
 
 @dataclass(frozen=True)
 class Place:
-    """A standing with its rank, or with the reason why it is `not_ranked`.
+    """A standing with its rank; None where it is not ranked, or another run of its team is.
 
     `level_with` has the teams whose order with it is less than SURE, each with the chance that the order is real;
     `differs` how it was measured or scored otherwise than the first, or judged otherwise than by its bound rules.
@@ -57,16 +79,16 @@ class Place:
     standing: Standing
     level_with: tuple[tuple[str, float], ...] = ()
     differs: tuple[str, ...] = ()
-    not_ranked: str | None = None
 
 
 def rank(standings: Sequence[Standing], resampled: Mapping[int, Resampled | None]) -> tuple[Place, ...]:
     """The best run of each team, highest score first; equal scores share a rank, and the earlier run is listed first.
 
-    A run that needs review is ranked like the others, with its mark: an operator decides, not the program. `resampled`
-    has the runs, by number, of which it is known how sure their order is.
+    Runs that are `not_ranked` are ignored: a team whose best run is in review is ranked by its best other one.
+    `resampled` has the runs, by number, of which it is known how sure their order is.
     """
-    best_first = sorted(standings, key=lambda one: (-one.score, one.run))
+    able = [one for one in standings if one.not_ranked is None]
+    best_first = sorted(able, key=lambda one: (-one.score, one.run))
     ordered = best_of_each(best_first, team=lambda one: one.team)
     level: dict[str, list[tuple[str, float]]] = {one.team: [] for one in ordered}
     for better, other in combinations(ordered, 2):

@@ -18,13 +18,21 @@ from referee.judging.bound_rules import as_judged, judged_otherwise, other_prize
 from referee.judging.checks import is_scorable
 from referee.judging.figure_state import FigureState, judged_state
 from referee.judging.freshness import state_of
-from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
+from referee.judging.leaderboard import (
+    RULES,
+    FailedCheck,
+    NotRanked,
+    Place,
+    Standing,
+    head_to_head,
+    rank,
+)
 from referee.judging.prizes import Award, awards
 from referee.judging.uncertainty import resampled
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS
 from referee.scoring.interval import Resampled
 from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, score, signature_parts
-from referee.store.records import Review, Run, RunState, Score
+from referee.store.records import IMAGES_SEEN, Review, Run, RunState, Score
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
@@ -38,8 +46,9 @@ class Figures:
     """What is known of a run: `energy_wh` of record unless it is open, the rest provisional unless it is `judged`.
 
     `provisional_utc` is of when the figures of an open run are, `figure_state` what they are worth now. There is no
-    score unless they are fresh or of a judgement. `reviewed` is the note with which an operator
-    let the run stand, `not_ranked` says why a judged run has no rank.
+    score unless they are fresh or of a judgement. `reviewed` is the note with which an operator let the run stand,
+    `not_ranked` says why a judged run has no rank, `not_ranked_code` the same for programs. `images_seen` of its images
+    were served to earlier runs of its team, as its judgement says.
     """
 
     energy_wh: float | None
@@ -52,6 +61,14 @@ class Figures:
     provisional_utc: str | None = None
     reviewed: str | None = None
     not_ranked: str | None = None
+    not_ranked_code: NotRanked | None = None
+    images_seen: int = 0
+
+    @property
+    def remarks(self) -> dict[str, Any]:
+        """What the JSON document of a judged run says beside its judgement."""
+        names = ("reviewed", "not_ranked", "not_ranked_code", "images_seen")
+        return {name: getattr(self, name) for name in names}
 
 
 def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
@@ -85,6 +102,9 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
 def _judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
     review = standing_review(judged, contest.store.latest_reviews().get(run.id))
     is_in_review = judged.needs_review and review is None
+    code, reason = why_not_ranked(judged, review, as_judged(contest, run).config.least_map)
+    if run.state is RunState.VOID:  # that is decided
+        code, reason = None, None
     return Figures(
         run.energy_wh,
         judged.map,
@@ -94,7 +114,9 @@ def _judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
         figure_state=judged_state(needs_review=is_in_review),
         refused=contest.store.count_refused(run.id),
         reviewed=None if review is None else review.note,
-        not_ranked=below_least_map(as_judged(contest, run).config.least_map, judged.map),
+        not_ranked=reason,
+        not_ranked_code=code,
+        images_seen=images_seen(judged),
     )
 
 
@@ -106,8 +128,8 @@ def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]
 
 def standing_review(judged: Score, review: Review | None) -> Review | None:
     """The review, if it covers every check that this judgement failed: judged again, a run may need another one."""
-    failed = _failed(judged)
-    return review if review is not None and failed and {*failed} <= {*review.codes} else None
+    failed = {one.code for one in failed_checks(judged)}
+    return review if review is not None and failed and failed <= {*review.codes} else None
 
 
 def let_stand(contest: Contest, number: int, operator: str, note: str, now: datetime) -> Review:
@@ -117,20 +139,38 @@ def let_stand(contest: Contest, number: int, operator: str, note: str, now: date
     if judged is None:
         sentence = f"Run {number} is {run.state}, not judged as it stands; only a judged run can be reviewed."
         raise RefereeError("run-state", sentence, run=number)
-    if not (codes := _failed(judged)):
+    if not (codes := tuple(one.code for one in failed_checks(judged))):
         raise RefereeError("run-state", f"Run {number} needs no review: no check of it failed.", run=number)
     review = Review(operator, note, now.isoformat(), codes)
     contest.store.add_review(number, review)
     return review
 
 
-def _failed(judged: Score) -> tuple[str, ...]:
-    return tuple(check.code for check in judged.checks if not check.ok and check.severity == "error")
+def why_not_ranked(
+    judged: Score, review: Review | None, least_map: float | None
+) -> tuple[NotRanked | None, str | None]:
+    """Why a judged run has no rank, as a code and a clause; None, None if it may have one.
+
+    `review` is the one that covers what failed. Below `least_map` a run stays unranked whatever a review says.
+    """
+    if least_map and judged.map < least_map:
+        return NotRanked.BELOW_LEAST_MAP, f"its mAP {judged.map:.5f} is below least_map {least_map:g}"
+    if judged.score is None or review is not None or not judged.needs_review:
+        return None, None
+    failed = "; ".join(f"{one.code} failed ({one.sentence.rstrip('.')})" for one in failed_checks(judged))
+    return NotRanked.IN_REVIEW, f"it is in review until an operator decides: {failed}"
 
 
-def below_least_map(least: float | None, reached: float) -> str | None:
-    """Why a run with this mAP is not ranked; None if the contest's `least` mAP does not forbid it."""
-    return f"its mAP {reached:.5f} is below least_map {least:g}" if least and reached < least else None
+def failed_checks(judged: Score) -> tuple[FailedCheck, ...]:
+    """The checks because of which a run needs review."""
+    failed = (check for check in judged.checks if not check.ok and check.severity == "error")
+    return tuple(FailedCheck(check.code, check.sentence) for check in failed)
+
+
+def images_seen(judged: Score) -> int:
+    """How many of a run's images had been served to earlier runs of its team, void ones included."""
+    noted = (check.figures["images"] for check in judged.checks if check.code == IMAGES_SEEN)
+    return int(next(noted, 0) or 0)
 
 
 def energy_above_idle_wh(run: Run, judged: Score) -> float | None:
@@ -203,7 +243,8 @@ class LeftOut:
 class Standings:
     """The leaderboard, best first, the judged runs that are not on it, and the prizes.
 
-    `unranked` are the runs below the contest's `least_map`, best score first: they are shown.
+    `unranked` are the runs in review and those below the contest's `least_map`, best score first: they are shown, and
+    count neither for a rank nor for a prize or its condition.
     """
 
     places: tuple[Place, ...]
@@ -222,7 +263,6 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
     found: list[Standing] = []
     maps: dict[int, Resampled | None] = {}
     left_out: list[LeftOut] = []
-    least: dict[int, float | None] = {}
     reviews = contest.store.latest_reviews()
     for run in contest.store.runs(RunState.JUDGED):
         judged = instead.get(run.id) or contest.store.latest_score(run.id)
@@ -234,24 +274,15 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
             left_out.append(LeftOut(run.id, run.team, judged.signature))
         else:
             review = standing_review(judged, reviews.get(run.id))
-            least[run.id] = as_judged(contest, run).config.least_map
-            standing = standing_of(run, judged, judged.score, judged.energy_wh, review)
+            standing = standing_of(run, judged, review, as_judged(contest, run).config.least_map)
             others = standing.other_rules + other_prizes(contest.config, run)
             found.append(replace(standing, other_rules=others))
             maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
     found.sort(key=lambda one: (-one.score, one.run))
-    shown = [
-        Place(
-            None,
-            one,
-            differs=one.other_rules,
-            not_ranked=below_least_map(least[one.run], one.map),
-        )
-        for one in found
-    ]
-    places = rank([one.standing for one in shown if not one.not_ranked], maps)
+    places = rank(found, maps)
     won = awards(contest.config.prizes, [place.standing for place in places])
-    return Standings(places, tuple(left_out), tuple(one for one in shown if one.not_ranked), won)
+    unranked = tuple(Place(None, one) for one in found if one.not_ranked is not None)
+    return Standings(places, tuple(left_out), unranked, won)
 
 
 class KnownStandings:
@@ -273,24 +304,32 @@ class KnownStandings:
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
-    remarks = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
+    failed = [asdict(one) for one in place.standing.failed_checks]
+    remarks = {"level_with": level_with, "differs": list(place.differs), "failed_checks": failed}
     state = judged_state(needs_review=place.standing.needs_review)
     return {"rank": place.rank} | asdict(place.standing) | remarks | {"figure_state": state}
 
 
-def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review: Review | None) -> Standing:
-    """A judged run that has a score, as the leaderboard shows it; `review` is the one that covers what failed."""
+def standing_of(run: Run, judged: Score, review: Review | None, least_map: float | None) -> Standing:
+    """A judged run that has a score, as the leaderboard shows it; `review` is the one that covers what failed.
+
+    Raises ValueError for one without a score.
+    """
+    if judged.score is None or judged.energy_wh is None:
+        raise ValueError(f"run {run.id} has no score")
     interval, parts = judged.interval, signature_parts(judged.signature)
+    needs_review = judged.needs_review and review is None
+    code, reason = why_not_ranked(judged, review, least_map)
     return Standing(
         team=run.team,
         run=run.id,
-        score=per_wh,
+        score=judged.score,
         score_low=interval.score_low if interval else None,
         score_high=interval.score_high if interval else None,
         map=judged.map,
         map_ilsvrc_det=judged.map_ilsvrc_det,
-        energy_wh=energy_wh,
-        needs_review=judged.needs_review and review is None,
+        energy_wh=judged.energy_wh,
+        needs_review=needs_review,
         signature=judged.signature,
         complete=RULES in parts and (interval is not None or parts["metric"] not in BOOTSTRAP_METRICS),
         official=run.official,
@@ -298,6 +337,10 @@ def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review
         reviewed=None if review is None else review.note,
         rules_sha256=None if run.rules is None else run.rules.sha256,
         other_rules=judged_otherwise(run, judged),
+        failed_checks=failed_checks(judged) if needs_review else (),
+        images_seen=images_seen(judged),
+        not_ranked=reason,
+        not_ranked_code=code,
     )
 
 
@@ -331,7 +374,7 @@ class Meeting:
 def meeting(contest: Contest, first: int, second: int) -> Meeting:
     """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
 
-    Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, or void), and
+    Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, void, or in review), and
     `energy-missing` where the energy may still be read.
     """
     one, other = contest.store.run(first), contest.store.run(second)
@@ -357,4 +400,8 @@ def _decided(contest: Contest, run: Run) -> Figures:
     if figures.energy_wh is None:
         why = f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
         raise RefereeError("energy-missing", f"The meeting is not decided: {why}")
+    if figures.not_ranked_code is NotRanked.IN_REVIEW:
+        why = f"run {run.id} of {run.team}: {figures.not_ranked}"
+        how = f'let it stand (referee run review {run.id} --note "…") or void it'
+        raise RefereeError("run-state", f"The meeting is not decided, {why}; {how}.")
     return figures

@@ -185,6 +185,9 @@ class StatusReader:
             "figure_state": figures.figure_state,
             "needs_review": None if judged is None else judged.needs_review,
             "review": review,
+            "not_ranked": figures.not_ranked,
+            "not_ranked_code": figures.not_ranked_code,
+            "images_seen": figures.images_seen,
             "refused_rows": figures.refused,
             "failed_checks": failed,
         }  # fmt: skip

@@ -90,7 +90,7 @@ def report_page(contest: Contest, run: Run) -> str:
             "metric": signature_parts(judged.signature)["metric"],
             "published": PUBLISHED,
             "above_idle_wh": energy_above_idle_wh(run, judged),
-            "document": json.dumps(document | {"not_ranked": figures.not_ranked}, indent=1),
+            "document": json.dumps(document | figures.remarks, indent=1),
         }
         try:
             shown |= _explained(explain(contest, run, judged), contest, run, judged)
@@ -114,9 +114,11 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
     if not figures.judged:
         yield f"This run is not judged as it stands, so it has no result; see: referee judge {run.id}"
     if figures.needs_review:
-        yield "This run needs review: a check failed, see below."
+        yield "This run is in review: a check failed, see below. It has no rank until an operator lets it stand."
     if figures.reviewed is not None:
         yield "A check failed, see below; an operator has let this run stand."
+    if figures.images_seen:
+        yield f"{figures.images_seen} of its images were served to earlier runs of this team, see below."
 
 
 def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from functools import cache, partial
 from itertools import pairwise, starmap
 from typing import Any
 
-from referee.judging.leaderboard import SURE, Place, Standing, differences, rank
-from referee.judging.results import below_least_map, place_document, standing_of, standing_review
+from referee.judging.leaderboard import SURE, NotRanked, Place, Standing, differences, rank
+from referee.judging.results import place_document, standing_of, standing_review
 from referee.scoring.interval import chance_of_order
 from referee.season.contests import SeasonRun
 from referee.store.records import RunState
@@ -20,24 +20,30 @@ ByRun = dict[tuple[str, int], Place]
 
 @dataclass(frozen=True)
 class SeasonStanding(Standing):
-    """A run with a score, of the contest or bundle at a path; `utc` is when it was over."""
+    """A run with a score, of the contest or bundle at a path; `utc` is when it was over.
+
+    Since `frozen_utc` the contest's board is frozen, and the run is as it shows it; None: the board is live.
+    """
 
     contest: str = ""
     station: str = ""
     utc: str = ""
+    frozen_utc: str | None = None
 
 
 @dataclass(frozen=True)
 class SeasonBoard:
     """The teams' places, best first, and each team's `history`: all its runs, oldest first.
 
-    `usual` is the most common signature, from which places differ. `left_out` says why runs are on no board.
+    `unranked` are the runs in review, best score first: they are shown, and no team is ranked by one. `usual` is the
+    most common signature, from which places differ. `left_out` says why runs are on no board.
     """
 
     places: list[Place]
     history: dict[str, list[Place]]
     left_out: list[str]
     usual: str
+    unranked: list[Place]
 
     @property
     def by_run(self) -> ByRun:
@@ -46,10 +52,15 @@ class SeasonBoard:
         return {(vars(one.standing)["contest"], one.standing.run): one for one in every}
 
     @property
+    def histories(self) -> list[list[Place]]:
+        """The history of each team, the ranked ones first."""
+        teams = dict.fromkeys(place.standing.team for place in (*self.places, *self.unranked))
+        return [self.history[team] for team in teams]
+
+    @property
     def documents(self) -> list[dict[str, Any]]:
         """The JSON documents of all runs, team by team; `latest` is the newest of its team."""
-        teams = [self.history[place.standing.team] for place in self.places]
-        return [place_document(one) | {"latest": one is its[-1]} for its in teams for one in its]
+        return [place_document(one) | {"latest": one is its[-1]} for its in self.histories for one in its]
 
 
 def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]] = starmap) -> SeasonBoard:
@@ -79,17 +90,32 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
         place = replace(place, level_with=tuple(level[one]), differs=differs(one.signature))
         history[one.team].append(place)
     places = [next(place for place in history[one.team] if place.rank) for one in ranked]
-    return SeasonBoard(places, history, left_out, usual)
+    every = [place for its in history.values() for place in its]
+    unranked = [place for place in every if place.standing.not_ranked is not None]
+    unranked.sort(key=lambda place: -place.standing.score)
+    return SeasonBoard(places, history, left_out, usual, unranked)
 
 
 def _standing(one: SeasonRun) -> SeasonStanding | str:
     """The run as boards show it, or why it is on none."""
+    found = _judged_standing(one) if one.shown is None else one.shown
+    if isinstance(found, str):
+        return found
+    if found.not_ranked_code is NotRanked.BELOW_LEAST_MAP:
+        return str(found.not_ranked)
+    return SeasonStanding(
+        **vars(found),
+        contest=str(one.path),
+        station=one.run.station,
+        utc=one.utc,
+        frozen_utc=one.frozen_utc,
+    )
+
+
+def _judged_standing(one: SeasonRun) -> Standing | str:
     run, judged = one.run, one.judged
     if judged is None or run.state is not RunState.JUDGED:
         return "it is not judged"
     if judged.score is None or judged.energy_wh is None:
         return "it has no score"
-    if why := below_least_map(one.least_map, judged.map):
-        return why
-    found = standing_of(run, judged, judged.score, judged.energy_wh, standing_review(judged, one.review))
-    return SeasonStanding(**vars(found), contest=str(one.path), station=run.station, utc=one.utc)
+    return standing_of(run, judged, standing_review(judged, one.review), one.least_map)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from lpirc_testsets.file_bytes import file_bytes
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
+from referee.judging.board import shown_standings
+from referee.judging.leaderboard import Standing
 from referee.judging.uncertainty import Floats, resampled_of
 from referee.presence import is_file
 from referee.scoring.interval import Resampled
 from referee.scoring.result import signature_parts
 from referee.store.database import DATABASE_NAME
 from referee.store.read_only import ReadOnlyStore
-from referee.store.records import Review, Run, RunState, Score
+from referee.store.records import BoardState, Published, Review, Run, RunState, Score, is_due
 
 LARGEST_FILE_BYTES = 2**32
 OVER = (RunState.CLOSED, RunState.JUDGED)
@@ -26,7 +29,8 @@ OVER = (RunState.CLOSED, RunState.JUDGED)
 class SeasonRun:
     """A run that is over and not void, of the contest or bundle at `path`; `judged` is None before it is judged.
 
-    `maps` (R,) are the judgement's mAPs of resampled images. Below `least_map` it does not count.
+    `maps` (R,) are the judgement's mAPs of resampled images. Below `least_map` it does not count. Where its contest's
+    board is frozen, since `frozen_utc`, it is as that board has it `shown`, and nothing newer is known of it.
     """
 
     path: Path
@@ -35,6 +39,8 @@ class SeasonRun:
     maps: Floats | None
     review: Review | None
     least_map: float | None = None
+    shown: Standing | None = None
+    frozen_utc: str | None = None
 
     @property
     def utc(self) -> str:
@@ -50,12 +56,12 @@ class SeasonRun:
         return resampled_of(self.run, self.judged, self.maps, None if None in images else images)
 
 
-def read_season(paths: Sequence[Path]) -> tuple[list[SeasonRun], list[str]]:
-    """The runs, each once, and a sentence for each path that is left out."""
+def read_season(paths: Sequence[Path], now: datetime) -> tuple[list[SeasonRun], list[str]]:
+    """The runs, each once, as they may be shown at `now`, and a sentence for each path that is left out or frozen."""
     found, problems = [], []
     for path in paths:
         try:
-            found.append((path, *(_bundle(path) if is_file(path) else _folder(path))))
+            found.append((path, *(_bundle(path) if is_file(path) else _folder(path, now))))
         except RefereeError as error:
             problems.append(f"{path} is left out: {error.sentence}")
         except OSError as error:
@@ -65,11 +71,14 @@ def read_season(paths: Sequence[Path]) -> tuple[list[SeasonRun], list[str]]:
     runs: list[SeasonRun] = []
     taken: dict[object, Path] = {}
     # Of a contest the longest log counts: its folder knows which runs are void now.
-    for path, contest, _, its_runs in sorted(found, key=lambda one: (one[0].is_file(), -one[2])):
+    for path, contest, _, its_runs, frozen_utc in sorted(found, key=lambda one: (one[0].is_file(), -one[2])):
         what = (contest, its_runs[0].run.id) if path.is_file() and its_runs else contest
         first = taken.get(contest) or taken.setdefault(what, path)
         if first is not path:
             problems.append(f"{path} is left out: {first} is of the same contest, and its log is no shorter.")
+        elif frozen_utc is not None:
+            problems.append(f"{path}: {frozen_sentence(frozen_utc)}")
+            runs += its_runs
         elif not its_runs:
             problems.append(f"{path} is left out: no run of it is over.")
         else:
@@ -77,25 +86,58 @@ def read_season(paths: Sequence[Path]) -> tuple[list[SeasonRun], list[str]]:
     return runs, problems
 
 
-def _folder(folder: Path) -> tuple[str, int, list[SeasonRun]]:
-    """The contest's id, the length of its log, its runs."""
+def frozen_sentence(frozen_utc: str) -> str:
+    """What a season says of a contest whose board is frozen."""
+    return f"its board is frozen since {frozen_utc[:19]} UTC; its runs are as that board shows them."
+
+
+def _folder(folder: Path, now: datetime) -> tuple[str, int, list[SeasonRun], str | None]:
+    """The contest's id, the length of its log, its runs, and since when its board is frozen."""
     config = folder / CONFIG_NAME
-    # Parsing it takes longer than reading the database, and few have this key.
-    is_parsed = not config.is_file() or b"least_map" in config.read_bytes()
-    least = read_config(folder).least_map if is_parsed else None
+    # Parsing it takes longer than reading the database, and few have these keys.
+    is_parsed = not config.is_file() or any(
+        key in config.read_bytes() for key in (b"least_map", b"freeze_at")
+    )
+    keys = read_config(folder) if is_parsed else None
+    least, freeze_at = (None, None) if keys is None else (keys.least_map, keys.freeze_at)
     with closing(ReadOnlyStore(folder / DATABASE_NAME)) as store:
         runs, judged, reviews = store.runs(), store.latest_scores(), store.latest_reviews()
         contest, events = store.about()
+        board = store.published()
+    identity = contest or str(folder.resolve())
+    if frozen_utc := _frozen_utc(board, now, freeze_at):
+        return identity, events, _as_shown(folder, runs, board, frozen_utc), frozen_utc
     over = [(run, *judged.get(run.id, (None, None))) for run in runs if run.state in OVER]
     found = [SeasonRun(folder, run, score, maps, reviews.get(run.id), least) for run, score, maps in over]
-    return contest or str(folder.resolve()), events, found
+    return identity, events, found, None
 
 
-def _bundle(path: Path) -> tuple[str, int, list[SeasonRun]]:
+def _frozen_utc(board: Published | None, now: datetime, freeze_at: datetime | None) -> str | None:
+    """Since when the public may see nothing newer; None if it may."""
+    if board is not None and board.state is not BoardState.LIVE:
+        return board.frozen_utc or board.utc
+    unveiled_utc = None if board is None else board.unveiled_utc
+    if freeze_at is None or not is_due(unveiled_utc, now, freeze_at):
+        return None
+    return freeze_at.astimezone(UTC).isoformat()
+
+
+def _as_shown(folder: Path, runs: Sequence[Run], board: Published | None, frozen_utc: str) -> list[SeasonRun]:
+    """The runs that a frozen board shows, each as it is there; none before anything was published."""
+    known = {run.id: run for run in runs}
+    standings = [] if board is None else shown_standings(board)
+    return [
+        SeasonRun(folder, known[one.run], None, None, None, shown=one, frozen_utc=frozen_utc)
+        for one in standings
+        if one.run in known
+    ]
+
+
+def _bundle(path: Path) -> tuple[str, int, list[SeasonRun], str | None]:
     from referee.evidence.verify import read_signed  # most seasons have none
 
     bundle = read_signed(file_bytes(path, LARGEST_FILE_BYTES))
     acts = [one for one in bundle.own_events() if "note" in one and "codes" in one]
     reviews = [Review(one["operator"], one["note"], one["utc"], tuple(one["codes"])) for one in acts]
     found = SeasonRun(path, bundle.run, bundle.judged, None, reviews[-1] if reviews else None)
-    return bundle.contest["id"], len(bundle.events), [found] if bundle.run.state in OVER else []
+    return bundle.contest["id"], len(bundle.events), [found] if bundle.run.state in OVER else [], None

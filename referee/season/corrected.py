@@ -48,6 +48,10 @@ def corrected(
     with closing(Store(out / CACHE_NAME, create=True)) as season:
         for path, of_path in groupby(sorted(runs, key=lambda one: one.path), key=lambda one: one.path):
             its_runs = [*of_path]
+            if its_runs[0].frozen_utc is not None:
+                problems.append(f"{path} is not scored again while its board is frozen.")
+                after += its_runs
+                continue
             try:
                 with closing(_store(path, season)) as store:
                     key = ContestKey(path / SIGNING_KEY_NAME, None)

@@ -1,4 +1,4 @@
-"""What the public sees: one row. Nothing that happens after a freeze can reach it."""
+"""What the public sees: one row. No result that is made after a freeze can reach it; the hall goes on."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _PUBLISH = (
     "INSERT INTO published (id, utc, document, state, unveiled) VALUES (1, :utc, :document, 'live', 0)"
     " ON CONFLICT (id) DO UPDATE SET utc = :utc, document = :document WHERE state = 'live'"
 )
+_PUBLISH_HALL = "UPDATE published SET hall = :hall, hall_utc = :utc"
 _FREEZE = (
     "INSERT INTO published (id, utc, document, state, unveiled, frozen_utc)"
     " VALUES (1, :utc, :empty, 'frozen', 0, :utc)"
@@ -33,17 +34,22 @@ _MARK = (
 
 
 class PublishedTable(Database):
-    """The published document, replaced while the board is live."""
+    """The published results, replaced while the board is live, and the hall beside them."""
 
     def published(self) -> Published | None:
         """What the public sees, or None before anything was published."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM published")  # noqa: S608 - names from code
         return Published(**(dict(rows[0]) | {"state": BoardState(rows[0]["state"])})) if rows else None
 
-    def publish(self, document: str, now: datetime) -> None:
-        """Replace the document, unless the board is frozen: one statement, so no freeze comes between."""
+    def publish(self, document: str | None, hall: str, now: datetime) -> None:
+        """Replace the hall, and the results unless the board is frozen: one statement, so no freeze comes between.
+
+        Without a `document` the results stay as they are.
+        """
         with self._transaction() as connection:
-            connection.execute(_PUBLISH, {"utc": now.isoformat(), "document": document})
+            if document is not None:
+                connection.execute(_PUBLISH, {"utc": now.isoformat(), "document": document})
+            connection.execute(_PUBLISH_HALL, {"utc": now.isoformat(), "hall": hall})
 
     def freeze_board(self, now: datetime, empty: str) -> None:
         """Freeze a live board; `empty` is shown where nothing was published yet."""

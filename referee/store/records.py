@@ -239,10 +239,11 @@ class BoardState(StrEnum):
 
 @dataclass(frozen=True)
 class Published:
-    """What the public sees: a JSON document as of `utc`.
+    """What the public sees: the results, a JSON document as of `utc`, and the `hall`, another one as of `hall_utc`.
 
-    `frozen_utc` says when the board was frozen last. While it is unveiled, `final` is the document with the final
-    ranking, of which the last `unveiled` places are shown; `unveiled_utc` is when the last unveiling ended.
+    Only the results stand still while the board is frozen. `hall` is None before the first time. `frozen_utc` says when
+    the board was frozen last. While it is unveiled, `final` has the final results, of whose ranking the last `unveiled`
+    places are shown; `unveiled_utc` is when the last unveiling ended.
     """
 
     utc: str
@@ -252,6 +253,8 @@ class Published:
     frozen_utc: str | None = None
     final: str | None = None
     unveiled_utc: str | None = None
+    hall: str | None = None
+    hall_utc: str | None = None
 
     @property
     def places(self) -> int:
@@ -259,7 +262,7 @@ class Published:
         return len(json.loads(self.final)["ranking"]) if self.final else 0
 
     def is_closed(self, now: datetime, freeze_at: datetime | None) -> bool:
-        """Whether the public must see nothing newer: frozen, or at `now` due to be and not unveiled since."""
+        """Whether the public must see no newer results: frozen, or at `now` due to be and not unveiled since."""
         return self.state is not BoardState.LIVE or is_due(self.unveiled_utc, now, freeze_at)
 
 

@@ -130,7 +130,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         },
         {"pk": "id"},
     ),
-    # What the public sees, one row: replaced each second unless `state` is frozen.
+    # What the public sees, one row: `document` has the results and stands still unless `state` is live, `hall` goes on.
     "published": (
         {
             "id": int, "utc": str, "document": str,  # JSON
@@ -138,6 +138,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "unveiled": int, "frozen_utc": str,
             "final": str,  # JSON: the document that is being unveiled
             "unveiled_utc": str,  # the end of the last unveiling
+            "hall": str, "hall_utc": str,  # JSON, and as of when; NULL up to form 15, until it is published again
         },
         {"pk": "id"},
     ),

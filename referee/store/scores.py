@@ -15,7 +15,7 @@ from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.log import Event, append_event
-from referee.store.records import Provisional, Released, RunState, Score, ScoreInterval
+from referee.store.records import IMAGES_SEEN, Provisional, Released, RunState, Score, ScoreInterval
 from referee.store.rules import Rules, read_rules
 from referee.store.schema import columns_of, insert
 
@@ -26,6 +26,8 @@ _LATEST = (
     "SELECT * FROM scores LEFT JOIN intervals AS i ON i.score = scores.id"
     " WHERE scores.id IN (SELECT max(id) FROM scores GROUP BY run)"
 )
+
+_TOLD = "SELECT score, code, ok, severity, sentence, figures FROM checks WHERE NOT ok OR code = ?"
 
 
 @dataclass(frozen=True)
@@ -95,16 +97,16 @@ class ScoreTables(Database):
     def latest_scores(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
         """The judgements that count, by run, with the mAPs (R,) of their resamples: for boards of many contests.
 
-        They lack the AP by category and the checks that did not fail.
+        They lack the AP by category and the checks that did not fail, except IMAGES_SEEN, which alone has its figures.
         """
-        failed: dict[int, list[Check]] = {}
-        for c in self._rows("SELECT score, code, severity, sentence FROM checks WHERE NOT ok"):
-            failed.setdefault(c["score"], []).append(
-                Check(c["code"], False, c["severity"], c["sentence"], {})
-            )
+        told: dict[int, list[Check]] = {}
+        for c in self._rows(_TOLD, IMAGES_SEEN):
+            figures = json.loads(c["figures"]) if c["code"] == IMAGES_SEEN else {}
+            check = Check(c["code"], bool(c["ok"]), c["severity"], c["sentence"], figures)
+            told.setdefault(c["score"], []).append(check)
         found = {}
         for row in self._rows(_LATEST):
-            figures, checks = {name: row[name] for name in _FIGURES}, tuple(failed.get(row["id"], ()))
+            figures, checks = {name: row[name] for name in _FIGURES}, tuple(told.get(row["id"], ()))
             figures["rules"] = read_rules(figures["rules"])
             interval = None if row["level"] is None else ScoreInterval(*(row[name] for name in _INTERVAL))
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")

@@ -142,6 +142,16 @@ def reading(monotonic_s: float = 0.0, **different: Any) -> Reading:
     return Reading(**(values | different))
 
 
+def steady_readings(energy_wh: float, elapsed_s: float, each_s: float = 1.0) -> list[Reading]:
+    """Readings of a window in which the meter took this energy at one power, the last at its end: no check fails."""
+    power_w, figures = 3600.0 * energy_wh / elapsed_s, []
+    for number in range(round(elapsed_s / each_s) + 1):
+        now_s = number * each_s
+        taken = {"power_w": power_w, "apparent_va": power_w, "current_a": power_w / 120.0}
+        figures.append(reading(now_s, **taken, energy_wh=power_w * now_s / 3600.0))
+    return figures
+
+
 def told(receipt: Post | None) -> tuple[int, str, int] | None:
     """What every receipt has told: rows, SHA-256, total."""
     return receipt and (receipt.row_count, receipt.sha256, receipt.received_total)

@@ -230,12 +230,14 @@ def _board(contest: Contest) -> Iterator[str]:
                 yield f"the board shows {part} {told[part]}, recomputed it is {expected[part]}"
     runs = {one.id: one for one in contest.store.runs()}
     best: dict[str, tuple[float, int]] = {}
+    reviews = contest.store.latest_reviews()
     for run in runs.values():
         judged = contest.store.latest_score(run.id) if run.state is RunState.JUDGED else None
         if (
             judged is not None
             and judged.score is not None
             and run.contest_window_s == contest.config.window_s
+            and (not judged.needs_review or run.id in reviews)
         ):
             best[run.team] = max(best.get(run.team, (-1.0, 0)), (judged.score, -run.id))
     ranked = [place["run"] for place in expected["ranking"]]

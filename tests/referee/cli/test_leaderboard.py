@@ -15,7 +15,7 @@ import pytest
 from lpirc_power.energy import Check
 from lpirc_testsets import TestSet
 from referee.scoring.result import RULES_VERSION
-from referee.store.records import RunState, Score, ScoreInterval
+from referee.store.records import Review, RunState, Score, ScoreInterval
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run
 
@@ -158,7 +158,7 @@ def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
             value = 0.5 - place / 10
             found = judgement(run, value, f"lpirc|rules:{RULES_VERSION}|mode:{'rms' if place else 'dc'}")
             failed = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
-            made.store.add_score(replace(found, checks=(failed,) * (place == 1)))
+            made.store.add_score(replace(found, checks=(failed,) * (place == 4)))
             maps = np.where(np.arange(1000) % 2, 0.5, value)
             made.store.add_interval(found, ScoreInterval(0.95, 1000, 0, *(value,) * 4, 0.0), maps)
         yield made
@@ -213,14 +213,16 @@ def test_the_page_stands_alone_and_says_its_marks_in_words(hostile: House) -> No
         "marks",
     ]
     assert [row[:3] for row in rows] == [
-        [str(rank), name, f"{0.6 - rank / 10:.4f}"] for rank, name in enumerate(HOSTILE, start=1)
+        [str(rank) if rank < 5 else "-", name, f"{0.6 - rank / 10:.4f}"]
+        for rank, name in enumerate(HOSTILE, start=1)
     ]
-    assert [row[-1] for row in rows] == ["", "!d", "d", "d", "d"]
-    assert page.notes[0] == "! needs review   u unofficial meter   d differs from the leader"
+    assert [row[-1] for row in rows] == ["", "d", "d", "d", "!"]
+    assert page.notes[0] == "! in review   u unofficial meter   d differs from the leader"
     (second,) = (note for note in page.notes if note.startswith("+1: "))
     assert second.startswith(f"+1: its order with {HOSTILE[0]} is ")
     assert second.endswith("% sure, mode rms instead of dc.")
-    assert page.notes[-1].startswith(f"{HOSTILE[4]}: ")
+    last = f"Run 5 of {HOSTILE[4]} is not ranked: it is in review until an operator decides: "
+    assert page.notes[-1] == f"{last}peak-clipping failed (Clipped)."
 
 
 def test_the_page_of_the_runs_stands_alone_too(hostile: House) -> None:
@@ -228,8 +230,8 @@ def test_the_page_of_the_runs_stands_alone_too(hostile: House) -> None:
     page = Page(judged)
     assert (page.loads, "script" in page.tags) == ([], False)
     assert [row[1] for row in page.rows[1:]] == list(HOSTILE)
-    assert [row[-1] for row in page.rows] == ["marks", "", "!", "", "", ""]
-    assert page.notes == ["~ so far   ! needs review   u unofficial meter"]
+    assert [row[-1] for row in page.rows] == ["marks", "", "", "", "", "!"]
+    assert page.notes == ["~ so far   ! in review   u unofficial meter"]
 
 
 def test_a_run_below_least_map_is_shown_without_rank_in_every_form(judged: House) -> None:
@@ -253,6 +255,33 @@ def test_a_run_below_least_map_is_shown_without_rank_in_every_form(judged: House
     assert json.loads(called("run", "show", "3", *where, "--json").stdout)["not_ranked"] == why
     listed = json.loads(called("run", "list", *where, "--json").stdout)
     assert [one["not_ranked"] for one in listed] == [None, None, why, None]
+
+
+def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(judged: House) -> None:
+    found = judgement(1, 0.30, f"lpirc|rules:{RULES_VERSION}|mode:rms")
+    failed = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
+    seen = Check("images-seen", ok=True, severity="warning", sentence="Seen.", figures={"images": 3})
+    judged.store.add_score(replace(found, checks=(failed, seen)))
+    where = ("--contest", str(judged.folder))
+    rows = json.loads(called("leaderboard", *where, "--json").stdout)
+    told = [(row["rank"], row["team"], row["not_ranked_code"], row["images_seen"]) for row in rows]
+    assert told == [(1, "bee", None, 0), (2, "cat", None, 0), (None, "ant", "in-review", 3)]
+    assert rows[2]["prizes"] == []
+    assert rows[2]["failed_checks"] == [{"code": "peak-clipping", "sentence": "Clipped."}]
+    *_, last = csv.DictReader(io.StringIO(called("leaderboard", *where, "--csv").stdout))
+    assert (last["rank"], last["team"], last["failed_checks"]) == ("", "ant", "peak-clipping")
+    table = called("leaderboard", *where).stdout
+    assert [line.split()[:2] for line in table.splitlines() if line.endswith(" !i")] == [["-", "ant"]]
+    why = "it is in review until an operator decides: peak-clipping failed (Clipped)"
+    assert (
+        f"Run 1 of ant is not ranked: {why}, 3 of its images were served to earlier runs of the team."
+        in table
+    )
+    listed = json.loads(called("run", "list", *where, "--json").stdout)
+    assert (listed[0]["not_ranked"], listed[0]["images_seen"]) == (why, 3)
+    judged.store.add_review(1, Review("jo", "a spike", START.isoformat(), ("peak-clipping",)))
+    rows = json.loads(called("leaderboard", *where, "--json").stdout)
+    assert [(row["rank"], row["team"]) for row in rows] == [(1, "ant"), (2, "bee"), (3, "cat")]
 
 
 def test_the_prizes_are_named_with_their_winners(judged: House) -> None:

@@ -126,7 +126,7 @@ def test_at_80_columns_nothing_is_shortened_and_each_run_has_one_line(hall: Hous
         ["2", "beta", "station-2", "open", *figures],
     ]
     assert max(map(len, printed.splitlines())) <= 80
-    assert caption.strip() == "~ so far   ! needs review   u unofficial meter"
+    assert caption.strip() == "~ so far   ! in review   u unofficial meter"
 
 
 def test_a_long_name_makes_the_table_wider_than_the_terminal(hall: House) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from lpirc_power.energy import Check
 from lpirc_testsets import TestSet
+from referee.judging.results import let_stand
 from referee.store.records import RunState, Score
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run
@@ -47,10 +48,23 @@ def test_the_higher_score_of_a_heat_gets_two_points(hall: House) -> None:
     assert (result.stdout, result.stderr) == ("0  run 1 of ant: 0.25\n2  run 2 of bee: 0.5\n", "")
 
 
-def test_a_run_that_needs_review_is_marked_and_named(hall: House) -> None:
-    result = versus(hall, judged_run(hall, "ant", 2.0, FAILED), judged_run(hall, "bee", 2.0))
-    assert result.stdout == "1  run 1 of ant: 0.25  !\n1  run 2 of bee: 0.25\n"
-    assert result.stderr == "! Run 1 needs review before the points count; see: referee run show 1\n"
+def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(hall: House) -> None:
+    runs = judged_run(hall, "ant", 2.0, FAILED), judged_run(hall, "bee", 2.0)
+    result = versus(hall, *runs)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (
+        "The meeting is not decided, run 1 of ant: it is in review until an operator decides: peak-clipping failed "
+        '(Clipped); let it stand (referee run review 1 --note "…") or void it.\n'
+    )
+    let_stand(hall.contest, 1, "jo", "a spike of 10 ms", START)
+    assert versus(hall, *runs).stdout == "1  run 1 of ant: 0.25  reviewed\n1  run 2 of bee: 0.25\n"
+
+
+def test_a_run_in_review_that_would_have_no_rank_anyway_loses_its_meeting(hall: House) -> None:
+    config = hall.folder / "contest.toml"
+    config.write_text("least_map = 0.2\n" + config.read_text())
+    result = versus(hall, judged_run(hall, "ant", 0.1, FAILED, reached=0.1), judged_run(hall, "bee", 1.0))
+    assert result.stdout.splitlines()[1] == "2  run 2 of bee: 0.5"
 
 
 def test_a_run_below_least_map_wins_no_meeting(hall: House) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from lpirc_testsets import read_ground_truth
 from referee.contest import Contest
 from referee.store.records import Run, RunState
-from tests.referee.factories import START, reading, stored_run
+from tests.referee.factories import START, steady_readings, stored_run
 
+MEASURED_S = 60.0
 METER = "YOKOGAWA WT310 C2PH13047V F1.03"
 
 
@@ -20,13 +21,13 @@ def armed_run(contest: Contest, team: str, **different: Any) -> Run:
     return stored_run(contest.store, team=team, meter_identity=METER, **(values | different))
 
 
-def opened_run(contest: Contest, team: str, seed: int = 0, **different: Any) -> Run:
-    """An open run with some detections of every image and a minute of readings."""
+def opened_run(contest: Contest, team: str, seed: int = 0, energy_wh: float = 0.6, **different: Any) -> Run:
+    """An open run with some detections of every image and a minute of readings, in which it took `energy_wh`."""
     run, store = armed_run(contest, team, **different), contest.store
     images = range(1, run.images + 1)
     store.log_served(run.id, [(image, 1000) for image in images], 0.5)
     posted(contest, run, seed)
-    store.append_readings(run.id, 0.0, [reading(float(second)) for second in range(60)])
+    store.append_readings(run.id, 0.0, steady_readings(energy_wh, MEASURED_S))
     changes = {"start_s": 0.0, "opened_utc": START.isoformat()}
     return store.change_run(run.id, (RunState.ARMED,), state=RunState.OPEN.value, **changes)
 
@@ -47,8 +48,14 @@ def posted(contest: Contest, run: Run, seed: int = 0) -> None:
     )
 
 
-def closed_run(contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0, **different: Any) -> Run:
-    run = opened_run(contest, team, seed, **different)
-    closed = {"closed_utc": START.isoformat(), "closed_by": "logout", "elapsed_s": 60.0, "integrator_s": 60.0}
+def closed_run(
+    contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0, *, odd: bool = False, **different: Any
+) -> Run:
+    """A closed run of which every check holds; `odd` ones need review: their meter was not asked at the end."""
+    run = opened_run(contest, team, seed, energy_wh, **different)
+    closed = {"closed_utc": START.isoformat(), "closed_by": "logout"}
+    measured = {"elapsed_s": MEASURED_S, "integrator_s": MEASURED_S, "energy_wh": energy_wh}
+    if not odd:
+        measured["meter_changes"] = ()
     state = RunState.CLOSED.value
-    return contest.store.change_run(run.id, (RunState.OPEN,), state=state, energy_wh=energy_wh, **closed)
+    return contest.store.change_run(run.id, (RunState.OPEN,), state=state, **closed, **measured)

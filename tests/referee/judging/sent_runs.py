@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from lpirc_testsets import read_ground_truth
 from referee.contest import Contest
 from referee.store.records import Run, RunState
-from tests.referee.factories import START, TEAM, reading, run_record
+from tests.referee.factories import START, TEAM, run_record, steady_readings
 
 
 def guesses(contest: Contest, found: float, seed: int = 0) -> NDArray[np.float64]:
@@ -56,7 +57,8 @@ def closed_run(
             now=START,
         )
     ranges = {"voltage_range_v": 150.0, "current_range_a": 0.5}
-    store.append_readings(run.id, 0.0, [reading(tenth / 10, **ranges) for tenth in range(101)])
+    readings = [replace(one, **ranges) for one in steady_readings(energy_wh, 10.0, each_s=0.1)]
+    store.append_readings(run.id, 0.0, readings)
     store.log_event(START, run.id, "opened", sentence="The window is open.")
     figures = {"start_s": 0.0, "elapsed_s": 10.0, "energy_wh": energy_wh, "integrator_s": 10.0}
     return store.change_run(run.id, (RunState.ARMED,), state="closed", meter_changes=(), **figures)

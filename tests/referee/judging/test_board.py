@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import StorageFailed
-from referee.judging.board import Publisher, empty_board, public_board, publish, shown
+from referee.judging.board import (
+    NO_FIGURES,
+    Publisher,
+    empty_board,
+    public_board,
+    public_hall,
+    publish,
+    shown,
+)
 from referee.judging.judge import judge
 from referee.judging.many import judge_with_interval
 from referee.store import Store
@@ -129,19 +137,70 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
     frozen(contest, clock)
     judged(contest, "badgers", 0.5)
     publisher.tick()
-    contest.store.publish(public_board(contest, START), clock.utc())  # one that was under way
+    contest.store.publish(public_board(contest, START), "{}", clock.utc())  # one that was under way
     assert (
         (row(contest).document, row(contest).utc) == (before.document, before.utc) == (document, before.utc)
     )
     assert row(contest).state is BoardState.FROZEN
 
 
-def test_a_frozen_board_tells_neither_who_runs_nor_who_is_next(contest: Contest) -> None:
-    opened_run(contest, "voles")
-    contest.store.change_queue(lambda _: ["stoats"])
-    Publisher(contest, Clock()).tick()
+def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(build: Build) -> None:
+    contest, clock = build(public_score=True).contest, SetClock()
+    publisher = Publisher(contest, clock)
+    judged(contest, "otters")
+    publisher.tick()
+    frozen(contest, clock)
+    results = row(contest).document
+    run = opened_run(contest, "voles", heat="final")
+    contest.store.set_provisional(Provisional(run.id, START.isoformat(), 0.4321, 0.8642, 0.5, 30))
+    armed_run(contest, "badgers", station="two", heat="next")
+    contest.store.change_queue(lambda _: ["otters"])
+    contest.store.announce("jo", "The buses leave at six.", START)
+    clock.now += timedelta(seconds=7)
+    publisher.tick()
+    board = shown(row(contest))
+    assert row(contest).document == results
+    assert [(one["team"], one["station"], one["heat"], one["state"]) for one in board["now"]] == [
+        ("voles", "one", "final", "open"),
+        ("badgers", "two", "next", "armed"),
+    ]
+    assert board["now"][0]["ends_utc"] == (START + timedelta(seconds=600)).isoformat()
+    assert board["utc"] == clock.now.isoformat(), "the clock of the hall"
+    assert board["next"] == ["otters"]
+    assert [one["text"] for one in board["announcements"]] == ["The buses leave at six."]
+    for one in board["now"]:
+        assert {name: one[name] for name in NO_FIGURES} == NO_FIGURES
+    used = [(one["team"], one["used"]) for one in board["attempts"]]
+    assert used == [("badgers", 0), ("otters", 1)], "as at the freeze: a void run would lower them"
+
+
+def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(build: Build) -> None:
+    contest = build(public_score=True).contest
+    first = opened_run(contest, "voles")
+    contest.store.set_provisional(Provisional(first.id, START.isoformat(), 0.4321, 0.8642, 0.5, 30))
+    before = public_board(contest)
+    assert "0.4321" in before
+    contest.store.change_run(first.id, (RunState.OPEN,), state="closed")
+    armed_run(contest, "otters")
+    contest.store.publish(before, public_hall(contest), START)
+    (now,) = shown(row(contest))["now"]
+    assert (now["team"], now["map"], now["power_w"]) == ("otters", None, None)
+
+
+def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(contest: Contest) -> None:
+    judged(contest, "otters")
+    earlier = json.loads(public_board(contest)) | {"next": ["voles"], "announcements": [], "now": []}
+    del earlier["figures"]
+    contest.store.publish(json.dumps(earlier), "{}", START)
     frozen(contest, Clock())
-    assert (shown(row(contest))["now"], shown(row(contest))["next"]) == ([], [])
+    with contest.store._transaction() as connection:  # noqa: SLF001 - no public way leads back
+        connection.execute("UPDATE published SET hall = NULL, hall_utc = NULL")
+    board = shown(row(contest))
+    assert (board["state"], board["utc"], board["next"]) == ("frozen", START.isoformat(), [])
+    contest.store.change_queue(lambda _: ["otters"])
+    Publisher(contest, Clock()).tick()
+    board = shown(row(contest))
+    assert (board["state"], board["next"], len(board["ranking"])) == ("frozen", ["otters"], 1)
 
 
 def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(contest: Contest) -> None:
@@ -156,7 +215,7 @@ def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(contest:
     assert teams(contest) == [(1, "otters"), (2, "badgers")]
     unveiled(contest, clock)
     assert teams(contest) == [(None, "otters"), (None, "badgers"), (3, "voles")]
-    judged(contest, "stoats", 0.1)  # the ranking that is unveiled is fixed
+    judged(contest, "stoats", 0.45)  # the ranking that is unveiled is fixed
     unveiled(contest, clock)
     assert teams(contest) == [(None, "badgers"), (2, "otters"), (3, "voles")]
     assert shown(row(contest))["ranking"][0]["energy_wh"] == 2.0, "as it was frozen"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
-from lpirc_power.meter import Setup
+from lpirc_power.meter import Reading, Setup
 from lpirc_testsets import TestSet, read_ground_truth, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
@@ -28,7 +28,15 @@ from referee.scoring import METRICS, Detections, evaluate
 from referee.scoring.result import RULES_VERSION, signature_parts
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
-from tests.referee.factories import START, TEAM, DrivenClock, config_text, reading, run_record
+from tests.referee.factories import (
+    START,
+    TEAM,
+    DrivenClock,
+    config_text,
+    reading,
+    run_record,
+    steady_readings,
+)
 
 CLOCK = DrivenClock()
 
@@ -68,6 +76,7 @@ def closed_run(
     shuffle: bool = True,
     setup: Setup | None = None,
     served: Any = None,
+    readings: Sequence[Reading] | None = None,
     **different: object,
 ) -> Run:
     """A closed run whose team sent `detections`, given in test-set numbers, in several posts by its own numbers.
@@ -86,7 +95,8 @@ def closed_run(
     teams[:, 0] = np.argsort(order)[detections[:, 0].astype(int) - 1] + 1
     for part in np.array_split(teams, 5):
         store.append_post(run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
-    taken = [replace(reading(tenth / 10), monotonic_s=50 + tenth / 10) for tenth in range(101)]
+    readings = readings or [reading(tenth / 10) for tenth in range(101)]
+    taken = [replace(one, monotonic_s=50 + one.monotonic_s) for one in readings]
     store.append_readings(run.id, 50.0, taken)
     values = {"state": "closed", "start_s": 50.0, "elapsed_s": 10.0, "energy_wh": 0.1, "integrator_s": 10.0}
     values["meter_changes"] = ()
@@ -427,12 +437,18 @@ def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_l
     )
     truth = read_ground_truth(contest.test_set.folder)
     blind[0] = [truth.image[0], truth.category[0], 0.01, *truth.boxes[0]]  # one of them hits, by luck
-    run = closed_run(contest, blind, elapsed_s=1.2, energy_wh=2 * 1.2 / 3600, integrator_s=1.2)
+    figures = {"elapsed_s": 1.2, "energy_wh": 2 * 1.2 / 3600, "integrator_s": 1.2}
+    measured = steady_readings(2 * 1.2 / 3600, 1.2, each_s=0.1)
+    fine = Setup(150.0, 0.02, update_interval_s=0.1, integrator_timer_s=600)
+    run = closed_run(contest, blind, readings=measured, setup=fine, **figures)
     judged = judge(contest, run.id, CLOCK)
+    assert not judged.needs_review
     assert judged.map < 0.05
     assert judged.score is not None
     assert judged.score > 0.1193
-    champion = closed_run(contest, guesses(contest.test_set, 1), energy_wh=5.0)
+    figures = {"elapsed_s": 300.0, "energy_wh": 5.0, "integrator_s": 300.0}
+    measured = steady_readings(5.0, 300.0)
+    champion = closed_run(contest, guesses(contest.test_set, 1), readings=measured, **figures)
     judge(contest, champion.id, CLOCK)
     assert standings(contest).places[0].standing.run == run.id
     strict = replace(contest, config=replace(contest.config, least_map=0.05))

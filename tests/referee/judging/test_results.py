@@ -18,6 +18,8 @@ from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.judging.figure_state import FigureState
 from referee.judging.judge import judge
+from referee.judging.leaderboard import FailedCheck, NotRanked
+from referee.judging.prizes import MERITS
 from referee.judging.results import (
     Figures,
     LeftOut,
@@ -172,22 +174,24 @@ def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(hall: H
     with open_contest(hall.folder) as contest:
         found = standings(contest)
         assert [(one.rank, one.standing.run) for one in found.places] == [(1, 1)]
-        assert [(one.standing.run, one.not_ranked) for one in found.unranked] == [
+        assert [(one.standing.run, one.standing.not_ranked) for one in found.unranked] == [
             (3, "its mAP 0.01000 is below least_map 0.05"),
             (2, "its mAP 0.00020 is below least_map 0.05"),
         ]
         assert found.left_out == ()
         assert {one.teams for one in found.awards} == {("ant",)}
         document = place_document(found.unranked[0])
-        assert (document["rank"], document["not_ranked"]) == (None, found.unranked[0].not_ranked)
+        assert (document["rank"], document["not_ranked_code"]) == (None, "below-least-map")
         assert set(document) == set(place_document(found.places[0]))
-        assert figures_of(contest, contest.store.run(2), START).not_ranked == found.unranked[1].not_ranked
+        reason = found.unranked[1].standing.not_ranked
+        assert figures_of(contest, contest.store.run(2), START).not_ranked == reason
         assert figures_of(contest, contest.store.run(1), START).not_ranked is None
 
 
 def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(hall: House) -> None:
     run = judged_run(hall, "ant", 1.0, FAILED)
-    assert standings(hall.contest).places[0].standing.needs_review
+    assert standings(hall.contest).places == ()
+    assert standings(hall.contest).unranked[0].standing.needs_review
     let_stand(hall.contest, run.id, "ada", "The clip is a spike of 10 ms.", START)
     one = standings(hall.contest).places[0].standing
     assert (one.needs_review, one.reviewed) == (False, "The clip is a spike of 10 ms.")
@@ -197,7 +201,10 @@ def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(hall: Ho
     met = meeting(hall.contest, 1, 2).sides[0]
     assert (met.figures.needs_review, met.figures.reviewed is not None) == (False, True)
     hall.store.add_score(score(run.id, 1.0, (FAILED, OTHER_WINDOW)))
-    assert standings(hall.contest).places[0].standing.needs_review
+    assert standings(hall.contest).unranked[0].standing.failed_checks == (
+        FailedCheck("peak-clipping", "Clipped."),
+        FailedCheck("integrator-time", "Longer."),
+    )
     assert figures_of(hall.contest, run, START).reviewed is None
 
 
@@ -291,3 +298,79 @@ def test_a_meeting_needs_two_teams_and_their_energies(hall: House) -> None:
         with pytest.raises(RefereeError) as failure:
             meeting(hall.contest, 1, second)
         assert failure.value.code == code
+
+
+# Runs in review
+
+
+def test_a_run_in_review_does_not_lead_and_is_shown_with_code_and_sentence(hall: House) -> None:
+    judged_run(hall, "ant", 0.1, FAILED)
+    judged_run(hall, "bee", 1.0)
+    found = standings(hall.contest)
+    assert [(one.rank, one.standing.team) for one in found.places] == [(1, "bee")]
+    document = place_document(found.unranked[0])
+    assert (document["rank"], document["team"], document["score"]) == (None, "ant", 5.0)
+    assert document["not_ranked_code"] == "in-review"
+    assert document["not_ranked"] == (
+        "it is in review until an operator decides: peak-clipping failed (Clipped)"
+    )
+    assert document["failed_checks"] == [{"code": "peak-clipping", "sentence": "Clipped."}]
+    figures = figures_of(hall.contest, hall.store.run(1))
+    assert (figures.not_ranked, figures.not_ranked_code) == (document["not_ranked"], "in-review")
+
+
+def test_a_team_is_ranked_by_its_sound_run_while_its_better_one_is_in_review(hall: House) -> None:
+    judged_run(hall, "ant", 0.1, FAILED)
+    judged_run(hall, "ant", 2.0)
+    judged_run(hall, "bee", 1.0)
+    found = standings(hall.contest)
+    assert [(one.rank, one.standing.run) for one in found.places] == [(1, 3), (2, 2)]
+    assert [one.standing.run for one in found.unranked] == [1]
+    let_stand(hall.contest, 1, "ada", "a spike", START)
+    found = standings(hall.contest)
+    assert [(one.rank, one.standing.run) for one in found.places] == [(1, 1), (2, 3)], "it counts from now on"
+    assert found.unranked == ()
+
+
+def test_a_run_in_review_changes_no_prize_and_no_prize_s_bar(hall: House) -> None:
+    config = hall.folder / "contest.toml"
+    prizes = "".join(f'[[prizes]]\nname = "{rule}"\nrule = "{rule}"\n' for rule in MERITS)
+    config.write_text(f"{config.read_text()}\n{prizes}")
+    with open_contest(hall.folder) as contest:
+        for number, (reached, energy_wh) in enumerate(((0.5, 1.0), (0.4, 0.2)), start=1):
+            judged_run(hall, f"team {number}", energy_wh)
+            hall.store.add_score(replace(latest(hall, number), map=reached, score=reached / energy_wh))
+        without = standings(contest).awards
+        assert all(one.value is not None for one in without)
+        assert {one.rule for one in without if one.bar is not None} == {"least-energy", "highest-map"}
+        # It would lead, win each prize, and move both bars.
+        judged_run(hall, "otters", 0.01, FAILED)
+        hall.store.add_score(replace(latest(hall, 3), map=0.99, score=99.0))
+        assert standings(contest).awards == without
+        let_stand(contest, 3, "ada", "a spike", START)
+        assert standings(contest).awards != without
+
+
+def test_a_review_does_not_rank_a_run_that_is_below_least_map(hall: House) -> None:
+    run = judged_run(hall, "ant", 1.0, FAILED)
+    config = hall.folder / "contest.toml"
+    config.write_text("least_map = 0.6\n" + config.read_text())
+    with open_contest(hall.folder) as contest:
+        for _ in range(2):
+            found = standings(contest)
+            assert (found.places, len(found.unranked)) == ((), 1)
+            assert found.unranked[0].standing.not_ranked_code is NotRanked.BELOW_LEAST_MAP
+            let_stand(contest, run.id, "ada", "a spike", START)
+
+
+# Images that a team had seen before
+
+
+def test_images_seen_before_are_a_mark_of_the_run_and_no_reason_for_a_review(hall: House) -> None:
+    seen = Check("images-seen", ok=True, severity="warning", sentence="Seen.", figures={"images": 4})
+    judged_run(hall, "ant", 1.0, seen)
+    judged_run(hall, "bee", 2.0)
+    found = standings(hall.contest)
+    assert [(one.rank, one.standing.images_seen) for one in found.places] == [(1, 4), (2, 0)]
+    assert place_document(found.places[0])["images_seen"] == 4
+    assert figures_of(hall.contest, hall.store.run(1)).images_seen == 4

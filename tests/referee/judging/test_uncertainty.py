@@ -63,6 +63,7 @@ def closed_run(
     store.append_post(run.id, sent, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
     store.append_readings(run.id, 0.0, [reading(second, power_w=power_w) for second in range(11)])
     values = {"state": "closed", "start_s": 0.0, "elapsed_s": 10.0, "energy_wh": 0.1, "integrator_s": 10.0}
+    values["meter_changes"] = ()
     return store.change_run(run.id, (RunState.ARMED,), **(values | different)).id
 
 

@@ -71,9 +71,18 @@ class Page(HTMLParser):
 
 
 def closed_run(
-    hall: House, *, share: float = 1.0, scale: float = 1.0, energy_wh: float | None = 0.06, **more: Any
+    hall: House,
+    *,
+    share: float = 1.0,
+    scale: float = 1.0,
+    energy_wh: float | None = 0.06,
+    odd: bool = False,
+    **more: Any,
 ) -> Run:
-    """A closed run of 6 s that has found that share of the objects of its images, its boxes times `scale`."""
+    """A closed run of 6 s that has found that share of the objects of its images, its boxes times `scale`.
+
+    `odd` ones need review: their meter was not asked at the end.
+    """
     store, test_set = hall.store, hall.contest.test_set
     images = len(test_set.images)
     run = stored_run(store, images=images, testset_digest=test_set.digest, **more)
@@ -86,9 +95,10 @@ def closed_run(
     if len(found):
         sent = {"sha256": "", "idempotency_key": None, "elapsed_s": 4.0}
         store.append_post(run.id, found, now=START + timedelta(seconds=4), **sent)  # type: ignore[arg-type]
-    store.append_readings(run.id, 0.0, [reading(at / 10) for at in range(1, 61)])
+    store.append_readings(run.id, 0.0, [reading(at / 10) for at in range(61)])
     over = {"elapsed_s": 6.0, "integrator_s": 6.0, "closed_by": "logout", "opened_utc": START.isoformat()}
-    return store.change_run(run.id, (RunState.ARMED,), state="closed", energy_wh=energy_wh, **over)
+    changes = {"energy_wh": energy_wh, "meter_changes": None if odd else ()}
+    return store.change_run(run.id, (RunState.ARMED,), state="closed", **over, **changes)
 
 
 def judged_run(hall: House, **more: Any) -> Run:
@@ -170,7 +180,7 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     hall = build(least_map=0.9)
     store = hall.store
     store.add_team("ant", "no hash", START, affiliation="<b>Ants & Co</b>")
-    low = judged_run(hall, team="ant", share=0.5, extra_s=30.0)
+    low = judged_run(hall, team="ant", share=0.5, extra_s=30.0, odd=True)
     shown = page_of(hall.contest, low).text
     assert re.search(r"This run is not ranked: its mAP 0\.\d+ is below least_map 0\.9\.", shown)
     assert "Its window had 30 s of extra time." in shown
@@ -180,10 +190,10 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
         for check in store.latest_score(low.id).checks
         if check.severity == "error" and not check.ok
     ]
-    assert "This run needs review" in shown
+    assert "This run is in review: a check failed" in shown
     store.add_review(low.id, Review("anna", "the plug was loose", START.isoformat(), tuple(failed)))
     shown = page_of(hall.contest, low).text
-    assert "This run needs review" not in shown
+    assert "This run is in review" not in shown
     assert "an operator has let this run stand" in shown
 
 

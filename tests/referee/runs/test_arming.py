@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from lpirc_power.meter import Setup, Standing
@@ -18,11 +19,15 @@ from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.vxi11 import Vxi11Server
 from lpirc_power.visa.link import Link
+from lpirc_testsets import read_ground_truth
+from referee.backup.contest_copy import back_up, restore
 from referee.contest import open_contest
 from referee.errors import NotArmed, RefereeError
 from referee.judging.checks import measured_run
 from referee.judging.judge import judge
+from referee.judging.results import figures_of
 from referee.runs.control import RunControl
+from referee.runs.open_run import OpenRun
 from referee.store.records import Run, RunState
 from tests.referee.factories import TEAM, House, station
 from tests.referee.runs.observing import code_of, kinds
@@ -413,3 +418,65 @@ def test_a_log_in_arms_no_run_beyond_the_attempts(build: Build) -> None:
     run = house.control.login(TEAM).run
     house.control.close(run.id, "logout")
     assert code_of(house.control.login, TEAM) == "attempts-used"
+
+
+def mark(house: House, run: int) -> int:
+    """How many of a run's images its team had seen before, as every list of runs says."""
+    judge(house.contest, run, house.clock)
+    return figures_of(house.contest, house.store.run(run)).images_seen
+
+
+def found_all(house: House, live: OpenRun) -> int:
+    """Posts every object of the run's images, as a look-up by an image's bytes does, and logs out."""
+    truth = read_ground_truth(house.contest.test_set.folder)
+    number = {image: at for at, image in enumerate(house.store.image_order(live.run.id).tolist(), start=1)}
+    own = np.isin(truth.image, [*number])
+    images = [number[image] for image in truth.image[own].tolist()]
+    rows = np.column_stack([images, truth.category[own], np.full(len(images), 0.9), truth.boxes[own]])
+    live.serve([(image, 1000) for image in range(1, live.run.images + 1)])
+    house.store.append_post(
+        live.run.id, rows, sha256="", idempotency_key=None, elapsed_s=1.0, now=house.clock.utc()
+    )
+    house.control.close(live.run.id, "logout")
+    return live.run.id
+
+
+def test_a_look_up_run_stands_on_the_board_with_its_mark_whatever_became_of_the_first(build: Build) -> None:
+    """Run 1 fetches all and logs out; run 2 answers by what run 1 was shown."""
+    house = build(auto_arm=True)
+    first = attempt(house)
+    house.control.void(first.id, "it answered nothing")
+    looked_up = found_all(house, house.control.login(TEAM))
+    assert mark(house, looked_up) == 5, "a void run has seen them all the same"
+    house.control.arm("badgers", "one")
+    others = found_all(house, house.control.login("badgers"))
+    assert mark(house, others) == 0, "the images of another team are its own affair"
+
+
+def test_the_mark_counts_the_images_that_were_served_alone(build: Build) -> None:
+    house = build(auto_arm=True)
+    attempt(house, images=2)
+    assert mark(house, found_all(house, house.control.login(TEAM))) == 2
+
+
+def test_the_mark_counts_only_what_fresh_images_do_not_avoid(build: Build) -> None:
+    house = build(auto_arm=True, images={"per_attempt": 2})
+    runs = [found_all(house, house.control.login(TEAM)) for _ in range(3)]
+    assert [mark(house, run) for run in runs] == [0, 0, 1], "five images, two for each attempt"
+
+
+def test_a_copy_of_the_contest_for_another_day_knows_what_its_teams_have_seen(
+    build: Build, tmp_path: Path
+) -> None:
+    house = build(auto_arm=True)
+    attempt(house, images=3)
+    back_up(house.folder, tmp_path / "day.zip", house.clock.utc(), keys=True, test_sets=False)
+    restore(tmp_path / "day.zip", tmp_path / "next day", None, house.clock.utc())
+    with open_contest(tmp_path / "next day") as contest:
+        control = RunControl(contest, house.clock)
+        try:
+            run = control.login(TEAM).run.id
+            noted = [one for one in contest.store.events(run) if one["kind"] == "images-seen"]
+        finally:
+            control.shutdown()
+    assert [(one["images"], one["runs"]) for one in noted] == [(3, [1])]

@@ -19,14 +19,18 @@ from lpirc_testsets import TestSet, read_ground_truth
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import open_contest
 from referee.evidence.container import MANIFEST, pack, unpack
+from referee.judging.board import Publisher, empty_board, public_board, shown
 from referee.judging.leaderboard import SURE
+from referee.judging.many import judge_with_interval
 from referee.judging.rejudge import rejudge
-from referee.judging.results import standings
+from referee.judging.results import let_stand, standings
 from referee.judging.scoring_job import Scored, ScoringInput, score_whole
 from referee.store import DATABASE_NAME
 from referee.store.read_only import ReadOnlyStore
+from referee.store.records import Review, RunState
 from tests.contest_day import called
 from tests.forbidden import LOOP, loop_at
+from tests.referee.judging.sent_runs import closed_run, guesses
 from tests.referee.season.conftest import CLOCK
 
 Copy = Callable[..., Path]
@@ -78,7 +82,7 @@ def test_the_best_run_of_each_team_counts_and_its_others_are_its_history(made: P
         shown = {place.standing.team: place.standing for place in standings(contest).places}
     for one in every:
         if one["contest"] == str(spring):
-            figures = vars(shown[one["team"]])
+            figures = vars(shown[one["team"]]) | {"failed_checks": []}
             assert {name: one[name] for name in figures} == figures
 
 
@@ -372,3 +376,152 @@ def test_a_path_that_cannot_be_looked_at_is_left_out_by_that_reason(tmp_path: Pa
     loop = loop_at(tmp_path / "loop")
     told = called("season", str(loop))
     assert f"{loop} is left out: {loop} cannot be accessed: {LOOP}." in told.stderr
+
+
+# Runs in review
+
+
+FAIL = (
+    "INSERT INTO checks (run, score, code, ok, severity, sentence, figures)"
+    " SELECT run, id, 'peak-clipping', 0, 'error', 'Clipped.', '{}' FROM scores WHERE run = 1"
+)
+
+
+def test_a_run_in_review_leads_no_season_and_is_shown_with_its_reason(copy: Copy, tmp_path: Path) -> None:
+    spring, autumn, out = copy("spring"), copy("autumn"), tmp_path / "out"
+    change(spring, FAIL)
+    every = documents(spring, autumn, "--out", out)
+    assert [(one["team"], one["contest"], one["rank"]) for one in every if one["rank"]] == [
+        ("cat", str(spring), 1),
+        ("bee", str(autumn), 2),
+        ("ant", str(autumn), 3),
+    ]
+    (shown,) = [one for one in every if one["not_ranked"]]
+    assert (shown["team"], shown["run"], shown["rank"]) == ("ant", 1, None)
+    assert (shown["not_ranked_code"], shown["failed_checks"]) == (
+        "in-review",
+        [{"code": "peak-clipping", "sentence": "Clipped."}],
+    )
+    why = "Run 1 of ant is not ranked: it is in review until an operator decides: peak-clipping failed (Clipped)."
+    assert why in (out / "season.html").read_text()
+    table = called("season", str(spring), str(autumn)).stdout.splitlines()
+    assert [line.split()[:2] for line in table if line.endswith("!")] == [["-", "ant"]]
+    with open_contest(spring) as contest:
+        let_stand(contest, 1, "jo", "a spike", CLOCK.utc())
+    assert best(spring, autumn)["ant"]["contest"] == str(spring), "it counts from now on"
+
+
+def test_a_team_whose_only_run_is_in_review_is_in_the_files_without_a_rank(copy: Copy) -> None:
+    spring = copy("spring")
+    change(spring, FAIL)
+    assert [(one["team"], one["rank"]) for one in documents(spring)] == [
+        ("cat", 1),
+        ("bee", 2),
+        ("ant", None),
+    ]
+
+
+def test_images_seen_before_are_a_mark_of_the_season_too(copy: Copy) -> None:
+    spring = copy("spring")
+    change(
+        spring,
+        FAIL.replace(
+            "peak-clipping', 0, 'error', 'Clipped.', '{}'",
+            "images-seen', 1, 'warning', 'S', '{\"images\": 7}'",
+        ),
+    )
+    assert {one["team"]: one["images_seen"] for one in documents(spring)} == {"ant": 7, "cat": 0, "bee": 0}
+    table = called("season", str(spring)).stdout
+    rows = [line.split() for line in table.splitlines()[1:4]]
+    assert [row[1] for row in rows if "i" in row[-1]] == ["ant"]
+    assert "i images seen before" in table
+
+
+# Frozen boards
+
+
+def frozen(folder: Path) -> dict[str, Any]:
+    """Freeze the contest's board; then its last team gets the best run of all, and its first one loses its own."""
+    with open_contest(folder) as contest:
+        Publisher(contest, CLOCK).tick()
+        contest.store.freeze_board(CLOCK.utc(), empty_board(contest))
+        run = closed_run(contest, guesses(contest, 1.0, seed=1), team="bee", energy_wh=0.1)
+        judge_with_interval(contest, run.id, CLOCK)
+        contest.store.change_run(1, [RunState.JUDGED], state="void", void_reason="a loose cable")
+        found = contest.store.published()
+        assert found is not None
+        return shown(found)
+
+
+def test_a_frozen_contest_is_in_a_season_as_its_public_board_shows_it(copy: Copy, tmp_path: Path) -> None:
+    spring, autumn, out = copy("spring"), copy("autumn"), tmp_path / "out"
+    board = frozen(spring)
+    told = called("season", str(spring), str(autumn), "--out", str(out), "--json")
+    every = json.loads(told.stdout)
+    of_spring = {one["team"]: one for one in every if one["contest"] == str(spring)}
+    assert {team: (one["run"], one["score"], one["map"]) for team, one in of_spring.items()} == {
+        one["team"]: (one["run"], one["score"], one["map"]) for one in board["ranking"]
+    }
+    assert {one["contest"]: one["frozen_utc"] for one in every} == {
+        str(spring): board["frozen_utc"],
+        str(autumn): None,
+    }
+    sentence = f"{spring}: its board is frozen since {board['frozen_utc'][:19]} UTC; its runs are as that board shows"
+    assert told.stderr.startswith(sentence)
+    assert sentence in (out / "season.html").read_text()
+    assert json.loads((out / "season.json").read_text()) == every
+
+
+def test_nothing_after_the_freeze_changes_a_season(copy: Copy, tmp_path: Path) -> None:
+    spring, autumn = copy("spring"), copy("autumn")
+    board = frozen(spring)
+
+    def answers() -> list[str]:
+        found = []
+        for form in ((), ("--json",), ("--csv",), ("--team", "bee"), ("--team", "ant", "--json")):
+            told = called("season", str(spring), str(autumn), *form)
+            found += [told.stdout, told.stderr]
+        return found
+
+    before = answers()
+    with open_contest(spring) as contest:
+        for part, team in ((1.0, "cat"), (0.9, "newts")):
+            run = closed_run(contest, guesses(contest, part, seed=1), team=team, energy_wh=0.1)
+            judge_with_interval(contest, run.id, CLOCK)
+        contest.store.add_review(2, Review("jo", "It stands.", CLOCK.utc().isoformat(), ()))
+        contest.store.change_run(3, [RunState.JUDGED], state="void", void_reason="a test")
+    assert answers() == before
+    with open_contest(spring) as contest:
+        final = public_board(contest)
+        contest.store.unveil_board(CLOCK.utc(), final, 0, len(json.loads(final)["ranking"]))
+    every = documents(spring, autumn)
+    assert {one["frozen_utc"] for one in every} == {None}
+    assert (every[0]["team"], every[0]["run"]) != ("ant", 1), "unveiled"
+    assert board["ranking"][0]["team"] == "ant"
+
+
+def test_a_bundle_of_a_frozen_contest_does_not_get_round_its_freeze(copy: Copy, tmp_path: Path) -> None:
+    spring, file = copy("spring"), tmp_path / "run-4.zip"
+    frozen(spring)
+    assert called("bundle", "export", "4", "-o", str(file), "--contest", str(spring)).returncode == 0
+    assert documents(spring, file) == documents(spring)
+
+
+def test_a_season_respects_a_freeze_that_no_server_has_carried_out(copy: Copy) -> None:
+    spring, autumn = copy("spring"), copy("autumn")
+    config = spring / "contest.toml"
+    config.write_text(f"freeze_at = 2026-01-01T12:00:00+02:00\n{config.read_text()}")
+    told = called("season", str(spring), str(autumn), "--json")
+    assert f"{spring}: its board is frozen since 2026-01-01T10:00:00 UTC" in told.stderr
+    assert {one["contest"] for one in json.loads(told.stdout)} == {str(autumn)}
+
+
+def test_a_corrected_ground_truth_leaves_a_frozen_contest_as_its_board_shows_it(
+    copy: Copy, corrected_set: Path, tmp_path: Path
+) -> None:
+    spring, autumn = copy("spring"), copy("autumn")
+    frozen(spring)
+    before = {one["team"]: one["score"] for one in documents(spring)}
+    how = ["--testset", corrected_set, "--out", tmp_path / "out"]
+    after = documents(spring, autumn, *how)
+    assert {one["team"]: one["score"] for one in after if one["contest"] == str(spring)} == before

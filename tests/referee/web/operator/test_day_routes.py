@@ -43,6 +43,11 @@ def status(day: Day) -> dict[str, Any]:
     return document
 
 
+def page(day: Day, path: str) -> str:
+    assert day.server is not None
+    return day.server.ask("GET", f"/operator{path}", read_secrets(day.folder)[1].hex()).text
+
+
 def closed_run(day: Day, team: str) -> int:
     number = int(act(day, "/runs", team=team).json()["id"])
     token = day.fetched(day.login(team)["token"])
@@ -137,6 +142,10 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
     until(lambda: not next(one for one in status(stage)["runs"] if one["run"] == number)["judging"])
     shown = next(one for one in status(stage)["runs"] if one["run"] == number)
     assert (shown["state"], shown["needs_review"], shown["review"]) == ("judged", True, None)
+    assert shown["not_ranked_code"] == "in-review"
+    assert "integrator-time failed (" in shown["not_ranked"]
+    console = page(stage, "/live")
+    assert "It counts from now on; your note and your name are kept with it." in console
     assert "integrator-time" in [one["code"] for one in shown["failed_checks"]]
     with stage.store() as store:
         acts = [one for one in store.events(number) if one.get("action") == "judge"]
@@ -148,6 +157,7 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
     shown = next(one for one in status(stage)["runs"] if one["run"] == number)
     assert shown["review"] == {key: value for key, value in kept.items() if key != "run"}
     assert kept["operator"] == "key"
+    assert (shown["not_ranked"], shown["images_seen"]) == (None, 0)
     assert "integrator-time" in kept["codes"]
     with stage.store() as store:
         assert [one.note for one in store.reviews(number)] == ["The timer was checked by hand."]

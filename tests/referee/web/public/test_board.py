@@ -11,6 +11,7 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.board import Publisher
 from referee.judging.judge import judge
+from referee.judging.results import let_stand
 from referee.store import Store
 from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app
@@ -18,7 +19,7 @@ from referee.web.login import issue_token
 from referee.web.published_board import LOOK_S
 from referee.web.state import state_of
 from tests.referee.factories import START, TEAM, House
-from tests.referee.judging.judged_runs import closed_run
+from tests.referee.judging.judged_runs import closed_run, opened_run
 
 Build = Callable[..., House]
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -192,3 +193,50 @@ def test_the_document_is_json_that_others_can_read(client: FlaskClient) -> None:
     text = client.get("/board.json").text
     assert json.loads(text)["champions"][0]["year"] == 2015
     assert HOSTILE in json.loads(text)["ranking"][1]["team"]
+
+
+def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_before_as_marks(
+    build: Build,
+) -> None:
+    made = build()
+    judge(made.contest, closed_run(made.contest, "voles", 1.0).id, Clock())
+    odd = closed_run(made.contest, HOSTILE, 0.5, odd=True)
+    made.store.log_event(START, odd.id, "images-seen", images=4, runs=[1])
+    judge(made.contest, odd.id, Clock())
+    Publisher(made.contest, Clock()).tick()
+    client = create_app(made.contest, made.control, made.clock).test_client()
+    document, live = client.get("/board.json").get_json(), client.get("/board/live").text
+    assert [(one["rank"], one["team"]) for one in document["ranking"]] == [(1, "voles")]
+    (below,) = document["unranked"]
+    assert (below["rank"], below["not_ranked_code"], below["images_seen"]) == (None, "in-review", 4)
+    assert [one["code"] for one in below["failed_checks"]] == ["range-changed"]
+    assert [one["teams"] for one in document["prizes"] if one["rule"] == "best-score"] == [["voles"]]
+    table, _, rest = live.partition("</table>")
+    assert "&lt;script&gt;" not in table
+    assert "its settings were not read back" in rest
+    for mark in ("in review", "4 of its images seen before"):
+        assert f">{mark}</span>" in rest
+    let_stand(made.contest, odd.id, "jo", "the cable was out", START)
+    Publisher(made.contest, Clock()).tick()
+    look_again(made)
+    live = client.get("/board/live").text.partition("</table>")[0]
+    assert ">4 of its images seen before</span>" in live
+    assert live.index("&lt;script&gt;") < live.index("voles"), "it counts from now on"
+
+
+def test_a_frozen_board_shows_the_clock_and_no_power(build: Build) -> None:
+    made = build(public_score=True)
+    run = opened_run(made.contest, "voles", heat="final")
+    utc = START.isoformat()
+    made.store.set_released(Released(run.id, utc, utc, 0.43, 0.86, 0.5, 30))
+    Publisher(made.contest, Clock()).tick()
+    client = create_app(made.contest, made.control, made.clock).test_client()
+    before = client.get("/board/live").text
+    assert "0.43" in before
+    assert ">Power</dt>" in before
+    client.post("/operator/board/freeze", json={}, headers=operator(made))
+    frozen = client.get("/board/live").text
+    for word in ("Time left", "voles", "heat final"):
+        assert word in frozen
+    for word in ("Power", "so far", "0.43", "0.86", "36.0"):
+        assert word not in frozen

@@ -1,7 +1,8 @@
-"""A freeze cannot leak: contests that differ only after it answer alike, whoever asks who is not an operator."""
+"""A freeze cannot leak: contests whose results differ only after it answer alike, whoever asks who is no operator."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -22,12 +23,12 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board import Publisher
 from referee.judging.judge import judge
 from referee.runs.control import RunControl
-from referee.store.records import Provisional, Released, Review, RunState
+from referee.store.records import ENERGY_LOST, Provisional, Released, Review, RunState
 from referee.web.app import create_app
 from referee.web.login import issue_token
 from referee.web.state import state_of
 from tests.contest_day import HASH, PASSWORD
-from tests.referee.factories import START, TEAM, config_text
+from tests.referee.factories import START, TEAM, config_text, reading
 from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run, posted
 
 OTHERS = ("badgers", "voles", "stoats")
@@ -128,23 +129,32 @@ def served(stack: ExitStack, folder: Path, clock: Clock) -> Side:
     return Side(contest, app.test_client(), Publisher(contest, clock), rules, token)
 
 
-def change(contest: Contest, action: str, pick: int, clock: Clock) -> None:
-    """Something that happens after the freeze, other than an act of the team."""
+def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
+    """Something after the freeze that tells how runs have scored, other than an act of the team."""
     store, team = contest.store, OTHERS[pick % len(OTHERS)]
     theirs = [run for run in store.runs() if run.team != TEAM]
-    run, over, any_state = theirs[pick % len(theirs)], (RunState.CLOSED, RunState.JUDGED), tuple(RunState)
+    run, over = theirs[pick % len(theirs)], (RunState.CLOSED, RunState.JUDGED)
+    opened = store.runs(RunState.OPEN)
     now = clock.utc().isoformat()
     acts: dict[str, Callable[[], object]] = {
-        "arm": lambda: armed_run(contest, team),
         "run": lambda: judge(contest, closed_run(contest, team, 0.1 + pick / 10, pick).id, clock),
         "post": lambda: run.state is RunState.OPEN and posted(contest, run, pick),
-        "void": lambda: store.change_run(run.id, any_state, state="void", void_reason="a test"),
-        "unvoid": lambda: run.state is RunState.VOID and store.change_run(run.id, any_state, state="closed"),
+        "in review": lambda: judge(contest, closed_run(contest, team, 0.1 + pick / 10, odd=True).id, clock),
+        "power": lambda: [
+            store.append_readings(one.id, 0.0, [reading(61.0 + pick, power_w=pick)]) for one in opened
+        ],
+        "lost": lambda: [
+            store.log_event(START, one.id, ENERGY_LOST, code="meter-reset", elapsed_s=pick) for one in opened
+        ],
+        "void": lambda: (
+            run.state in over and store.change_run(run.id, over, state="void", void_reason="a test")
+        ),
+        "unvoid": lambda: (
+            run.state is RunState.VOID and store.change_run(run.id, (run.state,), state="closed")
+        ),
         "judge": lambda: run.state in over and judge(contest, run.id, clock),
         "judge ours": lambda: [judge(contest, ours.id, clock) for ours in store.runs(team=TEAM)],
         "review": lambda: store.add_review(run.id, Review("jo", "It stands.", START.isoformat(), ())),
-        "queue": lambda: store.change_queue(lambda queue: queue[1:] + queue[:1]),
-        "announce": lambda: store.announce("jo", f"Number {pick}", START),
         "provisional": lambda: [
             store.set_provisional(Provisional(one.id, START.isoformat(), pick / 10, 0.5, pick / 5, pick))
             for one in store.runs()
@@ -158,28 +168,70 @@ def change(contest: Contest, action: str, pick: int, clock: Clock) -> None:
     acts[action]()
 
 
-ACTIONS = (
-    *("arm", "run", "post", "void", "unvoid", "judge", "judge ours", "review"),
-    *("queue", "announce", "provisional", "release", "event"),
+RUNS = ("run", "in review")  # the hall sees a run, but not how it has scored
+RESULTS = (
+    *("run", "post", "in review", "power", "lost", "void", "unvoid", "judge", "judge ours", "review"),
+    *("provisional", "release", "event"),
 )
+
+
+def hall(contest: Contest, action: str, pick: int) -> None:
+    """Something after the freeze that the hall sees."""
+    store, team = contest.store, OTHERS[pick % len(OTHERS)]
+    acts: dict[str, Callable[[], object]] = {
+        "arm": lambda: armed_run(contest, team, station=f"station {pick}", heat=f"heat {pick}"),
+        "open": lambda: opened_run(contest, team, station=f"stand {pick}"),
+        "queue": lambda: store.change_queue(lambda _: [OTHERS[pick % 2]]),
+        "announce": lambda: store.announce("jo", f"Number {pick}", START),
+    }
+    acts[action]()
+
+
+HALL = ("arm", "open", "queue", "announce")
 
 
 @settings(
     max_examples=3, deadline=None, phases=(Phase.explicit, Phase.generate)
 )  # shrinking would take minutes
-@example(steps=[(action, pick) for pick, action in enumerate(ACTIONS)])
-@given(steps=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9)), min_size=4, max_size=12))
+@example(steps=[(action, pick) for pick, action in enumerate(RESULTS + HALL)])
+@given(steps=st.lists(st.tuples(st.sampled_from(RESULTS + HALL), st.integers(0, 9)), min_size=4, max_size=12))
 def test_contests_that_differ_only_after_the_freeze_answer_alike(
     sides: tuple[Side, Side], steps: list[tuple[str, int]]
 ) -> None:
-    """One of the two goes on from example to example; whatever both would do, they would answer as the other does."""
+    """Both halls go on, and one of the two has other results; whatever both would do, they answer alike."""
     still, goes_on = sides
     clock = still.publisher._clock  # noqa: SLF001 - the clock that both share
     for action, pick in steps:
-        change(goes_on.contest, action, pick, clock)
+        if action in HALL:
+            hall(still.contest, action, pick)
+            hall(goes_on.contest, action, pick)
+            continue
+        if action in RUNS:
+            closed_run(still.contest, OTHERS[pick % len(OTHERS)])
+        result(goes_on.contest, action, pick, clock)
     for side in sides:
         side.publisher.tick()
     clock.seconds += 1.0  # type: ignore[attr-defined]  # it is ours
     expected, found = still.answers(), goes_on.answers()
     assert [key for key in expected if expected[key] != found[key]] == []
     assert found["GET", "/board.json", "public"][0] == found["GET", "/v1/session", "team"][0] == 200
+
+
+@pytest.mark.parametrize("action", HALL)
+def test_what_the_hall_sees_goes_on_in_every_public_answer_while_the_board_is_frozen(
+    sides: tuple[Side, Side], action: str
+) -> None:
+    side = sides[0]
+    clock = side.publisher._clock  # noqa: SLF001 - the clock that both share
+
+    def answers() -> list[str]:
+        clock.seconds += 1.0  # type: ignore[attr-defined]  # it is ours
+        side.publisher.tick()
+        boards = ("/", "/board/live", "/board.json")
+        return [side.client.get(path, headers={"Accept": "text/html"}).text for path in boards]
+
+    before = answers()
+    hall(side.contest, action, 5)
+    after = answers()
+    assert all(now != then for now, then in zip(after, before, strict=True))
+    assert json.loads(after[2])["state"] == "frozen"

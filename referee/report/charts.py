@@ -40,7 +40,8 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
         if regret:
             (score,) = more
             known = regret.is_known
-            score.plot(regret.elapsed_s[known], regret.score[known], color=BLUE, marker=".", markersize=4, linewidth=1.2)
+            known_s = regret.elapsed_s[known]
+            score.plot(known_s, regret.score[known], color=BLUE, marker=".", markersize=4, linewidth=1.2)
             score.axvline(regret.elapsed_s[regret.best], color=BROWN, linestyle="--")
             score.set_ylabel("score, mAP/Wh")
             score.set_ylim(bottom=0)

@@ -21,7 +21,6 @@ from referee.store.records import Run, RunState
 from tests import warm_programs
 from tests.contest_day import TIMEOUT_S, descendants_of, is_running, processes_naming, until
 
-
 MORNING = 16  # runs that are recorded, not carried out
 LONGEST_DAY_S = 240.0  # of one round, forty times as fast
 
@@ -94,7 +93,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
             return any("begins anew" in one["text"] for one in store.announcements())
 
         until(is_over, LONGEST_DAY_S)
-        seen = Day(url, contest.key.public, store.runs(), store.log_after(0), regrets, store.queue())
+        seen = Day(url, contest.key.public, store.runs(), list(store.log_after(0)), regrets, store.queue())
     until(lambda: not first.exists() and is_served(second))
     yield replace(seen, anew=board_of(url), folders=[one.name for one in folder.iterdir()])
     ended_by_ctrl_c(process, folder)
@@ -137,7 +136,7 @@ def test_a_day_of_the_demo_has_every_kind_of_event(day: Day) -> None:
     for action in ("arm", "start", "void", "review", "judge", "announce", "board-freeze", "board-unveil"):
         assert day.acts(action), action
     froze, unveiled = day.acts("board-freeze")[0], day.acts("board-unveil")[-1]
-    in_between = [one for one in day.acts("start") if froze.number < one.number < unveiled.number]
+    in_between = [one for one in day.acts("start") if froze.id < one.id < unveiled.id]
     assert len(in_between) == 1  # the last heat
 
 

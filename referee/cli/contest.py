@@ -18,6 +18,7 @@ from referee.cli.rules import (
     backup_option,
     least_map_option,
     per_attempt_option,
+    repeated_images,
     rules_lines,
     yes_option,
 )
@@ -151,10 +152,15 @@ def init(
     images = DEFAULT_IMAGES if testset is None else len(load_test_set(testset).images)
     MeterAddress(meter)
     require_no_contest(folder)
-    rules = Given(attempts, per_attempt, least_map, backup_folder, yes).complete(images)
+    rules, taken = Given(attempts, per_attempt, least_map, backup_folder, yes).complete(images)
     place = "testset" if testset is None else place_of(testset, folder)
     name = name or Path(os.path.realpath(folder)).name
     create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm, rules=rules))
+    if taken:
+        click.echo(f"Taken by default: {' '.join(taken)}", err=True)
+    repeated = repeated_images(rules.attempts, rules.per_attempt, images)
+    if repeated is not None:
+        click.echo(f"Warning: {repeated}", err=True)
     if rules.backup == BACKUP_FOLDER:
         (folder / BACKUP_FOLDER).mkdir(exist_ok=True)
     if testset is None:

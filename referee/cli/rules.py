@@ -113,8 +113,8 @@ class Given:
     backup: str | None
     yes: bool
 
-    def complete(self, images: int) -> Rules:
-        """Ask on a terminal for what is not given, else take its default and say so on stderr.
+    def complete(self, images: int) -> tuple[Rules, list[str]]:
+        """Ask on a terminal for what is not given, else take its default; returns the options so taken, too.
 
         `images` is the number of the test set's. Raises click.UsageError for more images than there are.
         """
@@ -151,11 +151,7 @@ class Given:
         )
         question = f"Folder for backups, best on another disk ({BACKUP_FOLDER}: in the contest folder)"
         backup = self._of("--backup-folder", self.backup, question, str, BACKUP_FOLDER, taken)
-        if taken:
-            click.echo(f"Taken by default: {' '.join(taken)}", err=True)
-        if (repeated := repeated_images(attempts, per_attempt, images)) is not None:
-            click.echo(f"Warning: {repeated}", err=True)
-        return Rules(attempts, per_attempt, least_map or None, backup.strip())
+        return Rules(attempts, per_attempt, least_map or None, backup.strip()), taken
 
     def _of(self, option: str, given: Any, question: str, kind: Any, default: Any, taken: list[str]) -> Any:
         """One of the rules: as given, as answered, or by default, which is noted in `taken`."""

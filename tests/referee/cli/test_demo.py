@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,6 @@ import requests
 from referee.contest import open_contest
 from referee.judging.explained import explain
 from referee.judging.results import current_judgement, standings
-from referee.served import is_served
 from referee.store.records import Run, RunState
 from tests import warm_programs
 from tests.contest_day import TIMEOUT_S, descendants_of, is_running, processes_naming, until
@@ -79,7 +79,14 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     """A whole day of one round, forty times as fast, and what is there after it."""
     folder = tmp_path_factory.mktemp("demo") / "demo"
     process, url, _ = started(folder, "--speed", "40", "--rounds", "1")
-    first, second = folder / "day-1", folder / "day-2"
+    try:
+        yield seen_day(folder, url)
+    finally:
+        ended_by_ctrl_c(process, folder)
+
+
+def seen_day(folder: Path, url: str) -> Day:
+    first = folder / "day-1"
     regrets: dict[int, float] = {}
     with open_contest(first) as contest:
         store = contest.store
@@ -93,17 +100,22 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
             return any("begins anew" in one["text"] for one in store.announcements())
 
         until(is_over, LONGEST_DAY_S)
-        seen = Day(url, contest.key.public, store.runs(), list(store.log_after(0)), regrets, store.queue())
-    until(lambda: not first.exists() and is_served(second))
-    yield replace(seen, anew=board_of(url), folders=[one.name for one in folder.iterdir()])
-    ended_by_ctrl_c(process, folder)
+        log, queue = list(store.log_after(0)), store.queue()
+        seen = Day(contest.key.public, store.runs(), log, regrets, queue)
+    until(lambda: not first.exists() and answers(url) and board_of(url)["ranking"])
+    return replace(seen, anew=board_of(url), folders=[one.name for one in folder.iterdir()])
+
+
+def answers(url: str) -> bool:
+    port = int(url.rpartition(":")[2])
+    with socket.socket() as looking:
+        return looking.connect_ex(("127.0.0.1", port)) == 0
 
 
 @dataclass(frozen=True)
 class Day:
     """What was on record at the end of a day; `anew` is the board after it, `regrets` have the advice by run."""
 
-    url: str
     key: str
     runs: list[Run]
     log: list[Any]

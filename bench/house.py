@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import re
 import subprocess
 import sys
 import time
@@ -91,6 +92,7 @@ def referee(
     run(command, "init", folder, "--testset", testset, "--window", WINDOW_S, "--auto-arm")
     settings, password = folder / "contest.toml", folder / "password"
     text = settings.read_text().replace("teams_see_score = false", "teams_see_score = true")
+    text = re.sub("(?m)^attempts = .*$", "", text)  # an earlier version's init has no option for it
     second = '[[stations]]\nname = "second"\nmeter = "sim:"\n' if rival else ""
     settings.write_text(text.replace("shuffle = true", "shuffle = false") + second)
     password.write_text(PASSWORD)

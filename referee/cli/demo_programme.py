@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,7 @@ class Stage:
             raise
         except RefereeError as refusal:
             with (self.folder / STEPS_LOG).open("a") as log:
-                log.write(f"{datetime.now(UTC).isoformat()} {path} {body}: {refusal.sentence}\n")
+                log.write(f"{self.clock.utc().isoformat()} {path} {body}: {refusal.sentence}\n")
             return None
 
 
@@ -126,10 +125,10 @@ def _let_teams_run(stage: Stage, teams: Sequence[str], heat: str = "") -> None:
     _clear(stage)
     armed = _arm(stage, teams, heat)
     with _clients(stage, armed) as clients:
-        if heat and len(armed) > 1:
-            stage.until(lambda: _start(stage, heat), READY_WITHIN_S)
-        window_s = stage.contest.config.window_s
-        stage.until(lambda: all(one.poll() is not None for one in clients), window_s + MORE_S)
+        starts = not heat or (len(armed) > 1 and stage.until(lambda: _start(stage, heat), READY_WITHIN_S))
+        if starts:
+            window_s = stage.contest.config.window_s
+            stage.until(lambda: all(one.poll() is not None for one in clients), window_s + MORE_S)
     _clear(stage)
     _judge(stage)
     stage.pause(PAUSE_S)
@@ -198,7 +197,7 @@ def _clients(stage: Stage, teams: Sequence[str]) -> Iterator[list[subprocess.Pop
 
 def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
     """A team's program, as fast and as good as the team was in the morning; it ends with this process."""
-    entry = next(one for one in ENTRIES if one.team == team)
+    entry = next((one for one in ENTRIES if one.team == team), ENTRIES[0])
     times_s = {"DEMO_LOADS_S": entry.loads_s, "DEMO_STEP_S": entry.step_s}
     pace = {name: str(seconds / stage.speed) for name, seconds in times_s.items()}
     environment = os.environ | pace | {"DEMO_FOUND": str(entry.found)}
@@ -212,10 +211,10 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
 
 
 def _clear(stage: Stage) -> None:
-    """End what is left at the stations: of a client that failed, or of a visitor who has armed and gone."""
-    for run in stage.contest.store.runs(RunState.OPEN):
-        stage.act(f"/runs/{run.id}/close", reason="its client is gone")
-    for run in stage.contest.store.runs(RunState.ARMED):
+    """Leave the stations free: a visitor's open run goes on to its end, what nobody has opened is void."""
+    store, window_s = stage.contest.store, stage.contest.config.window_s
+    stage.until(lambda: not store.runs(RunState.OPEN), window_s + MORE_S)
+    for run in store.runs(RunState.ARMED):
         stage.act(f"/runs/{run.id}/void", reason="nobody logged in, and the demo needs the station")
 
 

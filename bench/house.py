@@ -5,9 +5,9 @@ A referee is driven by its commands and by HTTP alone, so one of another commit 
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
-import re
 import subprocess
 import sys
 import time

@@ -10,16 +10,16 @@ import click
 
 from lpirc_power.addresses import MeterAddress
 from lpirc_testsets import load_test_set, synthesize
-from referee.cli.rules import (
+from referee.cli.init_answers import (
     BACKUP_FOLDER,
+    Answers,
     Given,
-    Rules,
+    answer_lines,
     attempts_option,
     backup_option,
     least_map_option,
     per_attempt_option,
     repeated_images,
-    rules_lines,
     yes_option,
 )
 from referee.cli.shared_options import any_path, port_option
@@ -55,13 +55,13 @@ def config_text(
     auto_arm: bool,
     update_interval_s: float = 0.25,
     ranges: tuple[float, float] | None = None,
-    rules: Rules | None = None,
+    answers: Answers | None = None,
 ) -> str:
     """A contest.toml with one station and all texts quoted. Fixed `ranges` are in volts and amperes.
 
-    Without `rules` nothing bounds a team, as in rehearsals; the keys stand there as comments.
+    Without `answers` nothing bounds a team, as in rehearsals; the keys stand there as comments.
     """
-    own_rules, rules_tables = rules_lines(rules or Rules())
+    own_answers, answer_tables = answer_lines(answers or Answers())
     fixed = "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges) if ranges else ""
     texts = {"name": name, "meter": meter, "testset": testset}
     # TOML's basic strings are JSON's without surrogate escapes, and with the control character 7F escaped.
@@ -79,13 +79,13 @@ live_score = true           # a provisional score each second of an open run: re
 teams_see_score = false     # true: teams see it, too (GET /v1/session)
 # trusted_proxy = ["127.0.0.1"]   # proxies that may state a client's address: docs/deploy
 # count_unserved = true     # detections for images that the run was not served count, too
-{own_rules}
+{own_answers}
 # freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public board stays as it is, until it is unveiled
 # ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth
 # public_score = true       # the public board shows provisional scores of open runs
 # idle_baseline_s = 10      # arming measures the idle board for this long; results then show the energy above idle
 
-{rules_tables}
+{answer_tables}
 
 [[stations]]
 name = "station-1"
@@ -146,22 +146,22 @@ def init(
 
     A test set in FOLDER or beside it is named relative to FOLDER, so both can be moved together.
 
-    On a terminal it asks for the four rules that are not given; elsewhere, and with --yes, it takes their defaults and
+    On a terminal it asks for what is not given of the last four; elsewhere, and with --yes, it takes their defaults and
     says which. By default no team gets an image twice, so no run can look its answers up.
     """
     images = DEFAULT_IMAGES if testset is None else len(load_test_set(testset).images)
     MeterAddress(meter)
     require_no_contest(folder)
-    rules, taken = Given(attempts, per_attempt, least_map, backup_folder, yes).complete(images)
+    answers, taken = Given(attempts, per_attempt, least_map, backup_folder, yes).complete(images)
     place = "testset" if testset is None else place_of(testset, folder)
     name = name or Path(os.path.realpath(folder)).name
-    create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm, rules=rules))
+    create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm, answers=answers))
     if taken:
         click.echo(f"Taken by default: {' '.join(taken)}", err=True)
-    repeated = repeated_images(rules.attempts, rules.per_attempt, images)
+    repeated = repeated_images(answers.attempts, answers.per_attempt, images)
     if repeated is not None:
         click.echo(f"Warning: {repeated}", err=True)
-    if rules.backup == BACKUP_FOLDER:
+    if answers.backup == BACKUP_FOLDER:
         (folder / BACKUP_FOLDER).mkdir(exist_ok=True)
     if testset is None:
         click.echo(f"Preparing {folder / 'testset'}", err=True)

@@ -17,8 +17,8 @@ from referee.cli.ask_server import NoServer
 from referee.cli.contest import config_text
 from referee.cli.demo_day import IMAGES, record_day
 from referee.cli.demo_programme import DETECTOR, Stage, announce_end, play_round
+from referee.cli.init_answers import Answers
 from referee.cli.processes import Child, interruption_reported, program
-from referee.cli.rules import Rules
 from referee.cli.shared_options import any_path, port_option
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
@@ -30,7 +30,7 @@ WINDOW_S = 240
 ROUNDS = 3  # of a day, eight runs each: it begins anew before it has grown large or used up the attempts
 RANGES = (150.0, 0.1)  # volts and amperes
 LOADS = ("noise:6.5W,sd=1.2W,seed=3", "noise:4.8W,sd=0.9W,seed=4")
-DAY_RULES = Rules(attempts=3, least_map=0.05)
+DAY_ANSWERS = Answers(attempts=3, least_map=0.05)
 DAY_KEYS = "public_score = true\n"
 
 
@@ -97,7 +97,7 @@ def _play_day(day: Path, url: str, pace: Pace, password: str, following: Path) -
 def _prepared(folder: Path, password: str) -> Path:
     synthesize(folder / "testset", images=IMAGES, categories=CATEGORIES, seed=SEED, size=SIZE)
     first, second = (f"sim:{load}" for load in LOADS)
-    meter = {"auto_arm": False, "update_interval_s": 1.0, "ranges": RANGES, "rules": DAY_RULES}
+    meter = {"auto_arm": False, "update_interval_s": 1.0, "ranges": RANGES, "answers": DAY_ANSWERS}
     text = config_text("Demo: a rehearsed contest day", WINDOW_S, first, "testset", **meter)  # type: ignore[arg-type]
     other = text[text.index("[[stations]]") : text.index("# [[stations]]")]
     other = other.replace("station-1", "station-2").replace(first, second)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from referee.cli.finding import Finding
-from referee.cli.rules import ATTEMPTS, LEAST_MAP, repeated_images
+from referee.cli.init_answers import ATTEMPTS, LEAST_MAP, repeated_images
 from referee.config import ContestConfig
 from referee.contest import Contest
 from referee.errors import RefereeError

@@ -275,9 +275,12 @@ def refused_alike(folder: Path) -> str:
     return found[refusal.value.code]
 
 
-def test_more_images_than_there_are_are_refused_before_the_day(ruled: Callable[..., Path]) -> None:
+def test_more_images_than_there_are_are_refused_before_the_day(
+    ruled: Callable[..., Path], tmp_path: Path
+) -> None:
     sentence = refused_alike(ruled(images={"per_attempt": 6}))
     assert sentence == "per_attempt = 6, but the test set has 5 images; choose fewer."
+    assert advice(tmp_path / "ruled") == {}
 
 
 @pytest.mark.parametrize(

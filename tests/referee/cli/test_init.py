@@ -108,8 +108,7 @@ def test_on_a_terminal_it_asks_for_what_is_not_given(tmp_path: Path, beside: Pat
     [
         (("--attempts", "6"), "6 attempts of 5 images leave none for each"),
         (("--per-attempt", "6"), "--per-attempt 6 is more than the 5 images of the test set."),
-        (("--least-map", "nan"), "nan is not an mAP of 0 to 1."),
-        (("--backup-folder", "a\nb"), "is not a folder's name on one line."),
+        (("--least-map", "nan"), "nan is not in the range 0<=x<=1."),
     ],
 )
 def test_rules_that_cannot_be_are_refused_before_anything_is_made(

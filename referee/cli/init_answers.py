@@ -1,8 +1,9 @@
-"""The rules that bound a team in a new contest: what `referee init` asks for, and their lines in contest.toml."""
+"""What `referee init` asks for: what bounds a team, and where backups go; and the lines for it in contest.toml."""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ COMMENT_COLUMN = 26
 
 
 @dataclass(frozen=True)
-class Rules:
+class Answers:
     """`attempts` of 0: no limit; `per_attempt` of 0: all images; `least_map` of None and a blank `backup`: none."""
 
     attempts: int = 0
@@ -29,7 +30,7 @@ class Rules:
 def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
     """Why a team gets images again that it has had before, as a sentence; None where it gets none twice."""
     of_run = per_attempt or images
-    if attempts and attempts * of_run <= images:
+    if attempts == 1 or (attempts and attempts * of_run <= images):
         return None
     runs = f"{attempts} attempts of {of_run} images" if attempts else f"any number of runs of {of_run} images"
     repeat = f"The test set has {images} images, for {runs} of each team"
@@ -39,26 +40,26 @@ def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
     return f"{repeat}: {look_up}; write {fewer}attempts = 1."
 
 
-def rules_lines(rules: Rules) -> tuple[str, str]:
+def answer_lines(answers: Answers) -> tuple[str, str]:
     """The lines of contest.toml for them: its own keys, and its tables. What is not set stands there as a comment."""
-    least_map = rules.least_map or LEAST_MAP
-    backup = json.dumps(rules.backup or SHOWN_BACKUP, ensure_ascii=False).replace("\x7f", "\\u007f")
-    per_attempt = rules.per_attempt or SHOWN_PER_ATTEMPT
+    least_map = answers.least_map or LEAST_MAP
+    backup = json.dumps(answers.backup or SHOWN_BACKUP, ensure_ascii=False).replace("\x7f", "\\u007f")
+    per_attempt = answers.per_attempt or SHOWN_PER_ATTEMPT
     below = "judged runs below it are not ranked: blind rows and an early log-out also give a score"
     more = "runs of a team without void ones; one more: referee run arm --anyway"
     drawn = "the number of images of a run, first those new to the team; without it all of them"
     copies = "copies of database and settings while the contest is served; the newest 12 stay"
     where = "best on another disk; every_min = 10 is the default: docs/operators.md"
     own = [
-        _line(rules.least_map is not None, f"least_map = {least_map:g}", below),
-        _line(rules.attempts > 0, f"attempts = {rules.attempts or ATTEMPTS}", more),
+        _line(answers.least_map is not None, f"least_map = {least_map:g}", below),
+        _line(answers.attempts > 0, f"attempts = {answers.attempts or ATTEMPTS}", more),
     ]
     tables = [
-        _line(rules.per_attempt > 0, "[images]", "which images a run gets"),
-        _line(rules.per_attempt > 0, f"per_attempt = {per_attempt}", drawn),
+        _line(answers.per_attempt > 0, "[images]", "which images a run gets"),
+        _line(answers.per_attempt > 0, f"per_attempt = {per_attempt}", drawn),
         "",
-        _line(bool(rules.backup), "[backup]", copies),
-        _line(bool(rules.backup), f"folder = {backup}", where),
+        _line(bool(answers.backup), "[backup]", copies),
+        _line(bool(answers.backup), f"folder = {backup}", where),
     ]
     return "\n".join(own), "\n".join(tables)
 
@@ -68,18 +69,17 @@ def _line(is_set: bool, setting: str, comment: str) -> str:
     return f"{written.ljust(COMMENT_COLUMN)}  # {comment}"
 
 
-def _share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """Accept an mAP. click.FloatRange would accept NaN."""
-    if value is not None and not 0 <= value <= 1:
-        raise click.BadParameter(f"{value} is not an mAP of 0 to 1.", ctx, param)
-    return value
+class _Share(click.FloatRange):
+    """An mAP. click.FloatRange alone would accept NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"{value} is not in the range 0<=x<=1.", param, ctx)
+        return found
 
 
-def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not value.isprintable():
-        raise click.BadParameter(f"{value!r} is not a folder's name on one line.", ctx, param)
-    return value
-
+MAP = _Share(0, 1)
 
 attempts_option = click.option(
     "--attempts", type=click.IntRange(0), help=f"Runs of a team; 0: no limit; default: {ATTEMPTS}."
@@ -91,13 +91,11 @@ per_attempt_option = click.option(
 )
 least_map_option = click.option(
     "--least-map",
-    type=float,
-    callback=_share,
+    type=MAP,
     help=f"A run below it is not ranked; 0: every run is; default: {LEAST_MAP:g}.",
 )
 backup_option = click.option(
     "--backup-folder",
-    callback=_text,
     help=f'For copies while it is served, best on another disk; "": none; default: {BACKUP_FOLDER} in FOLDER.',
 )
 yes_option = click.option("--yes", is_flag=True, help="Ask nothing: take the defaults of what is not given.")
@@ -105,7 +103,7 @@ yes_option = click.option("--yes", is_flag=True, help="Ask nothing: take the def
 
 @dataclass(frozen=True)
 class Given:
-    """What the command line has of the rules; None: nothing. `yes`: nothing is asked for."""
+    """What the command line has of them; None: nothing. `yes`: nothing is asked for."""
 
     attempts: int | None
     per_attempt: int | None
@@ -113,7 +111,7 @@ class Given:
     backup: str | None
     yes: bool
 
-    def complete(self, images: int) -> tuple[Rules, list[str]]:
+    def complete(self, images: int) -> tuple[Answers, list[str]]:
         """Ask on a terminal for what is not given, else take its default; returns the options so taken, too.
 
         `images` is the number of the test set's. Raises click.UsageError for more images than there are.
@@ -145,16 +143,15 @@ class Given:
             raise click.UsageError(
                 f"--per-attempt {per_attempt} is more than the {images} images of the test set."
             )
-        ranked = click.FloatRange(0, 1)
         least_map = self._of(
-            "--least-map", self.least_map, "Least mAP that is ranked (0: any)", ranked, LEAST_MAP, taken
+            "--least-map", self.least_map, "Least mAP that is ranked (0: any)", MAP, LEAST_MAP, taken
         )
         question = f"Folder for backups, best on another disk ({BACKUP_FOLDER}: in the contest folder)"
         backup = self._of("--backup-folder", self.backup, question, str, BACKUP_FOLDER, taken)
-        return Rules(attempts, per_attempt, least_map or None, backup.strip()), taken
+        return Answers(attempts, per_attempt, least_map or None, backup.strip()), taken
 
     def _of(self, option: str, given: Any, question: str, kind: Any, default: Any, taken: list[str]) -> Any:
-        """One of the rules: as given, as answered, or by default, which is noted in `taken`."""
+        """One of the answers: as given, as answered, or by default, which is noted in `taken`."""
         if given is not None:
             return given
         if sys.stdin.isatty() and not self.yes:

@@ -22,6 +22,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.results import figures_of
+from referee.served import is_served
 from referee.store.records import RunState
 
 STEPS_LOG = "steps.log"
@@ -69,9 +70,11 @@ class Stage:
         self.clock.wait(threading.Event(), self.clock.monotonic_s() + seconds / self.speed)
 
     def until(self, holds: Callable[[], bool], within_s: float) -> bool:
-        """Wait until it holds, at most so long; whether it does."""
+        """Wait until it holds, at most so long; whether it does. Raises NoServer."""
         until_s = self.clock.monotonic_s() + within_s
         while not holds():
+            if not is_served(self.folder):
+                raise NoServer("not-served", f"The server of {self.folder} has ended.")
             if self.clock.monotonic_s() > until_s:
                 return False
             self.clock.wait(threading.Event(), self.clock.monotonic_s() + LOOK_S)

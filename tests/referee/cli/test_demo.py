@@ -37,7 +37,7 @@ def started(folder: Path, *options: str) -> tuple[Any, str, str]:
     return process, url, password
 
 
-def test_a_demo_shows_a_day_of_16_teams_and_a_run_that_goes_on_until_it_is_interrupted(
+def test_a_demo_shows_a_day_of_16_teams_goes_on_when_its_server_dies_and_ends_when_it_is_interrupted(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "demo"
@@ -64,7 +64,15 @@ def test_a_demo_shows_a_day_of_16_teams_and_a_run_that_goes_on_until_it_is_inter
         console = session.post(f"{url}/operator/login", data=form, headers=browser, timeout=TIMEOUT_S)
         assert (console.status_code, console.url) == (200, f"{url}/operator/")
 
+    kill_server(process.pid)  # as in a night that nobody looks
+    until(lambda: not (folder / "day-1").exists() and answers(url) and board_of(url)["ranking"])
     ended_by_ctrl_c(process, folder)
+
+
+def kill_server(demo: int) -> None:
+    for pid in descendants_of(demo):
+        if b"\0serve\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
 
 
 def ended_by_ctrl_c(process: Any, folder: Path) -> None:

@@ -111,7 +111,7 @@ soak: setup
 
 CONTEST ?= contest
 serve: setup
-	@test -e $(CONTEST)/contest.toml || $(BIN)/referee init $(CONTEST)
+	@test -e $(CONTEST)/contest.toml || $(BIN)/referee init $(CONTEST) --yes
 	@$(BIN)/referee serve $(CONTEST) $(ARGS)
 
 docs: setup

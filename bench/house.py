@@ -5,6 +5,7 @@ A referee is driven by its commands and by HTTP alone, so one of another commit 
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import sqlite3
@@ -100,6 +101,7 @@ def referee(
     run(command, "init", folder, "--testset", testset, "--window", WINDOW_S, "--auto-arm")
     settings, password = folder / "contest.toml", folder / "password"
     text = settings.read_text()
+    text = re.sub("(?m)^attempts = .*$", "", text)  # an earlier version's init has no option for it
     second = '[[stations]]\nname = "second"\nmeter = "sim:"\n' if rival else ""
     settings.write_text(text.replace("shuffle = true", "shuffle = false") + second)
     password.write_text(PASSWORD)

@@ -86,7 +86,8 @@ class _Served:
 
     def __init__(self, folder: Path, testset: Path) -> None:
         self._folder, self._url = folder, f"http://127.0.0.1:{free_port()}"
-        run(HERE / "referee", "init", folder, "--testset", testset, "--window", 3600, "--auto-arm")
+        many = ["--window", 3600, "--auto-arm", "--attempts", 0]
+        run(HERE / "referee", "init", folder, "--testset", testset, *many)
         password = folder / "password"
         password.write_text(PASSWORD)
         run(HERE / "referee", "team", "add", TEAM, "--password-file", password, "--contest", folder)

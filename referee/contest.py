@@ -177,6 +177,14 @@ def require_place(station: Station, address: str | None) -> None:
         )
 
 
+def require_no_contest(folder: Path) -> None:
+    """Raise RefereeError `contest-exists` for a folder that has a contest already."""
+    for name in (CONFIG_NAME, DATABASE_NAME):
+        if is_there(folder / name):
+            sentence = f"{folder} is a contest folder already: it has {name}; choose another one."
+            raise RefereeError("contest-exists", sentence)
+
+
 def create_contest(folder: Path, config_text: str) -> None:
     """Make a contest folder with its configuration, a new secret and an empty database.
 
@@ -186,10 +194,7 @@ def create_contest(folder: Path, config_text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for one in new:
         sync_folder(one.parent)
-    for name in (CONFIG_NAME, DATABASE_NAME):
-        if is_there(folder / name):
-            sentence = f"{folder} is a contest folder already: it has {name}; choose another one."
-            raise RefereeError("contest-exists", sentence)
+    require_no_contest(folder)
     for name in (SECRET_NAME, OPERATOR_KEY_NAME):
         write_atomically(folder / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), mode=0o600)
     write_atomically(folder / SIGNING_KEY_NAME, new_key(), mode=0o600)

@@ -109,7 +109,7 @@ class Site:
 
     def _make_contest(self) -> None:
         init = ["init", self.contest, "--testset", self.folder / "testset", "--window", WINDOW_S]
-        run(HERE / "referee", *init, "--auto-arm")
+        run(HERE / "referee", *init, "--auto-arm", "--attempts", 0)
         settings, password = self.contest / "contest.toml", self.folder / "password"
         named = zip(STATIONS, self.meters, strict=True)
         stations = "".join(STATION.format(name=name, port=meter.cable.port) for name, meter in named)

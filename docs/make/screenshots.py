@@ -24,7 +24,7 @@ def main() -> None:
         with subprocess.Popen(demo, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
             try:
                 assert process.stdout is not None  # noqa: S101
-                _take(Path(folder) / "demo", process.stdout)
+                _take(Path(folder) / "demo" / "day-1", process.stdout)
             finally:
                 process.terminate()
 
@@ -39,10 +39,8 @@ def _take(folder: Path, said: IO[str]) -> None:
         page.fill("[name=name]", "demo")
         page.fill("[name=password]", password)
         page.click("button[type=submit]")
-        with _second_run(folder, url) as client:
-            page.wait_for_timeout(100_000)
-            _keep(page, "console.png")
-            client.terminate()
+        page.wait_for_timeout(60_000)  # two teams have been running for a while
+        _keep(page, "console.png")
         page.goto(f"{url}/")
         page.wait_for_timeout(3_000)
         _keep(page, "board.png")
@@ -51,15 +49,6 @@ def _take(folder: Path, said: IO[str]) -> None:
         page.goto((folder / "reports" / "run-1.html").as_uri())
         _keep(page, "report.png")
         browser.close()
-
-
-def _second_run(folder: Path, url: str) -> subprocess.Popen[str]:
-    """Let another team begin at the station that is free."""
-    arm = [REFEREE, "run", "arm", "Heron", "--station", "station-2", "--contest", str(folder)]
-    subprocess.run(arm, check=True)  # noqa: S603
-    slowly = ["--detector", "slow:detect", "--fetch", "1", "--batch", "1", "--password-file", "password"]
-    client = [str(Path(REFEREE).with_name("lpirc-client")), "run", url, "--team", "Heron", *slowly]
-    return subprocess.Popen(client, cwd=folder, text=True)  # noqa: S603
 
 
 def _found(pattern: str, line: str) -> str:

@@ -225,6 +225,9 @@ class Meter(Protocol):
     def look(self, element: str = "1") -> None:
         """Prepare to read an element without disturbing other clients; no reading is marked as new."""
 
+    def require_possible(self, setup: Setup) -> None:
+        """Raise MeterError `meter-range` for what the meter does not have; nothing is set and nothing is asked."""
+
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; refused with `meter-busy` while it integrates."""
 

@@ -10,9 +10,21 @@ import click
 
 from lpirc_power.addresses import MeterAddress
 from lpirc_testsets import load_test_set, synthesize
+from referee.cli.init_answers import (
+    BACKUP_FOLDER,
+    Answers,
+    Given,
+    answer_lines,
+    attempts_option,
+    backup_option,
+    least_map_option,
+    per_attempt_option,
+    repeated_images,
+    yes_option,
+)
 from referee.cli.shared_options import any_path, port_option
 from referee.config import LONGEST_WINDOW_S, read_config
-from referee.contest import create_contest
+from referee.contest import create_contest, require_no_contest
 
 DEFAULT_IMAGES = 200
 DEFAULT_CATEGORIES = 10
@@ -43,8 +55,13 @@ def config_text(
     auto_arm: bool,
     update_interval_s: float = 0.25,
     ranges: tuple[float, float] | None = None,
+    answers: Answers | None = None,
 ) -> str:
-    """A contest.toml with one station and all texts quoted. Fixed `ranges` are in volts and amperes."""
+    """A contest.toml with one station and all texts quoted. Fixed `ranges` are in volts and amperes.
+
+    Without `answers` nothing bounds a team, as in rehearsals; the keys stand there as comments.
+    """
+    own_answers, answer_tables = answer_lines(answers or Answers())
     fixed = "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges) if ranges else ""
     texts = {"name": name, "meter": meter, "testset": testset}
     # TOML's basic strings are JSON's without surrogate escapes, and with the control character 7F escaped.
@@ -62,18 +79,13 @@ live_score = true           # a provisional score each second of an open run: re
 teams_see_score = false     # true: teams see it, too, rounded and every 30 s (GET /v1/session)
 # trusted_proxy = ["127.0.0.1"]   # proxies that may state a client's address: docs/deploy
 # count_unserved = true     # detections for images that the run was not served count, too
-# least_map = 0.05          # judged runs below it are not ranked: blind rows and an early log-out also give a score
-# attempts = 3              # runs of a team without void ones; one more: referee run arm --anyway
+{own_answers}
 # freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public results stay as they are, until unveiled
 # ground_truth_secret_until = 2027-09-01T00:00:00+00:00   # bundles exported before lack the ground truth
 # public_score = true       # the public board shows the provisional scores of open runs as teams would see them
 # idle_baseline_s = 10      # arming measures the idle board for this long; results then show the energy above idle
 
-# [images]
-# per_attempt = 100         # the number of images of a run, first those new to the team; without it all of them
-
-# [backup]                  # copies of database and settings while the contest is served; the newest 12 stay
-# folder = "/media/stick"   # best on another disk; every_min = 10 is the default: docs/operators.md
+{answer_tables}
 
 [[stations]]
 name = "station-1"
@@ -111,19 +123,46 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
     help="Seconds.",
 )
 @click.option("--auto-arm", is_flag=True, help="Let a team's log-in arm its run, without an operator.")
+@attempts_option
+@per_attempt_option
+@least_map_option
+@backup_option
+@yes_option
 def init(
-    folder: Path, name: str | None, testset: Path | None, meter: str, window_s: int, *, auto_arm: bool
+    folder: Path,
+    name: str | None,
+    testset: Path | None,
+    meter: str,
+    window_s: int,
+    attempts: int | None,
+    per_attempt: int | None,
+    least_map: float | None,
+    backup_folder: str | None,
+    *,
+    auto_arm: bool,
+    yes: bool,
 ) -> None:
     """Make a contest folder: contest.toml, database, secret, and a test set if none is given.
 
     A test set in FOLDER or beside it is named relative to FOLDER, so both can be moved together.
+
+    On a terminal it asks for what is not given of the last four; elsewhere, and with --yes, it takes their defaults and
+    says which. By default no team gets an image twice, so no run can look its answers up.
     """
-    if testset is not None:
-        load_test_set(testset)
+    images = DEFAULT_IMAGES if testset is None else len(load_test_set(testset).images)
     MeterAddress(meter)
+    require_no_contest(folder)
+    answers, taken = Given(attempts, per_attempt, least_map, backup_folder, yes).complete(images)
     place = "testset" if testset is None else place_of(testset, folder)
     name = name or Path(os.path.realpath(folder)).name
-    create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm))
+    create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm, answers=answers))
+    if taken:
+        click.echo(f"Taken by default: {' '.join(taken)}", err=True)
+    repeated = repeated_images(answers.attempts, answers.per_attempt, images)
+    if repeated is not None:
+        click.echo(f"Warning: {repeated}", err=True)
+    if answers.backup == BACKUP_FOLDER:
+        (folder / BACKUP_FOLDER).mkdir(exist_ok=True)
     if testset is None:
         click.echo(f"Preparing {folder / 'testset'}", err=True)
         synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)

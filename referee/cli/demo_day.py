@@ -19,15 +19,24 @@ from referee.judging.many import judge_with_interval
 from referee.store.records import Run, RunState
 
 PAUSE = timedelta(minutes=6)  # between the starts of two runs
+IMAGES = 40
 POSTS = 10  # of a run
+LOADING = 0.6  # of the power above idle while a model is loaded
+IDLE_W = 1.9
 BLIND_ROWS = 100
+QUEUED = 7  # teams
+LOG_OUT_S = 0.3  # after the last POST
+START_STOP_S = 0.02  # what the meter took for both
 METER = "YOKOGAWA WT310 C0DEMO016V F1.03"
 VOLTAGE_V = 120.0
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A team, and how its run goes: the share of objects found, how exactly, the mean power in W and the time in s."""
+    """A team, and how its run goes: the share of objects found, how exactly, the power in W and the times in s.
+
+    Like a real board it first loads its model, at `LOADING` of its power, and answers the first images after that.
+    """
 
     team: str
     affiliation: str
@@ -35,6 +44,12 @@ class Entry:
     shake: float = 0.06  # of a box's sides
     power_w: float = 6.0
     lasts_s: float = 90.0
+    loads_s: float = 9.0
+
+    @property
+    def step_s(self) -> float:
+        """How long it takes for an image."""
+        return (self.lasts_s - self.loads_s) / IMAGES
 
 
 ENTRIES = (
@@ -51,12 +66,15 @@ ENTRIES = (
     Entry("Kestrel", "Kestrel Systems", 0.73, 0.06, 4.9, 99.0),
     Entry("Larch", "Larch Valley College", 0.48, 0.12, 4.0, 87.0),
     Entry("Merlin", "Merlin Semiconductors", 0.95, 0.03, 9.4, 112.0),
-    Entry("Nimbus", "Nimbus Student Team", 0.0, power_w=2.2, lasts_s=4.0),
+    Entry("Nimbus", "Nimbus Student Team", 0.0, power_w=2.2, lasts_s=4.0, loads_s=0.5),
     Entry("Onyx", "Onyx Polytechnic", 0.76, 0.06, 5.8, 90.0),
     Entry("Puffin", "Island School of Engineering", 0.68, 0.07, 4.2, 101.0),
 )
 WAITING = ENTRIES[-2:]  # they have not run yet
+BLIND = "Nimbus"  # sends guesses and logs out at once
 VOIDED, AGAIN, IN_REVIEW, WITH_REFUSED_ROWS = "Cobalt", "Birchwood", "Heron", "Kestrel"
+NEXT = tuple(dict.fromkeys(entry.team for entry in (*WAITING, *ENTRIES) if entry.team != BLIND))
+"""Who runs while one looks, in this order, and then again from the first."""
 REFUSED = Refused(2, ((3, "xmin is not a number", "nan"), (7, "image 99 is unknown", "99")))
 
 
@@ -76,7 +94,7 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
     voided, reason = store.runs(team=VOIDED)[0].id, "the mains failed in the hall"
     with store.act(now, voided, RunState.VOID, operator="demo", action="void", reason=reason):
         store.change_run(voided, (RunState.JUDGED,), state=RunState.VOID.value, void_reason=reason)
-    store.change_queue(lambda _: [*(entry.team for entry in WAITING), "Eider", "Larch", "Garnet"])
+    store.change_queue(lambda _: list(NEXT[:QUEUED]))
     store.announce("demo", "This is a demo: a rehearsed contest day with invented teams.", now)
 
 
@@ -120,9 +138,11 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
     run = store.arm_run(new, start, order).id
     rows = _guesses(entry, truth, rng)
     rows[:, 0] = np.argsort(order)[rows[:, 0].astype(int) - 1] + 1
-    posts_s = np.linspace(1.0, ends_s - 1.0, POSTS).tolist()
-    for at_s, numbers in zip(posts_s, np.array_split(np.arange(1, images + 1), POSTS), strict=True):
-        store.log_served(run, [(number, 20_000) for number in numbers.tolist()], at_s - 0.5)
+    edges_s = np.linspace(entry.loads_s, ends_s - LOG_OUT_S, POSTS + 1).tolist()
+    fetched_s, posts_s = edges_s[:-1], edges_s[1:]
+    batches = np.array_split(np.arange(1, images + 1), POSTS)
+    for fetch_s, at_s, numbers in zip(fetched_s, posts_s, batches, strict=True):
+        store.log_served(run, [(number, 20_000) for number in numbers.tolist()], fetch_s)
         is_odd = entry.team == WITH_REFUSED_ROWS and at_s == posts_s[3]
         taken = rows[np.isin(rows[:, 0], numbers)], REFUSED if is_odd else Refused()
         when = start + timedelta(seconds=at_s)
@@ -131,7 +151,7 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
     store.append_readings(run, 0.0, readings)
     closed = start + timedelta(seconds=ends_s)
     store.log_event(start, run, "open")
-    store.log_event(closed, run, "closed")
+    store.log_event(closed, run, "closed", start_stop_s=START_STOP_S)
     store.change_run(
         run,
         (RunState.ARMED,),
@@ -148,10 +168,10 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
 
 
 def _readings(entry: Entry, start: datetime, rng: np.random.Generator) -> Iterator[Reading]:
-    """Idle, busy with images that differ, and idle again; one a second."""
+    """A model is loaded, then images that differ are detected; one a second."""
     times_s = np.arange(0.0, entry.lasts_s + 0.5)
-    busy = np.clip(np.minimum(times_s, entry.lasts_s - times_s) / 2, 0, 1)
-    powers_w = 1.9 + busy * (entry.power_w - 1.9) * rng.normal(1, 0.08, len(times_s))
+    busy = np.where(times_s < entry.loads_s, LOADING, 1.0)
+    powers_w = IDLE_W + busy * (entry.power_w - IDLE_W) * rng.normal(1, 0.08, len(times_s))
     sums_wh = np.concatenate([[0.0], np.cumsum((powers_w[1:] + powers_w[:-1]) / 2)]) / 3600
     for at_s, power_w, energy_wh in zip(times_s.tolist(), powers_w.tolist(), sums_wh.tolist(), strict=True):
         yield Reading(

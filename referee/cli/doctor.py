@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,9 @@ import click
 from lpirc_testsets import TestSetError, load_test_set
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
-from referee.cli.doctor_meters import ADVICE, TRIAL_S, Finding, look_at_meter, trial_run
+from referee.cli.doctor_meters import TRIAL_S, look_at_meter, trial_run
+from referee.cli.doctor_rules import look_at_rules
+from referee.cli.finding import Finding
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.config import read_config
@@ -51,30 +53,41 @@ def doctor(
 ) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
-    Ranges that are not fixed are named, but do not count as a failure.
+    Ranges that are not fixed, rules that are missing and what a setting gives away are advice: named, no failure.
 
     While FOLDER is served the meters are not asked. Nothing is changed without --accept.
     """
     if accept:
         with closing(Store(folder / DATABASE_NAME)) as store:
             store.require_sound()
-            found = contest_id(folder)
-            with act(store, "accept", contest=found, reason=reason):
+            own = contest_id(folder)
+            with act(store, "accept", contest=own, reason=reason):
                 if not is_there(folder / SIGNING_KEY_NAME):
                     store.forget_public_key()
-                store.accept(found)
+                store.accept(own)
     served = is_served(folder)
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)
-    codes: dict[str, str] = {}  # by sentence, each once
-    for code, sentence in _findings(folder, port, trial=trial, served=served):
-        codes.setdefault(sentence, code)
+    found = [*dict.fromkeys(_findings(folder, port, trial=trial, served=served))]
+    failures = [one for one in found if not one.is_advice]
     if as_json:
-        click.echo(json.dumps([{"code": code, "sentence": sentence} for sentence, code in codes.items()]))
+        shown = ({"code": one.code, "sentence": one.sentence, "advice": one.is_advice} for one in found)
+        click.echo(json.dumps([*shown]))
     else:
-        lines = (f"{code}: {sentence}" for sentence, code in codes.items())
-        click.echo("\n".join(lines) or f"Nothing is wrong with {folder}.")
-    sys.exit(any(code != ADVICE for code in codes.values()))
+        _print(folder, found)
+    sys.exit(1 if failures else 0)
+
+
+def _print(folder: Path, found: Sequence[Finding]) -> None:
+    """Failures first; of a folder that has none it says so."""
+    for one in found:
+        if not one.is_advice:
+            click.echo(f"{one.code}: {one.sentence}")
+    if all(one.is_advice for one in found):
+        click.echo(f"Nothing is wrong with {folder}.")
+    for one in found:
+        if one.is_advice:
+            click.echo(f"advice, {one.code}: {one.sentence}")
 
 
 def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
@@ -88,20 +101,22 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
             yield from _look_at_clock(contest)
             copies = folder / contest.config.backup.folder
             if contest.config.backup.folder and not os.access(copies, os.W_OK | os.X_OK):
-                yield "backup-folder", f"No scheduled backup can be written into {copies}; see [backup]."
+                sentence = f"No scheduled backup can be written into {copies}; see [backup]."
+                yield Finding("backup-folder", sentence)
+            yield from look_at_rules(contest)
             yield from _look_at_stations(contest, trial=trial, served=served)
             for track in contest.config.tracks:
                 for name in filter(None, (track.testset, track.holdout)):
                     yield from _failure(load_test_set, folder / name)
     except (RefereeError, TestSetError) as error:
-        yield error.code, error.sentence
+        yield Finding(error.code, error.sentence)
 
 
 def _failure(look: Callable[[Any], object], at: object) -> Iterator[Finding]:
     try:
         look(at)
     except (RefereeError, TestSetError) as error:
-        yield error.code, error.sentence
+        yield Finding(error.code, error.sentence)
 
 
 def _look_at_database(folder: Path) -> None:
@@ -131,7 +146,7 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
     now, newest = Clock().utc(), contest.store.events_after(0, 1)[1]
     last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
     if now < last - SLACK:
-        yield (
+        yield Finding(
             "clock-behind",
             f"The host's clock says {now:%Y-%m-%d %H:%M:%S} UTC, but the contest's last record is of "
             f"{last:%Y-%m-%d %H:%M:%S}; set the clock.",
@@ -146,10 +161,11 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
 def _look_at_stations(contest: Contest, *, trial: bool, served: bool) -> Iterator[Finding]:
     if served:
         if trial:
-            yield "contest-busy", f"{contest.folder} is being served; stop it before a trial run."
+            sentence = f"{contest.folder} is being served; stop it before a trial run."
+            yield Finding("contest-busy", sentence)
         return
     for station in contest.config.stations:
         found = list(look_at_meter(contest, station))
         yield from found
-        if trial and all(code == ADVICE for code, _ in found):
+        if trial and all(one.is_advice for one in found):
             yield from trial_run(contest, station)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from lpirc_power.addresses import open_meter
 from lpirc_power.clocks import real_clocks
-from lpirc_power.errors import MeterError
+from lpirc_power.errors import MeterError, MeterRangeError
 from lpirc_power.meter import Identity
+from referee.cli.finding import Finding
 from referee.clock import Clock
 from referee.config import Images, Station
 from referee.contest import Contest
@@ -24,27 +25,29 @@ from referee.store import DATABASE_NAME, Store
 TRIAL_S = 10
 CLOSE_TIMEOUT_S = 60.0
 TEAM = "doctor"
-ADVICE = "range-automatic"
-Finding = tuple[str, str]
-"""A code and its sentence."""
 
 
 def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
-    """Ask the station's meter for its identity, which changes nothing in it; a simulated one is not asked."""
-    if station.is_simulated:
-        return
+    """Ask the station's meter who it is, which changes nothing in it, and whether it has what the station sets."""
     missing = [key for key in ("voltage_range_v", "current_range_a") if getattr(station, key) is None]
-    if missing:
+    if missing and not station.is_simulated:
         what = " and ".join(missing)
-        yield (
-            ADVICE,
+        yield Finding(
+            "range-automatic",
             f"Station {station.name}: {what} not fixed; find them with: meter range {station.meter}",
+            is_advice=True,
         )
     try:
         with open_meter(station.meter, real_clocks()) as meter:
             identity = meter.identity
+            meter.require_possible(station.setup(contest.config.window_s))
+    except MeterRangeError as error:
+        yield Finding(error.code, f"Station {station.name} cannot be armed: {error.sentence}")
+        return
     except MeterError as error:
-        yield error.code, f"Station {station.name}: {error.sentence}"
+        yield Finding(error.code, f"Station {station.name}: {error.sentence}")
+        return
+    if station.is_simulated:
         return
     runs = contest.store.runs(station=station.name)
     last = next((run for run in reversed(runs) if run.meter_identity), None)
@@ -52,7 +55,7 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
         return
     known = Identity.parse(last.meter_identity)
     if (known.model, known.serial) != (identity.model, identity.serial):
-        yield (
+        yield Finding(
             "meter-changed",
             f"Station {station.name}: {identity} answers, but run {last.id} was measured by {known}.",
         )
@@ -64,7 +67,7 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
     The meter must not hold an energy that is still to be read: arming resets it.
     """
     if energy_may_be_held(contest, station):
-        yield (
+        yield Finding(
             "energy-held",
             f"Station {station.name}: its meter may still hold the energy of its last run, so it is left alone; "
             "serve the contest, which reads it.",
@@ -87,7 +90,7 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
             clock.wait(live.done, live.window.deadline_s + CLOSE_TIMEOUT_S)
             checks = judge(apart, run.id, clock).checks
         except (MeterError, RefereeError) as error:
-            yield error.code, f"Station {station.name}, trial run: {error.sentence}"
+            yield Finding(error.code, f"Station {station.name}, trial run: {error.sentence}")
             return
         finally:
             control.shutdown()
@@ -95,4 +98,4 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
                 store.flush_served()
     for check in checks:
         if not check.ok and check.severity == "error":
-            yield check.code, f"Station {station.name}, trial run: {check.sentence}"
+            yield Finding(check.code, f"Station {station.name}, trial run: {check.sentence}")

@@ -39,7 +39,9 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
         served.set_title("upright lines: POSTs", fontsize="medium", loc="right", color=GREEN)
         if regret:
             (score,) = more
-            score.plot(regret.elapsed_s, regret.score, color=BLUE, marker=".", markersize=4, linewidth=1.2)
+            known = regret.is_known
+            known_s = regret.elapsed_s[known]
+            score.plot(known_s, regret.score[known], color=BLUE, marker=".", markersize=4, linewidth=1.2)
             score.axvline(regret.elapsed_s[regret.best], color=BROWN, linestyle="--")
             score.set_ylabel("score, mAP/Wh")
             score.set_ylim(bottom=0)

@@ -65,10 +65,7 @@ class Arming:
                 f"extra_s = {extra_s} must be above 0, and the window at most {LONGEST_WINDOW_S} s long."
             )
             raise RefereeError("bad-request", sentence)
-        pool, images = len(self._contest.test_set.images), self._contest.config.images.per_attempt
-        if images > pool:
-            sentence = f"per_attempt = {images}, but the test set has {pool} images; choose fewer."
-            raise RefereeError("bad-config", sentence)
+        images_of_a_run(self._contest)  # before the meter is asked
         self._store.require_room(0)
         with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
@@ -174,7 +171,7 @@ class Arming:
             armed_utc="",
             testset_digest=test_set.digest,
             images_digest=test_set.images_digest,
-            images=config.images.per_attempt or len(test_set.images),
+            images=images_of_a_run(self._contest),
             window_s=float(meter.setup.integrator_timer_s),
             setup=meter.setup,
             meter_identity=meter.identity,
@@ -215,6 +212,15 @@ def rules_now(config: ContestConfig, test_set: TestSet, setup: Setup, extra_s: i
         testset_digest=test_set.digest,
         window_s=config.window_s,
     )
+
+
+def images_of_a_run(contest: Contest) -> int:
+    """How many images a run gets. Raises RefereeError `bad-config` for more than there are."""
+    pool, images = len(contest.test_set.images), contest.config.images.per_attempt
+    if images > pool:
+        sentence = f"per_attempt = {images}, but the test set has {pool} images; choose fewer."
+        raise RefereeError("bad-config", sentence)
+    return images or pool
 
 
 def _ending(run: Run) -> str:

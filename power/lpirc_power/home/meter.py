@@ -147,10 +147,19 @@ class HomeMeter:
         """Check the element; no other program can be disturbed."""
         self.attach(element)
 
+    def require_possible(self, setup: Setup) -> None:
+        """Check element, update interval and timer. MeterError `meter-range` for others than there are."""
+        self.attach(setup.element)
+        interval_s, timer_s = setup.update_interval_s, setup.integrator_timer_s
+        if not (SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S and 0 <= timer_s <= LONGEST_TIMER_S):
+            raise MeterRangeError(
+                f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
+                f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s."
+            )
+
     def configure(self, setup: Setup) -> None:
         """Take update interval and timer, and reset the integrator; `meter-busy` while it integrates."""
-        self.attach(setup.element)
-        _require_possible(setup)
+        self.require_possible(setup)
         if self.state() is IntegratorState.START:
             raise MeterBusy(
                 f"The meter {self.identity.model} {self.identity.serial} is integrating; stop it before a new run."
@@ -262,12 +271,3 @@ class HomeMeter:
             current_peak_over=False,
         )
         return self._reading
-
-
-def _require_possible(setup: Setup) -> None:
-    interval_s, timer_s = setup.update_interval_s, setup.integrator_timer_s
-    if not (SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S and 0 <= timer_s <= LONGEST_TIMER_S):
-        raise MeterRangeError(
-            f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
-            f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s."
-        )

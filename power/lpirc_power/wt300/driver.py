@@ -132,14 +132,18 @@ class Wt300:
         self._dialogue.apply_all((*self._form.settings, *self._form.peak_settings(self._measured)))
         self._has_peak_items = True
 
+    def require_possible(self, setup: Setup) -> None:
+        """Raise MeterError `meter-range` for a setup that the model does not have; the meter is not asked."""
+        measuring(setup, self._model)
+        measured_elements(self._model, setup.element, self._identity.model)
+
     def configure(self, setup: Setup) -> None:
         """Set up the measurement and reset the integrator; every setting is read back.
 
         Raises MeterError `meter-busy` while the meter integrates, `meter-range` for what it does not have,
         `meter-refused` if it does not take a setting.
         """
-        measuring(setup, self._model)  # before anything is done, for what the meter does not have
-        measured_elements(self._model, setup.element, self._identity.model)
+        self.require_possible(setup)  # before anything is done
         self._require_not_integrating()
         self._former.is_due = True
         if self._element != setup.element:

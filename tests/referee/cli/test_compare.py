@@ -30,6 +30,7 @@ def judged(hall: House, every: int, energy_wh: float | None, category: int = 0) 
     now = START + timedelta(seconds=2)
     store.append_post(run, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now)
     store.append_readings(run, 0.0, [reading(float(s), energy_wh=s * 0.01) for s in range(3)])
+    store.log_event(now, run, "closed", start_stop_s=0.01)
     over = {"state": RunState.CLOSED.value, "elapsed_s": 4.0, "energy_wh": energy_wh}
     store.change_run(run, (RunState.ARMED,), **over)
     judge(hall.contest, run, Clock())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import sqlite3
@@ -15,23 +16,28 @@ from typing import Any
 
 import pytest
 
+from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSet
 from referee.auth.signing import new_key
 from referee.cli import doctor_meters
+from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
+from referee.runs.control import RunControl
 from referee.store.records import RunState
 from tests.contest_day import called, contest_day
 from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import START, config_text, station, stored_run
 
 SECRETS = ("secret", "operator-key")
+SAFE = {"attempts": 1, "least_map": 0.01, "backup": {"folder": "."}}
+"""Rules of which there is nothing to say."""
 
 
 @pytest.fixture
 def made(tmp_path: Path, small_set: TestSet) -> Callable[[str], Path]:
     def make(name: str) -> Path:
-        create_contest(tmp_path / name, config_text(small_set))
+        create_contest(tmp_path / name, config_text(small_set, **SAFE))
         return tmp_path / name
 
     return make
@@ -43,9 +49,9 @@ def folder(made: Callable[[str], Path]) -> Path:
 
 
 def codes(folder: Path, *options: str) -> list[str]:
-    """What is wrong."""
+    """What is wrong, beside advice."""
     told = called("doctor", str(folder), "--json", *options)
-    found = [one["code"] for one in json.loads(told.stdout)]
+    found = [one["code"] for one in json.loads(told.stdout) if not one["advice"]]
     assert told.returncode == (1 if found else 0)
     return found
 
@@ -87,7 +93,7 @@ def test_a_missing_database_is_not_made_again(folder: Path) -> None:
 
 def test_a_folder_for_scheduled_backups_that_is_missing_is_told(folder: Path) -> None:
     path = folder / "contest.toml"
-    path.write_text(path.read_text() + '[backup]\nfolder = "copies"\n')
+    path.write_text(re.sub("backup = .*", "backup = { folder = 'copies' }", path.read_text()))
     assert codes(folder) == ["backup-folder"]
     assert f"can be written into {folder / 'copies'}; see [backup]" in called("doctor", str(folder)).stdout
     (folder / "copies").mkdir()
@@ -193,6 +199,115 @@ def test_what_a_deleted_contest_left_is_no_alarm_for_the_next_one(folder: Path, 
     assert codes(folder) == []
 
 
+# Rules
+
+
+def advice(folder: Path) -> dict[str, str]:
+    """What does not make it fail, by code."""
+    told = called("doctor", str(folder), "--json")
+    return {one["code"]: one["sentence"] for one in json.loads(told.stdout) if one["advice"]}
+
+
+@pytest.fixture
+def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
+    """A contest with these keys of contest.toml beside the safe ones; None leaves one of those out."""
+
+    def make(*stations: dict[str, object], **keys: object) -> Path:
+        given = {key: value for key, value in (SAFE | keys).items() if value is not None}
+        create_contest(tmp_path / "ruled", config_text(small_set, *stations, **given))
+        return tmp_path / "ruled"
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("keys", "code", "words"),
+    [
+        ({"attempts": None}, "attempts-unlimited", "write attempts = 1"),
+        (
+            {"attempts": None},
+            "images-repeated",
+            "any number of runs of 5 images of each team: who keeps the images",
+        ),
+        (
+            {"attempts": 2},
+            "images-repeated",
+            "2 attempts of 5 images of each team: who keeps the images of one run can",
+        ),
+        ({"attempts": 2}, "images-repeated", "write per_attempt = 2 in [images], or attempts = 1"),
+        ({"least_map": None}, "least-map-missing", "a hundred blind rows"),
+        ({"backup": None}, "backup-missing", "folder in [backup]"),
+        ({"teams_see_score": True}, "score-seen-by-team", "to two digits at most every 30 s"),
+        ({"public_score": True}, "score-public", "the team itself and its rivals too"),
+        ({"count_unserved": True}, "unserved-counted", "saves the energy of fetching"),
+        ({"shuffle": False}, "order-known", "the answers of a neighbour, or of an earlier run"),
+        ({"auto_arm": True}, "arms-by-itself", "who has a team's password begins a measured run"),
+    ],
+)
+def test_what_a_rule_lacks_or_gives_away_is_named_with_what_to_write(
+    ruled: Callable[..., Path], keys: dict[str, object], code: str, words: str
+) -> None:
+    folder = ruled(**keys)
+    assert words in advice(folder)[code]
+    told = called("doctor", str(folder))
+    assert told.returncode == 0
+    assert told.stdout.startswith(f"Nothing is wrong with {folder}.\nadvice, ")
+    assert all(line.endswith(".") for line in told.stdout.splitlines())
+
+
+def test_attempts_that_leave_every_run_its_own_images_repeat_none(ruled: Callable[..., Path]) -> None:
+    assert advice(ruled(attempts=2, images={"per_attempt": 2})) == {}
+
+
+def refused_alike(folder: Path) -> str:
+    """The code and the sentence of arming, which doctor has, too."""
+    with open_contest(folder) as contest:
+        contest.store.add_team("otters", "", START)
+        control = RunControl(contest, Clock())
+        try:
+            with pytest.raises((RefereeError, MeterError)) as refusal:
+                control.arm("otters", "one")
+        finally:
+            control.shutdown()
+    found = told(folder)
+    assert refusal.value.sentence in found[refusal.value.code]
+    assert codes(folder) == [refusal.value.code]
+    return found[refusal.value.code]
+
+
+def test_more_images_than_there_are_are_refused_before_the_day(
+    ruled: Callable[..., Path], tmp_path: Path
+) -> None:
+    sentence = refused_alike(ruled(images={"per_attempt": 6}))
+    assert sentence == "per_attempt = 6, but the test set has 5 images; choose fewer."
+    assert advice(tmp_path / "ruled") == {}
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"voltage_range_v": 100}, "has no voltage range 100 V; it has 15, 30, 60, 150, 300, 600 V."),
+        ({"current_range_a": 0.3}, "has no current range 0.3 A; it has 0.005,"),
+        ({"crest_factor": 6, "voltage_range_v": 600}, "has no voltage range 600 V; it has 7.5,"),
+        ({"update_interval_s": 0.3}, "has no update interval 0.3 s; it has 0.1, 0.25,"),
+        ({"element": "2"}, "has no element '2': a WT310 has element 1 only"),
+    ],
+)
+@pytest.mark.parametrize("meter", ["simulated", "answering"])
+def test_what_a_meter_does_not_have_is_refused_before_the_day(
+    ruled: Callable[..., Path],
+    instrument: Callable[..., Any],
+    keys: dict[str, object],
+    words: str,
+    meter: str,
+) -> None:
+    fixed = {"voltage_range_v": 150, "current_range_a": 0.5} | keys
+    at = "sim:constant:36W" if meter == "simulated" else instrument("--load", "constant:36W").address
+    sentence = refused_alike(ruled(station(meter=at, **fixed)))
+    assert sentence.startswith("Station one cannot be armed: ")
+    assert words in sentence
+
+
 # Stations and host
 
 
@@ -210,7 +325,8 @@ def metered(
     def make(*options: str, **keys: object) -> tuple[Path, Any]:
         meter = instrument("--load", "constant:36W", *options)
         at = {"voltage_range_v": 150, "current_range_a": 0.5} | keys
-        create_contest(tmp_path / "metered", config_text(small_set, station(meter=meter.address, **at)))
+        one = station(meter=meter.address, **at)
+        create_contest(tmp_path / "metered", config_text(small_set, one, **SAFE))
         return tmp_path / "metered", meter
 
     return make

@@ -1,16 +1,22 @@
-"""`referee init`: a contest folder that can be moved, its test set with it."""
+"""`referee init`: a contest folder that can be moved, its test set with it, and rules that let no team look up."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from lpirc_testsets import TestSet
+from referee.clock import Clock
 from referee.config import read_config
-from referee.contest import open_contest
-from tests.contest_day import called
+from referee.contest import Contest, open_contest
+from referee.errors import AttemptsUsed
+from referee.runs.control import RunControl
+from tests.contest_day import TIMEOUT_S, called
+from tests.warm_programs import cold
 
 
 def made(folder: Path, testset: Path, *options: str) -> str:
@@ -36,3 +42,110 @@ def test_a_test_set_beside_or_in_the_folder_is_moved_with_it(tmp_path: Path, bes
 
 def test_a_test_set_elsewhere_is_named_by_its_path(tmp_path: Path, beside: Path) -> None:
     assert made(tmp_path / "absolute", beside) == str(beside.resolve())
+
+
+# What bounds a team
+
+
+def test_without_a_terminal_the_rules_are_safe_and_it_says_which(tmp_path: Path, beside: Path) -> None:
+    folder = tmp_path / "day"
+    told = called("init", str(folder), "--testset", str(beside))
+    assert told.stderr == (
+        "Taken by default: --attempts 1 --per-attempt 0 --least-map 0.01 --backup-folder backups\n"
+    )
+    config = read_config(folder)
+    assert (config.attempts, config.images.per_attempt, config.least_map) == (1, 0, 0.01)
+    assert (folder / config.backup.folder).is_dir()
+    assert called("doctor", str(folder)).stdout == f"Nothing is wrong with {folder}.\n"
+
+
+def test_rules_that_are_given_stand_in_the_file_and_nothing_is_said_of_them(
+    tmp_path: Path, beside: Path
+) -> None:
+    folder, copies = tmp_path / "day", tmp_path / 'a "stick"'
+    copies.mkdir()
+    rules = ("--attempts", "2", "--per-attempt", "2", "--least-map", "0.2", "--backup-folder", str(copies))
+    told = called("init", str(folder), "--testset", str(beside), *rules)
+    assert (told.returncode, told.stderr) == (0, "")
+    config = read_config(folder)
+    assert (config.attempts, config.images.per_attempt, config.least_map) == (2, 2, 0.2)
+    assert (config.backup.folder, (folder / "backups").exists()) == (str(copies), False)
+
+
+def test_rules_of_0_and_no_folder_are_taken_and_warned_of(tmp_path: Path, beside: Path) -> None:
+    folder = tmp_path / "day"
+    rules = ("--attempts", "0", "--per-attempt", "0", "--least-map", "0", "--backup-folder", "")
+    told = called("init", str(folder), "--testset", str(beside), *rules)
+    assert told.stderr.startswith("Warning: The test set has 5 images, for any number of runs of 5 images")
+    config = read_config(folder)
+    assert (config.attempts, config.images.per_attempt, config.least_map) == (0, 0, None)
+    assert config.backup.folder == ""
+
+
+def test_on_a_terminal_it_asks_for_what_is_not_given(tmp_path: Path, beside: Path) -> None:
+    folder = tmp_path / "day"
+    ours, theirs = os.openpty()
+    words = [*cold(["referee", "init"]), str(folder), "--testset", str(beside), "--least-map", "0.1"]
+    with subprocess.Popen(
+        words, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as asked:
+        os.close(theirs)
+        os.write(ours, b"2\n\n\n")  # two attempts, the rest as proposed
+        _, said = asked.communicate(timeout=TIMEOUT_S)
+    os.close(ours)
+    assert asked.returncode == 0, said
+    assert "Attempts of each team (0: no limit) [1]: " in said
+    assert "Images of an attempt, of 5 (0: all) [2]: " in said
+    assert "Least mAP" not in said
+    assert "Taken by default" not in said
+    config = read_config(folder)
+    assert (config.attempts, config.images.per_attempt, config.least_map) == (2, 2, 0.1)
+    assert config.backup.folder == "backups"
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (("--attempts", "6"), "6 attempts of 5 images leave none for each"),
+        (("--per-attempt", "6"), "--per-attempt 6 is more than the 5 images of the test set."),
+        (("--least-map", "nan"), "nan is not in the range 0<=x<=1."),
+    ],
+)
+def test_rules_that_cannot_be_are_refused_before_anything_is_made(
+    tmp_path: Path, beside: Path, rules: tuple[str, str], words: str
+) -> None:
+    told = called("init", str(tmp_path / "day"), "--testset", str(beside), *rules)
+    assert (told.returncode, words in told.stderr) == (2, True), told.stderr
+    assert not (tmp_path / "day").exists()
+
+
+def fetched_and_logged_out(contest: Contest, control: RunControl) -> set[int]:
+    """The images of a run that only fetches, by their numbers in the test set."""
+    run = control.arm("otters", "station-1")
+    control.login("otters")
+    numbers = range(1, run.images + 1)
+    contest.store.log_served(run.id, [(number, 10) for number in numbers], 1.0)
+    control.close(run.id, "logout")
+    contest.store.flush_served()
+    return set(contest.store.image_order(run.id).tolist())
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_by_default_no_run_gets_an_image_that_its_team_could_look_up(
+    tmp_path: Path, beside: Path, attempts: int
+) -> None:
+    """One run fetches all images and logs out; the next one is to answer by their bytes."""
+    given = [] if attempts == 1 else ["--attempts", str(attempts)]
+    made(tmp_path / "day", beside, *given)
+    with open_contest(tmp_path / "day") as contest:
+        contest.store.add_team("otters", "", Clock().utc())
+        control, had = RunControl(contest, Clock()), set[int]()
+        try:
+            for _ in range(attempts):
+                fresh = fetched_and_logged_out(contest, control)
+                assert not fresh & had
+                had |= fresh
+            with pytest.raises(AttemptsUsed):
+                control.arm("otters", "station-1")
+        finally:
+            control.shutdown()

@@ -104,6 +104,44 @@ def test_a_moment_below_the_least_map_is_not_the_best(build: Callable[..., House
     assert (regret.best, regret.elapsed_s[regret.best]) == (1, 5.0)
 
 
+def test_no_advice_rests_on_an_energy_within_its_own_limit_of_error(build: Callable[..., House]) -> None:
+    """All found after a second: start, stop and an update may take 1.1 s, so its energy is not known at all."""
+    hall = build()
+    found = truth_rows(hall)
+    regret = regret_of(hall.contest, closed_run(hall, [(1.0, found), (8.0, found[:1])]))
+    assert regret is not None
+    assert regret.score[0] == pytest.approx(100.0)
+    assert regret.limit_wh[0] > regret.energy_wh[0]
+    assert regret.is_known.tolist() == [False, True, True]
+    assert (regret.elapsed_s[regret.best], regret.least[0]) == (8.0, 0.0)
+    assert 1.0 < regret.least_ratio < regret.ratio < 10 / 8 + 1e-9
+
+
+def test_an_earlier_moment_is_the_best_only_if_it_is_so_at_the_limit_of_its_energy(
+    build: Callable[..., House],
+) -> None:
+    hall = build()
+    found = truth_rows(hall)
+    regret = regret_of(hall.contest, closed_run(hall, [(9.0, found)]))
+    assert regret is not None
+    assert regret.score[0] > regret.score[-1]
+    assert regret.energy_wh[0] + regret.limit_wh[0] > regret.energy_wh[-1]
+    assert (regret.best, regret.ratio, regret.least_ratio) == (1, 1.0, 1.0)
+
+
+def test_a_start_and_stop_that_were_measured_bound_the_energy_of_a_moment(
+    build: Callable[..., House],
+) -> None:
+    hall = build()
+    run = closed_run(hall, [(1.0, truth_rows(hall))])
+    hall.store.log_event(START, run.id, "closed", start_stop_s=0.05)
+    regret = regret_of(hall.contest, run)
+    assert regret is not None
+    assert regret.limit_wh[0] == pytest.approx(0.01 * (0.05 + 0.1) + 0.001)  # and the reading after it
+    assert (regret.best, regret.ratio) == (0, pytest.approx(10.0))
+    assert regret.least_ratio == pytest.approx(0.1 / 0.0125)
+
+
 def test_many_posts_make_at_most_a_hundred_moments_and_the_end(build: Callable[..., House]) -> None:
     hall = build()
     found = truth_rows(hall)

@@ -31,7 +31,7 @@ def test_a_day_of_everything_is_a_small_drawing_without_ids_that_clash() -> None
         for one in range(20)
     }
     names = {one: f"category $_{one}" for one in range(20)}
-    regret = StopRegret(some, some, some, some / some, 1, 1.0)
+    regret = StopRegret(some, some, some, 0 * some, some / some, some / some, 1, 1.0, 1.0)
     drawings = [time_chart(course, regret), inline_curves(curves, names, "all & some")]
     assert sum(map(len, drawings)) < 1_000_000
     assert 'aria-label="all &amp; some"' in drawings[1]

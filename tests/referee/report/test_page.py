@@ -156,6 +156,21 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     assert page.text.count("not known\n") == 1  # that of ant, which has no interval
 
 
+def test_the_best_moment_is_stated_with_the_limit_of_its_energy(build: Callable[..., House]) -> None:
+    hall = build()
+    run = closed_run(hall)
+    hall.store.append_post(
+        run.id, np.empty((0, 7)), sha256="", idempotency_key=None, elapsed_s=0.5, now=START
+    )
+    judge(hall.contest, run.id, Clock())
+    shown = page_of(hall.contest, hall.store.run(run.id)).text
+    assert (
+        "The best moment was 4.0 s after the start: mAP 1.00000 / 0.040000 Wh = 25.0000, 1.500 times" in shown
+    )
+    assert "at least 1.154 times, since the energy up to that moment may be off by 30.0 %." in shown
+    assert "Nothing is said of the time before 4.0 s: the energy up to then is within its own limit" in shown
+
+
 def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
     hall = build()
     store = hall.store

@@ -1,0 +1,226 @@
+"""What goes on in the demo while one looks: acts of an operator, asked of the server, and real clients.
+
+A round has each kind of event once. A visitor may arm, void or freeze meanwhile: an act that is refused for it is
+written to the log, and the programme goes on. Start with `play_round`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from referee.cli.ask_server import NoServer, ask
+from referee.cli.demo_day import ENTRIES, NEXT, QUEUED
+from referee.cli.processes import program
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.results import figures_of
+from referee.served import is_served
+from referee.store.records import RunState
+
+STEPS_LOG = "steps.log"
+DETECTOR = """\
+import os, random, time
+from lpirc_client.sample_detector.detector import detect as sample
+
+loads_s = float(os.environ["DEMO_LOADS_S"])
+
+def detect(jpeg, categories):
+    global loads_s
+    time.sleep(loads_s + float(os.environ["DEMO_STEP_S"]))
+    loads_s = 0.0
+    return [one for one in sample(jpeg, categories) if random.random() < float(os.environ["DEMO_FOUND"])]
+"""
+"""Loads a model before the first image, as a board does, takes its time for each, and misses some of what is there."""
+LOOK_S = 0.2
+PAUSE_S = 5.0  # between two acts
+UNVEIL_S = 3.0  # between two places
+VOID_AFTER_S = 30.0
+READY_WITHIN_S = 120.0  # not shortened: programs start no faster in a demo that is
+MORE_S = 30.0  # that a client may take beyond its window
+VOID_REASON = "the board's power supply failed"
+REVIEW_NOTE = "Looked at with the team: the link had lost readings, the integrator had not."
+FREEZE_NOTICE = "The board is frozen for the last heat; the ranking is unveiled after it."
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the programme is played: a contest that is served at `url`, `speed` times as fast as a day."""
+
+    folder: Path
+    url: str
+    contest: Contest
+    clock: Clock
+    speed: float = 1.0
+
+    @property
+    def stations(self) -> tuple[str, ...]:
+        """The names of both."""
+        return tuple(one.name for one in self.contest.config.stations)
+
+    def pause(self, seconds: float) -> None:
+        """Let the visitor look."""
+        self.clock.wait(threading.Event(), self.clock.monotonic_s() + seconds / self.speed)
+
+    def until(self, holds: Callable[[], bool], within_s: float) -> bool:
+        """Wait until it holds, at most so long; whether it does. Raises NoServer."""
+        until_s = self.clock.monotonic_s() + within_s
+        while not holds():
+            if not is_served(self.folder):
+                raise NoServer("not-served", f"The server of {self.folder} has ended.")
+            if self.clock.monotonic_s() > until_s:
+                return False
+            self.clock.wait(threading.Event(), self.clock.monotonic_s() + LOOK_S)
+        return True
+
+    def act(self, path: str, **body: str) -> Any:
+        """Ask the server; None, and a line in the log, if it refuses. Raises NoServer."""
+        try:
+            return ask(self.folder, path, body)
+        except NoServer:
+            raise
+        except RefereeError as refusal:
+            with (self.folder / STEPS_LOG).open("a") as log:
+                log.write(f"{self.clock.utc().isoformat()} {path} {body}: {refusal.sentence}\n")
+            return None
+
+
+def play_round(stage: Stage, number: int) -> None:
+    """Play every kind of event once, some ten minutes. Raises NoServer."""
+    _let_teams_run(stage, _next_teams(stage, 2))
+    _let_reviewed_stand(stage)
+    _let_teams_run(stage, _next_teams(stage, 2), heat=f"Heat {2 * number - 1}")
+    for team in _next_teams(stage, 1):
+        _let_run_be_voided(stage, team)
+        _let_teams_run(stage, [team])
+    stage.act("/announcements", text=FREEZE_NOTICE)
+    stage.act("/board/freeze")
+    _let_teams_run(stage, _next_teams(stage, 2), heat=f"Heat {2 * number}")
+    stage.act("/announcements", text=f"Round {number} is over: the ranking is unveiled.")
+    _unveil(stage)
+
+
+def announce_end(stage: Stage) -> None:
+    """Say that what one looks at is about to be replaced."""
+    stage.act("/announcements", text="The demo's day is over and begins anew in a moment; log in again then.")
+
+
+def _next_teams(stage: Stage, count: int) -> list[str]:
+    """Who runs next; the queue, which the visitor may have changed, is filled up by those with the fewest attempts."""
+    store = stage.contest.store
+    queue, used, most = store.queue(), store.attempts_used(), stage.contest.config.attempts
+    waiting = [team for team in NEXT if team not in queue and used.get(team, 0) < most]
+    waiting.sort(key=lambda team: used.get(team, 0))
+    for team in waiting[: max(QUEUED - len(queue), 0)]:
+        stage.act("/queue/add", team=team)
+    return store.queue()[:count]
+
+
+def _let_teams_run(stage: Stage, teams: Sequence[str], heat: str = "") -> None:
+    """One team at each station, to the end of their runs, which are judged."""
+    _clear(stage)
+    armed = _arm(stage, teams, heat)
+    with _clients(stage, armed) as clients:
+        starts = not heat or (len(armed) > 1 and stage.until(lambda: _start(stage, heat), READY_WITHIN_S))
+        if starts:
+            window_s = stage.contest.config.window_s
+            stage.until(lambda: all(one.poll() is not None for one in clients), window_s + MORE_S)
+    _clear(stage)
+    _judge(stage)
+    stage.pause(PAUSE_S)
+
+
+def _arm(stage: Stage, teams: Sequence[str], heat: str = "") -> list[str]:
+    """Arm a run at each station; the teams whose run is armed. One that has none leaves the queue, too."""
+    armed = []
+    for team, station in zip(teams, stage.stations, strict=False):
+        in_heat = {"heat": heat} if heat else {}
+        if stage.act("/runs", team=team, station=station, **in_heat):
+            armed.append(team)
+        elif team in stage.contest.store.queue():
+            stage.act("/queue/remove", team=team)
+    return armed
+
+
+def _start(stage: Stage, heat: str) -> bool:
+    """Give the signal once all have logged in; whether there is nothing left to wait for."""
+    runs = stage.contest.store.runs(heat=heat)
+    if not any(run.state is RunState.ARMED for run in runs):
+        return True
+    with suppress(RefereeError):  # the first seconds are for the teams to log in
+        ask(stage.folder, "/heats/start", {"heat": heat})
+        return True
+    return False
+
+
+def _let_run_be_voided(stage: Stage, team: str) -> None:
+    _clear(stage)
+    store = stage.contest.store
+    with _clients(stage, _arm(stage, [team])) as clients:
+        stage.until(lambda: not clients or bool(store.runs(RunState.OPEN, team=team)), READY_WITHIN_S)
+        stage.pause(VOID_AFTER_S)
+        for run in store.runs(team=team)[-1:]:
+            stage.act(f"/runs/{run.id}/void", reason=VOID_REASON)
+    stage.pause(PAUSE_S)
+
+
+def _let_reviewed_stand(stage: Stage) -> None:
+    for run in stage.contest.store.runs(RunState.JUDGED):
+        if figures_of(stage.contest, run, stage.clock.utc()).needs_review:
+            stage.act(f"/runs/{run.id}/review", note=REVIEW_NOTE)
+
+
+def _unveil(stage: Stage) -> None:
+    """Show place by place, the last first; then the board is live."""
+    while (board := stage.act("/board/unveil")) and board["state"] != "live":
+        stage.pause(UNVEIL_S)
+    stage.pause(PAUSE_S)
+
+
+@contextmanager
+def _clients(stage: Stage, teams: Sequence[str]) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """The programs of the teams; none is left at the end."""
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        for team in teams:
+            running.append(_client(stage, team))  # noqa: PERF401 - those that have started are ended, too
+        yield running
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+
+
+def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
+    """A team's program, as fast and as good as the team was in the morning; it ends with this process."""
+    entry = next((one for one in ENTRIES if one.team == team), ENTRIES[0])
+    times_s = {"DEMO_LOADS_S": entry.loads_s, "DEMO_STEP_S": entry.step_s}
+    pace = {name: str(seconds / stage.speed) for name, seconds in times_s.items()}
+    environment = os.environ | pace | {"DEMO_FOUND": str(entry.found)}
+    given = ["--team", team, "--password-file", "password", "--parent", str(os.getpid())]
+    how = ["--detector", "slow:detect", "--no-preflight", "--fetch", "1", "--batch", "1"]
+    words = [program("lpirc-client"), "run", stage.url, *given, *how]
+    with (stage.folder / STEPS_LOG).open("a") as log:
+        return subprocess.Popen(  # noqa: S603 - our own program
+            words, cwd=stage.folder, env=environment, stdout=log, stderr=log
+        )
+
+
+def _clear(stage: Stage) -> None:
+    """Leave the stations free: a visitor's open run goes on to its end, what nobody has opened is void."""
+    store, window_s = stage.contest.store, stage.contest.config.window_s
+    stage.until(lambda: not store.runs(RunState.OPEN), window_s + MORE_S)
+    for run in store.runs(RunState.ARMED):
+        stage.act(f"/runs/{run.id}/void", reason="nobody logged in, and the demo needs the station")
+
+
+def _judge(stage: Stage) -> None:
+    stage.act("/judge")
+    stage.until(lambda: not stage.contest.store.runs(RunState.CLOSED), READY_WITHIN_S)

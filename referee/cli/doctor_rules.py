@@ -1,0 +1,83 @@
+"""What `referee doctor` says of the rules: what arming would refuse, what is missing, what a setting gives away.
+
+Only values of contest.toml and the number of images are looked at. docs/security.md has the same at length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from referee.cli.finding import Finding
+from referee.cli.init_answers import ATTEMPTS, LEAST_MAP, repeated_images
+from referee.config import ContestConfig
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.runs.arming import images_of_a_run
+
+
+def look_at_rules(contest: Contest) -> Iterator[Finding]:
+    """All findings; only what arming would refuse is a failure."""
+    try:
+        images_of_a_run(contest)
+    except RefereeError as error:
+        yield Finding(error.code, error.sentence)
+    config = contest.config
+    for code, sentence in (*_missing(config, len(contest.test_set.images)), *_given_away(config)):
+        yield Finding(code, sentence, is_advice=True)
+
+
+def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
+    if not config.attempts:
+        yield (
+            "attempts-unlimited",
+            "attempts = 0: a team may run as often as it is armed, and its best run counts, so a lucky one wins; "
+            f"write attempts = {ATTEMPTS} (one more: referee run arm --anyway, which is on record).",
+        )
+    repeated = repeated_images(config.attempts, config.images.per_attempt, images)
+    if repeated is not None:
+        yield "images-repeated", f"{repeated} Such a run has the mark images-seen, and counts."
+    if config.least_map is None:
+        yield (
+            "least-map-missing",
+            "least_map is not set: a hundred blind rows and a log-out at once can win by their small energy; "
+            f"write least_map = {LEAST_MAP:g} or more.",
+        )
+    if not config.backup.folder:
+        yield (
+            "backup-missing",
+            "No backup folder is set: what breaks the disk in mid contest takes every run with it; "
+            "name a folder on another disk as folder in [backup].",
+        )
+
+
+def _given_away(config: ContestConfig) -> Iterator[tuple[str, str]]:
+    if config.teams_see_score:
+        yield (
+            "score-seen-by-team",
+            "teams_see_score = true: while its run is open, a team sees its score over a secret half of its images, to "
+            "two digits at most every 30 s, and can stop by it; write teams_see_score = false unless it shall.",
+        )
+    if config.public_score:
+        yield (
+            "score-public",
+            "public_score = true: everyone who sees the board, the team itself and its rivals too, sees the score of "
+            "an open run, as coarse as with teams_see_score; write public_score = false unless the hall shall see it.",
+        )
+    if config.count_unserved:
+        yield (
+            "unserved-counted",
+            "count_unserved = true: rows count for images that a run did not fetch, so who knows the answers from "
+            "elsewhere saves the energy of fetching; write count_unserved = false.",
+        )
+    if not config.shuffle:
+        yield (
+            "order-known",
+            "shuffle = false: an image has the same number in every run, so the answers of a neighbour, or of an "
+            "earlier run, fit by number alone; write shuffle = true.",
+        )
+    if config.auto_arm:
+        yield (
+            "arms-by-itself",
+            "auto_arm = true: who has a team's password begins a measured run, and uses up an attempt, without an "
+            "operator who looks at the board; write auto_arm = false for a contest.",
+        )

@@ -1,0 +1,160 @@
+"""What `referee init` asks for: what bounds a team, and where backups go; and the lines for it in contest.toml."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+ATTEMPTS = 1
+LEAST_MAP = 0.01  # a third of the weakest champion's; a hundred blind rows reached 0.0002
+BACKUP_FOLDER = "backups"  # in the contest folder
+SHOWN_PER_ATTEMPT, SHOWN_BACKUP = 100, "/media/stick"  # in the lines of those that are not set
+COMMENT_COLUMN = 26
+
+
+@dataclass(frozen=True)
+class Answers:
+    """`attempts` of 0: no limit; `per_attempt` of 0: all images; `least_map` of None and a blank `backup`: none."""
+
+    attempts: int = 0
+    per_attempt: int = 0
+    least_map: float | None = None
+    backup: str = ""
+
+
+def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
+    """Why a team gets images again that it has had before, as a sentence; None where it gets none twice."""
+    of_run = per_attempt or images
+    if attempts == 1 or (attempts and attempts * of_run <= images):
+        return None
+    runs = f"{attempts} attempts of {of_run} images" if attempts else f"any number of runs of {of_run} images"
+    repeat = f"The test set has {images} images, for {runs} of each team"
+    look_up = "who keeps the images of one run can answer the next one without detecting"
+    most = images // attempts if attempts else 0
+    fewer = f"per_attempt = {most} in [images], or " if most else ""
+    return f"{repeat}: {look_up}; write {fewer}attempts = 1."
+
+
+def answer_lines(answers: Answers) -> tuple[str, str]:
+    """The lines of contest.toml for them: its own keys, and its tables. What is not set stands there as a comment."""
+    least_map = answers.least_map or LEAST_MAP
+    backup = json.dumps(answers.backup or SHOWN_BACKUP, ensure_ascii=False).replace("\x7f", "\\u007f")
+    per_attempt = answers.per_attempt or SHOWN_PER_ATTEMPT
+    below = "judged runs below it are not ranked: blind rows and an early log-out also give a score"
+    more = "runs of a team without void ones; one more: referee run arm --anyway"
+    drawn = "the number of images of a run, first those new to the team; without it all of them"
+    copies = "copies of database and settings while the contest is served; the newest 12 stay"
+    where = "best on another disk; every_min = 10 is the default: docs/operators.md"
+    own = [
+        _line(answers.least_map is not None, f"least_map = {least_map:g}", below),
+        _line(answers.attempts > 0, f"attempts = {answers.attempts or ATTEMPTS}", more),
+    ]
+    tables = [
+        _line(answers.per_attempt > 0, "[images]", "which images a run gets"),
+        _line(answers.per_attempt > 0, f"per_attempt = {per_attempt}", drawn),
+        "",
+        _line(bool(answers.backup), "[backup]", copies),
+        _line(bool(answers.backup), f"folder = {backup}", where),
+    ]
+    return "\n".join(own), "\n".join(tables)
+
+
+def _line(is_set: bool, setting: str, comment: str) -> str:
+    written = setting if is_set else f"# {setting}"
+    return f"{written.ljust(COMMENT_COLUMN)}  # {comment}"
+
+
+class _Share(click.FloatRange):
+    """An mAP. click.FloatRange alone would accept NaN."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"{value} is not in the range 0<=x<=1.", param, ctx)
+        return found
+
+
+MAP = _Share(0, 1)
+
+attempts_option = click.option(
+    "--attempts", type=click.IntRange(0), help=f"Runs of a team; 0: no limit; default: {ATTEMPTS}."
+)
+per_attempt_option = click.option(
+    "--per-attempt",
+    type=click.IntRange(0),
+    help="Images of a run; 0: all; default: as many as leave each attempt its own.",
+)
+least_map_option = click.option(
+    "--least-map",
+    type=MAP,
+    help=f"A run below it is not ranked; 0: every run is; default: {LEAST_MAP:g}.",
+)
+backup_option = click.option(
+    "--backup-folder",
+    help=f'For copies while it is served, best on another disk; "": none; default: {BACKUP_FOLDER} in FOLDER.',
+)
+yes_option = click.option("--yes", is_flag=True, help="Ask nothing: take the defaults of what is not given.")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the command line has of them; None: nothing. `yes`: nothing is asked for."""
+
+    attempts: int | None
+    per_attempt: int | None
+    least_map: float | None
+    backup: str | None
+    yes: bool
+
+    def complete(self, images: int) -> tuple[Answers, list[str]]:
+        """Ask on a terminal for what is not given, else take its default; returns the options so taken, too.
+
+        `images` is the number of the test set's. Raises click.UsageError for more images than there are.
+        """
+        taken: list[str] = []
+        attempts = self._of(
+            "--attempts",
+            self.attempts,
+            "Attempts of each team (0: no limit)",
+            click.IntRange(0),
+            ATTEMPTS,
+            taken,
+        )
+        if self.per_attempt is None and attempts > images:
+            raise click.UsageError(
+                f"{attempts} attempts of {images} images leave none for each; give fewer --attempts, or --per-attempt."
+            )
+        most = images // attempts if attempts > 1 else 0
+        drawn = click.IntRange(0, images)
+        per_attempt = self._of(
+            "--per-attempt",
+            self.per_attempt,
+            f"Images of an attempt, of {images} (0: all)",
+            drawn,
+            most,
+            taken,
+        )
+        if per_attempt > images:
+            raise click.UsageError(
+                f"--per-attempt {per_attempt} is more than the {images} images of the test set."
+            )
+        least_map = self._of(
+            "--least-map", self.least_map, "Least mAP that is ranked (0: any)", MAP, LEAST_MAP, taken
+        )
+        question = f"Folder for backups, best on another disk ({BACKUP_FOLDER}: in the contest folder)"
+        backup = self._of("--backup-folder", self.backup, question, str, BACKUP_FOLDER, taken)
+        return Answers(attempts, per_attempt, least_map or None, backup.strip()), taken
+
+    def _of(self, option: str, given: Any, question: str, kind: Any, default: Any, taken: list[str]) -> Any:
+        """One of the answers: as given, as answered, or by default, which is noted in `taken`."""
+        if given is not None:
+            return given
+        if sys.stdin.isatty() and not self.yes:
+            return click.prompt(question, type=kind, default=default, err=True)
+        taken.append(f"{option} {default}")
+        return default

@@ -9,20 +9,29 @@ function dress() {
   if (document.body.classList.contains("projector")) turn();
 }
 
-// As many rows as fit; while the board is unveiled, the page with the newest place.
+// As many rows, and as many announcements, as fit; while the board is unveiled, the page with the newest place.
 function turn() {
-  const body = document.querySelector(".ranking tbody"), note = document.querySelector(".pages");
+  const body = document.querySelector(".ranking tbody"), notices = document.querySelector(".notices");
+  if (notices) {
+    const note = notices.querySelector(".pages");
+    showPage([...notices.querySelectorAll(".notice")], notices.getBoundingClientRect().top + innerHeight / 5, note);
+  }
   if (!body) return;
-  const rows = [...body.rows];
-  rows.forEach(row => { row.hidden = false; });
-  const tallest = Math.max(...rows.map(row => row.offsetHeight));
-  const space = innerHeight - body.getBoundingClientRect().top - 2.2 * parseFloat(getComputedStyle(note).fontSize);
-  const each = Math.max(1, Math.floor(space / tallest)), pages = Math.ceil(rows.length / each);
-  const newest = rows.findIndex(row => row.classList.contains("newest"));
-  const page = newest >= 0 ? Math.floor(newest / each) : Math.floor(Date.now() / PAGE_MS) % pages;
-  rows.forEach((row, at) => { row.hidden = Math.floor(at / each) !== page; });
+  const rows = [...body.rows], newest = rows.findIndex(row => row.classList.contains("newest"));
+  showPage(rows, innerHeight, document.querySelector(".ranking .pages"), newest);
+}
+
+// Hides all but one page of the items, which begin where the first one lies and may reach down to `bottom`: the page
+// with the item `chosen`, or one after the other.
+function showPage(items, bottom, note, chosen = -1) {
+  items.forEach(item => { item.hidden = false; });
+  const tallest = Math.max(...items.map(item => item.offsetHeight));
+  const space = bottom - items[0].getBoundingClientRect().top - 2.2 * parseFloat(getComputedStyle(note).fontSize);
+  const each = Math.max(1, Math.floor(space / tallest)), pages = Math.ceil(items.length / each);
+  const page = chosen >= 0 ? Math.floor(chosen / each) : Math.floor(Date.now() / PAGE_MS) % pages;
+  items.forEach((item, at) => { item.hidden = Math.floor(at / each) !== page; });
   note.hidden = pages === 1;
-  note.textContent = `Page ${page + 1} of ${pages}`;
+  note.textContent = pages === 1 ? "" : `Page ${page + 1} of ${pages}`;
 }
 
 document.addEventListener("live", dress);

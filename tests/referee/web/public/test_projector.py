@@ -63,6 +63,18 @@ LOOK = """() => {
     bottoms: shown(".ranking tbody tr").map(one => box(one).bottom),
   };
 }"""
+WITH_MORE = """wanted => {
+  const first = document.querySelector(".now article"), note = document.querySelector(".now .pages");
+  while (document.querySelectorAll(".now article").length < wanted) first.after(first.cloneNode(true));
+  const now = Date.now;
+  const seen = [0, 10000].map(at => {
+    Date.now = () => at;
+    turn();
+    return [note.textContent, document.querySelectorAll(".now article:not([hidden])").length];
+  });
+  Date.now = now;
+  return seen;
+}"""
 SMALLEST_CLOCK = 0.035  # of the screen's height
 
 
@@ -150,6 +162,7 @@ def test_one_two_and_four_who_run_are_whole_beside_the_longest_announcements(
         stand(page, STATIONS, STATIONS)
         assert_whole(page, STATIONS)
         assert_accessible(page)
+        assert page.evaluate(WITH_MORE, 6) == [["Page 1 of 2", 4], ["Page 2 of 2", 2]]
 
 
 def test_every_announcement_and_every_ranked_team_has_its_page(hall: Day, browser: Browser) -> None:

@@ -188,6 +188,21 @@ def test_a_log_out_ends_all_sessions_of_that_operator_and_no_restart_revives_one
     assert ask(made, new, "GET", "/operator/status").status_code == 200
 
 
+def test_a_log_out_that_cannot_be_stored_is_refused_and_not_only_said(hall: Day, cookie: str) -> None:
+    csrf = csrf_of(hall.folder, cookie)
+    with closing(sqlite3.connect(hall.folder / "contest.db")) as database:
+        broken = "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN INSERT INTO nowhere VALUES (1); END"
+        database.execute(broken)
+        database.commit()
+        refused = ask(hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False)
+        database.execute("DROP TRIGGER broken")
+        database.commit()
+    problem(refused, 503, "storage-failed")
+    assert "Set-Cookie" not in refused.headers
+    assert ask(hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False).status_code == 303
+    problem(ask(hall, cookie, "GET", "/operator/status"), 401, "bad-token")
+
+
 def test_an_older_database_that_is_accepted_revives_no_session(day: Callable[..., Day]) -> None:
     made = day()
     with made.store() as store:

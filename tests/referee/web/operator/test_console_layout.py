@@ -89,7 +89,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[D
 @pytest.fixture
 def page(desk: Day, browser: Browser) -> Iterator[Page]:
     assert desk.server is not None
-    with visit(browser, f"{desk.server.url}/operator/", size=SIZES[0], color_scheme="light") as page:
+    with visit(
+        browser, f"{desk.server.url}/operator/", size=SIZES[0], refused=["ERR_FAILED"], color_scheme="light"
+    ) as page:
         page.fill("[name=name]", "eve")
         page.fill("[name=password]", "six legs")
         with page.expect_navigation():
@@ -105,6 +107,13 @@ def test_every_button_is_whole_and_can_be_clicked_on_a_laptop(page: Page) -> Non
         assert page.evaluate(CUT) == [], (width, height)
         assert page.evaluate("document.body.scrollWidth") <= width
         assert_accessible(page)
+
+
+def test_the_sentence_that_the_server_is_lost_covers_no_button(page: Page) -> None:
+    page.route("**/operator/live", lambda route: route.abort())
+    page.evaluate("heard = Date.now() - 60000")
+    page.wait_for_selector("#lost:not([hidden])")
+    assert page.evaluate(CUT) == []
 
 
 def test_what_destroys_looks_otherwise_and_lies_apart(page: Page) -> None:

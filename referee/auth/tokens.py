@@ -37,11 +37,13 @@ class Session:
 class OperatorSession:
     """What an operator's cookie says. `stamp` is made of what the log-in was by: it ends with that password.
 
-    `by_key`: it was the operator key, whoever typed it.
+    `generation` is that of all sessions of this operator: the first log-out ends them. `by_key`: the log-in was by the
+    operator key, and `name` is what was typed beside it, if anything.
     """
 
     name: str
     stamp: str
+    generation: str
     expires_s: float
     by_key: bool = False
 

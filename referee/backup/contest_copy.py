@@ -132,6 +132,7 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
         with closing(Store(partial / DATABASE_NAME)) as store:
             store.require_sound()
             store.log_event(now, None, "restored", backup_utc=newest["utc"], former=former, contest=contest)
+            store.end_all_sessions()
             store.note_count() if contest == former else store.accept(contest)
         sets = sorted(_test_sets(read_config(partial)))
         missing = [one for one in sets if not is_there(partial / one / MANIFEST)]

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from referee.clock import Clock
+from referee.operator_names import COMMAND
 
 if TYPE_CHECKING:
     from referee.store import Store
-
-COMMAND = "command"  # in place of an operator's name
 
 
 def line_of_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -16,6 +16,7 @@ from referee.cli.terminal import one_line
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
+from referee.operator_names import doer
 from referee.presence import is_there
 from referee.store import DATABASE_NAME, LoggedEvent, Store
 from referee.store.chain import LOG_START
@@ -104,7 +105,7 @@ def _is_by(name: str, detail: dict[str, Any]) -> bool:
 def _line(event: LoggedEvent) -> str:
     detail = dict(event.values)
     who, user, address = (detail.pop(key, None) for key in WHO)
-    by = f"  by {who}" + f" ({user})" * bool(user) + f" at {address}" * bool(address) if who else ""
+    by = f"  by {doer(who, user)}" + f" at {address}" * bool(address) if who else ""
     what = ", ".join(f"{key} {_text(one)}" for key, one in detail.items() if key not in NOT_SHOWN)
     kind, run = detail.get("action", event.kind), "" if event.run is None else f"  run {event.run}"
     return one_line(f"{event.utc[:19].replace('T', ' ')}  {kind}{run}{by}{f'  {what}' if what else ''}")

@@ -13,6 +13,7 @@ from referee.cli.team import password_of
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
+from referee.operator_names import is_reserved
 
 LONGEST_NAME = 60
 
@@ -30,6 +31,11 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
     """Register operator NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         sentence = f"An operator's name has 1 to {LONGEST_NAME} printable characters."
+        raise RefereeError("operator-name", sentence)
+    if is_reserved(name):
+        sentence = (
+            f"The record would say {name.strip()!r} of the operator key or of a command; choose another name."
+        )
         raise RefereeError("operator-name", sentence)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))

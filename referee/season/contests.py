@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from lpirc_testsets.file_bytes import file_bytes
 from referee.config import CONFIG_NAME, read_config
@@ -14,6 +15,7 @@ from referee.errors import RefereeError
 from referee.judging.board import shown_standings
 from referee.judging.leaderboard import Standing
 from referee.judging.uncertainty import Floats, resampled_of
+from referee.operator_names import doer
 from referee.presence import is_file
 from referee.scoring.interval import Resampled
 from referee.scoring.result import signature_parts
@@ -138,6 +140,11 @@ def _bundle(path: Path) -> tuple[str, int, list[SeasonRun], str | None]:
 
     bundle = read_signed(file_bytes(path, LARGEST_FILE_BYTES))
     acts = [one for one in bundle.own_events() if "note" in one and "codes" in one]
-    reviews = [Review(one["operator"], one["note"], one["utc"], tuple(one["codes"])) for one in acts]
+    reviews = [_review(one) for one in acts]
     found = SeasonRun(path, bundle.run, bundle.judged, None, reviews[-1] if reviews else None)
     return bundle.contest["id"], len(bundle.events), [found] if bundle.run.state in OVER else [], None
+
+
+def _review(act: dict[str, Any]) -> Review:
+    operator = doer(act["operator"], act.get("user"))
+    return Review(operator, act["note"], act["utc"], tuple(act["codes"]))

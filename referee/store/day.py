@@ -20,6 +20,8 @@ MOST_REFUSALS = 5000
 """Of a contest; the oldest ones go."""
 
 _ANNOUNCED = "SELECT id, utc, operator, text FROM announcements WHERE withdrawn_utc IS NULL ORDER BY id DESC"
+_GENERATION = "SELECT generation FROM operator_sessions WHERE operator = ?"
+_END_SESSIONS = "DELETE FROM operator_sessions WHERE operator = ?"
 _REVIEWS = "SELECT run, utc, operator, note, codes FROM reviews WHERE coalesce(?, run) = run ORDER BY id"
 _REFUSAL = ", ".join(one.name for one in fields(Refusal))
 _POWER = (
@@ -71,12 +73,32 @@ class DayTables(Database):
                 raise RefereeError(
                     "operator-unknown", f"There is no operator {name!r}; see: referee operator list"
                 )
+            connection.execute(_END_SESSIONS, (name,))
             put_on_record(connection)
 
     def operators(self) -> dict[str, str]:
         """The password hash of every operator, by name."""
         rows = self._rows("SELECT name, password_hash FROM operators ORDER BY name")
         return {row["name"]: row["password_hash"] for row in rows}
+
+    def begin_session(self, operator: str, drawn: str) -> str:
+        """The generation of this operator's sessions: `drawn` at random becomes it if none is valid now."""
+        with self._transaction() as connection:
+            values = {"operator": operator, "generation": drawn}
+            connection.execute(insert("operator_sessions", "INSERT OR IGNORE"), values)
+            put_on_record(connection)
+            return str(connection.execute(_GENERATION, (operator,)).fetchone()[0])
+
+    def session_generation(self, operator: str) -> str | None:
+        """What a valid session of this operator bears; None: it has none."""
+        rows = self._rows(_GENERATION, operator)
+        return rows[0]["generation"] if rows else None
+
+    def end_sessions(self, operator: str) -> None:
+        """End all sessions of this operator, for good: no later generation is the same."""
+        with self._transaction() as connection:
+            connection.execute(_END_SESSIONS, (operator,))
+            put_on_record(connection)
 
     def announce(self, operator: str, text: str, now: datetime) -> int:
         """Publish an announcement; returns its number."""

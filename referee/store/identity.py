@@ -18,6 +18,7 @@ from referee.store.posts import FIRST_ID
 _COUNTED = ("runs", "posts", "events", "scores", "submissions")
 _LAST = "(SELECT coalesce(max(id), 0) FROM {})"
 _COUNT = f"SELECT {' + '.join(map(_LAST.format, _COUNTED))}"
+_END_ALL_SESSIONS = "DELETE FROM operator_sessions"
 _CHANGE_ID = (
     "UPDATE contest SET first_id = coalesce(first_id, id), id = :id, public_key = NULL WHERE id != :id"
 )
@@ -66,13 +67,21 @@ class IdentityTables(Database):
     def accept(self, contest_id: str) -> None:
         """Take the database, as it is, for that of this contest, without the records that it lacks.
 
-        The key that it signed with stays the contest's, unless the database was another contest's.
+        The key that it signed with stays the contest's, unless the database was another contest's. Operators' sessions
+        end: one of them may have logged out since.
         """
         with self._transaction() as connection:
             connection.execute(_CHANGE_ID, {"id": contest_id})
             connection.execute("INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,))
+            connection.execute(_END_ALL_SESSIONS)
             put_on_record(connection)
         self.note_count()
+
+    def end_all_sessions(self) -> None:
+        """End the sessions of all operators: of a copy it is not known who has logged out since it was made."""
+        with self._transaction() as connection:
+            connection.execute(_END_ALL_SESSIONS)
+            put_on_record(connection)
 
     def require_sound(self) -> None:
         """Raise RefereeError `database-damaged` if `PRAGMA quick_check` finds a fault; it reads 250 MB in a second."""

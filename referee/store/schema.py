@@ -1,7 +1,7 @@
 """The tables of `contest.db`, and the upgrade of files that an earlier version made.
 
 Append-only except for the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of submissions and
-announcements, `queue`, `published`, `provisional` and `released`.
+announcements, `queue`, `operator_sessions`, `published`, `provisional` and `released`.
 """
 
 from __future__ import annotations
@@ -117,6 +117,11 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     ),
     # The contest day: who may use the console, what is announced, who runs next, what was let stand, who was refused.
     "operators": ({"name": str, "password_hash": str, "created_utc": str}, {"pk": "name"}),
+    # Since form 16: the sessions of an operator bear its random `generation`; without a row none is valid.
+    "operator_sessions": (
+        {"operator": str, "generation": str},  # a name, `key`, or `key as` the name that was stated
+        {"pk": "operator", "not_null": {"generation"}},
+    ),
     "announcements": ({"id": int, "utc": str, "operator": str, "text": str, "withdrawn_utc": str}, {"pk": "id"}),
     "queue": ({"position": int, "team": str}, {"pk": "position"}),
     "reviews": (

@@ -10,6 +10,7 @@ from typing import Any
 
 from flask import Blueprint, Response, abort, request
 
+from referee.operator_names import doer
 from referee.pages import STATIC, template_environment
 
 SECURITY_HEADERS = {
@@ -26,7 +27,7 @@ blueprint = Blueprint("pages", __name__)
 @cache
 def _environment() -> Any:
     environment = template_environment("referee.web")
-    environment.globals["static"] = static_url
+    environment.globals |= {"static": static_url, "doer": doer}
     return environment
 
 

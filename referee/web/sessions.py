@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hmac
+from dataclasses import dataclass
+from urllib.parse import unquote
 
 from werkzeug.http import parse_cookie
 
 from referee.auth import tokens
-from referee.auth.tokens import Session
+from referee.auth.tokens import OperatorSession, Session
 from referee.contest import require_place
 from referee.errors import SessionRefused, WindowClosed
+from referee.operator_names import KEY, doer
 from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
+from referee.served import USER
 from referee.store.records import Run
 from referee.web.answers import Environ
 from referee.web.state import WebState
@@ -23,8 +27,24 @@ SESSION = "referee.session"
 """Where it keeps the session of its token."""
 TEAM = "referee.team"
 """Where it keeps the name of who tries to log in."""
-OPERATOR, OPERATOR_COOKIE, KEY = "referee.operator", "referee-operator", "key"
+OPERATOR, OPERATOR_COOKIE = "referee.operator", "referee-operator"
+LONGEST_USER = 200
+_USER = f"HTTP_{USER.upper().replace('-', '_')}"
 NO_MORE = "The token is of a run that is no more; log in again."
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Who operates. `name` is what was proved: a registered name by its password, or KEY for the operator key.
+
+    `user` is who the holder of the key said to be, which proves nothing. As text: `key as` that name.
+    """
+
+    name: str
+    user: str | None = None
+
+    def __str__(self) -> str:
+        return doer(self.name, self.user)
 
 
 def session_of(state: WebState, environ: Environ, token: str | None = None) -> Session:
@@ -44,26 +64,40 @@ def session_of(state: WebState, environ: Environ, token: str | None = None) -> S
     return session
 
 
-def operator_of(state: WebState, environ: Environ) -> str | None:
-    """Who operates: KEY for the bearer of the operator's key, the name of a console's session; None for others."""
+def operator_of(state: WebState, environ: Environ) -> Operator | None:
+    """Who operates: the bearer of the operator's key, or who has a console's session; None for others."""
     if OPERATOR not in environ:
         environ[OPERATOR] = _operator(state, environ)
-    name: str | None = environ[OPERATOR]
-    return name
+    operator: Operator | None = environ[OPERATOR]
+    return operator
 
 
-def _operator(state: WebState, environ: Environ) -> str | None:
+def operator_named(session: OperatorSession) -> Operator:
+    """Who has this session."""
+    return Operator(KEY, session.name or None) if session.by_key else Operator(session.name)
+
+
+def _operator(state: WebState, environ: Environ) -> Operator | None:
     scheme, _, key = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.lower() == "bearer":
         is_right = hmac.compare_digest(key.strip().encode(), state.contest.operator_key.encode())
-        return KEY if is_right else None
+        return Operator(KEY, _stated_user(environ)) if is_right else None
     cookie = operator_cookie(environ)
     session = cookie and tokens.read_operator(state.contest.secret, cookie)
-    if not session or cookie in state.ended_sessions or state.clock.utc().timestamp() >= session.expires_s:
+    if not session or state.clock.utc().timestamp() >= session.expires_s:
         return None
-    by = state.contest.operator_key if session.by_key else state.contest.store.operators().get(session.name)
+    operator, store = operator_named(session), state.contest.store
+    if session.generation != store.session_generation(str(operator)):
+        return None
+    by = state.contest.operator_key if session.by_key else store.operators().get(session.name)
     stamp = by and tokens.stamp(state.contest.secret, by)
-    return session.name if stamp and hmac.compare_digest(stamp, session.stamp) else None
+    return operator if stamp and hmac.compare_digest(stamp, session.stamp) else None
+
+
+def _stated_user(environ: Environ) -> str | None:
+    """Who uses the operator key, by a command's own word."""
+    user = unquote(environ.get(_USER, ""))[:LONGEST_USER]
+    return user if user.isprintable() and user else None
 
 
 def operator_cookie(environ: Environ) -> str:

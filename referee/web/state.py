@@ -80,8 +80,6 @@ class WebState:
     )
     other_slots: AddressSlots = field(default_factory=AddressSlots)
     upload_slots: AddressSlots = field(default_factory=lambda: AddressSlots(16, 2))  # by team
-    ended_sessions: set[str] = field(default_factory=set)
-    """Cookies of operators who have logged out; a restart forgets them, their 12 hours end all the same."""
     _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
 
     def limits_for(self, live: OpenRun) -> NDArray[np.float64]:

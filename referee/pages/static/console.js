@@ -25,6 +25,7 @@ document.addEventListener("click", event => {
   part("ask-says").textContent = asked.says;
   part("ask-fields").replaceChildren(...JSON.parse(asked.fields).map(field));
   part("ask-do").textContent = asked.title;
+  part("ask-do").classList.toggle("destroys", button.classList.contains("destroys"));
   failure.hidden = true;
   ask.showModal();
   (part("ask-fields").querySelector("input:required") ?? part("ask-do")).focus();

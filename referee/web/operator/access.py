@@ -4,48 +4,61 @@ from __future__ import annotations
 
 import hmac
 import re
-from urllib.parse import parse_qs, unquote, urlencode
+import secrets
+from dataclasses import replace
+from urllib.parse import parse_qs, urlencode
 
 from flask import Blueprint, Response, redirect, request
 
 from referee.auth import tokens
 from referee.auth.tokens import OperatorSession
 from referee.errors import RefereeError, SessionRefused
-from referee.served import USER
+from referee.operator_names import is_reserved
 from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.problems import answer_to, note_refusal
-from referee.web.sessions import KEY, OPERATOR_COOKIE, TEAM, operator_cookie, operator_of
+from referee.web.sessions import (
+    OPERATOR_COOKIE,
+    TEAM,
+    Operator,
+    operator_cookie,
+    operator_named,
+    operator_of,
+)
 from referee.web.slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 LIFETIME_S = 12 * 3600
-LONGEST_NAME, LONGEST_USER = 60, 200
+LONGEST_NAME = 60
+GENERATION_BYTES = 16
 SAFE = ("GET", "HEAD", "OPTIONS")
 OWN_PAGE = re.compile(r"/(operator|display)/[^\x00-\x1f]*")  # a browser would read "/\t/host" as another host
 
 blueprint = Blueprint("operator-access", __name__, url_prefix=OPERATOR_PATH)
 
 
-def acting() -> str:
+def acting() -> Operator:
     """The operator of the present request. Raises SessionRefused `bad-token`."""
-    name = operator_of(web_state(), request.environ)
-    if name is None:
+    operator = operator_of(web_state(), request.environ)
+    if operator is None:
         raise SessionRefused(
             "bad-token",
             "This needs the operator's key, which lies in the contest folder, or a log-in at /operator/.",
         )
-    return name
+    return operator
 
 
 def who() -> dict[str, object]:
     """For the record: the operator of the present request, and the client address.
 
-    `user` is who uses the operator key, by that command's own word. Raises SessionRefused `bad-token`.
+    Raises SessionRefused `bad-token`.
     """
-    found: dict[str, object] = {"operator": acting(), "address": request.remote_addr}
-    user = unquote(request.headers.get(USER, ""))[:LONGEST_USER]
-    if user.isprintable() and user and found["operator"] == KEY:
-        found["user"] = user
+    return _record(acting())
+
+
+def _record(operator: Operator) -> dict[str, object]:
+    found: dict[str, object] = {"operator": operator.name, "address": request.remote_addr}
+    if operator.user:
+        found["user"] = operator.user
     return found
 
 
@@ -78,49 +91,54 @@ def log_in() -> Response:
     if not OWN_PAGE.fullmatch(wanted):
         wanted = f"{OPERATOR_PATH}/"
     try:
-        session = _session(name.strip(), password)
+        proved = _proved(name.strip(), password)
     except RefereeError as error:
         note_refusal(state, request.environ, error, answer_to(error).status)
         back = urlencode({"refused": error.code, "next": wanted})
         return _redirect(f"{OPERATOR_PATH}/login?{back}")
+    operator = operator_named(proved)
+    with state.contest.store.act(state.clock.utc(), None, None, **_record(operator), action="log-in"):
+        drawn = secrets.token_hex(GENERATION_BYTES)
+        generation = state.contest.store.begin_session(str(operator), drawn)
+    session = replace(proved, generation=generation)
     response = _redirect(wanted)
     is_secure = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
     cookie = tokens.issue_operator(state.contest.secret, session)
     response.set_cookie(
         OPERATOR_COOKIE, cookie, LIFETIME_S, httponly=True, samesite="Strict", secure=is_secure
     )
-    by = {"by_key": True} if session.by_key else {}  # then the name is only what was typed
-    named = {"operator": session.name, "address": request.remote_addr} | by
-    state.contest.store.log_event(state.clock.utc(), None, "operator", **named, action="log-in")
     return response
 
 
 @blueprint.post("/logout")
 def log_out() -> Response:
-    """End the session, also for who has a copy of its cookie."""
+    """End all sessions of this operator, on disk before it is answered: no copy of a cookie outlives it."""
     require_operator()
-    state, cookie = web_state(), operator_cookie(request.environ)
-    state.ended_sessions.add(cookie)
-    state.contest.store.log_event(state.clock.utc(), None, "operator", **who(), action="log-out")
+    state = web_state()
+    with state.contest.store.act(state.clock.utc(), None, None, **who(), action="log-out"):
+        state.contest.store.end_sessions(str(acting()))
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
     return response
 
 
-def _session(name: str, password: str) -> OperatorSession:
-    """Raises RefereeError `bad-request`, and what `PasswordChecks.require` raises."""
+def _proved(name: str, password: str) -> OperatorSession:
+    """What the session will say, but for its generation.
+
+    Raises RefereeError `bad-request`, and what `PasswordChecks.require` raises.
+    """
     state = web_state()
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise RefereeError("bad-request", f"A name has at most {LONGEST_NAME} printable characters.")
     request.environ[TEAM] = f"operator {name}".strip()
     secret, expires_s = state.contest.secret, state.clock.utc().timestamp() + LIFETIME_S
-    if hmac.compare_digest(password.strip().encode(), state.contest.operator_key.encode()):
-        return OperatorSession(
-            name or KEY, tokens.stamp(secret, state.contest.operator_key), expires_s, by_key=True
-        )
-    stored, now_s = state.contest.store.operators().get(name), state.clock.monotonic_s()
+    key = state.contest.operator_key
+    if hmac.compare_digest(password.strip().encode(), key.encode()):
+        return OperatorSession(name, tokens.stamp(secret, key), "", expires_s, by_key=True)
+    stored = None if is_reserved(name) else state.contest.store.operators().get(name)
+    now_s = state.clock.monotonic_s()
     state.operator_passwords.require(request.remote_addr or "", name, stored, password, now_s)
-    return OperatorSession(name, tokens.stamp(secret, str(stored)), expires_s)
+    return OperatorSession(name, tokens.stamp(secret, str(stored)), "", expires_s)
 
 
 def _redirect(where: str) -> Response:

@@ -69,7 +69,7 @@ def announce() -> tuple[Response, int]:
         )
     state = web_state()
     with act("announce", text=text):
-        number = state.contest.store.announce(acting(), text, state.clock.utc())
+        number = state.contest.store.announce(str(acting()), text, state.clock.utc())
     return jsonify(id=number, text=text), 201
 
 

@@ -120,7 +120,7 @@ def review(number: int) -> Response:
     (note,) = read_texts("note")
     state = web_state()
     with act("review", number, note=note):
-        kept = let_stand(state.contest, number, acting(), note, state.clock.utc())
+        kept = let_stand(state.contest, number, str(acting()), note, state.clock.utc())
     return jsonify(asdict(kept) | {"run": number})
 
 

@@ -102,7 +102,7 @@ def test_the_log_is_one_line_an_event_and_ends_with_its_head(folder: Path, told:
     code, lines, _ = log(folder)
     assert code == 0
     assert lines[1] == "2026-05-04 09:00:00  void  run 7  by eve at 10.0.0.9  reason false start"
-    assert lines[2] == "2026-05-04 09:00:00  draw  by key (ada@hall)"
+    assert lines[2] == "2026-05-04 09:00:00  draw  by key as ada@hall"
     assert lines[3] == "2026-05-04 09:00:00  closed  run 8  by deadline, energy_wh 1.5"
     assert lines[4] == r"2026-05-04 09:00:00  odd  run 8  name \x1b[31mred\nline"
     assert lines[5] == f"5 events, head {told[-1].link.hex()}"

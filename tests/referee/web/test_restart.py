@@ -18,7 +18,7 @@ from itsdangerous import URLSafeSerializer
 from lpirc_testsets import read_ground_truth
 from referee.auth import tokens
 from referee.store.records import RunState
-from tests.contest_day import ROWS, Day, Server, is_running, problem, refers, until, workers_of
+from tests.contest_day import ROWS, Day, Server, called, is_running, problem, refers, until, workers_of
 from tests.timeouts import TIMEOUT_S
 
 POSTS = 5
@@ -253,6 +253,39 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(day: Callable[..
     problem(made.post(lost["token"], key="k"), 401, "bad-token")
     assert second.ask("POST", "/image", data={"token": lost["token"], "image_name": "1"}).status_code == 401
     assert second.ask("GET", "/v1/images/1", again["token"]).status_code == 200
+
+
+def test_after_a_log_out_and_restarts_a_token_only_reads_and_a_restored_backup_gives_it_no_score(
+    day: Callable[..., Day], tmp_path: Path
+) -> None:
+    """The team logs out at its best moment, and would post better rows without energy."""
+    made = day()
+    token = made.login()["token"]
+    backup = tmp_path / "backup.zip"
+    assert called("backup", str(made.folder), "-o", str(backup), "--with-keys").returncode == 0
+    assert made.server is not None
+    ended = made.server.ask("DELETE", "/v1/session", token).json()
+    for _ in range(2):
+        assert made.server.end() == 0
+        server = made.serve()
+        for path in ("/v1/images/1", "/v1/images"):
+            problem(server.ask("GET", path, token), 409, "window-closed")
+        problem(made.post(token), 409, "window-closed")
+        assert server.ask("GET", "/v1/session", token).json()["phase"] == "closed"
+        assert server.ask("DELETE", "/v1/session", token).json() == ended
+    assert made.server.end() == 0
+
+    assert called("restore", str(backup), str(tmp_path / "restored")).returncode == 0
+    made.folder = tmp_path / "restored"
+    server = made.serve()
+    assert made.post(made.fetched(token)).status_code == 202, (
+        "the restored run goes on: no one recorded its end"
+    )
+    assert server.ask("DELETE", "/v1/session", token).json()["energy_wh"] is None
+    assert called("judge", "--all", "--contest", str(made.folder)).returncode == 0
+    assert made.run().energy_wh is None
+    board = called("leaderboard", "--json", "--contest", str(made.folder)).stdout
+    assert json.loads(board) == [], "no energy, no score"
 
 
 def test_a_run_that_was_open_before_runs_had_a_random_value_goes_on_with_its_token(

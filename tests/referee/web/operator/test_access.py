@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from referee.auth.tokens import OperatorSession, csrf_token, issue_operator, sta
 from referee.clock import Clock
 from referee.contest import read_secrets
 from referee.web.state import UNAUTHENTICATED_AT_ONCE
-from tests.contest_day import HASH, PASSWORD, Day, problem, until
+from tests.contest_day import HASH, PASSWORD, Day, called, problem, until
 
 COOKIE = "referee-operator"
 
@@ -109,14 +112,17 @@ def test_a_forged_an_old_and_a_foreign_session_are_refused(hall: Day, cookie: st
     secret, _ = read_secrets(hall.folder)
     now_s = Clock().utc().timestamp()
     right = stamp(secret, HASH)
+    with hall.store() as store:
+        generation = str(store.session_generation("eve"))
     for forged in (
         "x",
         cookie[:-2] + ("A" if cookie[-2] != "A" else "B") + cookie[-1],
-        issue_operator(bytes(32), OperatorSession("eve", right, now_s + 60)),
-        issue_operator(secret, OperatorSession("eve", right, now_s - 1)),
-        issue_operator(secret, OperatorSession("eve", stamp(secret, "another"), now_s + 60)),
-        issue_operator(secret, OperatorSession("mallory", right, now_s + 60)),
-        issue_operator(secret, OperatorSession("eve", right, now_s + 60, by_key=True)),
+        issue_operator(bytes(32), OperatorSession("eve", right, generation, now_s + 60)),
+        issue_operator(secret, OperatorSession("eve", right, generation, now_s - 1)),
+        issue_operator(secret, OperatorSession("eve", right, "another", now_s + 60)),
+        issue_operator(secret, OperatorSession("eve", stamp(secret, "another"), generation, now_s + 60)),
+        issue_operator(secret, OperatorSession("mallory", right, generation, now_s + 60)),
+        issue_operator(secret, OperatorSession("eve", right, generation, now_s + 60, by_key=True)),
     ):
         problem(ask(hall, forged, "GET", "/operator/status"), 401, "bad-token")
 
@@ -131,6 +137,7 @@ def test_a_session_ends_when_the_operator_is_removed_or_gets_another_password(ha
             assert ask(hall, cookies[name], "GET", "/operator/status").status_code == 200
             store.remove_operator(name)
         store.add_operator("changed", hash_password("another"), Clock().utc())
+        store.add_operator("removed", HASH, Clock().utc())  # registered again, by the same password
     for one in cookies.values():
         assert ask(hall, one, "GET", "/operator/status").status_code == 401
 
@@ -143,6 +150,114 @@ def test_a_log_out_ends_the_session_also_for_a_copy_of_its_cookie(hall: Day, coo
     with hall.store() as store:
         _, newest = store.events_after(0, 1)
     assert newest[0]["detail"] == {"operator": "eve", "address": "127.0.0.1", "action": "log-out"}
+
+
+def test_a_log_out_ends_all_sessions_of_that_operator_and_no_restart_revives_one(
+    day: Callable[..., Day], tmp_path: Path
+) -> None:
+    made = day()
+    with made.store() as store:
+        for name in ("eve", "bob"):
+            store.add_operator(name, HASH, Clock().utc())
+    key = read_secrets(made.folder)[1].hex()
+    eve, also_eve, bob = (log_in(made, name, PASSWORD).cookies[COOKIE] for name in ("eve", "eve", "bob"))
+    by_key = log_in(made, "eve", key).cookies[COOKIE]
+    backup, restored = tmp_path / "backup.zip", tmp_path / "restored"
+    assert called("backup", str(made.folder), "-o", str(backup), "--with-keys").returncode == 0
+
+    left = ask(made, eve, "POST", "/operator/logout", csrf_of(made.folder, eve), allow_redirects=False)
+    assert left.status_code == 303
+    statuses = [(eve, 401), (also_eve, 401), (bob, 200), (by_key, 200)]
+    for _ in range(2):
+        for cookie, status in statuses:
+            assert ask(made, cookie, "GET", "/operator/status").status_code == status
+        assert made.server is not None
+        assert made.server.end() == 0
+        made.serve()
+    again = log_in(made, "eve", PASSWORD).cookies[COOKIE]
+    for cookie, status in [*statuses, (again, 200)]:
+        assert ask(made, cookie, "GET", "/operator/status").status_code == status
+    assert made.server.end() == 0
+
+    assert called("restore", str(backup), str(restored)).returncode == 0
+    made.folder = restored
+    made.serve()
+    for cookie in (eve, also_eve, bob, by_key, again):
+        problem(ask(made, cookie, "GET", "/operator/status"), 401, "bad-token")
+    new = log_in(made, "eve", PASSWORD).cookies[COOKIE]
+    assert ask(made, new, "GET", "/operator/status").status_code == 200
+
+
+def test_a_log_out_that_cannot_be_stored_is_refused_and_not_only_said(hall: Day, cookie: str) -> None:
+    csrf = csrf_of(hall.folder, cookie)
+    with closing(sqlite3.connect(hall.folder / "contest.db")) as database:
+        broken = "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN INSERT INTO nowhere VALUES (1); END"
+        database.execute(broken)
+        database.commit()
+        refused = ask(hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False)
+        database.execute("DROP TRIGGER broken")
+        database.commit()
+    problem(refused, 503, "storage-failed")
+    assert "Set-Cookie" not in refused.headers
+    assert ask(hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False).status_code == 303
+    problem(ask(hall, cookie, "GET", "/operator/status"), 401, "bad-token")
+
+
+def test_an_older_database_that_is_accepted_revives_no_session(day: Callable[..., Day]) -> None:
+    made = day()
+    with made.store() as store:
+        store.add_operator("eve", HASH, Clock().utc())
+    cookie = log_in(made, "eve", PASSWORD).cookies[COOKIE]
+    with closing(sqlite3.connect(made.folder / "contest.db")) as database:
+        database.execute("VACUUM INTO ?", (str(made.folder / "copy.db"),))
+    ask(made, cookie, "POST", "/operator/logout", csrf_of(made.folder, cookie), allow_redirects=False)
+    assert made.server is not None
+    assert made.server.end() == 0
+    for name in ("contest.db-wal", "contest.db-shm"):
+        (made.folder / name).unlink(missing_ok=True)
+    (made.folder / "copy.db").replace(made.folder / "contest.db")
+    assert called("doctor", str(made.folder), "--accept").returncode == 0
+    made.serve()
+    problem(ask(made, cookie, "GET", "/operator/status"), 401, "bad-token")
+
+
+def test_what_a_holder_of_the_key_does_under_a_name_is_not_taken_for_that_operator_s(
+    hall: Day, key: str, cookie: str
+) -> None:
+    """Mallory has the key, types eve's name, and lets the record say what she did."""
+    as_eve, nameless = (log_in(hall, name, key).cookies[COOKIE] for name in ("eve", ""))
+    assert hall.server is not None
+    path, user = "/operator/announcements", {"X-Operator-User": "eve"}
+    for one in (cookie, as_eve, nameless):
+        assert ask(hall, one, "POST", path, csrf_of(hall.folder, one), json={"text": "Hi"}).status_code == 201
+    assert hall.server.ask("POST", path, key, user, json={"text": "Hi"}).status_code == 201
+
+    status = hall.server.ask("GET", "/operator/status", key).json()
+    shown = [one["operator"] for one in status["announcements"][:4]]
+    assert shown == ["key as eve", "key", "key as eve", "eve"]
+    acts = [one["detail"] for one in status["events"] if one["detail"].get("action") == "announce"][:4]
+    proved = [(one["operator"], one.get("user")) for one in acts]
+    assert proved == [("key", "eve"), ("key", None), ("key", "eve"), ("eve", None)]
+    live = hall.server.ask("GET", "/operator/live", key).text
+    log = called("log", str(hall.folder)).stdout.splitlines()
+    written = [line.split("  by ")[1].split(" at ")[0] for line in log if "  announce  by " in line][-4:]
+    assert written == ["eve", "key as eve", "key", "key as eve"]
+    assert live.count("by key as eve") >= 4, "in the lists of announcements and of events"
+    log_ins = [one["detail"] for one in status["events"] if one["detail"].get("action") == "log-in"]
+    assert ("key", "eve") in {(one["operator"], one.get("user")) for one in log_ins}
+
+
+def test_no_operator_has_a_name_that_reads_like_the_key(hall: Day) -> None:
+    for name in ("key", "Key ", "key as eve", "KEY  AS eve", "command", "command as root"):
+        done = called("operator", "add", name, "--contest", str(hall.folder), LPIRC_PASSWORD=PASSWORD)
+        assert (done.returncode, "choose another name" in done.stderr) == (1, True), name
+    with hall.store() as store:  # as an earlier version took it
+        if "key as eve" not in store.operators():
+            store.add_operator("key as eve", HASH, Clock().utc())
+    assert COOKIE not in log_in(hall, "key as eve", PASSWORD).cookies
+    for name in ("Keyla", "key of the hall", "commander"):
+        done = called("operator", "add", name, "--contest", str(hall.folder), LPIRC_PASSWORD=PASSWORD)
+        assert done.returncode == 0, done.stderr
 
 
 def test_log_ins_that_fail_are_limited_on_record_and_lead_a_browser_back(hall: Day) -> None:

@@ -69,7 +69,7 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
         assert "/operator/login" in page.url
         assert_accessible(page)
         log_in(page, key)
-        page.wait_for_selector("#session >> text=ruth")
+        page.wait_for_selector("#session >> text=key as ruth")
         assert page.url.endswith("/operator/")
         assert page.get_by_role("rowheader", name=MARKUP).is_visible()
         for width, height in (
@@ -99,8 +99,8 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
         said(page, "counts again")
         with served.store() as store:
             acts = [one for one in store.events(number) if one["kind"] == "operator"]
-        expected = [("ruth", action) for action in ("arm", "void", "unvoid")]
-        assert [(one["operator"], one["action"]) for one in acts] == expected
+        expected = [("key", "ruth", action) for action in ("arm", "void", "unvoid")]
+        assert [(one["operator"], one["user"], one["action"]) for one in acts] == expected
 
 
 def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said(

@@ -118,7 +118,7 @@ def test_a_projector_pages_through_a_long_ranking_and_follows_the_unveiling(
         assert page.evaluate("document.documentElement.scrollHeight") <= 1080
         first = ranks(page)
         assert 1 <= len(first) < len(TEAMS)
-        pages = "document.querySelector('.pages').textContent"
+        pages = "document.querySelector('.ranking .pages').textContent"
         shown = page.evaluate(pages)
         page.evaluate("const now = Date.now; Date.now = () => now.call(Date) + 10000")
         page.wait_for_function(f"was => {pages} !== was", arg=shown)

@@ -38,7 +38,7 @@ COMMANDS = {
     "season": ("season", "Rank the teams of many contests: folders and bundles, only read."),
     "serve": ("contest", "Serve a contest until Ctrl-C."),
     "status": ("status", "Show stations, queue, refusals and runs that need attention."),
-    "suite": ("suite", "Suites of many models: plan, run, tables."),
+    "suite": ("suite", "AIoTBench: run a suite of many models, and score its table."),
     "team": ("team", "Register, import, disable and enable teams; new passwords."),
     "testset": ("testset", "Make, import and check test sets."),
 }

@@ -17,7 +17,9 @@ _MARK = (
     "SELECT count(*), count(withdrawn), count(measured_utc), coalesce(max(measured_utc), '')"
     " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE track = ?"
 )
-_TAKE_BACK = "UPDATE publications SET taken_back_utc = ?, taken_back = ? WHERE track = ? AND taken_back_utc IS NULL"
+_TAKE_BACK = (
+    "UPDATE publications SET taken_back_utc = ?, taken_back = ? WHERE track = ? AND taken_back_utc IS NULL"
+)
 
 
 class PublicationTables(Database):
@@ -37,11 +39,19 @@ class PublicationTables(Database):
 
         Raises RefereeError `track-changed` if the track has changed since, and `already-published`.
         """
-        values = {"id": None, "track": made.track, "utc": made.utc, "published_by": made.by, "code": made.code}
+        values = {
+            "id": None,
+            "track": made.track,
+            "utc": made.utc,
+            "published_by": made.by,
+            "code": made.code,
+        }
         values |= {"document": json.dumps(made.document), "taken_back_utc": None, "taken_back": None}
         with self._transaction() as connection:
             if tuple(connection.execute(_MARK, (made.track,)).fetchone()) != mark:
-                sentence = f"The track {made.track} changed meanwhile, so nothing was published; look at it again."
+                sentence = (
+                    f"The track {made.track} changed meanwhile, so nothing was published; look at it again."
+                )
                 raise RefereeError("track-changed", sentence)
             row = connection.execute(_NEWEST, (made.track,)).fetchone()
             if row is not None and row["taken_back_utc"] is None and row["code"] == made.code:

@@ -1,5 +1,6 @@
-"""Submissions to the model tracks and their measurements. Append-only, except that
-`referee.store.withdrawal` withdraws, restores and no longer counts them.
+"""Submissions to the model tracks and their measurements.
+
+Append-only, except that `referee.store.withdrawal` withdraws, restores and no longer counts them.
 """
 
 from __future__ import annotations
@@ -44,22 +45,16 @@ class SubmissionTables(Database):
     """Submissions to the model tracks."""
 
     def accept_submission(
-        self,
-        submission: Submission,
-        now: datetime,
-        limit: int,
-        kind: JobKind | None = None,
-        *,
-        again: bool = False,
+        self, submission: Submission, now: datetime, limit: int, kind: JobKind | None = None
     ) -> Submission:
         """Store a submission, with a new `id` and `accepted_utc`, and the job of its `kind`, if any; return it.
 
         Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
-        for one of two processes that hand in the last one at the same time; EntryWithdrawn for a part of an entry
-        `again` that is withdrawn.
+        for one of two processes that hand in the last one at the same time; EntryWithdrawn for a further part (which
+        does not count) of an entry that is withdrawn.
         """
         with self._transaction() as connection:
-            if again:
+            if not submission.counts:
                 require_not_withdrawn(connection, submission.track, submission.team, submission.model_sha256)
             made = _accepted(connection, submission, now, limit, kind)
             put_on_record(connection, submission=made.id)

@@ -95,12 +95,17 @@ class WithdrawalTables(Database):
             connection.execute(_GIVE_UP, (reason, number))
 
     def uncount_submission(self, number: int) -> None:
-        """Let a submission no longer count for its day's limit. Raises RefereeError `submission-unknown`, `not-counted`."""
+        """Let a submission no longer count for its day's limit.
+
+        Raises RefereeError `submission-unknown`, `not-counted`.
+        """
         with self._transaction() as connection:
             _parts(connection, number)
             sql = "UPDATE submissions SET counts = 0 WHERE id = ? AND counts"
             if not connection.execute(sql, (number,)).rowcount:
-                sentence = f"Submission {number} does not count for a day's limit; there is nothing to give back."
+                sentence = (
+                    f"Submission {number} does not count for a day's limit; there is nothing to give back."
+                )
                 raise RefereeError("not-counted", sentence)
             put_on_record(connection)
 

@@ -18,8 +18,8 @@ class ModelTrack:
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
     measurements count, "": that of the first one.
 
-    From `holdout_until` on it takes no uploads. Its hold-out figures are public once an operator has published its final
-    board; with `publish_automatically`, from `holdout_until` on.
+    From `holdout_until` on it takes no uploads. Its hold-out figures are public once an operator has published its
+    final board; with `publish_automatically`, from `holdout_until` on.
 
     Of a track for results files (rule RESULTS), by `metric` ("": the contest's), a secret `holdout_part` of the images
     is held out until then; None: no image is.

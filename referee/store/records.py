@@ -299,10 +299,10 @@ class Submission:
     """A team's model, accepted for measurement on a track's `public` or `holdout` test set.
 
     The same model of the same team again is another build of the same submission: the best one counts. `counts`:
-    towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing, since when and by
-    whom; `withdrawn_utc` and `withdrawn_by` are None where it was given up, since it could not be measured, or where an
-    earlier version withdrew it. `measurement` is None until it has been measured. `measured_by` made its result document elsewhere; then there may be no model file. `job` names
-    what makes the result of an upload.
+    towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing; `withdrawn_utc` and
+    `withdrawn_by` are None where it was given up, since it could not be measured, or where an earlier version withdrew
+    it. `measurement` is None until it has been measured. `measured_by` made its result document elsewhere; then there
+    may be no model file. `job` names what makes the result of an upload.
     """
 
     id: int

@@ -255,7 +255,7 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
 def test_a_job_that_is_cancelled_withdraws_what_was_handed_in(desk: Callable[..., Desk]) -> None:
     ours = desk("pixel-4")
     made = ours.queue(models.classifier())
-    assert ours.house.store.cancel_jobs([str(made.job), "another"], ours.house.clock.utc()) == 1
+    assert ours.house.store.cancel_jobs([str(made.job), "another"], "ops", ours.house.clock.utc()) == 1
     assert ours.submission().withdrawn == "its job was cancelled"
 
 

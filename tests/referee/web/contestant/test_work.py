@@ -238,11 +238,18 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
 
     ours.referee("model", "withdraw", 1, "--reason", "too late")
     problem(ours.ask("PUT", f"/{work['job']}"), 409, "lease-lost")
+    answers = packed(result(ours.test_set, models.classifier(), [7, 8, 9, 8], device__host="pixel-4"))
+    problem(ours.hand_in(work, answers), 409, "lease-lost")
+    assert ours.submission().measurement is None
     work = ours.lease()
     error = {"code": "wrong-input", "sentence": f"{refused.model_sha256}: its input is int32.", "facts": {}}
     answer = ours.ask("POST", f"/{work['job']}/failed", json={"error": error})
     assert answer.json() == {"outcome": "handed in.tflite: its input is int32."}
     assert ours.submission(refused.id).counts
+    ours.referee("model", "restore", 1, "--reason", "in time after all")
+    work = ours.lease()
+    assert ours.hand_in(work, answers).status_code == 200
+    assert ours.submission().measurement is not None
     ours.referee("device", "remove", "pixel-4")
     problem(ours.ask("POST", json=HELLO), 401, "bad-token")
     said = called("device", "remove", "pixel-4", "--contest", str(ours.house.folder)).stderr

@@ -135,33 +135,62 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
 
 
 def board_by(
-    contest: Contest, config: ModelTrack, submissions: Sequence[Submission], split: str
+    contest: Contest,
+    config: ModelTrack,
+    submissions: Sequence[Submission],
+    split: str,
+    digest: str | None = None,
 ) -> dict[str, Any]:
-    """The board of a track by the images of a split, with how many entries failed and how many wait."""
+    """The board of a track by the images of a split, and how many entries failed, wait or are left out.
+
+    Measurements on other images than those of `digest`, None: than the newest ones, are left out.
+    """
     rule = rule_of(contest, config)
     made = [one for one in submissions if one.withdrawn is None]
-    lines = _lines(rule, made, split)
-    public = {line.candidate.made.team: line.verdict.value for line in _lines(rule, made, PUBLIC)}
+    lines = _lines(rule, made, split, digest)
+    public = {line.candidate.made.team: line.verdict.value for line in _lines(rule, made, PUBLIC, None)}
     entries = Counter(team for team, _ in {one.model_key for one in made if one.split in (PUBLIC, split)})
-    newest = {one.model_key: one for one in made if one.split == split}.values()
     places = []
     for line, level in zip(lines, _level(contest.store, lines), strict=True):
         one = line.candidate.made
         place = {"rank": line.rank, "team": one.team, "score": line.verdict.value, "level_with": level}
         place |= {"entries": entries[one.team], "accepted_utc": one.accepted_utc[:19]}
-        places.append(place | ({"public_score": public.get(one.team)} if split == HOLDOUT else {}))
-    failed = sum(one.measurement is not None and not one.measurement.valid for one in newest)
-    waiting = sum(one.measurement is None for one in newest)
+        place |= {"measured_by": one.measured_by, "official": line.candidate.official}
+        if split == HOLDOUT:
+            place["public_score"] = public.get(one.team)
+        places.append(place)
     about = {"track": config.name, "title": rule.title, "metric": rule.metric, "split": split}
     until = config.holdout_until and config.holdout_until.isoformat()
-    counts = {"entries": entries.total(), "failed": failed, "waiting": waiting}
-    return about | {"holdout_until": until, "places": places} | counts
+    return about | {
+        "holdout_until": until,
+        "places": places,
+        "entries": entries.total(),
+        **_without_place(made, split, digest),
+    }
 
 
-def _lines(rule: Track, made: Sequence[Submission], split: str) -> tuple[Line, ...]:
-    found = candidates(made, split)
-    comparable = [one for one in found if one.made.testset_digest == found[-1].made.testset_digest]
+def _without_place(made: Sequence[Submission], split: str, digest: str | None) -> dict[str, int]:
+    """How many of the standing entries failed, wait for their measurement, or were measured on other images."""
+    newest = {one.model_key: one for one in made if one.split == split}.values()
+    images = digest or _newest_images(made, split)
+    measured = [one for one in newest if one.measurement is not None]
+    valid = [one for one in measured if one.measurement is not None and one.measurement.valid]
+    return {
+        "failed": len(measured) - len(valid),
+        "waiting": len(newest) - len(measured),
+        "outdated": sum(one.testset_digest != images for one in valid),
+    }
+
+
+def _lines(rule: Track, made: Sequence[Submission], split: str, digest: str | None) -> tuple[Line, ...]:
+    images = digest or _newest_images(made, split)
+    comparable = [one for one in candidates(made, split) if one.made.testset_digest == images]
     return board(rule, comparable).lines
+
+
+def _newest_images(made: Sequence[Submission], split: str) -> str | None:
+    found = candidates(made, split)
+    return found[-1].made.testset_digest if found else None
 
 
 def _level(store: Store, lines: Sequence[Line]) -> list[list[str]]:

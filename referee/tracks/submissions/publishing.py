@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ from referee.errors import RefereeError
 from referee.store.records import Publication, Submission
 from referee.tracks.submissions.board import judged_now
 from referee.tracks.submissions.entries import board_by, is_closed
-from referee.tracks.submissions.open_track import rule_of
+from referee.tracks.submissions.open_track import open_track
 from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC
 
 CODE_LENGTH = 12
@@ -50,7 +50,7 @@ class FinalBoard:
 def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoard:
     """The final board as it would be published now.
 
-    Raises RefereeError `no-holdout`, `track-open`, `nothing-to-publish`.
+    Raises RefereeError `no-holdout`, `track-open`, `nothing-to-publish`, and what `open_track` raises.
     """
     if config.holdout_until is None:
         sentence = (
@@ -62,12 +62,13 @@ def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoa
         raise RefereeError("track-open", sentence)
     mark = contest.store.track_mark(config.name)
     submissions = contest.store.submissions(config.name)
-    document = board_by(contest, config, submissions, HOLDOUT)
+    opened = open_track(contest, config.name, holdout=True, to_run=False)
+    document = board_by(contest, config, submissions, HOLDOUT, opened.digest)
     if not document["places"]:
         sentence = f"No entry of the track {config.name} has a valid measurement on the hold-out set."
         raise RefereeError("nothing-to-publish", sentence)
-    rule = rule_of(contest, config)
-    found = tuple(oddities(config, [judged_now(one, rule) for one in submissions]))
+    judged = [judged_now(one, opened.rule) for one in submissions]
+    found = (*oddities(config, judged, opened.digest), *equal_scores(document["places"]))
     text = json.dumps([document, [asdict(one) for one in found]])
     code = hashlib.sha256(text.encode()).hexdigest()[:CODE_LENGTH]
     return FinalBoard(document, found, code, mark)
@@ -119,12 +120,12 @@ def is_final_shown(contest: Contest, config: ModelTrack, now: datetime) -> bool:
     return is_published or publishes_itself(config, now)
 
 
-def oddities(config: ModelTrack, submissions: Sequence[Submission]) -> Iterator[Oddity]:
+def oddities(config: ModelTrack, submissions: Sequence[Submission], holdout_digest: str) -> Iterator[Oddity]:
     """What an operator should look at before publishing the final board of a track with these submissions."""
     standing = [one for one in submissions if one.withdrawn is None]
     yield from _equal_files(standing)
     yield from _withdrawn(submissions)
-    yield from _without_holdout(standing)
+    yield from _without_holdout(standing, holdout_digest)
     for one in {(one.model_key, one.split): one for one in standing}.values():
         yield from _unsettled(one)
     for one in standing:
@@ -155,16 +156,25 @@ def _withdrawn(submissions: Sequence[Submission]) -> Iterator[Oddity]:
         yield Oddity("withdrawn", sentence, tuple(one.id for one in parts))
 
 
-def _without_holdout(standing: Sequence[Submission]) -> Iterator[Oddity]:
-    """Entries with a place on the public board, but with no chance of one on the final board."""
-    on_holdout = [one for one in standing if one.split == HOLDOUT]
-    images = on_holdout[-1].testset_digest if on_holdout else None
-    has_holdout = {one.model_key for one in on_holdout if one.testset_digest == images}
+def _without_holdout(standing: Sequence[Submission], digest: str) -> Iterator[Oddity]:
+    """Entries with a score on the public images, but no chance of one on the final board."""
+    on_holdout = {one.model_key for one in standing if one.split == HOLDOUT and one.testset_digest == digest}
     for key, one in {one.model_key: one for one in standing if one.split == PUBLIC}.items():
         is_valid = one.measurement is not None and one.measurement.valid
-        if is_valid and key not in has_holdout:
-            sentence = f"{_named(one)} was not measured on the present hold-out set."
+        if is_valid and key not in on_holdout:
+            sentence = f"{_named(one)} was not measured on the present hold-out images."
             yield Oddity("no-holdout", sentence, (one.id,))
+
+
+def equal_scores(places: Sequence[Mapping[str, Any]]) -> Iterator[Oddity]:
+    """Teams whose scores are equal on both test sets, as of a copy with another blank at its end."""
+    by_scores: dict[tuple[float, float | None], list[str]] = {}
+    for place in places:
+        by_scores.setdefault((place["score"], place["public_score"]), []).append(place["team"])
+    for teams in by_scores.values():
+        if len(teams) > 1:
+            sentence = f"Teams {', '.join(sorted(teams))} have equal scores, public and final."
+            yield Oddity("equal-scores", sentence, ())
 
 
 def _unsettled(one: Submission) -> Iterator[Oddity]:

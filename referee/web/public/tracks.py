@@ -29,15 +29,17 @@ def as_json(name: str) -> Response:
 def as_page(name: str) -> Response:
     """The board of a track for a browser."""
     board = _board(name)
-    rows = [[_cell(place.get(column, "")) for column in COLUMNS] for place in board["places"]]
-    counts = f"Entries: {board['entries']}; failed: {board['failed']}; not scored yet: {board['waiting']}."
+    rows = [[_cell(_shown(place, column)) for column in COLUMNS] for place in board["places"]]
+    counts = f"Entries: {board['entries']}; failed: {board['failed']}; not scored yet: {board['waiting']}"
+    if board["outdated"]:
+        counts += f"; measured on other images, and left out: {board['outdated']}"
     return page(
         "table.html",
         title=name,
         about=f"{board['title']}: {board['metric']}. {_which(board)}",
         columns=[(column.replace("_", " "), column not in ("team", "level_with")) for column in COLUMNS],
         rows=rows,
-        notes=[counts, LEVEL, *_notes(board)],
+        notes=[f"{counts}.", LEVEL, *_notes(board)],
         made=f"{web_state().clock.utc():%Y-%m-%d %H:%M} UTC",
         style="",
     )
@@ -77,6 +79,18 @@ def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
     """The board, the same one for all who ask within a second."""
     contest = web_state().contest
     return board_document(contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC))
+
+
+def _shown(place: dict[str, Any], column: str) -> object:
+    """A column of a place; the team's with who measured it, and with what meter, where that is not the organiser's."""
+    if column != "team":
+        return place.get(column, "")
+    doubts = []
+    if place["measured_by"] is not None:
+        doubts.append(f"measured by {place['measured_by']}, not by the organiser")
+    if not place["official"]:
+        doubts.append("unofficial meter")
+    return f"{place['team']} ({'; '.join(doubts)})" if doubts else place["team"]
 
 
 def _cell(value: object) -> str:

@@ -289,3 +289,40 @@ def test_a_model_that_a_device_measured_can_be_measured_again(desk: Callable[...
     again = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host=platform.node()))
     later = measure_again(contest, track, ours.submission(made.id), "2", lambda _: again, ours.house.clock)
     assert (later.job, later.measurement and later.measurement.valid) == (None, True)
+
+
+def test_the_public_board_says_who_measured_what(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    ours = desk()
+    ours.serve()
+    elsewhere = {
+        "elsewhere_version": 1,
+        "task": "classification",
+        "images": {"count": 4, "sha256": open_track(ours.house.contest, "phones").images_sha256},
+        "runtime": "QNN",
+        "device": {"name": "board-7"},
+        "latency": {"mean_ms": 1.92, "counted": 100},
+        "predictions": {"labels": [[1, 7, 0.9], [2, 8, 0.9]]},
+    }
+    document = tmp_path / "found.json"
+    document.write_text(json.dumps(elsewhere))
+    words = ("--track", "phones", "--team", TEAM, "--result", document, "--measured-by", "Acme cloud")
+    ours.referee("model", "submit", *words)
+    shown = requests.get(f"{ours.url}/tracks/phones.json", timeout=60).json()
+    assert [(one["team"], one["measured_by"], one["official"]) for one in shown["places"]] == [
+        (TEAM, "Acme cloud", True)
+    ]
+    page = requests.get(f"{ours.url}/tracks/phones", timeout=60).text
+    assert f"{TEAM} (measured by Acme cloud, not by the organiser)" in page
+    assert "This is the board by the public images, not the final one." in page
+    assert shown["published"] is None
+
+
+def test_removing_the_only_device_of_a_track_says_that_its_models_wait(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4", device="pixel-4")
+    ours.queue(models.classifier())
+    done = called("device", "remove", "pixel-4", "--contest", str(ours.house.folder))
+    assert done.returncode == 0
+    assert "models of the track phones wait, and only pixel-4 may measure them" in done.stderr
+    ours.add("another")
+    done = called("device", "remove", "another", "--contest", str(ours.house.folder))
+    assert done.stderr == ""

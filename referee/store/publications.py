@@ -14,7 +14,7 @@ from referee.store.schema import insert
 
 _NEWEST = "SELECT * FROM publications WHERE track = ? ORDER BY id DESC LIMIT 1"
 _MARK = (
-    "SELECT count(*), count(withdrawn), count(measured_utc), coalesce(max(measured_utc), '')"
+    "SELECT group_concat(iif(withdrawn IS NULL, id, NULL)), count(measured_utc), max(measured_utc)"
     " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE track = ?"
 )
 _TAKE_BACK = (

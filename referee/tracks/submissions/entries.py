@@ -149,22 +149,32 @@ def board_by(
     made = [one for one in submissions if one.withdrawn is None]
     lines = _lines(rule, made, split, digest)
     public = {line.candidate.made.team: line.verdict.value for line in _lines(rule, made, PUBLIC, None)}
-    entries = Counter(team for team, _ in {one.model_key for one in made if one.split in (PUBLIC, split)})
+    handed_in = {one.model_key for one in made if one.split in (PUBLIC, split)}
+    entries = Counter(team for team, _ in handed_in)
     places = []
     for line, level in zip(lines, _level(contest.store, lines), strict=True):
         one = line.candidate.made
-        place = {"rank": line.rank, "team": one.team, "score": line.verdict.value, "level_with": level}
-        place |= {"entries": entries[one.team], "accepted_utc": one.accepted_utc[:19]}
-        place |= {"measured_by": one.measured_by, "official": line.candidate.official}
+        place = {
+            "rank": line.rank,
+            "team": one.team,
+            "score": line.verdict.value,
+            "level_with": level,
+            "entries": entries[one.team],
+            "accepted_utc": one.accepted_utc[:19],
+            "measured_by": one.measured_by,
+            "official": line.candidate.official,
+        }
         if split == HOLDOUT:
             place["public_score"] = public.get(one.team)
         places.append(place)
-    about = {"track": config.name, "title": rule.title, "metric": rule.metric, "split": split}
-    until = config.holdout_until and config.holdout_until.isoformat()
-    return about | {
-        "holdout_until": until,
+    return {
+        "track": config.name,
+        "title": rule.title,
+        "metric": rule.metric,
+        "split": split,
+        "holdout_until": config.holdout_until and config.holdout_until.isoformat(),
         "places": places,
-        "entries": entries.total(),
+        "entries": len(handed_in),
         **_without_place(made, split, digest),
     }
 

@@ -48,6 +48,8 @@ def as_page(name: str) -> Response:
 def _which(board: dict[str, Any]) -> str:
     """Which board it is, and who published it when."""
     published = board["published"]
+    if published is None and board["holdout_until"] is None:
+        return "This is the board by the public images; there will be no final one."
     if published is None:
         return "This is the board by the public images, not the final one."
     at = f"{published['utc'][:16].replace('T', ' ')} UTC"
@@ -60,10 +62,10 @@ def _notes(board: dict[str, Any]) -> list[str]:
     """What to know of the final board while it is not shown."""
     if board["published"] is not None or board["holdout_until"] is None:
         return []
-    notes = [
-        f"The track takes entries until {board['holdout_until']}. The final board, by images that are secret "
-        "until then, comes once the organiser has published it."
-    ]
+    until = board["holdout_until"]
+    state = f"was closed at {until}" if board["closed"] else f"takes entries until {until}"
+    later = "The final board, by images that are secret, is shown once the organiser has published it."
+    notes = [f"The track {state}. {later}"]
     if (taken_back := board["taken_back"]) is not None:
         at = f"{taken_back['utc'][:16].replace('T', ' ')} UTC"
         notes.append(f"A final board was taken back at {at}: {taken_back['reason']}.")

@@ -117,7 +117,7 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
 
     close_track(day)
     shown = board(day)
-    assert (shown["split"], shown["published"], shown["entries"]) == (PUBLIC, None, 1)
+    assert (shown["split"], shown["published"], shown["closed"], shown["entries"]) == (PUBLIC, None, True, 1)
     assert [one["split"] for one in own(day, team="bee")] == [PUBLIC]
     listed = told(day, "model", "publish", "files")
     # All were handed in after `holdout_until`, which this test has moved.

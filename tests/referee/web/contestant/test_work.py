@@ -313,8 +313,8 @@ def test_the_public_board_says_who_measured_what(desk: Callable[..., Desk], tmp_
     ]
     page = requests.get(f"{ours.url}/tracks/phones", timeout=60).text
     assert f"{TEAM} (measured by Acme cloud, not by the organiser)" in page
-    assert "This is the board by the public images, not the final one." in page
-    assert shown["published"] is None
+    assert "This is the board by the public images; there will be no final one." in page
+    assert (shown["published"], shown["closed"]) == (None, False)
 
 
 def test_removing_the_only_device_of_a_track_says_that_its_models_wait(desk: Callable[..., Desk]) -> None:

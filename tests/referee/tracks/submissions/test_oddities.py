@@ -10,7 +10,7 @@ import pytest
 
 from referee.config.tracks import ModelTrack
 from referee.store.records import ModelMeasurement, Submission
-from referee.tracks.submissions.publishing import equal_scores, oddities
+from referee.tracks.submissions.oddities import equal_scores, oddities
 
 END = datetime(2026, 5, 4, 12, tzinfo=UTC)
 TRACK = ModelTrack("phones", "sets/public", holdout="sets/prize", holdout_until=END)

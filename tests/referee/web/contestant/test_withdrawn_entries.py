@@ -94,7 +94,8 @@ def board_once(day: Day, *, is_published: bool) -> dict[str, Any]:
 
 def acts(day: Day) -> list[dict[str, Any]]:
     with day.store() as store:
-        events = store.events_after(0, 1000)[1]
+        newest_first = store.events_after(0, 1000)[1]
+    events = reversed(newest_first)
     return [one["detail"] for one in events if one["detail"].get("action", "").startswith("model-")]
 
 

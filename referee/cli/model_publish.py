@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -46,9 +47,8 @@ def publish_command(track: str, code: str | None, folder: Path, *, as_json: bool
         return
     _print(found)
     if code is None:
-        click.echo(
-            f"Nothing is published yet; publish it with: referee model publish {track} --as-listed {found.code}"
-        )
+        command = f"referee model publish {shlex.quote(track)} --as-listed {found.code}"
+        click.echo(f"Nothing is published yet; publish it with: {command}")
     else:
         click.echo(f"The final board of the track {track} is published.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
 from referee.errors import RefereeError
@@ -34,8 +35,8 @@ class PublicationTables(Database):
         """Changes with every submission, measurement, withdrawal and restoration of a track."""
         return tuple(self._rows(_MARK, track)[0])
 
-    def publish_track(self, made: Publication, mark: tuple[object, ...]) -> None:
-        """Store a final board that was computed at a `track_mark`.
+    def publish_track(self, made: Publication, mark: tuple[object, ...], odd: Sequence[str]) -> None:
+        """Store a final board that was computed at a `track_mark`, and put on record what looked `odd` then.
 
         Raises RefereeError `track-changed` if the track has changed since, and `already-published`.
         """
@@ -59,7 +60,7 @@ class PublicationTables(Database):
                 sentence = f"This final board of the track {made.track} was published already, {who}."
                 raise RefereeError("already-published", sentence)
             connection.execute(insert("publications"), values)
-            put_on_record(connection)
+            put_on_record(connection, odd=list(odd))
 
 
 def take_back_publication(connection: sqlite3.Connection, track: str, reason: str, now: datetime) -> None:

@@ -32,7 +32,7 @@ _COUNT = (
 )
 _REPEATED = (
     "SELECT id FROM submissions LEFT JOIN measurements ON submission = id WHERE track = ? AND team = ?"
-    " AND model_sha256 = ? AND counts AND withdrawn IS NULL AND coalesce(valid, 1) ORDER BY id"
+    " AND model_sha256 = ? AND split = 'public' AND withdrawn IS NULL AND coalesce(valid, 1) ORDER BY id"
 )
 _OF_DEVICE = "SELECT name FROM jobs JOIN submissions ON job = name WHERE id = ? AND kind = 'measuring'"
 _FIND = (

@@ -75,7 +75,7 @@ def publish(contest: Contest, config: ModelTrack, code: str, by: str, now: datet
         sentence = f"The board or what looks odd is not that of {code}, but of {made.code}, so nothing was published;"
         raise RefereeError("track-changed", f"{sentence} look at it again.", now=made.code)
     publication = Publication(config.name, now.isoformat(), by, made.code, made.document)
-    contest.store.publish_track(publication, made.mark)
+    contest.store.publish_track(publication, made.mark, [one.sentence for one in made.oddities])
     return made
 
 

@@ -19,7 +19,7 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import JobState, Publication, Submission
+from referee.store.records import JobState, Submission
 from referee.tracks.submissions.entries import take_entry
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import final_board, publish
@@ -152,6 +152,7 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     told(day, "model", "publish", "files", "--as-listed", again["code"])
     final = board_once(day, is_published=True)
     assert [one["team"] for one in final["places"]] == [TEAM, "bee"]
+    assert any("is withdrawn, since" in one for one in acts(day)[1]["odd"])
     assert [(one["action"], one.get("reason"), bool(one["user"])) for one in acts(day)] == [
         ("model-withdraw", "of another team", True),
         ("model-publish", None, True),
@@ -171,9 +172,12 @@ def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(day: Day
     assert hand_in(day, csv_of(rows_of(images, 1))).status_code == 202
     problem(hand_in(day, csv_of(rows_of(images, 2))), 409, "submission-limit")
     assert hand_in(day, body, "bee").status_code == 202  # that team is not withdrawn
+    assert "no longer counts" in day.refers("model", "uncount", str(number), "--reason", "a trial").stdout
     assert "is withdrawn already, since" in refusal(day, "model", "withdraw", number, "--reason", "x")
     day.refers("model", "restore", str(number), "--reason", "a mistake")
     assert "is not withdrawn" in refusal(day, "model", "restore", number, "--reason", "x")
+    document = problem(hand_in(day, body, name="again.csv"), 409, "entry-repeated")
+    assert document["entry"] == number, "also one that does not count for a limit is taken once"
     assert "no submission 99" in refusal(day, "model", "restore", 99, "--reason", "x")
     until(lambda: {one["team"] for one in board(day)["places"]} == {TEAM, "bee"})
 
@@ -265,9 +269,9 @@ def test_an_entry_that_is_withdrawn_during_publication_stops_it(
     close_track(day)
     really = Store.publish_track
 
-    def interrupted(store: Store, made: Publication, mark: tuple[object, ...]) -> None:
+    def interrupted(store: Store, *arguments: Any) -> None:
         store.withdraw_entry(best, "of another team", "ops", Clock().utc())
-        really(store, made, mark)
+        really(store, *arguments)
 
     monkeypatch.setattr(Store, "publish_track", interrupted)
     with open_contest(day.folder) as contest:

@@ -53,6 +53,10 @@ class WindowClosed(SessionRefused):
         super().__init__("window-closed", sentence, **facts)
 
 
+class EntryWithdrawn(RefereeError):
+    """The team's entry with this file is withdrawn: no part of it is accepted again."""
+
+
 class NotStarted(RefereeError):
     """The run waits for the start signal of its heat."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
 import re
@@ -19,6 +20,7 @@ from lpirc_client.cli import build_parser
 from lpirc_client.harness.cli import build_parser as build_harness_parser
 from lpirc_power.cli import main as meter
 from referee.cli import main as referee
+from referee.cli.main import COMMANDS
 from referee.store import Store
 
 ROOT = Path(__file__).parents[1]
@@ -49,6 +51,11 @@ CODE = re.compile(r"^ {4}(.*)$|`([^`]+)`", re.MULTILINE)
 COMMENT = re.compile(r" # .*")
 COMMAND = re.compile(
     r"(?:^|(?<=\s)|bin/)(referee|meter|lpirc-client|lpirc-harness)\s([a-z][a-z|]*)(?:\s([a-z][a-z|]*))?"
+)
+
+HELPED = re.compile(
+    r"(?:: ?|^ {2,4})((?:referee|meter|lpirc-client|lpirc-harness)(?:[ ]+|\n[ ]+)[a-z|]+(?:(?:[ ]+|\n[ ]+)[a-z|]+)?)",
+    re.MULTILINE,
 )
 
 
@@ -140,6 +147,67 @@ def test_paths_to_come_do_not_exist_yet() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_named_commands_exist(page: Path) -> None:
     assert missing_commands(page.read_text()) == []
+
+
+def helps(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
+    """(name, help) of a command and of those below it."""
+    context = click.Context(command, info_name=name)
+    yield name, command.get_help(context)
+    if isinstance(command, click.Group):
+        for one in command.list_commands(context):
+            below = command.get_command(context, one)
+            assert below is not None
+            yield from helps(below, f"{name} {one}")
+
+
+def parser_helps(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """(name, help) of a parser and of its commands."""
+    yield parser.prog, parser.format_help()
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for below in action.choices.values():
+                yield from parser_helps(below)
+
+
+def named_in_help(text: str) -> str:
+    """The commands that a help names, as code: in backquotes, after a colon, or on a line of its own."""
+    programs = "|".join(referee.list_commands(click.Context(referee)))
+    spans = [
+        f"referee {one}" if re.match(rf"({programs})(\s|$)", one) else one
+        for one in re.findall(r"`([^`]+)`", text)
+    ]
+    spans += [" ".join(one.split()) for one in HELPED.findall(text)]
+    return "\n".join(f"`{one}`" for one in spans)
+
+
+HELPS = [
+    *(one for name, group in (("referee", referee), ("meter", meter)) for one in helps(group, name)),
+    *(one for parser in (build_parser(), build_harness_parser()) for one in parser_helps(parser)),
+]
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HELPS])
+def test_every_command_that_a_help_names_exists(text: str) -> None:
+    assert missing_commands(named_in_help(text)) == []
+
+
+@pytest.mark.parametrize("name", referee.list_commands(click.Context(referee)))
+def test_what_the_list_of_commands_says_of_a_group_names_its_commands(name: str) -> None:
+    """As in "Model tracks: validate, bench, ... models": after the colon of a group each part begins with a command."""
+    group = referee.get_command(click.Context(referee), name)
+    _, colon, parts = COMMANDS[name][1].partition(": ")
+    if isinstance(group, click.Group) and colon:
+        verbs = {part.split()[0].rstrip(".") for part in re.split(r", and |, | and ", parts)}
+        assert verbs <= set(group.commands)
+
+
+def test_a_help_that_names_no_command_is_found() -> None:
+    text = "Usage: referee init\n\n  See `suite plan` or: referee suite\n  tables. The meter runs.\n\n  meter fly now"
+    assert missing_commands(named_in_help(text)) == [
+        "referee suite plan",
+        "referee suite tables",
+        "meter fly",
+    ]
 
 
 def test_commands_that_do_not_exist_are_found() -> None:

@@ -12,6 +12,8 @@ from referee.cli.acts import act, line_of_text
 from referee.cli.shared_options import contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
+from referee.store.records import JobKind
+from referee.tracks.submissions.submitting import expected_device
 
 
 @click.group()
@@ -44,5 +46,12 @@ def list_devices(folder: Path) -> None:
 @contest_folder
 def remove(name: str, folder: Path) -> None:
     """Remove device NAME; what it is at waits for another one."""
-    with open_contest(folder) as contest, act(contest.store, "device-remove", name=name):
-        contest.store.remove_device(name)
+    with open_contest(folder) as contest:
+        with act(contest.store, "device-remove", name=name):
+            contest.store.remove_device(name)
+        waiting = contest.store.queued_submissions(JobKind.MEASURING)
+        tracks = {one.track for one in waiting} & {one.name for one in contest.config.tracks}
+        only_here = [track for track in tracks if expected_device(contest, track) == name]
+    for track in sorted(only_here):
+        words = f"models of the track {track} wait, and only {name} may measure them: add it again, or cancel them."
+        click.echo(f"referee: warning: {words}", err=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.acts import act
+from referee.cli.acts import act, user
 from referee.cli.shared_options import as_json, contest_folder
 from referee.cli.terminal import Column, print_table
 from referee.clock import Clock
@@ -39,7 +39,7 @@ def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) ->
         if cancel is not None:
             names = [one.name for one in _chosen(store, cancel)]
             with act(store, "cancel-jobs", jobs=len(names)):
-                click.echo(f"{store.cancel_jobs(names, now)} cancelled.", err=True)
+                click.echo(f"{store.cancel_jobs(names, user(), now)} cancelled.", err=True)
         found = store.jobs() if ended_too else store.jobs(*OPEN, JobState.FAILED)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found]))

@@ -26,7 +26,7 @@ COMMANDS = {
     "judge": ("judge", "Judge a closed run: mAP, energy, score and checks."),
     "leaderboard": ("leaderboard", "Rank the best judged run of each team by its score."),
     "log": ("log", "List what is on record, and verify its hash chain."),
-    "model": ("model", "Model tracks: validate, measure, submit and rank models."),
+    "model": ("model", "Model tracks: validate, bench, submit and withdraw models, publish boards."),
     "operator": ("operator", "Register, list and remove operators of the console."),
     "practice": ("practice", "Serve a referee for practice at home, until Ctrl-C."),
     "rehearse": ("rehearse", "Carry out a whole contest run here."),
@@ -38,7 +38,7 @@ COMMANDS = {
     "season": ("season", "Rank the teams of many contests: folders and bundles, only read."),
     "serve": ("contest", "Serve a contest until Ctrl-C."),
     "status": ("status", "Show stations, queue, refusals and runs that need attention."),
-    "suite": ("suite", "Suites of many models: plan, run, tables."),
+    "suite": ("suite", "AIoTBench: run a suite of many models, and score its table."),
     "team": ("team", "Register, import, disable and enable teams; new passwords."),
     "testset": ("testset", "Make, import and check test sets."),
 }

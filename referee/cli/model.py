@@ -1,4 +1,4 @@
-"""`referee model validate|bench|submit|remeasure|withdraw|list|board`."""
+"""`referee model validate|bench|submit|remeasure|list`; the other commands of the group are in `model_*.py`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import click
 
 from referee.cli.acts import act, line_of_text
 from referee.cli.model_board import board_command
+from referee.cli.model_publish import publish_command
 from referee.cli.model_report import print_result, submission_line
+from referee.cli.model_withdraw import restore_command, uncount_command, withdraw_command
 from referee.cli.processes import endings_interrupt, interruption_reported
-from referee.cli.shared_options import any_path, as_json, contest_folder, run_number, seconds_option
+from referee.cli.shared_options import any_path, as_json, contest_folder, seconds_option
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import ModelFault, RefereeError
@@ -39,7 +41,7 @@ from referee.tracks.submissions.submitting import (
 )
 
 LONGEST_NAME = 100  # which a board shows whole
-WITHDRAWN = "a submission that was being measured is withdrawn."
+GIVEN_UP = "a submission that was being measured is given up, and costs nothing."
 model_file = click.argument("model", type=any_path)
 rule_option = click.option(
     "--track", required=True, help="A rule, such as ovic-detection; not a track of a contest."
@@ -93,10 +95,11 @@ def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def model() -> None:
-    """Model tracks: validate, measure, submit and rank models."""
+    """Model tracks: validate, bench, submit and withdraw models; publish a track's final board."""
 
 
-model.add_command(board_command)
+for command in (board_command, withdraw_command, restore_command, uncount_command, publish_command):
+    model.add_command(command)
 
 
 @model.command("validate")
@@ -179,7 +182,7 @@ def submit_command(
         raise click.UsageError("Give MODEL, or --result with --measured-by.")
     if result is not None and metering is not None:
         raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
-    with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
+    with interruption_reported(lambda: GIVEN_UP), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
         if result is None:
             _require_meter(opened, metering)
@@ -219,7 +222,7 @@ def remeasure_command(
     as_json: bool,
 ) -> None:
     """Measure every kept model of a track again in another build, or on the hold-out set; the best build counts."""
-    with interruption_reported(lambda: WITHDRAWN), open_contest(folder) as contest:
+    with interruption_reported(lambda: GIVEN_UP), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout)
         _require_meter(opened, metering)
         wanted = to_measure_again(contest.store.submissions(track), opened.split, build)
@@ -236,21 +239,6 @@ def remeasure_command(
                 click.echo(failure.sentence, err=True)
     if failed:
         raise RefereeError("model-failed", f"{failed} of {len(wanted)} models could not be measured.")
-
-
-@model.command("withdraw")
-@click.argument("number", type=run_number)
-@click.option("--reason", required=True, callback=line_of_text, help="The reason that the list shows.")
-@contest_folder
-def withdraw_command(number: int, reason: str, folder: Path) -> None:
-    """Take submission NUMBER from the board; it no longer counts towards the limit."""
-    with (
-        open_contest(folder) as contest,
-        act(contest.store, "model-withdraw", submission=number, reason=reason),
-    ):
-        made = contest.store.withdraw_submission(number, reason)
-        contest.store.cancel_jobs([made.job] if made.job else [], Clock().utc())
-    click.echo(submission_line(made))
 
 
 @model.command("list")

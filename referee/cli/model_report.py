@@ -24,9 +24,13 @@ def submission_line(one: Submission, *, is_broken_off: bool = False) -> str:
 
 def _outcome(one: Submission, is_broken_off: bool) -> str:
     if one.withdrawn is not None:
-        return f"withdrawn: {one.withdrawn}"
+        if one.withdrawn_utc is None:
+            return f"{'given up' if one.measurement is None else 'withdrawn'}: {one.withdrawn}"
+        return f"withdrawn: {one.withdrawn} ({one.withdrawn_utc[:19]} by {one.withdrawn_by})"
+    if is_broken_off and one.counts:
+        return f"broken off, and it counts; give the attempt back with: referee model uncount {one.id}"
     if is_broken_off:
-        return f"broken off, and it counts; take it back with: referee model withdraw {one.id}"
+        return "broken off; it costs nothing"
     if one.measurement is None:
         return "in the queue" if one.job else "being measured"
     value = "not valid" if one.measurement.metric is None else f"{one.measurement.metric:.4f}"

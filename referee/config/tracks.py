@@ -16,7 +16,10 @@ class ModelTrack:
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
-    measurements count, "": that of the first one. The hold-out figures are public from `holdout_until` on.
+    measurements count, "": that of the first one.
+
+    From `holdout_until` on it takes no uploads. Its hold-out figures are public once an operator has published its
+    final board; with `publish_automatically`, from `holdout_until` on.
 
     Of a track for results files (rule RESULTS), by `metric` ("": the contest's), a secret `holdout_part` of the images
     is held out until then; None: no image is.
@@ -33,6 +36,7 @@ class ModelTrack:
     metric: str = ""
     holdout_part: float = 0.5
     holdout_until: datetime | None = None
+    publish_automatically: bool = False
 
     @property
     def rule_name(self) -> str:
@@ -51,6 +55,9 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
     if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:
         words = f"submissions_per_day = {daily} must lie between 1 and {MOST_SUBMISSIONS}."
         yield "submissions_per_day", f"track {track.name!r}: {words}"
+    if track.publish_automatically and track.holdout_until is None:
+        words = "publish_automatically needs a holdout_until: then the final board comes out."
+        yield "publish_automatically", f"track {track.name!r}: {words}"
     if not track.holdout_part < 1:
         words = f"holdout_part = {track.holdout_part:g} must lie between 0 and 1."
         yield "holdout_part", f"track {track.name!r}: {words}"

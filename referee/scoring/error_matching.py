@@ -96,7 +96,11 @@ def find(ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: flo
     is_used = _marked(found[found >= 0], len(ignored))
     is_error = found < 0 if rule is TIDECV else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
-    outcome, about = _errors(pairs.take(left), is_own[left], meets[left], needed, is_used, len(found))
+    # For tidecv a box that overlaps by exactly the threshold is misplaced, although it may find an object.
+    is_placed = pairs.overlap > needed.take(pairs.object) if rule is TIDECV else meets
+    outcome, about = _errors(
+        pairs.take(left), is_own[left], meets[left], is_placed[left], is_used, len(found)
+    )
 
     aimed = np.flatnonzero(about >= 0)
     aimed = aimed[~is_used[about[aimed]]]
@@ -151,17 +155,18 @@ def _pairs(
 
 
 def _errors(
-    pairs: Pairs, is_own: Bools, meets: Bools, needed: Floats, is_used: Bools, detections: int
+    pairs: Pairs, is_own: Bools, meets: Bools, placed: Bools, is_used: Bools, detections: int
 ) -> tuple[NDArray[np.int8], Ints]:
     """The kind of error (detections,), and the object that it is about or UNMATCHED; each kind replaces those before.
 
-    `pairs` are those of false detections with objects that count; `is_own` is by category, `meets` by overlap.
+    `pairs` are those of false detections with objects that count; `is_own` is by category, `meets` by overlap, and
+    what is `placed` on an object of its category is no error of localisation.
     """
     kind = np.full(detections, _PLACE[ErrorType.BACKGROUND], np.int8)
     target = np.full(detections, UNMATCHED, np.int64)
     kind[pairs.detection[pairs.overlap > BACKGROUND_OVERLAP]] = _PLACE[ErrorType.BOTH]
     kind[pairs.detection[is_own & meets & is_used.take(pairs.object)]] = _PLACE[ErrorType.DUPLICATE]
-    is_placed = _marked(pairs.detection[is_own & (pairs.overlap > needed.take(pairs.object))], detections)
+    is_placed = _marked(pairs.detection[is_own & placed], detections)
     near = is_own & (pairs.overlap >= BACKGROUND_OVERLAP) & ~is_placed.take(pairs.detection)
     for type_, which in ((ErrorType.CLASSIFICATION, ~is_own & meets), (ErrorType.LOCALISATION, near)):
         about = pairs.take(which)

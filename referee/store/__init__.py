@@ -12,10 +12,12 @@ from referee.store.identity import IdentityTables
 from referee.store.jobs import JobTables
 from referee.store.log import Event, LoggedEvent
 from referee.store.posts import NewPost
+from referee.store.publications import PublicationTables
 from referee.store.published import PublishedTable
 from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
 from referee.store.submissions import SubmissionTables
+from referee.store.withdrawal import WithdrawalTables
 
 __all__ = ["DATABASE_NAME", "Combining", "Event", "Job", "LoggedEvent", "NewPost", "Store"]
 
@@ -26,6 +28,8 @@ class Store(
     EvidenceTables,
     ScoreTables,
     SubmissionTables,
+    WithdrawalTables,
+    PublicationTables,
     JobTables,
     DayTables,
     PublishedTable,

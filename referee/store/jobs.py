@@ -45,7 +45,10 @@ _SAY_WHY = (
     " SELECT id, :utc, 0, reason, '{}', 1 FROM submissions JOIN jobs ON job = name"
     " WHERE name = :name AND kind = 'measuring' AND state = 'failed' AND withdrawn IS NULL"
 )
-_WITHDRAW = "UPDATE submissions SET withdrawn = 'its job was cancelled' WHERE job = ? AND withdrawn IS NULL"
+_WAIT_AGAIN = (
+    "UPDATE jobs SET state = 'waiting', failures = 0, losses = 0, worker = NULL, lease_until_utc = NULL,"
+    " ended_utc = NULL WHERE name = ? AND state = 'cancelled'"
+)
 _END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason = NULL WHERE name = ?"
 
 
@@ -98,18 +101,6 @@ class JobTables(Database):
             why = {"reason": reason, "failed": failed, "lost": lost}
             _give_back(connection, now, name=name, worker=worker, **why)
         return self.job(name)
-
-    def cancel_jobs(self, names: Iterable[str], now: datetime) -> int:
-        """Cancel jobs that have not ended; returns how many. Their workers learn of it at their next renewal.
-
-        What a team handed in for one is withdrawn.
-        """
-        with self._transaction() as connection:
-            utc = now.isoformat()
-            over = [(name,) for name in names if end_job(connection, name, JobState.CANCELLED, utc)]
-            connection.executemany(_WITHDRAW, over)
-            put_on_record(connection)
-        return len(over)
 
     def job(self, name: str) -> Job:
         """One job. Raises RefereeError `job-unknown`."""
@@ -181,6 +172,11 @@ def insert_jobs(
 def end_job(connection: sqlite3.Connection, name: str, state: JobState, utc: str) -> bool:
     """End a job within a transaction; false, and nothing, if it is over already."""
     return connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
+
+
+def let_wait_again(connection: sqlite3.Connection, name: str) -> None:
+    """Let a job that was cancelled wait again, within a transaction."""
+    connection.execute(_WAIT_AGAIN, (name,))
 
 
 def _give_back(connection: sqlite3.Connection, now: datetime, **values: object) -> None:

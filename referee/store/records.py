@@ -332,9 +332,10 @@ class Submission:
     """A team's model, accepted for measurement on a track's `public` or `holdout` test set.
 
     The same model of the same team again is another build of the same submission: the best one counts. `counts`:
-    towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing. `measurement` is None until it
-    has been measured. `measured_by` made its result document elsewhere; then there may be no model file. `job` names
-    what makes the result of an upload.
+    towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing; `withdrawn_utc` and
+    `withdrawn_by` are None where it was given up, since it could not be measured, or where an earlier version withdrew
+    it. `measurement` is None until it has been measured. `measured_by` made its result document elsewhere; then there
+    may be no model file. `job` names what makes the result of an upload.
     """
 
     id: int
@@ -351,6 +352,8 @@ class Submission:
     measurement: ModelMeasurement | None = None
     measured_by: str | None = None
     job: str | None = None
+    withdrawn_utc: str | None = None
+    withdrawn_by: str | None = None
 
     @property
     def model_key(self) -> tuple[str, str]:
@@ -366,6 +369,22 @@ class Submission:
     def is_unstable(self) -> bool:
         """Whether it is to be measured again."""
         return self.measurement is not None and self.measurement.unstable
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The final board of a track, `document`, which `by` published; `code` identifies it and what looked odd.
+
+    `taken_back` says why it is not shown any more, None while it is.
+    """
+
+    track: str
+    utc: str
+    by: str
+    code: str
+    document: dict[str, Any]
+    taken_back_utc: str | None = None
+    taken_back: str | None = None
 
 
 class JobKind(StrEnum):

@@ -1,7 +1,8 @@
 """The tables of `contest.db`, and the upgrade of files that an earlier version made.
 
 Append-only except for the columns of `runs` that RunControl changes, teams' passwords, `withdrawn` of submissions and
-announcements, `queue`, `operator_sessions`, `published`, `provisional` and `released`.
+announcements, `counts` of submissions, what is taken back of `publications`, `queue`, `operator_sessions`, `published`,
+`provisional` and `released`.
 """
 
 from __future__ import annotations
@@ -153,9 +154,11 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "id": int, "accepted_utc": str, "track": str, "team": str, "split": str,  # public, holdout
             "build": str, "model_file": str, "model_sha256": str,  # the team's name; the file's under models/
             "testset_digest": str, "counts": int,  # towards the team's limit of that UTC day
-            "withdrawn": str,  # why it is worth nothing and no longer counts; NULL: it stands
+            "withdrawn": str,  # why it is worth nothing; NULL: it stands
             "measured_by": str,  # who made its result document elsewhere; NULL: the organiser, or of an earlier form
             "job": str,  # the name of the job that makes its result; NULL: it was made when it was handed in
+            # Who withdrew its entry; NULL, NULL: it stands, could not be measured, or an earlier form does not say.
+            "withdrawn_utc": str, "withdrawn_by": str,
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],
@@ -178,6 +181,16 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "pk": "submission", "foreign_keys": [("submission", "submissions", "id")],
             "not_null": {"measured_utc", "valid", "sentence"},
         },
+    ),
+    # The final boards of the model tracks; the newest of a track counts.
+    "publications": (
+        {
+            "id": int, "track": str, "utc": str, "published_by": str,
+            "code": str,  # the hash of the board and of what looked odd
+            "document": str,  # JSON
+            "taken_back_utc": str, "taken_back": str,  # since when and why it is not shown; NULL: it is
+        },
+        {"pk": "id", "not_null": {"track", "utc", "published_by", "code", "document"}},
     ),
     # What is to be computed or measured, each once: the name is the hash of all that the outcome follows from.
     "jobs": (
@@ -226,6 +239,24 @@ _TAKE_LIMITS = (
     " WHERE checks.score = scores.id AND code = 'accuracy')"
 )
 
+# Up to form 15 one submission was withdrawn, and no longer counted; its hold-out part stood, and could win.
+_COUNT_AS_BEFORE = "UPDATE submissions SET counts = 0 WHERE withdrawn IS NOT NULL"
+_TAKE_WITHDRAWALS = (  # from the log
+    "UPDATE submissions SET withdrawn_utc = act.utc, withdrawn_by = act.user FROM (SELECT max(id), utc,"
+    " json_extract(detail, '$.user') AS user, json_extract(detail, '$.submission') AS submission FROM events"
+    " WHERE kind = 'operator' AND json_valid(detail) AND json_extract(detail, '$.action') = 'model-withdraw'"
+    " GROUP BY submission) AS act WHERE submissions.id = act.submission AND withdrawn IS NOT NULL"
+)
+_WITHDRAW_TWINS = (
+    "UPDATE submissions SET withdrawn = public.withdrawn, withdrawn_utc = public.withdrawn_utc,"
+    " withdrawn_by = public.withdrawn_by FROM (SELECT max(id), * FROM submissions WHERE split = 'public'"
+    " AND model_sha256 <> '' GROUP BY track, team, model_sha256"
+    " HAVING count(withdrawn) = count(*) AND count(withdrawn_utc) + count(job) > 0) AS public"
+    " WHERE submissions.split = 'holdout' AND submissions.withdrawn IS NULL"
+    " AND submissions.track = public.track AND submissions.team = public.team"
+    " AND submissions.model_sha256 = public.model_sha256"
+)
+
 
 def create_tables(database: sqlite_utils.Database) -> None:
     """Create what is missing and upgrade what an earlier version made; the caller holds a transaction.
@@ -242,11 +273,15 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)
     _add_totals(database)
+    lacks_withdrawals = "withdrawn_utc" not in database.table("submissions").columns_dict
     lacks_limits = "energy_limit" not in database.table("scores").columns_dict
     for name in _TABLES:
         _add_columns(database, name)
     if lacks_limits:
         database.execute(_TAKE_LIMITS)
+    if lacks_withdrawals:
+        for statement in (_COUNT_AS_BEFORE, _TAKE_WITHDRAWALS, _WITHDRAW_TWINS):
+            database.execute(statement)
     database.execute(_REFUSED_BY_RUN)
     _join_parts(database)
     _add_codes(database)

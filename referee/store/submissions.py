@@ -1,4 +1,7 @@
-"""Submissions to the model tracks and their measurements. Append-only, except for `withdrawn`."""
+"""Submissions to the model tracks and their measurements.
+
+Append-only, except that `referee.store.withdrawal` withdraws, restores and no longer counts them.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,20 @@ from referee.store.database import Database
 from referee.store.jobs import end_job, insert_jobs
 from referee.store.records import JobKind, JobState, ModelMeasurement, Submission
 from referee.store.schema import insert
+from referee.store.withdrawal import require_not_withdrawn
 
 _COLUMNS = tuple(one.name for one in fields(Submission) if one.name not in ("id", "withdrawn", "measurement"))
 _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
 _INSERT = insert("submissions")
 _INSERT_MEASUREMENT = insert("measurements")
 _COUNT = (
-    "SELECT count(*) AS n FROM submissions WHERE track = ? AND team = ? AND counts AND withdrawn IS NULL"
+    "SELECT count(*) AS n FROM submissions WHERE track = ? AND team = ? AND counts"
     " AND substr(accepted_utc, 1, 10) = ?"
     " AND NOT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable)"
 )
 _REPEATED = (
     "SELECT id FROM submissions LEFT JOIN measurements ON submission = id WHERE track = ? AND team = ?"
-    " AND model_sha256 = ? AND counts AND withdrawn IS NULL AND coalesce(valid, 1) ORDER BY id"
+    " AND model_sha256 = ? AND split = 'public' AND withdrawn IS NULL AND coalesce(valid, 1) ORDER BY id"
 )
 _OF_DEVICE = "SELECT name FROM jobs JOIN submissions ON job = name WHERE id = ? AND kind = 'measuring'"
 _FIND = (
@@ -46,9 +50,12 @@ class SubmissionTables(Database):
         """Store a submission, with a new `id` and `accepted_utc`, and the job of its `kind`, if any; return it.
 
         Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
-        for one of two processes that hand in the last one at the same time.
+        for one of two processes that hand in the last one at the same time; EntryWithdrawn for a further part (which
+        does not count) of an entry that is withdrawn.
         """
         with self._transaction() as connection:
+            if not submission.counts:
+                require_not_withdrawn(connection, submission.track, submission.team, submission.model_sha256)
             made = _accepted(connection, submission, now, limit, kind)
             put_on_record(connection, submission=made.id)
         return made
@@ -58,10 +65,12 @@ class SubmissionTables(Database):
     ) -> list[Submission]:
         """Store an upload, a submission on each split, with the jobs that make their results: all of it or nothing.
 
-        A part without a `job` gets one of its own. Raises RefereeError `submission-limit`, `entry-repeated`.
+        A part without a `job` gets one of its own. Raises RefereeError `submission-limit`, `entry-repeated`,
+        EntryWithdrawn.
         """
         first = parts[0]
         with self._transaction() as connection:
+            require_not_withdrawn(connection, first.track, first.team, first.model_sha256)
             same = connection.execute(_REPEATED, (first.track, first.team, first.model_sha256)).fetchone()
             if same is not None:
                 sentence = f"The team's entry {same['id']} to the track {first.track} is the same file."
@@ -93,14 +102,6 @@ class SubmissionTables(Database):
                     raise lease_lost(f"submission {submission}")
             connection.execute(_INSERT_MEASUREMENT, values)
 
-    def withdraw_submission(self, number: int, reason: str) -> Submission:
-        """Store why a submission no longer counts. Raises RefereeError `submission-unknown`."""
-        with self._transaction() as connection:
-            sql = "UPDATE submissions SET withdrawn = ? WHERE id = ?"
-            if connection.execute(sql, (reason, number)).rowcount:
-                put_on_record(connection)
-        return self.submission(number)
-
     def submission(self, number: int) -> Submission:
         """One submission. Raises RefereeError `submission-unknown`."""
         rows = self._rows(_FIND.format("submissions.id = ?"), number)
@@ -129,6 +130,7 @@ def _accepted(
     connection: sqlite3.Connection, given: Submission, now: datetime, limit: int, kind: JobKind | None
 ) -> Submission:
     made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
+    made = replace(made, withdrawn_utc=None, withdrawn_by=None)
     used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
     if made.counts and used >= limit:
         raise _submission_limit(made.track, made.team, used, limit, now.date())

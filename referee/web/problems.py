@@ -30,7 +30,7 @@ CODES_OF_STATUS = {
     405: "method-not-allowed",
     409: "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven team-absent station-busy team-busy team-queued window-closed display-failed "
-    "run-state board-state key-reused track-closed entry-repeated submission-limit",
+    "run-state board-state key-reused track-closed entry-repeated entry-withdrawn submission-limit",
     411: "length-missing",
     413: "too-large",
     415: "unsupported-media-type",

@@ -55,13 +55,15 @@ class Preset:
     rules: str | None = None
 
 
-OVIC_IMAGE_S = 0.030
+PHONE_IMAGE_S = 0.030
 """20,000 images in ten minutes."""
+DETECTION_IMAGE_S = 0.036
+"""OVIC names no budget for detection; 1.2 x 30 ms is the longest latency that is valid."""
 
 PRESETS = {
-    "ovic-detection": Preset("detection", "resize", OVIC_IMAGE_S, rules="ovic"),
-    "ovic-classification": Preset("classification", "central-crop", OVIC_IMAGE_S, rules="ovic"),
-    "lpirc2018-track1": Preset("classification", "central-crop", OVIC_IMAGE_S),
+    "ovic-detection": Preset("detection", "resize", DETECTION_IMAGE_S, rules="ovic"),
+    "ovic-classification": Preset("classification", "central-crop", PHONE_IMAGE_S, rules="ovic"),
+    "lpirc2018-track1": Preset("classification", "central-crop", PHONE_IMAGE_S),
     "aiotbench": Preset("classification", "central-square", cooldown_s=300.0, rules="open"),
 }
 OPTIONAL = tuple(one.name for one in fields(Settings) if one.name not in ("task", "threads", "core"))

@@ -45,8 +45,10 @@ SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
 
 def require_open(contest: Contest, config: ModelTrack, team: str, file: str, now: datetime) -> None:
     """Raise RefereeError unless an entry of that name may come: `track-closed`, `submission-limit`, ..."""
-    if is_out(config, now):
-        sentence = f"The track {config.name} was closed at {config.holdout_until}, when its hold-out figures came out."
+    if is_closed(config, now):
+        raise RefereeError("track-closed", f"The track {config.name} was closed at {config.holdout_until}.")
+    if contest.store.publication(config.name) is not None:  # also where holdout_until was moved since
+        sentence = f"The track {config.name} takes no more entries: its final board was published."
         raise RefereeError("track-closed", sentence)
     suffixes = SUFFIXES[config.rule_name == RESULTS]
     if not (file.lower().endswith(suffixes) and file.isprintable() and len(file) <= LONGEST_NAME):
@@ -63,7 +65,8 @@ def take_entry(
 ) -> Submission:
     """Keep an upload, have it checked, and accept it with its jobs; what is refused leaves nothing.
 
-    Raises RefereeError: what `body` and the check raise, `check-failed`, `submission-limit`, `entry-repeated`; OSError.
+    Raises RefereeError: what `body` and the check raise, `check-failed`, `submission-limit`, `entry-repeated`;
+    EntryWithdrawn; OSError.
     """
     contest, folder = desk.contest, desk.contest.folder / MODELS
     for place in (folder, desk.uploads):
@@ -105,8 +108,8 @@ def check_model(model: Path, file: str, rule: Track, folders: dict[str, Path]) -
     return {split: one.digest for split, one in opened.items()}
 
 
-def is_out(config: ModelTrack, now: datetime) -> bool:
-    """Whether everyone may know the hold-out figures."""
+def is_closed(config: ModelTrack, now: datetime) -> bool:
+    """Whether a track takes no more uploads."""
     return config.holdout_until is not None and now >= config.holdout_until
 
 
@@ -115,7 +118,7 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
     keys = {"id": one.id, "track": one.track, "split": one.split, "file": one.model_file}
     keys |= {"sha256": one.model_sha256, "accepted_utc": one.accepted_utc}
     if one.withdrawn is not None:
-        return keys | {"state": "withdrawn", "reason": one.withdrawn}
+        return keys | {"state": "withdrawn", "reason": one.withdrawn, "since_utc": one.withdrawn_utc}
     if (outcome := one.measurement) is not None:
         ended = {"since_utc": outcome.measured_utc}
         if outcome.valid:
@@ -131,31 +134,73 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
     return keys | {"state": doing, "by": job.worker, "lease_until_utc": job.lease_until_utc}
 
 
-def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[str, Any]:
-    """The board for everyone: by the public part, or by the hold-out part once that is out."""
+def board_by(
+    contest: Contest,
+    config: ModelTrack,
+    submissions: Sequence[Submission],
+    split: str,
+    digest: str | None = None,
+) -> dict[str, Any]:
+    """The board of a track by the images of a split, and how many entries failed, wait or are left out.
+
+    Measurements on other images than those of `digest`, None: than the newest ones, are left out.
+    """
     rule = rule_of(contest, config)
-    made = [one for one in contest.store.submissions(config.name) if one.withdrawn is None]
-    split = HOLDOUT if is_out(config, now) and any(one.split == HOLDOUT for one in made) else PUBLIC
-    lines = _lines(rule, made, split)
-    public = {line.candidate.made.team: line.verdict.value for line in _lines(rule, made, PUBLIC)}
-    handed_in = {one.model_key: one for one in made if one.split == PUBLIC}.values()
-    entries = Counter(one.team for one in handed_in)
+    made = [one for one in submissions if one.withdrawn is None]
+    lines = _lines(rule, made, split, digest)
+    public = {line.candidate.made.team: line.verdict.value for line in _lines(rule, made, PUBLIC, None)}
+    handed_in = {one.model_key for one in made if one.split in (PUBLIC, split)}
+    entries = Counter(team for team, _ in handed_in)
     places = []
     for line, level in zip(lines, _level(contest.store, lines), strict=True):
         one = line.candidate.made
-        place = {"rank": line.rank, "team": one.team, "score": line.verdict.value, "level_with": level}
-        place |= {"entries": entries[one.team], "accepted_utc": one.accepted_utc[:19]}
-        places.append(place | ({"public_score": public.get(one.team)} if split == HOLDOUT else {}))
-    failed = sum(one.measurement is not None and not one.measurement.valid for one in handed_in)
-    about = {"track": config.name, "title": rule.title, "metric": rule.metric, "split": split}
-    until = config.holdout_until and config.holdout_until.isoformat()
-    return about | {"holdout_until": until, "places": places, "entries": len(handed_in), "failed": failed}
+        place = {
+            "rank": line.rank,
+            "team": one.team,
+            "score": line.verdict.value,
+            "level_with": level,
+            "entries": entries[one.team],
+            "accepted_utc": one.accepted_utc[:19],
+            "measured_by": one.measured_by,
+            "official": line.candidate.official,
+        }
+        if split == HOLDOUT:
+            place["public_score"] = public.get(one.team)
+        places.append(place)
+    return {
+        "track": config.name,
+        "title": rule.title,
+        "metric": rule.metric,
+        "split": split,
+        "holdout_until": config.holdout_until and config.holdout_until.isoformat(),
+        "places": places,
+        "entries": len(handed_in),
+        **_without_place(made, split, digest),
+    }
 
 
-def _lines(rule: Track, made: Sequence[Submission], split: str) -> tuple[Line, ...]:
-    found = candidates(made, split)
-    comparable = [one for one in found if one.made.testset_digest == found[-1].made.testset_digest]
+def _without_place(made: Sequence[Submission], split: str, digest: str | None) -> dict[str, int]:
+    """How many of the standing entries failed, wait for their measurement, or were measured on other images."""
+    newest = {one.model_key: one for one in made if one.split == split}.values()
+    images = digest or _newest_images(made, split)
+    measured = [one for one in newest if one.measurement is not None]
+    valid = [one for one in measured if one.measurement is not None and one.measurement.valid]
+    return {
+        "failed": len(measured) - len(valid),
+        "waiting": len(newest) - len(measured),
+        "outdated": sum(one.testset_digest != images for one in valid),
+    }
+
+
+def _lines(rule: Track, made: Sequence[Submission], split: str, digest: str | None) -> tuple[Line, ...]:
+    images = digest or _newest_images(made, split)
+    comparable = [one for one in candidates(made, split) if one.made.testset_digest == images]
     return board(rule, comparable).lines
+
+
+def _newest_images(made: Sequence[Submission], split: str) -> str | None:
+    found = candidates(made, split)
+    return found[-1].made.testset_digest if found else None
 
 
 def _level(store: Store, lines: Sequence[Line]) -> list[list[str]]:

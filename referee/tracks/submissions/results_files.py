@@ -189,7 +189,12 @@ class EntryDesk:
                 again = replace(one, testset_digest=digest, job=job, counts=False)
                 store.accept_submission(again, self.clock.utc(), 0, JobKind.SCORING)
 
+    def _is_withdrawn(self, one: Submission) -> bool:
+        return self.contest.store.submission(one.id).withdrawn is not None
+
     def _carry_out(self, config: ModelTrack, one: Submission) -> None:
+        if self._is_withdrawn(one):  # since it was listed
+            return
         store, name, of = self.contest.store, one.job or "", results_set(self.contest, config)
         path = self.contest.folder / MODELS / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
 
@@ -211,6 +216,9 @@ class EntryDesk:
         carry_out(store, {name: task}, self.workers, self.clock, self._stop)
 
     def _end(self, one: Submission, valid: bool, sentence: str, **figures: Any) -> None:
+        """Store the outcome; a withdrawn entry has failed at nothing, and is scored if it is restored."""
+        if not valid and self._is_withdrawn(one):
+            return
         made = ModelMeasurement(self.clock.utc().isoformat(), valid, sentence, **figures)
         self.contest.store.add_measurement(one.id, made)
 

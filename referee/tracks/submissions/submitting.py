@@ -63,7 +63,7 @@ def submit(
 
     Raises RefereeError: `team-unknown`, `bad-build`, `model-unreadable`, `submission-limit`, `bench-busy`,
     `bad-result`, `wrong-device`, `result-repeated`, what `validate` raises; and what `bench` raises unless the model
-    crashed: then the submission is withdrawn.
+    crashed: then the submission is given up.
     """
     contest.store.require_team(order.team)
     _require_build(order.build)
@@ -147,7 +147,7 @@ def _carry_out(
     record: Record,
     clock: Clock,
 ) -> Submission:
-    """Accept, keep and measure a model; withdraw the submission when that fails for another reason than the model."""
+    """Accept, keep and measure a model; give the submission up when that fails for another reason than the model."""
     limit = configured_track(contest, track.name).submissions_per_day
     accepted = contest.store.accept_submission(made, clock.utc(), limit)
     try:
@@ -156,7 +156,7 @@ def _carry_out(
         kept = keep_model(contest.folder, data, sha256, file) if data else contest.folder
         measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
-        contest.store.withdraw_submission(accepted.id, _reason(failure))
+        contest.store.give_up_submission(accepted.id, _reason(failure))
         raise
     return contest.store.submission(accepted.id)
 

@@ -6,8 +6,9 @@ from flask import Blueprint, Response, jsonify, request
 
 from referee.config.tracks import RESULTS
 from referee.errors import RefereeError
-from referee.tracks.submissions.entries import entry_document, is_out, require_open, take_entry
+from referee.tracks.submissions.entries import entry_document, require_open, take_entry
 from referee.tracks.submissions.open_track import configured_track
+from referee.tracks.submissions.publishing import is_final_shown
 from referee.tracks.submissions.results_files import PUBLIC
 from referee.tracks.submissions.submitting import LARGEST_MODEL_BYTES
 from referee.web.bodies import parts_of_body, stated_length
@@ -45,11 +46,14 @@ def hand_in() -> tuple[Response, int]:
 @blueprint.get("")
 @blueprint.get("/<number>")
 def show(number: str | None = None) -> Response:
-    """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is out."""
+    """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is published."""
     team, state = _team(), web_state()
-    out = {one.name for one in state.contest.config.tracks if is_out(one, state.clock.utc())}
+    now, tracks = state.clock.utc(), state.contest.config.tracks
+    out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
     own = [one for one in state.contest.store.submissions() if one.team == team and one.job]
     seen = {str(one.id): one for one in own if one.split == PUBLIC or one.track in out}
+    if any(one.measurement is None for one in seen.values()):
+        state.entries.ask()  # another process may have restored one
     if number is None:
         return jsonify([entry_document(state.contest.store, one) for one in seen.values()])
     if number not in seen:

@@ -9,8 +9,8 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify
 
-from referee.tracks.submissions.entries import board_document
 from referee.tracks.submissions.open_track import configured_track
+from referee.tracks.submissions.publishing import board_document
 from referee.web.pages import page, revalidated
 from referee.web.state import web_state
 
@@ -29,19 +29,47 @@ def as_json(name: str) -> Response:
 def as_page(name: str) -> Response:
     """The board of a track for a browser."""
     board = _board(name)
-    rows = [[_cell(place.get(column, "")) for column in COLUMNS] for place in board["places"]]
-    counts = f"Entries: {board['entries']}; failed: {board['failed']}."
-    until = f"The final board, after {board['holdout_until']}, is by images that are secret until then."
+    rows = [[_cell(_shown(place, column)) for column in COLUMNS] for place in board["places"]]
+    counts = f"Entries: {board['entries']}; failed: {board['failed']}; not scored yet: {board['waiting']}"
+    if board["outdated"]:
+        counts += f"; measured on other images, and left out: {board['outdated']}"
     return page(
         "table.html",
         title=name,
-        about=f"{board['title']}: {board['metric']}, by the {board['split']} images.",
+        about=f"{board['title']}: {board['metric']}. {_which(board)}",
         columns=[(column.replace("_", " "), column not in ("team", "level_with")) for column in COLUMNS],
         rows=rows,
-        notes=[counts, LEVEL, *([until] if board["holdout_until"] else [])],
+        notes=[f"{counts}.", LEVEL, *_notes(board)],
         made=f"{web_state().clock.utc():%Y-%m-%d %H:%M} UTC",
         style="",
     )
+
+
+def _which(board: dict[str, Any]) -> str:
+    """Which board it is, and who published it when."""
+    published = board["published"]
+    if published is None and board["holdout_until"] is None:
+        return "This is the board by the public images; there will be no final one."
+    if published is None:
+        return "This is the board by the public images, not the final one."
+    at = f"{published['utc'][:16].replace('T', ' ')} UTC"
+    if published["by"] is None:
+        return f"This is the final board, by the hold-out images; it came out at {at}, as contest.toml says."
+    return f"This is the final board, by the hold-out images, published at {at} by {published['by']}."
+
+
+def _notes(board: dict[str, Any]) -> list[str]:
+    """What to know of the final board while it is not shown."""
+    if board["published"] is not None or board["holdout_until"] is None:
+        return []
+    until = board["holdout_until"]
+    state = f"was closed at {until}" if board["closed"] else f"takes entries until {until}"
+    later = "The final board, by images that are secret, is shown once the organiser has published it."
+    notes = [f"The track {state}. {later}"]
+    if (taken_back := board["taken_back"]) is not None:
+        at = f"{taken_back['utc'][:16].replace('T', ' ')} UTC"
+        notes.append(f"A final board was taken back at {at}: {taken_back['reason']}.")
+    return notes
 
 
 def _board(name: str) -> dict[str, Any]:
@@ -53,6 +81,18 @@ def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
     """The board, the same one for all who ask within a second."""
     contest = web_state().contest
     return board_document(contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC))
+
+
+def _shown(place: dict[str, Any], column: str) -> object:
+    """A column of a place; the team's with who measured it, and with what meter, where that is not the organiser's."""
+    if column != "team":
+        return place.get(column, "")
+    doubts = []
+    if place["measured_by"] is not None:
+        doubts.append(f"measured by {place['measured_by']}, not by the organiser")
+    if not place["official"]:
+        doubts.append("unofficial meter")
+    return f"{place['team']} ({'; '.join(doubts)})" if doubts else place["team"]
 
 
 def _cell(value: object) -> str:

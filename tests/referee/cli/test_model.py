@@ -340,7 +340,7 @@ def terminal() -> Iterator[None]:
 
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_measurement_that_is_broken_off_is_withdrawn_and_costs_nothing(
+def test_a_measurement_that_is_broken_off_is_given_up_and_costs_nothing(
     hall: Hall, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> bytes:
@@ -351,8 +351,12 @@ def test_a_measurement_that_is_broken_off_is_withdrawn_and_costs_nothing(
     model = hall.model("mean", models.classifier())
     told = hall.call("submit", model, "--track", "phones", "--team", "alpha")
     assert (told.exit_code, told.stdout) == (130, "")
-    assert told.stderr == "referee: interrupted; a submission that was being measured is withdrawn.\n"
+    assert (
+        told.stderr
+        == "referee: interrupted; a submission that was being measured is given up, and costs nothing.\n"
+    )
     assert [one["withdrawn"] for one in hall.told("list")] == ["the measurement was interrupted"]
+    assert "given up: the measurement was interrupted" in hall.call("list").stdout
     assert hall.board()["invalid"] == []
 
 
@@ -464,18 +468,23 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
         raise KeyboardInterrupt
 
     monkeypatch.setattr(harness, "bench", killed)
-    monkeypatch.setattr(Store, "withdraw_submission", lambda *_: None)  # as SIGKILL leaves it
+    monkeypatch.setattr(Store, "give_up_submission", lambda *_: None)  # as SIGKILL leaves it
     model = hall.model("mean", models.classifier())
     for _ in range(2):
         hall.call("submit", model, "--track", "phones", "--team", "alpha")
     assert seen == [False, True, False]
     lines = hall.call("list").stdout.splitlines()
     assert all(
-        f"it counts; take it back with: referee model withdraw {one}" in lines[one - 1] for one in (1, 2)
+        f"it counts; give the attempt back with: referee model uncount {one}" in lines[one - 1]
+        for one in (1, 2)
     )
     monkeypatch.undo()
-    hall.call("withdraw", 1, "--reason", "power cut")
-    assert [one["broken_off"] for one in hall.told("list")] == [False, True]
+    assert "used up 2 of its 2" in hall.refusal(
+        "submit", model, "--track", "phones", "--team", "alpha", *ONCE
+    )
+    hall.call("uncount", 1, "--reason", "power cut")
+    assert "broken off; it costs nothing" in hall.call("list").stdout
+    assert hall.told("submit", model, "--track", "phones", "--team", "alpha", *ONCE)["id"] == 3
 
 
 def test_a_board_tells_its_rule_with_the_settings_it_judged_by(hall: Hall) -> None:

@@ -241,3 +241,28 @@ def test_what_evaluate_refuses_the_analysis_refuses_alike(metric: str) -> None:
         with pytest.raises(RefereeError) as refused:
             analyse_errors(truth, oracle.detections([row]), metric)
         assert refused.value.code == code
+
+
+@pytest.mark.parametrize("metric", ["lpirc", "ilsvrc-det", "voc-area", "voc-11"])
+@pytest.mark.parametrize(
+    ("right", "type_"),
+    [
+        (399.0, ErrorType.DUPLICATE),  # 200 x 200 in 400 x 200: an overlap of exactly a half
+        (399.0 + 1e-9, ErrorType.LOCALISATION),
+        (300.0, ErrorType.DUPLICATE),
+    ],
+)
+def test_a_second_detection_that_overlaps_by_exactly_the_threshold_is_a_duplicate(
+    metric: str, right: float, type_: ErrorType
+) -> None:
+    truth, _ = of_vector({"objects": [[1, 1, 0, 0, 200, 200, 0]], "detections": []})
+    rows = np.array([[1, 1, 0.9, 0, 0, 199, 199], [1, 1, 0.8, 0, 0, right, 199]], np.float64)
+    analysis = analyse_errors(truth, Detections.from_rows(rows), metric, 0.5)
+    assert {one for one in OF_DETECTIONS if analysis.counts[one]} == {type_}
+
+
+def test_a_first_detection_that_overlaps_by_exactly_the_threshold_finds_its_object() -> None:
+    truth, _ = of_vector({"objects": [[1, 1, 0, 0, 200, 200, 0]], "detections": []})
+    rows = np.array([[1, 1, 0.9, 0, 0, 399, 199], [1, 1, 0.8, 0, 0, 399, 199]], np.float64)
+    analysis = analyse_errors(truth, Detections.from_rows(rows), "lpirc")
+    assert (analysis.map, analysis.counts[ErrorType.DUPLICATE]) == (1.0, 1)

@@ -86,7 +86,7 @@ def test_giving_back_is_for_the_worker_that_holds_it(store: Store) -> None:
 def test_a_cancelled_job_ends_and_its_worker_learns_of_it(store: Store) -> None:
     leased(store, name="a")
     store.add_scoring("b", "b", "{}", None, START)
-    assert store.cancel_jobs(["a", "b"], START) == 1
+    assert store.cancel_jobs(["a", "b"], "ops", START) == 1
     assert store.renew_leases(["a"], "one", START, LEASE_S) == frozenset()
     assert [one.state for one in store.jobs()] == ["cancelled", "done"]
     assert store.jobs(JobState.WAITING, JobState.LEASED) == []

@@ -20,7 +20,7 @@ from lpirc_power.energy import Check
 from lpirc_power.meter import Setup
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import EnergyMissing, Score, Submission
+from referee.store.records import EnergyMissing, JobKind, Score, Submission
 from referee.store.schema import VERSION
 from tests.referee.factories import START, reading, rows, run_record, stored_run, told
 
@@ -266,3 +266,39 @@ def test_what_a_file_of_this_form_lacks_is_made_at_its_opening(tmp_path: Path) -
     with contextlib.closing(Store(path)) as store:
         assert (store.run(run).nonce, store.contest_id("mine")) == (None, "mine")
     assert {name for name, _, _ in structure(path)} == {name for name, _, _ in whole}
+
+
+def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdrawn_too(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    words = {"track": "t", "build": "b", "model_file": "m.csv", "testset_digest": "d"}
+    with contextlib.closing(Store(path, create=True)) as store:
+        for team in ("ant", "bee"):
+            store.add_team(team, "hash", START)
+            parts = [
+                Submission(0, "", team=team, split=split, model_sha256="5", counts=split == "public", **words)
+                for split in ("public", "holdout")
+            ]
+            store.accept_entry(parts, JobKind.SCORING, START, limit=9)
+        with store.act(
+            START, None, None, operator="command", action="model-withdraw", user="alice", submission=1
+        ):
+            pass
+    changed(
+        path,
+        "UPDATE submissions SET withdrawn = 'of another team' WHERE id = 1",
+        "DROP TABLE publications",
+        *(f"ALTER TABLE submissions DROP COLUMN {name}" for name in ("withdrawn_utc", "withdrawn_by")),
+        "PRAGMA user_version = 15",
+    )
+    with contextlib.closing(Store(path)) as store:
+        found_now = [
+            (one.team, one.withdrawn, one.withdrawn_by, one.counts) for one in store.submissions("t")
+        ]
+        assert found_now == [
+            ("ant", "of another team", "alice", False),  # it did not count then
+            ("ant", "of another team", "alice", False),
+            ("bee", None, None, True),
+            ("bee", None, None, False),
+        ]
+        assert store.restore_entry(2, START) == [1, 2]
+        assert store.publication("t") is None

@@ -142,7 +142,7 @@ def test_a_cancelled_job_is_ended_where_it_is(store: Store, workers: LocalWorker
 
     def cancel() -> None:
         until((tmp_path / "stays").exists)
-        store.cancel_jobs(["stays"], seen.clock.utc())
+        store.cancel_jobs(["stays"], "ops", seen.clock.utc())
         seen.clock.advance(LEASE_S / 2)  # the next renewal is due
 
     other = threading.Thread(target=cancel)

@@ -232,7 +232,7 @@ def test_one_document_is_one_submission_until_that_is_withdrawn(
     assert hand("beta").team == "beta"
     measured_again = document | {"started_utc": "2026-05-04T09:05:00+00:00"}
     assert hand("alpha", packed(measured_again)).id == made.id + 2
-    contest.store.withdraw_submission(made.id, "the fan was off")
+    contest.store.withdraw_entry(made.id, "the fan was off", "ops", NOON)
     assert hand("alpha").id == made.id + 3
 
 
@@ -301,11 +301,18 @@ def test_of_two_that_take_the_last_one_together_one_is_refused(
     assert contest.store.submissions_used("phones", "alpha", NOON) == 2
 
 
-def test_a_withdrawn_submission_counts_no_more(contest: Contest, hand_in: Hand) -> None:
+def test_a_withdrawn_entry_still_counts_until_the_attempt_is_given_back(
+    contest: Contest, hand_in: Hand
+) -> None:
     made = [hand_in([7, 8, 9, 8]) for _ in range(3)]
-    assert contest.store.withdraw_submission(made[0].id, "the fan was off").withdrawn == "the fan was off"
+    contest.store.withdraw_entry(made[0].id, "of another team", "ops", NOON)
+    assert contest.store.submissions_used("phones", "alpha", NOON) == 3
+    assert refusal(lambda: hand_in([7, 8, 9, 8])).code == "submission-limit"
+    contest.store.uncount_submission(made[0].id)
     assert hand_in([7, 8, 9, 8]).id == 4
-    assert refusal(lambda: contest.store.withdraw_submission(99, "x")).code == "submission-unknown"
+    assert refusal(lambda: contest.store.uncount_submission(made[0].id)).code == "not-counted"
+    for act in (contest.store.uncount_submission, lambda one: contest.store.restore_entry(one, NOON)):
+        assert refusal(lambda act=act: act(99)).code == "submission-unknown"
 
 
 def test_the_first_device_is_that_of_the_board(contest: Contest, hand_in: Hand) -> None:
@@ -389,7 +396,7 @@ def test_a_model_that_fails_when_it_is_measured_uses_up_a_submission_and_is_not_
     "failure",
     [RefereeError("missing-extra", "Install it."), OSError("disk full"), KeyboardInterrupt(), ValueError()],
 )
-def test_what_the_house_broke_off_is_withdrawn_and_costs_nothing(
+def test_what_the_house_broke_off_is_given_up_and_costs_nothing(
     contest: Contest, track: OpenTrack, model: Path, clock: Calendar, failure: BaseException
 ) -> None:
     def fail(_: Path) -> bytes:
@@ -435,7 +442,7 @@ def test_every_kept_model_is_measured_again_once_a_build(
     first = hand_in([7, 8, 9, 8], build="one")
     hand_in([7, 8, 9, 8], build="one")
     gone = hand_in([7, 8, 9, 8], team="beta", build="one")
-    contest.store.withdraw_submission(gone.id, "x")
+    contest.store.withdraw_entry(gone.id, "x", "ops", NOON)
     assert to_measure_again(contest.store.submissions(), "public", "one") == []
     (wanted,) = to_measure_again(contest.store.submissions(), "public", "two")
     assert wanted.id == first.id

@@ -360,6 +360,10 @@ def test_a_crash_loses_no_entry_and_no_one_sees_a_hold_out_figure_before_its_dat
     config = day.folder / "contest.toml"
     config.write_text(config.read_text().replace(FUTURE, PAST))
     day.serve()
+    assert [one["score"] for one in own(day)] == [by_split[PUBLIC]], "no one has published the final board"
+    code = json.loads(day.refers("model", "publish", "files", "--json").stdout)["code"]
+    assert day.refers("model", "publish", "files", "--as-listed", code).returncode == 0
+    until(lambda: board(day)["published"] is not None)
     final = board(day)
     assert (final["split"], final["places"][0]["score"]) == (HOLDOUT, by_split[HOLDOUT])
     assert final["places"][0]["public_score"] == by_split[PUBLIC]

@@ -238,11 +238,18 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
 
     ours.referee("model", "withdraw", 1, "--reason", "too late")
     problem(ours.ask("PUT", f"/{work['job']}"), 409, "lease-lost")
+    answers = packed(result(ours.test_set, models.classifier(), [7, 8, 9, 8], device__host="pixel-4"))
+    problem(ours.hand_in(work, answers), 409, "lease-lost")
+    assert ours.submission().measurement is None
     work = ours.lease()
     error = {"code": "wrong-input", "sentence": f"{refused.model_sha256}: its input is int32.", "facts": {}}
     answer = ours.ask("POST", f"/{work['job']}/failed", json={"error": error})
     assert answer.json() == {"outcome": "handed in.tflite: its input is int32."}
     assert ours.submission(refused.id).counts
+    ours.referee("model", "restore", 1, "--reason", "in time after all")
+    work = ours.lease()
+    assert ours.hand_in(work, answers).status_code == 200
+    assert ours.submission().measurement is not None
     ours.referee("device", "remove", "pixel-4")
     problem(ours.ask("POST", json=HELLO), 401, "bad-token")
     said = called("device", "remove", "pixel-4", "--contest", str(ours.house.folder)).stderr
@@ -255,7 +262,7 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
 def test_a_job_that_is_cancelled_withdraws_what_was_handed_in(desk: Callable[..., Desk]) -> None:
     ours = desk("pixel-4")
     made = ours.queue(models.classifier())
-    assert ours.house.store.cancel_jobs([str(made.job), "another"], ours.house.clock.utc()) == 1
+    assert ours.house.store.cancel_jobs([str(made.job), "another"], "ops", ours.house.clock.utc()) == 1
     assert ours.submission().withdrawn == "its job was cancelled"
 
 
@@ -282,3 +289,40 @@ def test_a_model_that_a_device_measured_can_be_measured_again(desk: Callable[...
     again = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host=platform.node()))
     later = measure_again(contest, track, ours.submission(made.id), "2", lambda _: again, ours.house.clock)
     assert (later.job, later.measurement and later.measurement.valid) == (None, True)
+
+
+def test_the_public_board_says_who_measured_what(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    ours = desk()
+    ours.serve()
+    elsewhere = {
+        "elsewhere_version": 1,
+        "task": "classification",
+        "images": {"count": 4, "sha256": open_track(ours.house.contest, "phones").images_sha256},
+        "runtime": "QNN",
+        "device": {"name": "board-7"},
+        "latency": {"mean_ms": 1.92, "counted": 100},
+        "predictions": {"labels": [[1, 7, 0.9], [2, 8, 0.9]]},
+    }
+    document = tmp_path / "found.json"
+    document.write_text(json.dumps(elsewhere))
+    words = ("--track", "phones", "--team", TEAM, "--result", document, "--measured-by", "Acme cloud")
+    ours.referee("model", "submit", *words)
+    shown = requests.get(f"{ours.url}/tracks/phones.json", timeout=60).json()
+    assert [(one["team"], one["measured_by"], one["official"]) for one in shown["places"]] == [
+        (TEAM, "Acme cloud", True)
+    ]
+    page = requests.get(f"{ours.url}/tracks/phones", timeout=60).text
+    assert f"{TEAM} (measured by Acme cloud, not by the organiser)" in page
+    assert "This is the board by the public images; there will be no final one." in page
+    assert (shown["published"], shown["closed"]) == (None, False)
+
+
+def test_removing_the_only_device_of_a_track_says_that_its_models_wait(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4", device="pixel-4")
+    ours.queue(models.classifier())
+    done = called("device", "remove", "pixel-4", "--contest", str(ours.house.folder))
+    assert done.returncode == 0
+    assert "models of the track phones wait, and only pixel-4 may measure them" in done.stderr
+    ours.add("another")
+    done = called("device", "remove", "another", "--contest", str(ours.house.folder))
+    assert done.stderr == ""

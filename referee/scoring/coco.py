@@ -160,8 +160,8 @@ def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float |
 
 def _category_means(values: Floats) -> list[float | None]:
     """By category (K,), the exact mean of values (T, K, ...); None where they are NaN, without objects."""
-    rows = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
-    means = [math.fsum(row) / len(row) for row in rows.tolist()]
+    rows = [each.ravel().tolist() for each in np.moveaxis(values, 1, 0)]
+    means = [math.fsum(row) / len(row) for row in rows]
     return [None if math.isnan(mean) else mean for mean in means]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
+import importlib
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -28,17 +29,17 @@ LEAST_READINGS = 3
 Texts = dict[str, bytes]
 
 
-def second_verifier() -> ModuleType:
-    """The stand-alone script, as a module."""
-    spec = importlib.util.spec_from_file_location("verify_bundle", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def second_verifier(name: str) -> ModuleType:
+    """A module of the stand-alone verifier, whose files lie beside each other."""
+    sys.path.insert(0, str(SCRIPT.parent))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(SCRIPT.parent))
 
 
-SECOND = second_verifier()
+SECOND = second_verifier("verify_bundle")
+METRICS_OF_SECOND = second_verifier("verify_metrics")
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,14 @@ import math
 import re
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email import message_from_bytes
 from itertools import zip_longest
 from typing import Any
 from urllib.parse import parse_qsl
 
-FORMAT = 2
+FORMAT = 3
 LARGEST_PART = 2**30
 
 MANIFEST = "manifest.json"
@@ -33,8 +35,10 @@ PARTS = (
     "readings.csv.gz",
     "events.jsonl.gz",
     "checks.json",
+    "judgements.json",
     "result.json",
 )
+SINCE_FORMAT_3 = "judgements.json"
 PACKED_AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
 
 Row = tuple[float, ...]
@@ -42,6 +46,10 @@ Row = tuple[float, ...]
 
 class Wrong(Exception):
     """Something does not hold; the sentence says what."""
+
+
+class NotChecked(Exception):
+    """An item cannot be checked; the sentence says why."""
 
 
 def need(holds: object, sentence: str) -> None:
@@ -61,6 +69,15 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, Wrong):
         return str(error)
     return f"not what belongs there ({error!r:.100})"
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Whatever goes wrong here is wrong about this."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - others wrote what is read here
+        raise Wrong(f"{what}: {sentence_of(error)}") from None
 
 
 def sha256(content: bytes | str) -> str:
@@ -87,21 +104,22 @@ def unpack(data: bytes) -> dict[str, bytes]:
     """The parts by name, as they are packed. Raises Wrong."""
     need(data[:4] == b"PK\3\4", "the file is not a bundle")
     parts: dict[str, bytes] = {}
+    names: list[str] = [MANIFEST]
     directory = b""
     at = 0
     while data[at : at + 4] == b"PK\3\4" and len(data) >= at + 30:
         name, content = _part_at(data, at)
-        _need_next(name, parts)
+        _need_next(name, parts, names)
         header = _header(name, content)
         need(data.startswith(header, at), f"{name} is damaged, or {PACKED_AGAIN}")
         if name == MANIFEST:
-            _need_known_format(content)
+            names = _names_of_format(content)
 
         parts[name] = content
         directory += _entry(name, content, at)
         at += len(header) + len(content)
 
-    missing = [name for name in PARTS if name not in parts and name != GROUND_TRUTH]
+    missing = [name for name in names if name not in parts and name != GROUND_TRUTH]
     need(not missing, f"it has no part {', '.join(missing)}, or is cut short")
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(parts), len(parts), len(directory), at, 0)
     need(data[at:] == directory + end, f"the end is cut short or not that of a bundle: {PACKED_AGAIN}")
@@ -117,10 +135,10 @@ def _part_at(data: bytes, at: int) -> tuple[str, bytes]:
     return name, data[begin : begin + size]
 
 
-def _need_next(name: str, before: dict[str, bytes]) -> None:
+def _need_next(name: str, before: dict[str, bytes], names: list[str]) -> None:
     """Raise Wrong unless this part may follow the others."""
-    known = name in PARTS
-    follows = known and all(PARTS.index(name) > PARTS.index(each) for each in before)
+    is_known = name in names
+    follows = is_known and all(names.index(name) > names.index(each) for each in before)
     need(follows, f"{name[:80]!r} is not a part, or not in its place: {PACKED_AGAIN}")
 
 
@@ -141,10 +159,12 @@ def _entry(name: str, content: bytes, offset: int) -> bytes:
     return b"PK\1\2" + made_by + _common_header(name, content) + rest + name.encode()
 
 
-def _need_known_format(manifest: bytes) -> None:
+def _names_of_format(manifest: bytes) -> list[str]:
+    """The parts, in their order, of a bundle of the format that its manifest states."""
     version = as_json(manifest, MANIFEST)["predicate"]["format"]
     is_known = type(version) is int and 1 <= version <= FORMAT
     need(is_known, f"format {version!r} is unknown to this program: use a newer one")
+    return [name for name in PARTS if version >= 3 or name != SINCE_FORMAT_3]
 
 
 # Texts
@@ -152,27 +172,22 @@ def _need_known_format(manifest: bytes) -> None:
 
 def as_json(text: bytes, name: str) -> Any:
     """The value of a JSON text with its line feed. Raises Wrong unless it is written as a bundle writes it."""
-    try:
+    with about(name):
         value = json.loads(text)
-        is_canonical = f"{json_of(value)}\n".encode() == text
-    except (ValueError, RecursionError) as error:
-        raise Wrong(f"{name}: {sentence_of(error)}") from None
-    need(is_canonical, f"{name}: not in the form of a bundle")
+        need(f"{json_of(value)}\n".encode() == text, "not in the form of a bundle")
     return value
 
 
 def inflate(content: bytes, size: int, name: str) -> bytes:
     """The text of a part, of which the manifest says the size. Raises Wrong."""
-    need(0 <= size <= LARGEST_PART, f"{name}: {size} bytes are more than a part may have")
-    if name.endswith(".gz"):
-        member = zlib.decompressobj(31)
-        try:
+    with about(name):
+        need(0 <= size <= LARGEST_PART, f"{size} bytes are more than a part may have")
+        if name.endswith(".gz"):
+            member = zlib.decompressobj(31)
             content = member.decompress(content, size + 1)
-        except zlib.error as error:
-            raise Wrong(f"{name}: {sentence_of(error)}") from None
-        is_one = member.eof and not member.unused_data
-        need(is_one, f"{name}: more than its {size} bytes, or cut short")
-    need(len(content) == size, f"{name}: {len(content)} bytes and not {size}")
+            is_one = member.eof and not member.unused_data
+            need(is_one, f"more than its {size} bytes, or cut short")
+        need(len(content) == size, f"{len(content)} bytes and not {size}")
     return content
 
 

@@ -104,7 +104,7 @@ def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) 
 
 def by_second(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
     """The same by the stand-alone verifier, which tells sentences."""
-    found: dict[str, str] = SECOND.verify(data, key=key, receipts=receipts)[0]
+    found: dict[str, str] = SECOND.verify(data, key=key, receipts=receipts).wrong
     return found
 
 

@@ -75,7 +75,7 @@ def _need_close(stated: Fields, found: Fields) -> None:
     need(stated.keys() == found.keys(), "result.json has an AP of other categories")
     for name, value in found.items():
         same = stated[name] == value
-        close = None not in (stated[name], value) and math.isclose(stated[name], value, abs_tol=1e-12)
+        close = None not in (stated[name], value) and math.isclose(stated[name], value, rel_tol=1e-12)
         need(same or close, f"result.json has {stated[name]} for {name}, it is {value}")
 
 

@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import verify_records as records
+import verify_items as items
 import verify_results as results
 from verify_formats import NotChecked, sentence_of
+from verify_receipts import check_receipts
+from verify_records import Bundle
 
 VERSION = "0.1.0"
 ITEMS = (
@@ -100,25 +102,25 @@ def verify(
 ) -> Findings:
     """Verify a bundle; `truth` is the ground_truth.json of the test set, the others are the options of the command."""
     findings = Findings()
-    bundle = findings.item("container", records.Bundle, data, truth)
+    bundle = findings.item("container", Bundle, data, truth)
     if bundle is None:
         findings.leave_the_rest("the bundle cannot be read")
         return findings
 
-    findings.item("signature", records.check_signature, bundle, key)
-    findings.item("parts", records.check_parts, bundle)
+    findings.item("signature", items.check_signature, bundle, key)
+    findings.item("parts", items.check_parts, bundle)
     if findings.wrong["parts"]:
         findings.leave_the_rest("it rests on parts, which failed")
         return findings
 
-    findings.item("testset", records.check_test_set, bundle)
-    findings.item("ground-truth", records.check_ground_truth, bundle)
-    rows = findings.item("bodies", records.check_bodies, bundle)
-    findings.item("run-chain", records.check_run_chain, bundle)
-    findings.item("meter-chain", records.check_meter_chain, bundle)
-    findings.item("log-chain", records.check_log_chain, bundle, head)
-    findings.item("closing", records.check_closing, bundle)
-    findings.item("energy", records.check_energy, bundle)
+    findings.item("testset", items.check_test_set, bundle)
+    findings.item("ground-truth", items.check_ground_truth, bundle)
+    rows = findings.item("bodies", items.check_bodies, bundle)
+    findings.item("run-chain", items.check_run_chain, bundle)
+    findings.item("meter-chain", items.check_meter_chain, bundle)
+    findings.item("log-chain", items.check_log_chain, bundle, head)
+    findings.item("closing", items.check_closing, bundle)
+    findings.item("energy", items.check_energy, bundle)
     findings.item("judged-event", results.check_judged_event, bundle)
     findings.item("map", results.check_map, bundle, rows, after=("ground-truth", "bodies"))
     findings.item(
@@ -127,7 +129,7 @@ def verify(
     score = findings.item("score", results.check_score, bundle, after=("map",))
     findings.item("judgements", results.check_judgements, bundle)
     findings.item("rules", results.check_rules, bundle)
-    findings.item("receipts", results.check_receipts, bundle, receipts)
+    findings.item("receipts", check_receipts, bundle, receipts)
     findings.leave_the_rest("this verifier does not compute it")
 
     findings.notes.append(f"score {score}, computed here" if score else "the score was not computed here")

@@ -39,7 +39,6 @@ def second_verifier(name: str) -> ModuleType:
 
 
 SECOND = second_verifier("verify_bundle")
-METRICS_OF_SECOND = second_verifier("verify_metrics")
 
 
 @dataclass(frozen=True)

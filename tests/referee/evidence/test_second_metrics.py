@@ -12,7 +12,9 @@ from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
 from referee.judging.scoring_job import scored_detections
 from referee.scoring import METRICS, evaluate
-from tests.referee.evidence.proved import METRICS_OF_SECOND
+from tests.referee.evidence.proved import second_verifier
+
+SECOND, OF_SECOND = second_verifier("verify_metrics"), second_verifier("verify_results").METRICS
 
 SEEDS = range(60)
 IMAGES, CATEGORIES = [1, 2, 3, 4], [1, 3, 7]
@@ -79,9 +81,9 @@ def by_referee(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, 
 
 
 def by_second(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, float]]:
-    objects = METRICS_OF_SECOND.read_objects(truth, {*IMAGES})
-    ap = METRICS_OF_SECOND.average_precisions(metric, objects, rows)
-    return METRICS_OF_SECOND.mean(ap.values()), ap
+    objects = SECOND.read_objects(truth, {*IMAGES})
+    ap = SECOND.average_precisions(OF_SECOND[metric], objects, rows)
+    return SECOND.mean(ap.values()), ap
 
 
 @pytest.mark.parametrize("metric", METRICS)

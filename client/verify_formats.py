@@ -66,8 +66,8 @@ def need_same(what: str, found: dict[str, Any], expected: dict[str, Any]) -> Non
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether both values have one JSON text: every bit of a number counts."""
-    return json_of(one) == json_of(other)
+    """Whether both are one value: every bit of a number counts, the order of keys does not."""
+    return compact_json_of(one) == compact_json_of(other)
 
 
 def sentence_of(error: Exception) -> str:
@@ -108,7 +108,7 @@ def json_of(value: object) -> str:
 
 def compact_json_of(value: object) -> str:
     """The JSON text with sorted keys and without blanks."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def as_json(text: bytes, name: str) -> Any:

@@ -13,8 +13,8 @@ from verify_formats import (
     about,
     as_json,
     compact_json_of,
-    is_same,
     json_of,
+    lines,
     need,
     need_same,
     sha256,
@@ -43,7 +43,8 @@ def check_signature(bundle: Bundle, key: str | None) -> None:
             }
         ],
     }
-    need(is_same(envelope, expected), "it is of another manifest")
+    is_own = bundle.parts[ENVELOPE] == lines(json_of(expected)).encode()
+    need(is_own, "it is of another manifest")
 
     begin = f"DSSEv1 {len(PAYLOAD_TYPE)} {PAYLOAD_TYPE} {len(manifest)} "
     text = begin.encode() + manifest

@@ -33,14 +33,16 @@ def accepted_rows(
     categories: set[int],
 ) -> list[Row]:
     """The rows of a body that were taken. Raises Wrong if its line in posts says something else."""
-    if post["kind"] == "rows":  # of an earlier version, which kept the accepted rows only
+    kind = post["kind"]
+    if kind == "rows":  # of an earlier version, which kept the accepted rows only
         rows = [*struct.iter_unpack("<7d", body)]
         good = _good(rows, images, categories)
         need(len(good) == len(rows), "it has rows that cannot be accepted")
         return good
 
-    need(post["kind"] == "body", f"no body is of kind {post['kind']!r}")
-    need(sha256(body) == post["sha256"], "it has another SHA-256")
+    need(kind == "body", f"no body is of kind {kind!r}")
+    is_own = sha256(body) == post["sha256"]
+    need(is_own, "it has another SHA-256")
     content_type = post["content_type"]
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type in (URLENCODED, MULTIPART):
@@ -49,8 +51,8 @@ def accepted_rows(
     else:
         rows = _plain_rows(body, media_type)
         good = _good(rows, images, categories)
-        is_whole = len(good) == len(rows) and all(map(_is_upright, rows))
-        need(is_whole, "it has rows that cannot be accepted")
+        good = [row for row in good if _is_upright(row)]
+        need(len(good) == len(rows), "it has rows that cannot be accepted")
 
     refused = len(rows) - len(good)
     need(refused == post["refused"], f"{refused} rows are to be refused")
@@ -62,12 +64,16 @@ def _good(rows: list[Row], images: int, categories: set[int]) -> list[Row]:
 
 
 def _is_good(row: Row, images: int, categories: set[int]) -> bool:
-    if len(row) != 7 or not all(map(math.isfinite, row)):
+    is_finite = all(map(math.isfinite, row))
+    if len(row) != 7 or not is_finite:
         return False
     image = row[0]
     category = row[1]
-    is_whole = image % 1 == 0
-    return is_whole and 1 <= image <= images and category in categories
+    if image % 1 != 0:
+        return False
+    is_known_image = 1 <= image <= images
+    is_known_category = category in categories
+    return is_known_image and is_known_category
 
 
 def _is_upright(row: Row) -> bool:
@@ -93,9 +99,11 @@ def _json_rows(body: bytes) -> list[Row]:
         return []
     rows = []
     for written in json.loads(body):
-        are_numbers = all(type(value) in (int, float) for value in written)
+        kinds = {type(value) for value in written}
+        are_numbers = kinds <= {int, float}
         need(are_numbers, "it has other values than numbers")
-        rows.append(tuple(map(float, written)))
+        row = tuple(map(float, written))
+        rows.append(row)
     return rows
 
 
@@ -104,8 +112,9 @@ def _text_rows(body: bytes) -> list[Row]:
     rows = []
     for line in body.replace(b",", b" ").splitlines():
         words = line.split()
-        if words:
-            rows.append(tuple(map(float, words)))
+        row = tuple(map(float, words))
+        if row:
+            rows.append(row)
     return rows
 
 
@@ -115,15 +124,19 @@ def _text_rows(body: bytes) -> list[Row]:
 def _form_rows(body: bytes, content_type: str, media_type: str) -> list[Row]:
     """The rows of a form, as many as its longest list; what is missing or no number is NaN."""
     fields = _fields(body, content_type, media_type)
-    lists = [_values(fields, name) for name in FORM_FIELDS]
-    others = [name for name, _ in fields if name != "token"]
-    if not any(lists) and others:
+    names = {name for name, _ in fields}
+    has_lists = not names.isdisjoint(FORM_FIELDS)
+    has_others = not names.issubset({"token"})
+    if has_others and not has_lists:
         return [NOT_A_ROW]
 
-    images = [JPEG.sub(r"\2", value) for value in lists[0]]
+    lists = [_values(fields, name) for name in FORM_FIELDS]
+    images = lists[0]
     shortest = min(map(len, lists))
-    need(shortest == len(images), "a list of the form is shorter than that of the images")
-    rows = zip_longest(images, *lists[1:], fillvalue="")
+    is_whole = shortest == len(images)
+    need(is_whole, "a list of the form is shorter than that of the images")
+    lists[0] = [JPEG.sub(r"\2", value) for value in images]
+    rows = zip_longest(*lists, fillvalue="")
     return [tuple(map(_number, texts)) for texts in rows]
 
 
@@ -143,11 +156,15 @@ def _multipart_fields(body: bytes, content_type: str) -> list[Field]:
     message: Any = message_from_bytes(head.encode() + body)
     fields = []
     for part in message.get_payload():
-        if part.get_filename() is None:
-            name = part.get_param("name", header="content-disposition")
-            fields.append((name, part.get_payload()))
+        if part.get_filename() is not None:
+            continue  # a file
+        name = part.get_param("name", header="content-disposition")
+        value = part.get_payload()
+        fields.append((name, value))
     return fields
 
 
 def _number(text: str) -> float:
-    return float(text) if NUMBER.fullmatch(text) else math.nan
+    if not NUMBER.fullmatch(text):
+        return math.nan
+    return float(text)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import verify_items as items
 import verify_results as results
-from verify_formats import NotChecked, sentence_of
+from verify_formats import NotChecked, lines, sentence_of
 from verify_receipts import check_receipts
 from verify_records import Bundle
 
@@ -63,7 +63,11 @@ class Findings:
         return [name for name, sentence in self.wrong.items() if sentence]
 
     def item(
-        self, name: str, check: Callable[..., Value], *given: Any, after: tuple[str, ...] = ()
+        self,
+        name: str,
+        check: Callable[..., Value],
+        *given: Any,
+        after: tuple[str, ...] = (),
     ) -> Value | None:
         """Make one check, unless one that it rests on failed; None if it did not come to an end."""
         for other in after:
@@ -78,7 +82,7 @@ class Findings:
             value = check(*given)
         except NotChecked as reason:
             self.unchecked[name] = str(reason)
-        except Exception as error:  # noqa: BLE001 - whatever comes of reading what others wrote is a failed item
+        except Exception as error:  # noqa: BLE001 - others wrote what is read here
             self.wrong[name] = sentence_of(error)
         else:
             self.wrong[name] = ""
@@ -100,7 +104,7 @@ def verify(
     key: str | None = None,
     head: str | None = None,
 ) -> Findings:
-    """Verify a bundle; `truth` is the ground_truth.json of the test set, the others are the options of the command."""
+    """Verify a bundle; `truth` is the test set's ground_truth.json, the others are options of the command."""
     findings = Findings()
     bundle = findings.item("container", Bundle, data, truth)
     if bundle is None:
@@ -122,9 +126,14 @@ def verify(
     findings.item("closing", items.check_closing, bundle)
     findings.item("energy", items.check_energy, bundle)
     findings.item("judged-event", results.check_judged_event, bundle)
-    findings.item("map", results.check_map, bundle, rows, after=("ground-truth", "bodies"))
+    scored = ("ground-truth", "bodies")
+    findings.item("map", results.check_map, bundle, rows, after=scored)
     findings.item(
-        "map-ilsvrc-det", results.check_map_ilsvrc_det, bundle, rows, after=("ground-truth", "bodies")
+        "map-ilsvrc-det",
+        results.check_map_ilsvrc_det,
+        bundle,
+        rows,
+        after=scored,
     )
     score = findings.item("score", results.check_score, bundle, after=("map",))
     findings.item("judgements", results.check_judgements, bundle)
@@ -132,7 +141,10 @@ def verify(
     findings.item("receipts", check_receipts, bundle, receipts)
     findings.leave_the_rest("this verifier does not compute it")
 
-    findings.notes.append(f"score {score}, computed here" if score else "the score was not computed here")
+    if score is None:
+        findings.notes.append("the score was not computed here")
+    else:
+        findings.notes.append(f"score {score}, computed here")
     if key is None:
         findings.notes.append(f"signed by {bundle.key}: compare it with the board")
     return findings
@@ -143,8 +155,12 @@ def verify(
 
 def main() -> None:
     """Verify the bundle that the command line names; exit with 1 if anything failed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    version = f"%(prog)s {VERSION}"
+    parser.add_argument("--version", action="version", version=version)
     parser.add_argument("file")
     parser.add_argument("--testset", help="the folder of the test set, while the ground truth is secret")
     parser.add_argument("--receipts", help="what the team's client kept of the run")
@@ -152,14 +168,23 @@ def main() -> None:
     parser.add_argument("--head", help="a link of the log, as the board showed it")
     asked = parser.parse_args()
 
-    key = None if asked.key is None else _key(asked.key)
-    head = None if asked.head is None else _head(asked.head)
-    receipts = None if asked.receipts is None else _read(Path(asked.receipts))
-    truth = None if asked.testset is None else _read(Path(asked.testset, "ground_truth.json"))
+    receipts = None
+    if asked.receipts is not None:
+        receipts = _read(Path(asked.receipts))
+    truth = None
+    if asked.testset is not None:
+        truth = _read(Path(asked.testset, "ground_truth.json"))
 
-    findings = verify(_read(Path(asked.file)), receipts=receipts, truth=truth, key=key, head=head)
-    sys.stdout.write("".join(f"{line}\n" for line in _report(findings)))
-    sys.exit(1 if findings.failed() else 0)
+    findings = verify(
+        _read(Path(asked.file)),
+        receipts=receipts,
+        truth=truth,
+        key=_key(asked.key),
+        head=_head(asked.head),
+    )
+    sys.stdout.write(lines(*_report(findings)))
+    has_failed = findings.failed() != []
+    sys.exit(has_failed)
 
 
 def _report(findings: Findings) -> list[str]:
@@ -179,18 +204,23 @@ def _report(findings: Findings) -> list[str]:
     if failed:
         said.append(f"does not hold: {', '.join(failed)}")
     else:
-        said.append(f"holds; not checked: {', '.join(findings.unchecked)}")
+        left_out = [name for name in ITEMS if name in findings.unchecked]
+        said.append(f"holds; not checked: {', '.join(left_out)}")
     return said
 
 
-def _key(text: str) -> str:
+def _key(text: str | None) -> str | None:
+    if text is None:
+        return None
     key = _trimmed(text)
     if not re.fullmatch("[0-9a-f]{64}", key):
         sys.exit(f"--key {text!r} is not 64 hexadecimal digits")
     return key
 
 
-def _head(text: str) -> str:
+def _head(text: str | None) -> str | None:
+    if text is None:
+        return None
     head = _trimmed(text)
     if not re.fullmatch("([0-9]{1,15}:)?[0-9a-f]{12,64}", head):
         sys.exit(

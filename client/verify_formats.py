@@ -168,11 +168,13 @@ def unpack(data: bytes) -> dict[str, bytes]:
 
 def _part_at(data: bytes, at: int) -> tuple[str, bytes]:
     """The name and content of the part whose header is there."""
-    size = int.from_bytes(data[at + 18 : at + 22], "little")
-    name_length = int.from_bytes(data[at + 26 : at + 28], "little")
-    begin = at + 30 + name_length
+    header = data[at : at + 30]
+    size = int.from_bytes(header[18:22], "little")
+    name_length = int.from_bytes(header[26:28], "little")
+    name_begins = at + 30
+    begin = name_begins + name_length
     end = begin + size
-    name = data[at + 30 : begin].decode("ascii", "replace")
+    name = data[name_begins:begin].decode("ascii", "replace")
     need(end <= len(data), f"cut short in {name[:80]!r}")
     return name, data[begin:end]
 

@@ -174,18 +174,27 @@ def check_bodies(bundle: Bundle) -> list[Row]:
         at = end
     need(at == len(bodies), "bodies.gz has bytes of no body")
 
+    return _counted(bundle, accepted)
+
+
+def _counted(bundle: Bundle, accepted: list[Row]) -> list[Row]:
+    """The rows of images that were served, or all, with the test set's image numbers."""
     served = _served_images(bundle)
+    counts_all = bundle.contest["count_unserved"]
     counted = []
     for image, *rest in accepted:
-        if bundle.contest["count_unserved"] or image in served:
+        if counts_all or image in served:
             number = bundle.order[int(image) - 1]
             counted.append((float(number), *rest))
     return counted
 
 
 def _served_images(bundle: Bundle) -> set[int]:
-    written = bundle.texts["served.csv.gz"].decode().splitlines()
-    return {int(line.split(",")[0]) for line in written[1:]}
+    """The numbers, as the team knows them, of the images that it was served."""
+    table = bundle.texts["served.csv.gz"].decode()
+    _, *written = table.splitlines()
+    images = [line.split(",")[0] for line in written]
+    return {int(image) for image in images}
 
 
 def check_run_chain(bundle: Bundle) -> None:

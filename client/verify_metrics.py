@@ -48,10 +48,12 @@ def coco_box(x: float, y: float, w: float, h: float) -> Box:
 
 def intersection(one: Box, other: Box, extra: int) -> float:
     """The area that two boxes share; a side is far - near + `extra`."""
+    left = max(one.left, other.left)
     right = min(one.right, other.right)
-    width = right - max(one.left, other.left) + extra
+    top = max(one.top, other.top)
     bottom = min(one.bottom, other.bottom)
-    height = bottom - max(one.top, other.top) + extra
+    width = right - left + extra
+    height = bottom - top + extra
     if width <= 0 or height <= 0:
         return 0.0
     return width * height
@@ -115,7 +117,8 @@ def read_objects(ground_truth: bytes, images: set[int]) -> dict[int, Objects]:
         image = annotation["image_id"]
         category = annotation["category_id"]
         if image in images:
-            found[category][image].append(_object(annotation))
+            one = _object(annotation)
+            found[category][image].append(one)
     return found
 
 
@@ -139,11 +142,10 @@ def _listed(rows: Iterable[Row]) -> dict[int, list[Detection]]:
     """By category: highest confidence first, then the lower image, then the earlier arrival."""
     found: dict[int, list[Detection]] = defaultdict(list)
     for arrival, row in enumerate(rows):
-        image = int(row[0])
-        category = int(row[1])
-        order = (-row[2], image, arrival)
-        corners = row[3:7]
-        found[category].append(Detection(image, order, *corners))
+        image, category, confidence, *corners = row
+        order = (-confidence, int(image), arrival)
+        one = Detection(int(image), order, *corners)
+        found[int(category)].append(one)
     for detections in found.values():
         detections.sort(key=lambda detection: detection.order)
     return found
@@ -265,12 +267,10 @@ def _without_crowds(objects: Objects) -> Objects:
 
 
 def _number_of(objects: Objects, with_difficult: bool = True) -> int:
-    count = 0
-    for those in objects.values():
-        for one in those:
-            if with_difficult or not one.is_difficult:
-                count += 1
-    return count
+    every = [one for those in objects.values() for one in those]
+    if with_difficult:
+        return len(every)
+    return len([one for one in every if not one.is_difficult])
 
 
 def _half(_: Object) -> float:
@@ -282,8 +282,10 @@ def _less_of_small_objects(one: Object) -> float:
     box = one.inclusive
     width = box.right - box.left + 1
     height = box.bottom - box.top + 1
-    larger = (width + 10) * (height + 10)
-    return min(LEAST_OVERLAP, width * height / larger)
+    wider = width + 10
+    higher = height + 10
+    less = box.area / (wider * higher)
+    return min(LEAST_OVERLAP, less)
 
 
 def _overlap(detected: Box, one: Object) -> float:

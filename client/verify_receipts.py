@@ -31,8 +31,9 @@ def check_receipts(bundle: Bundle, text: bytes | None) -> None:
 
 def _check_line(bundle: Bundle, one: Fields) -> None:
     of = one.get("closing", one)
+    run = of["run"]
     own = bundle.run["id"]
-    need(of["run"] == own, f"it is of run {of['run']}, not of {own}")
+    need(run == own, f"it is of run {run}, not of {own}")
     if "number" in one:
         _check_body(bundle, one)
     elif "closing" in one:
@@ -44,11 +45,14 @@ def _check_line(bundle: Bundle, one: Fields) -> None:
 def _check_body(bundle: Bundle, one: Fields) -> None:
     form = one.get("form", 1)
     need(form in (1, 2), f"it is of form {form}: use a newer verifier")
-    form_of_run = 1 if bundle.rules is None else 2
+    form_of_run = 2
+    if bundle.rules is None:
+        form_of_run = 1
     need(form == form_of_run, f"it is of form {form}, the run is of form {form_of_run}")
 
     number = one["number"]
-    is_whole = one["link"] == bundle.link_of_body(one)
+    link = bundle.link_of_body(one)
+    is_whole = link == one["link"]
     need(is_whole, f"that of body {number} does not have its own link: it was altered")
     is_there = 1 <= number <= len(bundle.posts)
     need(is_there, f"body {number} is missing in the bundle")
@@ -85,4 +89,6 @@ def _check_rules(bundle: Bundle, one: Fields) -> None:
 
 
 def _digest_or_none(rules: Fields | None) -> str | None:
-    return None if rules is None else digest_of_rules(rules)
+    if rules is None:
+        return None
+    return digest_of_rules(rules)

@@ -95,15 +95,24 @@ class Bundle:
         return [as_json(line, name) for line in written]
 
     def _add_event(self, one: Fields) -> None:
-        is_of_others = "digest" in one
-        digest = one["digest"] if is_of_others else digest_of_event(one)
-        link = sha256(lines("lpirc-log-1", self.log[-1], digest))
-        self.log.append(link)
-        if is_of_others:
+        if "digest" in one:  # of another run, or of none
+            self._add_link(one["digest"])
             return
-        need(one["run"] == self.run["id"], "an event of another run")
-        detail = json.loads(one["detail"])
-        self.events.append(Event(one["utc"], one["kind"], detail, link))
+        self._add_link(digest_of_event(one))
+        is_own = one["run"] == self.run["id"]
+        need(is_own, "an event of another run")
+        event = Event(
+            utc=one["utc"],
+            kind=one["kind"],
+            detail=json.loads(one["detail"]),
+            link=self.log[-1],
+        )
+        self.events.append(event)
+
+    def _add_link(self, digest: str) -> None:
+        previous = self.log[-1]
+        text = lines("lpirc-log-1", previous, digest)
+        self.log.append(sha256(text))
 
     def events_of(self, kind: str) -> list[Event]:
         """The run's events of that kind, oldest first."""
@@ -155,11 +164,15 @@ class Bundle:
 
     def meter_links(self) -> list[str]:
         """The link of no readings, then that of each reading."""
-        written = self.texts["readings.csv.gz"].splitlines(keepends=True)
-        links = [NO_LINK]
-        for line in written[1:]:
-            before = lines("lpirc-meter-1", links[-1]).encode()
-            links.append(sha256(before + line))
+        table = self.texts["readings.csv.gz"]
+        _, *readings, rest = table.split(b"\n")
+        need(rest == b"", "readings.csv.gz is cut short")
+        link = NO_LINK
+        links = [link]
+        for reading in readings:
+            text = lines("lpirc-meter-1", link).encode()
+            link = sha256(text + reading + b"\n")
+            links.append(link)
         return links
 
 

@@ -73,13 +73,15 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
 
 def _figures(bundle: Bundle, metric: str, rows: list[Row]) -> dict[str, float | None]:
     """The AP of each category of the test set, and the mAP as `map`."""
-    if bundle.predicate["metric_version"] != METRIC_VERSION:
+    version = bundle.predicate["metric_version"]
+    if version != METRIC_VERSION:
         raise NotChecked("its metric_version is unknown: use a newer verifier")
-    objects = read_objects(bundle.truth or b"", {*bundle.order})
+    truth = bundle.truth or b""
+    objects = read_objects(truth, images={*bundle.order})
     ap = average_precisions(METRICS[metric], objects, rows)
     found: dict[str, float | None] = {}
-    for id_, _ in bundle.test_set["categories"]:
-        found[str(id_)] = ap.get(id_)
+    for category, _ in bundle.test_set["categories"]:
+        found[str(category)] = ap.get(category)
     found["map"] = mean(ap.values())
     return found
 
@@ -104,13 +106,14 @@ def check_score(bundle: Bundle) -> str:
     """The score is the mAP divided by the energy. Returns it in words."""
     result = published(bundle)
     energy = bundle.run["energy_wh"]
+    score = None
+    words = "none"
     if energy is not None and 0 < energy < math.inf:
-        score = result["map"] / energy
-        words = f"{score:.6g} = {result['map']:.6g} / {energy:.6g} Wh"
-    else:
-        score = None
-        words = "none"
-    need_same("result.json", result, {"energy_wh": energy, "score": score})
+        map_ = result["map"]
+        score = map_ / energy
+        words = f"{score:.6g} = {map_:.6g} / {energy:.6g} Wh"
+    expected = {"energy_wh": energy, "score": score}
+    need_same("result.json", result, expected)
     return words
 
 
@@ -186,9 +189,15 @@ def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
     run = bundle.run
     for name in ("testset_digest", "setup"):
         need_same("run.json", run, {name: rules[name]})
-    extra_s = run["extra_s"] or 0
-    need(extra_s == rules["extra_s"], "the run has another extra time")
-    window_s = rules["window_s"] + rules["extra_s"]
-    need(run["window_s"] == window_s, "the run has another window")
-    images = rules["per_attempt"] or len(bundle.test_set["images"])
-    need(run["images"] == images, f"the run has {run['images']} images, not {images}")
+    extra_s = rules["extra_s"]
+    is_same_extra = extra_s == (run["extra_s"] or 0)
+    need(is_same_extra, "the run has another extra time")
+    window_s = rules["window_s"] + extra_s
+    is_same_window = window_s == run["window_s"]
+    need(is_same_window, "the run has another window")
+
+    images = rules["per_attempt"]
+    if images == 0:
+        images = len(bundle.test_set["images"])
+    found = run["images"]
+    need(found == images, f"the run has {found} images, not {images}")

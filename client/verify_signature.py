@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from verify_formats import need
+from verify_formats import Wrong, need
 
 Point = tuple[int, int, int, int]
 
@@ -44,17 +44,20 @@ def _point(data: bytes) -> Point:
     y = _number(data) & (2**255 - 1)
     need(y < PRIME, NO_POINT)
 
-    above = y * y - 1
-    below = D * y * y + 1
-    square = above * pow(below, -1, PRIME) % PRIME
-    x = pow(square, (PRIME + 3) // 8, PRIME)
-    if (x * x - square) % PRIME != 0:
-        x = x * ROOT_OF_MINUS_1 % PRIME
-    need((x * x - square) % PRIME == 0, NO_POINT)
-    need(x != 0 or sign == 0, NO_POINT)
+    x = _root((y * y - 1) * pow(D * y * y + 1, -1, PRIME))
     if x % 2 != sign:
+        need(x != 0, NO_POINT)
         x = PRIME - x
     return x, y, 1, x * y % PRIME
+
+
+def _root(square: int) -> int:
+    """A square root modulo PRIME. Raises Wrong."""
+    root = pow(square, (PRIME + 3) // 8, PRIME)
+    for candidate in (root, root * ROOT_OF_MINUS_1 % PRIME):
+        if (candidate * candidate - square) % PRIME == 0:
+            return candidate
+    raise Wrong(NO_POINT)
 
 
 def _add(p: Point, q: Point) -> Point:

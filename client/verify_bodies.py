@@ -20,7 +20,15 @@ Field = tuple[str, str]
 
 NUMBER = re.compile(r"(?ai)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*")
 JPEG = re.compile(r"(?is)^(.*[/\\])?([^/\\]*)\.jpe?g\s*$")
-FORM_FIELDS = ["image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax"]
+FORM_FIELDS = [
+    "image_name",
+    "CLASS_ID",
+    "confidence",
+    "xmin",
+    "ymin",
+    "xmax",
+    "ymax",
+]
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 NOT_A_ROW = (math.nan,) * 7

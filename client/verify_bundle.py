@@ -162,7 +162,10 @@ def main() -> None:
     version = f"%(prog)s {VERSION}"
     parser.add_argument("--version", action="version", version=version)
     parser.add_argument("file")
-    parser.add_argument("--testset", help="the folder of the test set, while the ground truth is secret")
+    parser.add_argument(
+        "--testset",
+        help="the folder of the test set, while the ground truth is secret",
+    )
     parser.add_argument("--receipts", help="what the team's client kept of the run")
     parser.add_argument("--key", help="the contest's public key")
     parser.add_argument("--head", help="a link of the log, as the board showed it")

@@ -162,7 +162,10 @@ def unpack(data: bytes) -> dict[str, bytes]:
     need(not missing, f"it has no part {', '.join(missing)}, or is cut short")
     expected = directory + _end(len(parts), len(directory), at)
     is_as_written = data[at:] == expected
-    need(is_as_written, f"the end is cut short or not that of a bundle: {PACKED_AGAIN}")
+    need(
+        is_as_written,
+        f"the end is cut short or not that of a bundle: {PACKED_AGAIN}",
+    )
     return parts
 
 
@@ -183,14 +186,20 @@ def _need_next(name: str, before: list[str], names: list[str]) -> None:
     """Raise Wrong unless this part may follow the others."""
     places = [names.index(each) for each in before]
     is_next = name in names and names.index(name) > max(places, default=-1)
-    need(is_next, f"{name[:80]!r} is not a part, or not in its place: {PACKED_AGAIN}")
+    need(
+        is_next,
+        f"{name[:80]!r} is not a part, or not in its place: {PACKED_AGAIN}",
+    )
 
 
 def _names_of_format(manifest: bytes) -> list[str]:
     """The parts, in order, of the format that a manifest states. Raises Wrong."""
     version = as_json(manifest, MANIFEST)["predicate"]["format"]
     is_known = type(version) is int and 1 <= version <= FORMAT
-    need(is_known, f"format {version!r} is unknown to this program: use a newer one")
+    need(
+        is_known,
+        f"format {version!r} is unknown to this program: use a newer one",
+    )
     names = [*PARTS]
     if version < 3:
         names.remove(JUDGEMENTS)

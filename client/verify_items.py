@@ -85,7 +85,10 @@ def check_test_set(bundle: Bundle) -> None:
         "categories": categories,
     }
     digest = sha256(compact_json_of(content))
-    need(digest == bundle.test_set["digest"], "its digest is not that of its content")
+    need(
+        digest == bundle.test_set["digest"],
+        "its digest is not that of its content",
+    )
     _need_digest_of_run(bundle, digest)
 
     if bundle.run["images_digest"] is not None:
@@ -96,9 +99,15 @@ def check_test_set(bundle: Bundle) -> None:
         need(is_own, "its images are not the run's")
 
     numbers = {*bundle.order}
-    need(len(numbers) == len(bundle.order), "image_order.json has an image twice")
+    need(
+        len(numbers) == len(bundle.order),
+        "image_order.json has an image twice",
+    )
     are_known = all(1 <= number <= len(images) for number in numbers)
-    need(are_known, "image_order.json has images that the test set does not have")
+    need(
+        are_known,
+        "image_order.json has images that the test set does not have",
+    )
     is_whole = len(numbers) == bundle.run["images"]
     need(is_whole, "image_order.json has not as many images as the run")
 
@@ -109,7 +118,10 @@ def _need_digest_of_run(bundle: Bundle, digest: str) -> None:
     corrections = bundle.events_of("truth-corrected")
     if corrections:
         led_to = _end_of_corrections(bundle, corrections)
-        need(digest == led_to, "the events `truth-corrected` lead to another one")
+        need(
+            digest == led_to,
+            "the events `truth-corrected` lead to another one",
+        )
         return
     if digest == armed_with:
         return
@@ -169,7 +181,10 @@ def check_bodies(bundle: Bundle) -> list[Row]:
         with about(f"body {place}"):
             rows = accepted_rows(post, bodies[at:end], bundle.run["images"], categories)
             accepted += rows
-            expected = {"accepted": len(rows), "received_total": len(accepted)}
+            expected = {
+                "accepted": len(rows),
+                "received_total": len(accepted),
+            }
             need_same("its line", post, expected)
         at = end
     need(at == len(bodies), "bodies.gz has bytes of no body")
@@ -222,8 +237,14 @@ def check_meter_chain(bundle: Bundle) -> None:
     before = 0
     for place, post in enumerate(bundle.posts, start=1):
         count = post["readings"]
-        need(count >= before, f"body {place} has fewer readings than the one before")
-        need(count < len(links), f"body {place} has more readings than there are")
+        need(
+            count >= before,
+            f"body {place} has fewer readings than the one before",
+        )
+        need(
+            count < len(links),
+            f"body {place} has more readings than there are",
+        )
         is_own = post["meter"] == links[count]
         need(is_own, f"body {place} has another link of its {count} readings")
         before = count
@@ -250,7 +271,10 @@ def check_log_chain(bundle: Bundle, head: str | None) -> None:
         raise NotChecked(f"the head is that of {count} events; {span}: {advice}")
     link = bundle.log[int(count) - first]
     is_same_log = link.startswith(digits)
-    need(is_same_log, f"after {count} events it is {link}: the log was rewritten")
+    need(
+        is_same_log,
+        f"after {count} events it is {link}: the log was rewritten",
+    )
 
 
 # The close

@@ -8,7 +8,15 @@ from verify_formats import NotChecked, about, lines, need, need_same
 from verify_records import Bundle, Fields, digest_of_rules
 from verify_signature import need_signature
 
-OF_BODY = ["number", "previous", "link", "received_utc", "accepted", "received_total", "sha256"]
+OF_BODY = [
+    "number",
+    "previous",
+    "link",
+    "received_utc",
+    "accepted",
+    "received_total",
+    "sha256",
+]
 OF_BODY_SINCE_FORM_2 = ("readings", "meter")
 
 
@@ -48,12 +56,18 @@ def _check_body(bundle: Bundle, one: Fields) -> None:
     form_of_run = 2
     if bundle.rules is None:
         form_of_run = 1
-    need(form == form_of_run, f"it is of form {form}, the run is of form {form_of_run}")
+    need(
+        form == form_of_run,
+        f"it is of form {form}, the run is of form {form_of_run}",
+    )
 
     number = one["number"]
     link = bundle.link_of_body(one)
     is_whole = link == one["link"]
-    need(is_whole, f"that of body {number} does not have its own link: it was altered")
+    need(
+        is_whole,
+        f"that of body {number} does not have its own link: it was altered",
+    )
     is_there = 1 <= number <= len(bundle.posts)
     need(is_there, f"body {number} is missing in the bundle")
     expected = {name: one[name] for name in OF_BODY}
@@ -83,7 +97,10 @@ def _check_closing(bundle: Bundle, one: Fields) -> None:
 
 def _check_rules(bundle: Bundle, one: Fields) -> None:
     digest = _digest_or_none(one["rules"])
-    need(digest == one["rules_sha256"], "its rules were altered: their SHA-256 differs")
+    need(
+        digest == one["rules_sha256"],
+        "its rules were altered: their SHA-256 differs",
+    )
     own = _digest_or_none(bundle.rules)
     need(digest == own, "the run was armed with other rules")
 

@@ -55,7 +55,10 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
         raise NotChecked(f"this verifier does not compute {metric}")
     found = _figures(bundle, metric, rows)
     stated = result["ap"] | {"map": result["map"]}
-    need(stated.keys() == found.keys(), "result.json has the AP of other categories")
+    need(
+        stated.keys() == found.keys(),
+        "result.json has the AP of other categories",
+    )
 
     is_rounded = metric == "coco" and bundle.rules is None
     wrong = []
@@ -182,7 +185,10 @@ def check_rules(bundle: Bundle) -> None:
     expected = bundle.rules | {"testset_digest": bundle.test_set["digest"]}
     found = bundle.judgements[-1]["rules"]
     need_same("the published judgement", found, expected)
-    need(found.keys() == expected.keys(), "the published judgement has other rules")
+    need(
+        found.keys() == expected.keys(),
+        "the published judgement has other rules",
+    )
 
 
 def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:

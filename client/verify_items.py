@@ -115,25 +115,23 @@ def check_test_set(bundle: Bundle) -> None:
 def _need_digest_of_run(bundle: Bundle, digest: str) -> None:
     """The run was armed with this set, or events lead from that one to this one."""
     armed_with = bundle.run["testset_digest"]
-    corrections = bundle.events_of("truth-corrected")
-    if corrections:
-        led_to = _end_of_corrections(bundle, corrections)
+    if digest != armed_with:
+        expected = {"testset_digest": digest, "armed_with": armed_with}
+        judged = bundle.last_detail("judged")
+        need_same("the event `judged`", judged, expected)
+
+    if bundle.rules is not None:
+        led_to = _end_of_corrections(bundle)
         need(
             digest == led_to,
             "the events `truth-corrected` lead to another one",
         )
-        return
-    if digest == armed_with:
-        return
-    need(bundle.rules is None, "the run was armed with another one")
-    expected = {"testset_digest": digest, "armed_with": armed_with}
-    need_same("the event `judged`", bundle.last_detail("judged"), expected)
 
 
-def _end_of_corrections(bundle: Bundle, corrections: list[Event]) -> str:
-    """The digest that they lead to from the one of the run. Raises Wrong."""
+def _end_of_corrections(bundle: Bundle) -> str:
+    """The digest that the corrections lead to from the one of the run. Raises Wrong."""
     digest: str = bundle.run["testset_digest"]
-    for event in corrections:
+    for event in bundle.events_of("truth-corrected"):
         with about(f"the correction of {event.utc}"):
             need(event.detail["old"] == digest, "it is of another test set")
             _need_signed(bundle, event)

@@ -34,7 +34,8 @@ MOST_LINES = 400
 FILES = sorted(SCRIPT.parent.glob("verify_*.py"))
 LEFT_OUT = {"result-signature", "checks"}  # of the items that `by_main` looks at
 BUNDLES = ["others", "judged", "empty", "unjudged"]
-RUN, RESULT, POSTS = "run.json", "result.json", "posts.jsonl.gz"
+RUN, RESULT, JUDGEMENTS = "run.json", "result.json", "judgements.json"
+POSTS, READINGS = "posts.jsonl.gz", "readings.csv.gz"
 
 
 @pytest.mark.parametrize("name", BUNDLES)
@@ -82,6 +83,15 @@ def _with_value(texts: Texts, name: str, *path: str, value: object) -> Texts:
     return texts | {name: lines([document])}
 
 
+def _with_last(texts: Texts, name: str, **values: object) -> Texts:
+    """With other values in the last of a list, or of lines."""
+    if name == JUDGEMENTS:
+        *others, last = json.loads(texts[name])
+        return texts | {name: lines([[*others, last | values]])}
+    *others, last = texts[name].splitlines(keepends=True)
+    return texts | {name: b"".join([*others, lines([json.loads(last) | values])])}
+
+
 WRONG: dict[str, Callable[[Texts], Texts]] = {
     "energy": lambda texts: _with_value(texts, RUN, "run", "energy_wh", value=0.001),
     "map": lambda texts: _with_value(texts, RESULT, "map", value=0.9),
@@ -99,6 +109,16 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     "category": lambda texts: _with(texts, "testset.json", "[[1, ", "[[7, "),
     "digest": lambda texts: _with_value(texts, "testset.json", "ground_truth_sha256", value="0" * 64),
     "judged": lambda texts: _with(texts, "events.jsonl.gz", "lpirc|iou", "coco|iou"),
+    "least-map": lambda texts: _with_value(texts, RUN, "run", "rules", "least_map", value=0.1),
+    "rules-away": lambda texts: _with_value(texts, RUN, "run", "rules", value=None),
+    "metric": lambda texts: _with_value(texts, RUN, "contest", "metric", value="coco"),
+    "extra-time": lambda texts: _with_value(texts, RUN, "run", "extra_s", value=30.0),
+    "meter": lambda texts: _with(texts, POSTS, '"meter": "', '"meter": "0'),
+    "fewer-readings": lambda texts: _with_last(texts, POSTS, readings=0),
+    "first-reading": lambda texts: _with(texts, READINGS, "\n0.", "\n1."),
+    "judgement": lambda texts: _with_last(texts, JUDGEMENTS, map=0.9),
+    "no-judgement": lambda texts: texts | {JUDGEMENTS: b"[]\n"},
+    "judged-by": lambda texts: _with(texts, JUDGEMENTS, '"metric": "lpirc"', '"metric": "voc-11"'),
 }
 
 
@@ -116,6 +136,35 @@ def test_both_say_the_same_of_what_a_holder_of_the_key_altered(proved: dict[str,
         same -= {"map", "map-ilsvrc-det"}  # and stops at the first wrong body
     if "container" not in failed(mine) + failed(its):
         assert {*failed(mine)} & same == {*failed(its)} & same, (mine, its)
+
+
+def test_a_head_from_outside_the_bundle_is_not_checked_and_a_wrong_one_within_fails(
+    proved: dict[str, Proved],
+) -> None:
+    data = proved["judged"].data
+    before = json.loads(opened(data)["events.jsonl.gz"].splitlines()[0])
+    first, zeros = before["before"], "0" * 64
+    assert first > 0
+    for head in (f"{first}:{before['previous'][:12]}", before["previous"]):
+        assert SECOND.verify(data, head=head).wrong["log-chain"] == ""
+    for head in (f"{first - 1}:{zeros}", f"{first + 10**6}:{zeros}", "ab" * 32):
+        findings = SECOND.verify(data, head=head)
+        assert "log-chain" in findings.unchecked
+        assert failed(findings.wrong) == []
+    assert failed(SECOND.verify(data, head=f"{first}:{'ab' * 32}").wrong) == ["log-chain"]
+
+
+def test_receipts_of_another_form_are_named(proved: dict[str, Proved]) -> None:
+    judged = proved["judged"]
+    kept = [json.loads(line) for line in judged.receipts.splitlines()]
+    for form, words in ((1, "the run is of form 2"), (7, "use a newer verifier")):
+        others = [one | {"form": form} if "number" in one else one for one in kept]
+        said = SECOND.verify(judged.data, receipts=lines(others)).wrong["receipts"]
+        assert words in said
+    unknown = lines([*kept, {"run": kept[0]["run"], "something": 1}])
+    assert SECOND.verify(judged.data, receipts=unknown).wrong["receipts"]
+    only_rules = lines([one for one in kept if "rules_sha256" in one])
+    assert "no receipts" in SECOND.verify(judged.data, receipts=only_rules).wrong["receipts"]
 
 
 def test_both_detect_what_others_altered(proved: dict[str, Proved]) -> None:

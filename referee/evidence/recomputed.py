@@ -23,10 +23,12 @@ from referee.detections.rows import NONE_REFUSED, Refused
 from referee.errors import RefereeError
 from referee.evidence.bundle import Bundle, PostLine
 from referee.evidence.container import GROUND_TRUTH
+from referee.evidence.earlier_sums import with_stated_rounding
 from referee.evidence.items import Failure, NotChecked
 from referee.judging.case import Case, counted_of, judgement_of
 from referee.judging.scoring_job import RESAMPLES, scored_detections
 from referee.judging.uncertainty import interval_from
+from referee.scoring import COCO
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples
 from referee.store.chain import (
     READINGS_START,
@@ -204,6 +206,9 @@ class Recomputed:
             return reason
         except Failure as failure:
             return NotChecked(f"It rests on {failure.part}, which does not hold.")
+        bundle = self.bundle
+        if bundle.contest["metric"] == COCO and bundle.run_row.get("rules") is None:
+            judged = with_stated_rounding(judged, self.bundle.result, bundle.checks)
         if self.bundle.result.get("energy_known_by") is None:  # of a version that knew the meter's limit only
             figures = next((one.figures for one in judged.checks if one.code == "accuracy"), {})
             return replace(judged, energy_limit=figures.get("uncertainty"))

@@ -131,13 +131,11 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
         evaluated[WITH_UNSERVED] = (given.metric, np.concatenate([rows, unserved]))
     maps, aps = {}, {}
     for what, (metric, its_rows) in evaluated.items():
-        # The mAP of COCO is not made of the APs by category.
-        former = None if metric == COCO else known
-        ground_truth, its_rows = of_categories(given.ground_truth, its_rows, changed(objects, former))
+        ground_truth, its_rows = of_categories(given.ground_truth, its_rows, changed(objects, known))
         found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
-        its_aps = found.ap if former is None else {**former.aps[what], **found.ap}
+        its_aps = found.ap if known is None else {**known.aps[what], **found.ap}
         aps[what] = {category: its_aps[category] for category in objects}
-        maps[what] = found.map if former is None else mean_known(np.array([*aps[what].values()], np.float64))
+        maps[what] = found.map if known is None else mean_known(np.array([*aps[what].values()], np.float64))
     return Scored(
         maps,
         aps,

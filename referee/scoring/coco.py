@@ -2,11 +2,13 @@
 
 Semantics: https://github.com/cocodataset/cocoapi, `cocoeval.py`. Ten IoUs and four ranges of areas; an object that
 is a crowd or outside the range is ignored, and so is a detection that finds such an object or that finds none and
-is itself outside the range.
+is itself outside the range. Sums are exact (`math.fsum`), as those of the other metrics: pycocotools leaves their order
+to NumPy, so its figures may differ in the last digit.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
@@ -54,14 +56,9 @@ def evaluate_coco(
     results = results_by_area(ground_truth, detections, banned)
     summary = _summarize(results)
     everything = results["all"]
-    ap, ap50, ap75 = (
-        _by_category(ground_truth, values)
-        for values in (
-            everything.precision.mean(axis=(0, 2)),
-            everything.precision[AT_50].mean(axis=1),
-            everything.precision[AT_75].mean(axis=1),
-        )
-    )
+    ap = _by_category(ground_truth, everything.precision)
+    ap50 = _by_category(ground_truth, everything.precision[[AT_50]])
+    ap75 = _by_category(ground_truth, everything.precision[[AT_75]])
     columns = (everything.objects.tolist(), everything.true[-1, AT_50].tolist(), everything.listed.tolist())
     counts = (Counts(count, true, size - true) for count, true, size in zip(*columns, strict=True))
     return Evaluation(
@@ -158,24 +155,31 @@ def coco_boxes_of(source: Detections | GroundTruth, chosen: Ints) -> Floats:
 
 def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float | None]:
     ids = ground_truth.category_ids.tolist()
-    return {id_: None if np.isnan(value) else value for id_, value in zip(ids, values.tolist(), strict=True)}
+    return dict(zip(ids, _category_means(values), strict=True))
+
+
+def _category_means(values: Floats) -> list[float | None]:
+    """By category (K,), the exact mean of values (T, K, ...); None where they are NaN, without objects."""
+    rows = [each.ravel().tolist() for each in np.moveaxis(values, 1, 0)]
+    means = [math.fsum(row) / len(row) for row in rows]
+    return [None if math.isnan(mean) else mean for mean in means]
 
 
 def _summarize(results: Mapping[str, AreaResult]) -> dict[str, float | None]:
-    """Return the twelve numbers, each a mean over IoUs and categories with objects in the range, or None."""
+    """Return the twelve numbers, each a mean over the categories with objects in the range, or None."""
     everything = results["all"]
     ranges = ("small", "medium", "large")
-    means = {
+    values = {
         "AP": everything.precision,
-        "AP50": everything.precision[AT_50],
-        "AP75": everything.precision[AT_75],
+        "AP50": everything.precision[[AT_50]],
+        "AP75": everything.precision[[AT_75]],
         **{f"AP{name}": results[name].precision for name in ranges},
         **{f"AR{most}": everything.recall[place] for place, most in enumerate(MOST)},
         **{f"AR{name}": results[name].recall[-1] for name in ranges},
     }
-    return {name: _mean(values) for name, values in means.items()}
+    return {name: _mean(_category_means(each)) for name, each in values.items()}
 
 
-def _mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(np.mean(known)) if len(known) else None
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None

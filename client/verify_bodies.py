@@ -1,0 +1,178 @@
+"""The bodies that teams sent: from their bytes to rows of detections. From docs/bundle.md alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import struct
+from email import message_from_bytes
+from itertools import zip_longest
+from typing import Any
+from urllib.parse import parse_qsl
+
+from verify_formats import need, sha256
+
+Row = tuple[float, ...]
+"""Image, category, confidence, xmin, ymin, xmax, ymax."""
+
+Field = tuple[str, str]
+
+NUMBER = re.compile(r"(?ai)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*")
+JPEG = re.compile(r"(?is)^(.*[/\\])?([^/\\]*)\.jpe?g\s*$")
+FORM_FIELDS = [
+    "image_name",
+    "CLASS_ID",
+    "confidence",
+    "xmin",
+    "ymin",
+    "xmax",
+    "ymax",
+]
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+NOT_A_ROW = (math.nan,) * 7
+
+
+def accepted_rows(
+    post: dict[str, Any],
+    body: bytes,
+    images: int,
+    categories: set[int],
+) -> list[Row]:
+    """The rows of a body that were taken. Raises Wrong if its line in posts says something else."""
+    kind = post["kind"]
+    if kind == "rows":  # of an earlier version, which kept the accepted rows only
+        rows = [*struct.iter_unpack("<7d", body)]
+        good = _good(rows, images, categories)
+        need(len(good) == len(rows), "it has rows that cannot be accepted")
+        return good
+
+    need(kind == "body", f"no body is of kind {kind!r}")
+    is_own = sha256(body) == post["sha256"]
+    need(is_own, "it has another SHA-256")
+    content_type = post["content_type"]
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type in (URLENCODED, MULTIPART):
+        rows = _form_rows(body, content_type, media_type)
+        good = _good(rows, images, categories)
+    else:
+        rows = _plain_rows(body, media_type)
+        good = _good(rows, images, categories)
+        good = [row for row in good if _is_upright(row)]
+        need(len(good) == len(rows), "it has rows that cannot be accepted")
+
+    refused = len(rows) - len(good)
+    need(refused == post["refused"], f"{refused} rows are to be refused")
+    return good
+
+
+def _good(rows: list[Row], images: int, categories: set[int]) -> list[Row]:
+    return [row for row in rows if _is_good(row, images, categories)]
+
+
+def _is_good(row: Row, images: int, categories: set[int]) -> bool:
+    is_finite = all(map(math.isfinite, row))
+    if len(row) != 7 or not is_finite:
+        return False
+    image = row[0]
+    category = row[1]
+    if image % 1 != 0:
+        return False
+    is_known_image = 1 <= image <= images
+    is_known_category = category in categories
+    return is_known_image and is_known_category
+
+
+def _is_upright(row: Row) -> bool:
+    _, _, _, xmin, ymin, xmax, ymax = row
+    return xmin <= xmax and ymin <= ymax
+
+
+# Bodies of rows
+
+
+def _plain_rows(body: bytes, media_type: str) -> list[Row]:
+    if media_type == "application/octet-stream":
+        return [*struct.iter_unpack("<7f", body)]
+    if media_type == "application/json":
+        return _json_rows(body)
+    is_text = media_type in ("text/plain", "text/csv")
+    need(is_text, f"no body is of type {media_type!r}")
+    return _text_rows(body)
+
+
+def _json_rows(body: bytes) -> list[Row]:
+    if not body.strip():
+        return []
+    rows = []
+    for written in json.loads(body):
+        kinds = {type(value) for value in written}
+        are_numbers = kinds <= {int, float}
+        need(are_numbers, "it has other values than numbers")
+        row = tuple(map(float, written))
+        rows.append(row)
+    return rows
+
+
+def _text_rows(body: bytes) -> list[Row]:
+    need(b"_" not in body, "it has a number with _")
+    rows = []
+    for line in body.replace(b",", b" ").splitlines():
+        words = line.split()
+        row = tuple(map(float, words))
+        if row:
+            rows.append(row)
+    return rows
+
+
+# Forms
+
+
+def _form_rows(body: bytes, content_type: str, media_type: str) -> list[Row]:
+    """The rows of a form, as many as its longest list; what is missing or no number is NaN."""
+    fields = _fields(body, content_type, media_type)
+    names = {name for name, _ in fields}
+    has_lists = not names.isdisjoint(FORM_FIELDS)
+    has_others = not names.issubset({"token"})
+    if has_others and not has_lists:
+        return [NOT_A_ROW]
+
+    lists = [_values(fields, name) for name in FORM_FIELDS]
+    images = lists[0]
+    shortest = min(map(len, lists))
+    is_whole = shortest == len(images)
+    need(is_whole, "a list of the form is shorter than that of the images")
+    lists[0] = [JPEG.sub(r"\2", value) for value in images]
+    rows = zip_longest(*lists, fillvalue="")
+    return [tuple(map(_number, texts)) for texts in rows]
+
+
+def _values(fields: list[Field], wanted: str) -> list[str]:
+    return [value for name, value in fields if name == wanted]
+
+
+def _fields(body: bytes, content_type: str, media_type: str) -> list[Field]:
+    if media_type == MULTIPART:
+        return _multipart_fields(body, content_type)
+    text = body.decode(errors="backslashreplace")
+    return parse_qsl(text, keep_blank_values=True, errors="backslashreplace")
+
+
+def _multipart_fields(body: bytes, content_type: str) -> list[Field]:
+    head = f"Content-Type: {content_type}\r\n\r\n"
+    message: Any = message_from_bytes(head.encode() + body)
+    fields = []
+    for part in message.get_payload():
+        if part.get_filename() is not None:
+            continue  # a file
+        name = part.get_param("name", header="content-disposition")
+        value = part.get_payload()
+        fields.append((name, value))
+    return fields
+
+
+def _number(text: str) -> float:
+    if not NUMBER.fullmatch(text):
+        return math.nan
+    return float(text)

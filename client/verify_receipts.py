@@ -1,0 +1,111 @@
+"""The item about what a team's client kept of its run. From docs/bundle.md alone."""
+
+from __future__ import annotations
+
+import json
+
+from verify_formats import NotChecked, about, lines, need, need_same
+from verify_records import Bundle, Fields, digest_of_rules
+from verify_signature import need_signature
+
+OF_BODY = [
+    "number",
+    "previous",
+    "link",
+    "received_utc",
+    "accepted",
+    "received_total",
+    "sha256",
+]
+OF_BODY_SINCE_FORM_2 = ("readings", "meter")
+
+
+def check_receipts(bundle: Bundle, text: bytes | None) -> None:
+    """All that was acknowledged is in the bundle, as it was acknowledged."""
+    if text is None:
+        raise NotChecked("it needs --receipts")
+    receipts = 0
+    written = text.decode("utf-8-sig").split("\n")
+    for place, line in enumerate(written, start=1):
+        if not line.strip():
+            continue
+        with about(f"line {place} of the file of receipts"):
+            one = json.loads(line)
+            _check_line(bundle, one)
+        if "rules_sha256" not in one:
+            receipts += 1
+    need(receipts > 0, "the file holds no receipts")
+
+
+def _check_line(bundle: Bundle, one: Fields) -> None:
+    of = one.get("closing", one)
+    run = of["run"]
+    own = bundle.run["id"]
+    need(run == own, f"it is of run {run}, not of {own}")
+    if "number" in one:
+        _check_body(bundle, one)
+    elif "closing" in one:
+        _check_closing(bundle, one["closing"])
+    else:
+        _check_rules(bundle, one)
+
+
+def _check_body(bundle: Bundle, one: Fields) -> None:
+    form = one.get("form", 1)
+    need(form in (1, 2), f"it is of form {form}: use a newer verifier")
+    form_of_run = 2
+    if bundle.rules is None:
+        form_of_run = 1
+    need(
+        form == form_of_run,
+        f"it is of form {form}, the run is of form {form_of_run}",
+    )
+
+    number = one["number"]
+    link = bundle.link_of_body(one)
+    is_whole = link == one["link"]
+    need(
+        is_whole,
+        f"that of body {number} does not have its own link: it was altered",
+    )
+    is_there = 1 <= number <= len(bundle.posts)
+    need(is_there, f"body {number} is missing in the bundle")
+    expected = {name: one[name] for name in OF_BODY}
+    if form == 2:
+        for name in OF_BODY_SINCE_FORM_2:
+            expected[name] = one[name]
+    need_same(f"body {number}", bundle.posts[number - 1], expected)
+
+
+def _check_closing(bundle: Bundle, one: Fields) -> None:
+    closings = bundle.events_of("closed")
+    need(closings != [], "the bundle has no event `closed`")
+    expected = {
+        "posts": len(bundle.posts),
+        "head": bundle.head_of_chain(),
+        "log": closings[-1].link,
+        "public_key": bundle.key,
+    }
+    need_same("the closing receipt", one, expected)
+
+    values = [one["run"], one["posts"], one["head"], one["log"]]
+    text = lines("lpirc-close-1", *values)
+    signature = bytes.fromhex(one["signature"])
+    key = bytes.fromhex(one["public_key"])
+    need_signature(text.encode(), signature, key)
+
+
+def _check_rules(bundle: Bundle, one: Fields) -> None:
+    digest = _digest_or_none(one["rules"])
+    need(
+        digest == one["rules_sha256"],
+        "its rules were altered: their SHA-256 differs",
+    )
+    own = _digest_or_none(bundle.rules)
+    need(digest == own, "the run was armed with other rules")
+
+
+def _digest_or_none(rules: Fields | None) -> str | None:
+    if rules is None:
+        return None
+    return digest_of_rules(rules)

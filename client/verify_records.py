@@ -1,0 +1,193 @@
+"""What a bundle records of a run, as values, and the links between them. From docs/bundle.md alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from verify_formats import (
+    ENVELOPE,
+    GROUND_TRUTH,
+    JUDGEMENTS,
+    MANIFEST,
+    about,
+    as_json,
+    compact_json_of,
+    inflate,
+    json_of,
+    lines,
+    need,
+    sha256,
+    unpack,
+)
+
+Fields = dict[str, Any]
+
+NOT_BOUND = "an earlier version armed the run: its rules are not bound"
+NO_LINK = "0" * 64
+
+
+@dataclass
+class Event:
+    """An event of the run, and its link in the contest's log."""
+
+    utc: str
+    kind: str
+    detail: Fields
+    link: str
+
+
+class Bundle:
+    """The texts of a bundle as values.
+
+    Raises Wrong, and whatever comes of values that are not what they should be.
+    """
+
+    def __init__(self, data: bytes, truth: bytes | None) -> None:
+        self.parts = unpack(data)
+        manifest = as_json(self.parts[MANIFEST], MANIFEST)
+        self.subject: list[Fields] = manifest["subject"]
+        self.predicate: Fields = manifest["predicate"]
+        self.key: str = self.predicate["public_key"]
+        self.texts = self._unpacked_texts()
+        self.truth = self.texts.get(GROUND_TRUTH)
+        if truth is not None:
+            self.truth = truth
+
+        of_run = self._value("run.json")
+        self.contest: Fields = of_run["contest"]
+        self.run: Fields = of_run["run"]
+        self.rules: Fields | None = self.run.get("rules")
+        self.test_set: Fields = self._value("testset.json")
+        self.order: list[int] = self._value("image_order.json")
+        self.posts: list[Fields] = self._values("posts.jsonl.gz")
+
+        self._value("ro-crate-metadata.json")
+        self._value("checks.json")
+        self.result: Fields | None = self._value("result.json")
+        self.judgements: list[Fields] = []
+        if JUDGEMENTS in self.texts:
+            self.judgements = self._value(JUDGEMENTS)
+
+        first, *logged = self._values("events.jsonl.gz")
+        self.events_before: int = first["before"]
+        self.log: list[str] = [first["previous"]]
+        self.events: list[Event] = []
+        for one in logged:
+            with about("events.jsonl.gz"):
+                self._add_event(one)
+
+    def _unpacked_texts(self) -> dict[str, bytes]:
+        sizes = self.predicate["sizes"]
+        listed = [MANIFEST, ENVELOPE, *sizes]
+        need(listed == [*self.parts], f"{MANIFEST}: it is of other parts")
+        texts = {}
+        for name, size in sizes.items():
+            texts[name] = inflate(self.parts[name], size, name)
+        return texts
+
+    def _value(self, name: str) -> Any:
+        return as_json(self.texts[name], name)
+
+    def _values(self, name: str) -> list[Any]:
+        written = self.texts[name].splitlines(keepends=True)
+        return [as_json(line, name) for line in written]
+
+    def _add_event(self, one: Fields) -> None:
+        if "digest" in one:  # of another run, or of none
+            self._add_link(one["digest"])
+            return
+        self._add_link(digest_of_event(one))
+        is_own = one["run"] == self.run["id"]
+        need(is_own, "an event of another run")
+        event = Event(
+            utc=one["utc"],
+            kind=one["kind"],
+            detail=json.loads(one["detail"]),
+            link=self.log[-1],
+        )
+        self.events.append(event)
+
+    def _add_link(self, digest: str) -> None:
+        previous = self.log[-1]
+        text = lines("lpirc-log-1", previous, digest)
+        self.log.append(sha256(text))
+
+    def events_of(self, kind: str) -> list[Event]:
+        """The run's events of that kind, oldest first."""
+        return [event for event in self.events if event.kind == kind]
+
+    def last_detail(self, kind: str) -> Fields:
+        """That of the run's last event of that kind; empty without one."""
+        events = self.events_of(kind)
+        return events[-1].detail if events else {}
+
+    def start_of_chain(self) -> str:
+        """The start of the run's chain."""
+        run = self.run
+        values = [
+            self.contest["id"],
+            run["id"],
+            run["nonce"],
+            run["team"],
+            run["testset_digest"],
+        ]
+        if self.rules is None:
+            return sha256(json_of(["lpirc-run-1", *values]))
+        rules_sha256 = digest_of_rules(self.rules)
+        return sha256(json_of(["lpirc-run-2", *values, rules_sha256]))
+
+    def head_of_chain(self) -> str:
+        """The last link of the run's chain, computed from its start."""
+        head = self.start_of_chain()
+        for post in self.posts:
+            if post["number"] is not None:
+                head = self.link_of_body(post | {"previous": head})
+        return head
+
+    def link_of_body(self, one: Fields) -> str:
+        """The link of a body of this run, from the other fields of its line or receipt."""
+        values = [
+            one["previous"],
+            one["number"],
+            one["sha256"],
+            one["received_utc"],
+            one["accepted"],
+            one["received_total"],
+        ]
+        if self.rules is None:
+            return sha256(lines("lpirc-receipt-1", *values))
+        values.append(one["readings"])
+        values.append(one["meter"])
+        return sha256(lines("lpirc-receipt-2", *values))
+
+    def meter_links(self) -> list[str]:
+        """The link of no readings, then that of each reading."""
+        table = self.texts["readings.csv.gz"]
+        _, *readings, rest = table.split(b"\n")
+        need(rest == b"", "readings.csv.gz is cut short")
+        link = NO_LINK
+        links = [link]
+        for reading in readings:
+            text = lines("lpirc-meter-1", link).encode()
+            link = sha256(text + reading + b"\n")
+            links.append(link)
+        return links
+
+
+def digest_of_event(one: Fields) -> str:
+    """The digest of an event of the log."""
+    values = [
+        "lpirc-event-1",
+        one["utc"],
+        one["run"],
+        one["kind"],
+        one["detail"],
+    ]
+    return sha256(json_of(values))
+
+
+def digest_of_rules(rules: Fields) -> str:
+    """The SHA-256 of rules."""
+    return sha256(compact_json_of(rules))

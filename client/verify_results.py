@@ -1,0 +1,209 @@
+"""The items about a run's judgements. From docs/bundle.md alone."""
+
+from __future__ import annotations
+
+import math
+
+from verify_bodies import Row
+from verify_coco import coco
+from verify_formats import NotChecked, is_same, need, need_same
+from verify_metrics import (
+    average_precisions,
+    ilsvrc_det,
+    lpirc,
+    mean,
+    read_objects,
+    voc_11,
+    voc_area,
+)
+from verify_records import NOT_BOUND, Bundle, Event, Fields, digest_of_rules
+
+METRICS = {
+    "lpirc": lpirc,
+    "ilsvrc-det": ilsvrc_det,
+    "voc-area": voc_area,
+    "voc-11": voc_11,
+    "coco": coco,
+}
+METRIC_VERSION = 1
+FIGURES = ("map", "energy_wh", "score", "signature")
+NOT_JUDGED = "the run is not judged yet"
+
+
+def published(bundle: Bundle) -> Fields:
+    """The published judgement. Raises NotChecked before there is one."""
+    if bundle.result is None:
+        raise NotChecked(NOT_JUDGED)
+    return bundle.result
+
+
+# Its figures
+
+
+def check_judged_event(bundle: Bundle) -> None:
+    """The last event `judged` has the figures and the signature of the result."""
+    result = published(bundle)
+    expected = {name: result[name] for name in FIGURES}
+    need_same("the event `judged`", bundle.last_detail("judged"), expected)
+
+
+def check_map(bundle: Bundle, rows: list[Row]) -> None:
+    """The mAP and the AP by category, computed again."""
+    result = published(bundle)
+    metric = bundle.contest["metric"]
+    if metric not in METRICS:
+        raise NotChecked(f"this verifier does not compute {metric}")
+    found = _figures(bundle, metric, rows)
+    stated = result["ap"] | {"map": result["map"]}
+    need(
+        stated.keys() == found.keys(),
+        "result.json has the AP of other categories",
+    )
+
+    is_rounded = metric == "coco" and bundle.rules is None
+    wrong = []
+    for name, value in found.items():
+        is_right = is_same(value, stated[name])
+        if is_rounded and not is_right:
+            is_right = _is_close(value, stated[name])
+        if not is_right:
+            wrong.append(f"{name} {stated[name]}, but it is {value}")
+    need(not wrong, f"result.json has {'; '.join(wrong)}")
+
+    expected = {"detections": len(rows), "images": len(bundle.order)}
+    need_same("result.json", result, expected)
+
+
+def _figures(bundle: Bundle, metric: str, rows: list[Row]) -> dict[str, float | None]:
+    """The AP of each category of the test set, and the mAP as `map`."""
+    version = bundle.predicate["metric_version"]
+    if version != METRIC_VERSION:
+        raise NotChecked("its metric_version is unknown: use a newer verifier")
+    truth = bundle.truth or b""
+    objects = read_objects(truth, images={*bundle.order})
+    ap = average_precisions(METRICS[metric], objects, rows)
+    found: dict[str, float | None] = {}
+    for category, _ in bundle.test_set["categories"]:
+        found[str(category)] = ap.get(category)
+    found["map"] = mean(ap.values())
+    return found
+
+
+def _is_close(one: float | None, other: float | None) -> bool:
+    """Whether they differ by rounding, as the order of a sum can make them."""
+    if one is None or other is None:
+        return False
+    return math.isclose(one, other, rel_tol=1e-12)
+
+
+def check_map_ilsvrc_det(bundle: Bundle, rows: list[Row]) -> None:
+    """The mAP by the metric of the champions, computed again."""
+    result = published(bundle)
+    if result["map_ilsvrc_det"] is None:
+        raise NotChecked("an earlier version did not compute it")
+    found = _figures(bundle, "ilsvrc-det", rows)
+    need_same("result.json", result, {"map_ilsvrc_det": found["map"]})
+
+
+def check_score(bundle: Bundle) -> str:
+    """The score is the mAP divided by the energy. Returns it in words."""
+    result = published(bundle)
+    energy = bundle.run["energy_wh"]
+    score = None
+    words = "none"
+    if energy is not None and 0 < energy < math.inf:
+        map_ = result["map"]
+        score = map_ / energy
+        words = f"{score:.6g} = {map_:.6g} / {energy:.6g} Wh"
+    expected = {"energy_wh": energy, "score": score}
+    need_same("result.json", result, expected)
+    return words
+
+
+# Its rules
+
+
+def check_judgements(bundle: Bundle) -> None:
+    """Each judgement has its event, in the same order; the last one is that of the result."""
+    if bundle.rules is None:
+        raise NotChecked(NOT_BOUND)
+    judgements = bundle.judgements
+    events = bundle.events_of("judged")
+    counts = f"there are {len(judgements)}, but {len(events)} events `judged`"
+    need(len(events) == len(judgements), counts)
+    for place, judgement in enumerate(judgements, start=1):
+        _need_event(f"judgement {place}", judgement, events[place - 1])
+
+    if bundle.result is not None:
+        need(judgements != [], "that of the result is missing")
+        last = judgements[-1]
+        expected = {name: last[name] for name in ("judged_utc", *FIGURES)}
+        need_same("result.json", bundle.result, expected)
+    if not judgements:
+        raise NotChecked(NOT_JUDGED)
+
+
+def _need_event(what: str, judgement: Fields, event: Event) -> None:
+    rules = judgement["rules"]
+    expected = {name: judgement[name] for name in ("judged_utc", *FIGURES)}
+    expected["rules_sha256"] = digest_of_rules(rules)
+    need_same(f"the event of {what}", event.detail, expected)
+
+    signed = {
+        "metric": rules["metric"],
+        "gt": rules["testset_digest"][:12],
+        "counts": "unserved-too" if rules["count_unserved"] else "served",
+        "rules": str(rules["metric_version"]),
+    }
+    parts = parts_of_signature(judgement["signature"])
+    need_same(f"the signature of {what}", parts, signed)
+
+
+def parts_of_signature(signature: str) -> dict[str, str]:
+    """The parts of a judgement's signature by name; of two with one name the first counts."""
+    metric, *others = signature.split("|")
+    parts = {"metric": metric}
+    for one in others:
+        name, _, value = one.partition(":")
+        parts.setdefault(name, value)
+    return parts
+
+
+def check_rules(bundle: Bundle) -> None:
+    """The run has what its rules say, and the published judgement is by these rules."""
+    if bundle.rules is None:
+        raise NotChecked(NOT_BOUND)
+    _need_run_by_rules(bundle, bundle.rules)
+    of_contest = {
+        "metric": bundle.rules["metric"],
+        "count_unserved": bundle.rules["count_unserved"],
+    }
+    need_same("the published judgement", bundle.contest, of_contest)
+    if bundle.result is None:
+        return
+
+    expected = bundle.rules | {"testset_digest": bundle.test_set["digest"]}
+    found = bundle.judgements[-1]["rules"]
+    need_same("the published judgement", found, expected)
+    need(
+        found.keys() == expected.keys(),
+        "the published judgement has other rules",
+    )
+
+
+def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
+    run = bundle.run
+    for name in ("testset_digest", "setup"):
+        need_same("run.json", run, {name: rules[name]})
+    extra_s = rules["extra_s"]
+    is_same_extra = extra_s == (run["extra_s"] or 0)
+    need(is_same_extra, "the run has another extra time")
+    window_s = rules["window_s"] + extra_s
+    is_same_window = window_s == run["window_s"]
+    need(is_same_window, "the run has another window")
+
+    images = rules["per_attempt"]
+    if images == 0:
+        images = len(bundle.test_set["images"])
+    found = run["images"]
+    need(found == images, f"the run has {found} images, not {images}")

@@ -1,0 +1,172 @@
+"""A bundle of each metric holds in both verifiers bit by bit; with figures one bit aside it holds in neither."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpirc_power.meter import Setup
+from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
+from lpirc_testsets.writing import ObjectRecord, write_records
+from referee.auth.signing import ContestKey
+from referee.clock import Clock
+from referee.contest import create_contest, open_contest
+from referee.judging.judge import judge
+from referee.runs.arming import rules_now
+from referee.scoring import METRICS
+from tests.contest_day import called
+from tests.referee.evidence.closed_runs import as_json, closed_with_bodies
+from tests.referee.evidence.proved import Proved, by_main, by_second, failed, lines, opened
+from tests.referee.factories import START, TEAM, config_text
+from tests.referee.judging.test_rejudge import correct
+
+IMAGES, CATEGORIES = 20, 3
+SETUP = Setup(150.0, 0.5, update_interval_s=0.1, integrator_timer_s=600)
+Bundles = dict[str, Proved]
+
+
+def crowded(folder: Path) -> TestSet:
+    """A set with crowds and difficult objects."""
+    test_set = synthesize(folder, images=IMAGES, categories=CATEGORIES, seed=6, size=(96, 64))
+    truth, chance = read_ground_truth(folder), np.random.default_rng(7)
+    objects = [
+        ObjectRecord(
+            int(image),
+            int(category),
+            tuple(box),
+            float(box[2] * box[3]),
+            crowd=bool(chance.random() < 0.2),
+            difficult=bool(chance.random() < 0.2),
+        )
+        for image, category, box in zip(truth.image, truth.category, truth.coco_boxes.tolist(), strict=True)
+    ]
+    write_records(folder, "crowded", test_set.images, test_set.categories, objects)
+    return load_test_set(folder)
+
+
+def rows_with_ties(test_set: TestSet) -> list[list[float]]:
+    """About every object twice, at times a pixel or two aside, with few different confidences."""
+    truth, chance = read_ground_truth(test_set.folder), np.random.default_rng(8)
+    rows: list[list[float]] = []
+    for image, category, box in zip(truth.image, truth.category, truth.boxes, strict=True):
+        for _ in range(2):
+            aside = chance.choice([0.0, 1.0, 2.3], 4) * (1, 1, -1, -1)
+            corners = np.sort((box + aside).reshape(2, 2), axis=0).ravel().tolist()
+            confidence = float(chance.choice([0.3, 0.6, 0.9]))
+            rows.append([int(image), int(category), confidence, *corners])
+    chance.shuffle(rows)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Bundles:
+    return made_bundles(tmp_path_factory.mktemp("metrics"), METRICS, is_bound=True)
+
+
+def made_bundles(folder: Path, metrics: Sequence[str], *, is_bound: bool) -> Bundles:
+    """By metric the bundle of a judged run whose rules are bound, or of one from before rules were."""
+    test_set = crowded(folder / "set")
+    rows = rows_with_ties(test_set)
+    made = {}
+    for metric in metrics:
+        home, out = folder / metric, folder / f"{metric}.zip"
+        create_contest(home, config_text(test_set, metric=metric))
+        with open_contest(home) as contest:
+            contest.store.add_team(TEAM, "no hash", START)
+            bound = rules_now(contest.config, contest.test_set, SETUP, 0) if is_bound else None
+            bodies = [as_json(rows[:9]), as_json(rows[9:])]
+            run = closed_with_bodies(contest, bodies, setup=SETUP, rules=bound)
+            judge(contest, run.id, Clock())
+        assert called("bundle", "export", str(run.id), "-o", str(out), "--contest", str(home)).returncode == 0
+        key = ContestKey(home / "signing-key", None)
+        made[metric] = Proved(out.read_bytes(), b"", key, key, test_set.folder)
+    return made
+
+
+def result_of(bundle: Proved) -> dict[str, object]:
+    result: dict[str, object] = json.loads(opened(bundle.data)["result.json"])
+    return result
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_both_verifiers_compute_the_bits_that_the_referee_has_stored(bundles: Bundles, metric: str) -> None:
+    for verifier in (by_main, by_second):
+        found = verifier(bundles[metric].data)
+        assert failed(found) == []
+        assert {"map", "map-ilsvrc-det", "score"} <= {*found}
+
+
+def test_the_set_tells_the_metrics_apart(bundles: Bundles) -> None:
+    assert len({result_of(one)["map"] for one in bundles.values()}) == len(METRICS)
+
+
+def with_figure_aside(bundle: Proved, what: str, share: float = 0.0) -> bytes:
+    """The bundle signed anew with a figure one bit aside, or by that share of it."""
+
+    def aside(value: float) -> float:
+        return value * (1 + share) if share else math.nextafter(value, 1)
+
+    result: Any = result_of(bundle)
+    if what == "ap":
+        result["ap"]["2"] = aside(result["ap"]["2"])
+    else:
+        result[what] = aside(result[what])
+    return bundle.sealed(opened(bundle.data) | {"result.json": lines([result])})
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("what", ["map", "ap", "score"])
+def test_a_figure_that_is_one_bit_aside_holds_in_neither(bundles: Bundles, metric: str, what: str) -> None:
+    one, item = bundles[metric], "score" if what == "score" else "map"
+    data = with_figure_aside(one, what)
+    for verifier in (by_main, by_second):
+        assert item in failed(verifier(data))
+
+
+def test_coco_of_an_earlier_version_may_differ_by_rounding_and_by_no_more(tmp_path: Path) -> None:
+    one = made_bundles(tmp_path, ["coco"], is_bound=False)["coco"]
+    for what in ("map", "ap"):
+        for verifier in (by_main, by_second):
+            assert "map" not in failed(verifier(with_figure_aside(one, what, 1e-14)))
+            assert "map" in failed(verifier(with_figure_aside(one, what, 1e-9)))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_judgement_by_another_metric_holds_in_neither(bundles: Bundles, metric: str) -> None:
+    one = bundles[metric]
+    other = METRICS[(METRICS.index(metric) + 1) % len(METRICS)]
+    texts = opened(one.data)
+    about = json.loads(texts["run.json"])
+    about["contest"]["metric"] = other
+    data = one.sealed(texts | {"run.json": lines([about])})
+    for verifier in (by_main, by_second):
+        assert "map" in failed(verifier(data))
+
+
+def test_a_corrected_ground_truth_holds_and_an_altered_correction_in_neither(tmp_path: Path) -> None:
+    one = made_bundles(tmp_path, ["coco"], is_bound=True)["coco"]
+    correct(load_test_set(one.testset), one.testset)
+    home, out = tmp_path / "coco", tmp_path / "again.zip"
+    for command in (
+        ("rejudge", "--all", "--reason", "a wrong box", "--contest", str(home)),
+        ("bundle", "export", "1", "-o", str(out), "--contest", str(home)),
+    ):
+        done = called(*command)
+        assert done.returncode == 0, done.stderr
+    texts = opened(out.read_bytes())
+    events = texts["events.jsonl.gz"]
+    assert b"a wrong box" in events
+    for verifier in (by_main, by_second):
+        assert failed(verifier(out.read_bytes())) == []
+        for old, new in (
+            (b"a wrong box", b"a right box"),
+            (b'\\"signature\\": \\"', b'\\"signature\\": \\"0'),
+        ):
+            altered = texts | {"events.jsonl.gz": events.replace(old, new)}
+            assert {"testset", "log-chain"} <= {*failed(verifier(one.sealed(altered)))}

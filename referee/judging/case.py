@@ -93,6 +93,7 @@ def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Sc
         map_ilsvrc_det=found.map_of(PUBLISHED),
         energy_limit=None if energy is None else energy.limit,
         energy_known_by=None if energy is None else energy.known_by,
+        energy_own_limit=None if energy is None else energy.own_limit,
     )
 
 

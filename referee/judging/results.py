@@ -6,8 +6,8 @@ The command line, the pages, the exports and the bundles all show these values; 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,11 +17,10 @@ from referee.errors import RefereeError
 from referee.judging.checks import is_scorable
 from referee.judging.leaderboard import RULES, Place, Standing, head_to_head, rank
 from referee.judging.prizes import Award, awards
-from referee.judging.uncertainty import resampled
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS
-from referee.scoring.interval import Resampled
+from referee.judging.uncertainty import energy_spread_of, halved
+from referee.scoring.interval import Halved
 from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, score, signature_parts
-from referee.store.records import Review, Run, RunState, Score
+from referee.store.records import HALF_SAMPLING, Review, Run, RunState, Score
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
@@ -193,7 +192,7 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
     """
     instead = instead or {}
     found: list[Standing] = []
-    maps: dict[int, Resampled | None] = {}
+    known: dict[int, Halved | None] = {}
     left_out: list[LeftOut] = []
     reviews = contest.store.latest_reviews()
     for run in contest.store.runs(RunState.JUDGED):
@@ -207,13 +206,32 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
         else:
             review = standing_review(judged, reviews.get(run.id))
             found.append(standing_of(run, judged, judged.score, judged.energy_wh, review))
-            maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
+            known[run.id] = None if run.id in instead else halved(contest, run, judged)
     found.sort(key=lambda one: (-one.score, one.run))
     least = contest.config.least_map
     shown = [Place(None, one, not_ranked=below_least_map(least, one.map)) for one in found]
-    places = rank([one.standing for one in shown if not one.not_ranked], maps)
-    won = awards(contest.config.prizes, [place.standing for place in places])
+    able = with_energy_spread([one.standing for one in shown if not one.not_ranked], known)
+    places = rank(able, known)
+    won = awards(contest.config.prizes, [place.standing for place in places], known)
     return Standings(places, tuple(left_out), tuple(one for one in shown if one.not_ranked), won)
+
+
+def with_energy_spread(
+    attempts: Sequence[Standing], known: MutableMapping[int, Halved | None]
+) -> list[Standing]:
+    """The attempts of all teams with how their energies vary; `known` gets the same. Those in review tell nothing."""
+    energies_wh: dict[str, list[float]] = {}
+    for one in attempts:
+        if not one.needs_review:
+            energies_wh.setdefault(one.team, []).append(one.energy_wh)
+    spreads = {team: energy_spread_of(its) for team, its in energies_wh.items()}
+    for one in attempts:
+        if (its := known.get(one.run)) is not None:
+            known[one.run] = replace(its, energy_spread=spreads.get(one.team))
+    return [
+        replace(one, energy_spread=spread.sd) if (spread := spreads.get(one.team)) else one
+        for one in attempts
+    ]
 
 
 class KnownStandings:
@@ -234,7 +252,7 @@ class KnownStandings:
 
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
-    level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
+    level_with = [one._asdict() for one in place.level_with]
     remarks = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
     return {"rank": place.rank} | asdict(place.standing) | remarks
 
@@ -253,7 +271,7 @@ def standing_of(run: Run, judged: Score, per_wh: float, energy_wh: float, review
         energy_wh=energy_wh,
         needs_review=judged.needs_review and review is None,
         signature=judged.signature,
-        complete=RULES in parts and (interval is not None or parts["metric"] not in BOOTSTRAP_METRICS),
+        complete=RULES in parts and interval is not None and interval.method == HALF_SAMPLING,
         official=run.official,
         extra_s=run.extra_s,
         reviewed=None if review is None else review.note,

@@ -12,7 +12,7 @@ from lpirc_power.energy import Check
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.records import Provisional, RunState, Score, ScoreInterval
+from referee.store.records import BOOTSTRAP, Provisional, RunState, Score, ScoreInterval
 from referee.store.schema import columns_of, insert
 
 _FIGURES = [name for name in columns_of("scores") if name not in ("id", "ap")]
@@ -31,7 +31,7 @@ class ScoreTables(Database):
     ) -> None:
         """Append a judgement with its checks; the latest one of a run counts.
 
-        `maps` (R,) are the mAPs of the resamples that gave its interval; None stores no interval. With the `state` that
+        `maps` (R,) are the mAPs of the halves that gave its interval; None stores no interval. With the `state` that
         the run must still be in, it is judged now. Else raises RefereeError `run-state`.
         """
         values = vars(score) | {"id": None, "ap": json.dumps(score.ap)}
@@ -63,7 +63,7 @@ class ScoreTables(Database):
         return Score(**figures, checks=checks, interval=_interval(intervals[0]) if intervals else None)
 
     def latest_scores(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
-        """The judgements that count, by run, with the mAPs (R,) of their resamples: for boards of many contests.
+        """The judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
 
         They lack the AP by category and the checks that did not fail.
         """
@@ -75,13 +75,13 @@ class ScoreTables(Database):
         found = {}
         for row in self._rows(_LATEST):
             figures, checks = {name: row[name] for name in _FIGURES}, tuple(failed.get(row["id"], ()))
-            interval = None if row["level"] is None else ScoreInterval(*(row[name] for name in _INTERVAL))
+            interval = None if row["level"] is None else _interval(row)
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
             found[row["run"]] = Score(**figures, ap={}, checks=checks, interval=interval), maps
         return found
 
     def add_interval(self, score: Score, interval: ScoreInterval, maps: NDArray[np.float64]) -> None:
-        """Add the confidence intervals of a stored score, and the mAPs (R,) of the resamples.
+        """Add the confidence intervals of a stored score, and the mAPs (R,) of the halves.
 
         The run may have been judged again meanwhile, by another process.
         """
@@ -90,8 +90,11 @@ class ScoreTables(Database):
             number = connection.execute(sql, (score.run, score.judged_utc, score.energy_wh)).fetchone()[0]
             _insert_interval(connection, number, interval, maps)
 
-    def resampled_maps(self, run: int) -> NDArray[np.float64] | None:
-        """The mAPs (R,) of the resamples of the run's latest score; None without an interval, or in an earlier form."""
+    def half_maps(self, run: int) -> NDArray[np.float64] | None:
+        """The mAPs (R,) of the halves of the run's latest score; None without an interval, or in an earlier form.
+
+        Those of an interval by BOOTSTRAP are of its resamples.
+        """
         sql = "SELECT maps FROM intervals WHERE score = (SELECT max(id) FROM scores WHERE run = ?)"
         found = [row["maps"] for row in self._rows(sql, run) if row["maps"] is not None]
         return np.frombuffer(found[0], "<f8") if found else None
@@ -115,6 +118,5 @@ def _insert_interval(
 
 
 def _interval(row: sqlite3.Row) -> ScoreInterval:
-    figures = dict(row)
-    del figures["score"], figures["maps"]
-    return ScoreInterval(**figures)
+    figures = {name: row[name] for name in _INTERVAL}
+    return ScoreInterval(**figures | {"method": figures["method"] or BOOTSTRAP})

@@ -113,12 +113,18 @@ def calibration(population: Population, contests: int, teams: int = TEAMS) -> Ca
     random = np.random.default_rng([population.images, population.categories, population.is_even])
     shares = population.shares(random)
     made = [_contest(random, population, shares, teams) for _ in range(contests)]
+    unlimited = _unlimited(random, shares, np.array([one.skills for one in made]))
+    return compared_with_truth(population, made, unlimited)
+
+
+def compared_with_truth(population: Population, made: Sequence[Contest], unlimited: Floats) -> Calibration:
+    """What is stated of contests beside the truth; `unlimited` is the polynomial of `_unlimited`."""
     skills = np.array([one.skills for one in made])
     maps, others = (np.array([getattr(one, name) for one in made]) for name in ("maps", "other_maps"))
-    # The mean mAP by skill, from both sets of every contest; and that of unlimited images.
+    # The mean mAP by skill, from both sets of every contest.
     expected = np.polyfit(np.append(skills, skills), np.append(maps, others), 2)
-    unlimited = _unlimited(random, shares, skills)
     intervals = _interval_row(population, made, np.polyval(expected, skills), np.polyval(unlimited, skills))
+    random = np.random.default_rng(len(made))
     orders = [order for one in made for order in _orders(random, one, expected)]
     return Calibration(intervals, orders)
 

@@ -58,8 +58,8 @@ def leaderboard(folder: Path, form: str | None) -> None:
         notes=[
             marks_caption(MARKS, rows),
             *map(_award, found.awards),
-            *filter(None, map(note_on, shown)),
             *_without_spread(found.places),
+            *filter(None, map(note_on, shown)),
         ],
         empty="No run has a score: closed runs are judged by referee judge --all, and one without energy has none.",
     )

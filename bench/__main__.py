@@ -12,13 +12,15 @@ PARTS = (
     *("models", "bundles", "client", "season"),
 )
 """Each is a module of this name with a function `measure`."""
+IN_PAGES = ("truth", "coverage")
+"""Those with a function `write`, which puts their tables into a page."""
 
 
 def main() -> None:
     """Measure the parts named on the command line, one after the other."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
-    text = "write the figures to bench/PART.json, those of truth to docs/energy.md too"
+    text = "write the figures to bench/PART.json, those of truth and coverage into their pages"
     parser.add_argument("--save", action="store_true", help=text)
     text = "serving: measure this checkout, which has a .venv, as well"
     parser.add_argument("--beside", type=Path, help=text)
@@ -31,7 +33,7 @@ def main() -> None:
     for part in options.parts or [part for part in PARTS if part != "coverage"]:
         module = import_module(f"bench.{part}")
         measured = module.measure(*arguments.get(part, ()))
-        if options.save and part == "truth":
+        if options.save and part in IN_PAGES:
             module.write(measured)
         elif options.save:
             text = json.dumps(measured, indent=2, ensure_ascii=False)

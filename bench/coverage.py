@@ -2,79 +2,239 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bench import figures
-from lpirc_testsets import GroundTruth
-from referee.judging.leaderboard import SURE
-from referee.judging.uncertainty import LEVEL
-from referee.scoring import Detections, evaluate
-from referee.scoring.bootstrap import bootstrap_samples, centred
-from referee.scoring.interval import Resampled, chance_of_order, middle
+from bench.figures import as_markdown, replace_part, show
+from bench.simulated import Scene, maps_of, scene
+from referee.judging.uncertainty import energy_spread_of
+from referee.scoring.halves import HALVES, halves_of
+from referee.scoring.interval import Halved, MapIntervals, chance_of_order, map_intervals
 
-SIZES = ((100, 20, 0.06), (1000, 20, 0.02), (300, 200, 0.04))  # images, categories, lead of the better team
-CONTESTS, RESAMPLES, UNLIMITED_IMAGES = 200, 300, 40_000
-OBJECTS, LURES, SKILL, NOISE = 2.7, 12.0, 0.6, 0.15  # the first two an image
+Floats = NDArray[np.float64]
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "scoring.md"
+BEGIN = '<!-- coverage tables: make bench ARGS="coverage --save" -->'
+END = "<!-- end of the coverage tables -->"
+
+CONTESTS, TEAMS, UNLIMITED_IMAGES = 1000, 4, 40_000
+SKILL = 0.6
+MOST_ENERGY, SPREAD, ATTEMPTS = 0.04, 0.01, (2, 3, 4)  # of the logarithm of an energy; how many attempts
+OWN_LIMIT, SHARED_LIMIT = 0.001, 0.002
+BEST_OF = {2: 0.5642, 3: 0.8463, 4: 1.0294}  # the mean of the largest of so many standard normal draws
+BINS = (0.5, 0.7, 0.85, 0.95, 0.99, 1.0)
 
 
-def measure() -> list[dict[str, Any]]:
-    """One row a size; percentages are those of CONTESTS."""
-    figures.show("coverage", rows := [_size(*size) for size in SIZES])
-    return rows
+@dataclass(frozen=True)
+class Population:
+    """Test sets of so many images and categories, whose frequencies are even or log-normal.
+
+    The skills of the other teams differ from that of the first by up to `reach`, all equally likely.
+    """
+
+    images: int
+    categories: int
+    is_even: bool
+    reach: float
+
+    @property
+    def name(self) -> str:
+        """As the tables have it."""
+        return f"{self.images} x {self.categories}{'' if self.is_even else ' log-normal'}"
+
+    def shares(self, random: np.random.Generator) -> Floats:
+        """How frequent each category is (K,)."""
+        weights = np.ones(self.categories) if self.is_even else np.exp(random.normal(0, 1, self.categories))
+        shares: Floats = weights / weights.sum()
+        return shares
 
 
-def _size(images: int, categories: int, lead: float) -> dict[str, Any]:
-    """Contests of three teams: the first leads the second, and is as good as the third."""
-    random = np.random.default_rng([images, categories])
-    truth, teams = _contest(random, UNLIMITED_IMAGES, categories, SKILL)
-    unlimited = evaluate(truth, teams[0]).map
+POPULATIONS = (
+    Population(100, 20, is_even=True, reach=0.10),
+    Population(1000, 20, is_even=True, reach=0.04),
+    Population(300, 200, is_even=True, reach=0.08),
+    Population(300, 200, is_even=False, reach=0.08),
+    Population(1000, 200, is_even=False, reach=0.05),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """The teams' skills (T,), their mAPs on the whole set and its halves (T, HALVES), and on another set (T,)."""
+
+    skills: Floats
+    maps: Floats
+    halves: Floats
+    other_maps: Floats
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was said of two teams: the chance that the leader is the better one, and whether it is."""
+
+    stated: float
+    is_right: bool
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Of a population: the row of the table of intervals, and the orders that were stated."""
+
+    intervals: dict[str, Any]
+    orders: list[Order]
+
+
+def measure() -> dict[str, list[dict[str, Any]]]:
+    """The tables of intervals and of orders."""
     found = []
-    for _ in range(CONTESTS):
-        truth, teams = _contest(random, images, categories, SKILL, SKILL - lead, SKILL)
-        values = [evaluate(truth, each).map for each in teams]
-        samples = [bootstrap_samples(truth, each, resamples=RESAMPLES) for each in teams]
-        moved = [centred(one, value) for one, value in zip(samples, values, strict=True)]
-        first, second, third = (Resampled(each, 1.0, 0.0, images=1) for each in moved)
-        (low, high), (low_2, high_2) = (middle(each, LEVEL) for each in moved[:2])
-        equals = chance_of_order(first, third)
-        decided = chance_of_order(first, second) >= SURE, max(equals, 1 - equals) >= SURE
-        won, overlap = values[0] > values[1], low <= high_2 and low_2 <= high
-        found.append((values[0], low, high, samples[0].mean() - values[0], won, overlap, *decided))
-    value, low, high, bias, won, overlap, order_decided, equals_decided = np.array(found).T
-    mean, another = value.mean(), np.roll(value, 1)
-    shares = {
-        "interval holds the mean": (low <= mean) & (mean <= high),
-        "not moved": (low + bias <= mean) & (mean <= high + bias),
-        "holds another set's mAP": (low <= another) & (another <= high),
-        "better team ahead": won,
-        "undecided: overlap": overlap,
-        "undecided: pairs": 1 - order_decided,
-        "equals decided": equals_decided,
-    }
+    for population in POPULATIONS:
+        found.append(calibration(population, CONTESTS))
+        show("coverage", [found[-1].intervals])
+    tables = {"intervals": [one.intervals for one in found], "orders": order_table(found)}
+    show("orders", tables["orders"])
+    return tables
+
+
+def write(tables: dict[str, list[dict[str, Any]]]) -> None:
+    """Put the tables into the page of the scores."""
+    intervals, orders = (as_markdown(tables[name]) for name in ("intervals", "orders"))
+    replace_part(DOCUMENT, BEGIN, f"\n{intervals}\n\n{orders}\n", END)
+
+
+def calibration(population: Population, contests: int, teams: int = TEAMS) -> Calibration:
+    """Simulate contests of a population and compare what is stated of them with the truth."""
+    random = np.random.default_rng([population.images, population.categories, population.is_even])
+    shares = population.shares(random)
+    made = [_contest(random, population, shares, teams) for _ in range(contests)]
+    unlimited = _unlimited(random, shares, np.array([one.skills for one in made]))
+    return compared_with_truth(population, made, unlimited)
+
+
+def compared_with_truth(population: Population, made: Sequence[Contest], unlimited: Floats) -> Calibration:
+    """What is stated of contests beside the truth; `unlimited` is the polynomial of `_unlimited`."""
+    skills = np.array([one.skills for one in made])
+    maps, others = (np.array([getattr(one, name) for one in made]) for name in ("maps", "other_maps"))
+    # The mean mAP by skill, from both sets of every contest.
+    expected = np.polyfit(np.append(skills, skills), np.append(maps, others), 2)
+    intervals = _interval_row(population, made, np.polyval(expected, skills), np.polyval(unlimited, skills))
+    random = np.random.default_rng(len(made))
+    orders = [order for one in made for order in _orders(random, one, expected)]
+    return Calibration(intervals, orders)
+
+
+def order_table(found: Sequence[Calibration]) -> list[dict[str, Any]]:
+    """By stated chance, and for all: how many orders, what was stated on average, and how many were right."""
+    every = [order for one in found for order in one.orders]
+    rows = []
+    for low, high in pairwise(BINS):
+        its = [one for one in every if low <= one.stated and (one.stated < high or high == BINS[-1])]
+        rows.append({"orders stated": f"{low:.0%} to {high:.0%}"} | compared(its))
+    rows += [
+        {"orders stated": f"all of {one.intervals['images x categories']}"} | compared(one.orders)
+        for one in found
+    ]
+    return [*rows, {"orders stated": "all"} | compared(every)]
+
+
+def compared(orders: Sequence[Order]) -> dict[str, Any]:
+    """How many orders, their mean stated chance, and the share that was right."""
+    if not orders:
+        return {"number": 0, "stated": "", "right": ""}
+    stated, right = (np.mean([getattr(one, name) for one in orders]) for name in ("stated", "is_right"))
+    return {"number": len(orders), "stated": f"{stated:.1%}", "right": f"{right:.1%}"}
+
+
+def _contest(random: np.random.Generator, population: Population, shares: Floats, teams: int) -> Contest:
+    leads = random.uniform(-population.reach, population.reach, teams - 1)
+    skills = np.append(SKILL, SKILL + leads)
+    found, other = (scene(random, population.images, shares, skills) for _ in range(2))
+    whole = np.ones((population.images, 1), np.bool_)
+    drawn = np.column_stack([halves_of(population.images), whole])
+    maps = np.array([maps_of(found, team, drawn) for team in found.teams])
+    return Contest(skills, maps[:, HALVES], maps[:, :HALVES], _whole_maps(other))
+
+
+def _whole_maps(found: Scene) -> Floats:
+    whole = np.ones((found.images, 1), np.bool_)
+    return np.array([maps_of(found, team, whole)[0] for team in found.teams])
+
+
+def _unlimited(random: np.random.Generator, shares: Floats, skills: Floats) -> Floats:
+    """The mAP of unlimited images by skill, as a polynomial."""
+    grid = np.linspace(skills.min(), skills.max(), 5)
+    return np.polyfit(grid, _whole_maps(scene(random, UNLIMITED_IMAGES, shares, grid)), 2)
+
+
+def _interval_row(
+    population: Population, made: Sequence[Contest], mean: Floats, unlimited: Floats
+) -> dict[str, Any]:
+    maps, others = (np.array([getattr(one, name) for one in made]) for name in ("maps", "other_maps"))
+    found = [
+        [map_intervals(value, its) for value, its in zip(one.maps, one.halves, strict=True)] for one in made
+    ]
     return {
-        "images x categories": f"{images} x {categories}",
-        "mAP, unlimited": float(unlimited),
-        "bias": float(mean - unlimited),
-        "bias, estimated": float(bias.mean()),
-    } | {name: f"{share.mean():.1%}" for name, share in shares.items()}
+        "images x categories": population.name,
+        "mAP": f"{maps.mean():.3f}",
+        "standard error": f"{np.std(maps - mean):.4f}",
+        "stated": f"{np.mean([[each.spread for each in one] for one in found]):.4f}",
+        "bias": f"{np.mean(mean - unlimited):+.3f}",
+        "stated at least": f"{np.mean([[each.bias for each in one] for one in found]):+.3f}",
+        "mean held": f"{_held(found, 'mean', mean):.1%}",
+        "another set held": f"{_held(found, 'other', others):.1%}",
+        "unlimited held": f"{_held(found, 'unlimited', unlimited):.1%}",
+    }
 
 
-def _contest(
-    random: np.random.Generator, images: int, categories: int, *skills: float
-) -> tuple[GroundTruth, list[Detections]]:
-    """Objects more or less easy to find, and lures; teams see them alike, but for noise and skill."""
-    objects, total = random.poisson(OBJECTS * images), random.poisson((OBJECTS + LURES) * images)
-    image, category = (random.integers(1, most + 1, total) for most in (images, categories))
-    ease, left = random.random(total), 100.0 * np.arange(total)
-    boxes = np.column_stack([left, 0 * left, left + 49, 0 * left + 49])  # none meets another
-    no, own = np.zeros(objects, np.bool_), boxes[:objects]
-    ids = [(np.arange(1, most + 1), ("",) * most) for most in (images, categories)]
-    truth = GroundTruth(*ids[0], *ids[1], image[:objects], category[:objects], own, no, no, own[:, 0], own)
-    teams = []
-    for skill in skills:
-        seems = ease + np.where(np.arange(total) < objects, skill - 1, -0.65) + random.normal(0, NOISE, total)
-        seen = np.flatnonzero(seems > 0)
-        teams.append(Detections(image[seen], category[seen], seems[seen], boxes[seen]))
-    return truth, teams
+def _held(found: Sequence[Sequence[MapIntervals]], name: str, values: Floats) -> float:
+    """How often the interval of that name holds the value (contests, T)."""
+    ends = np.array([[getattr(each, name) for each in one] for one in found])
+    return float(np.mean((ends[..., 0] <= values) & (values <= ends[..., 1])))
+
+
+def _orders(random: np.random.Generator, one: Contest, expected: Floats) -> Iterator[Order]:
+    """The first team against each other one, on one meter or on two."""
+    is_shared = bool(random.integers(2))
+    logs = [_Energies.drawn(random, is_shared) for _ in one.skills]
+    truths = np.polyval(expected, one.skills) * np.exp([-its.expected for its in logs])
+    runs = [
+        Halved(
+            value,
+            halves,
+            energy_wh=math.exp(min(its.measured)),
+            shared_limit=SHARED_LIMIT,
+            own_limit=OWN_LIMIT,
+            images="all",
+            meter="one" if is_shared else None,
+            energy_spread=energy_spread_of(np.exp(its.measured)),
+        )
+        for value, halves, its in zip(one.maps, one.halves, logs, strict=True)
+    ]
+    first = runs[0]
+    for other, truth in zip(runs[1:], truths[1:], strict=True):
+        is_ahead = first.value("score") > other.value("score")
+        better, worse = (first, other) if is_ahead else (other, first)
+        yield Order(chance_of_order(better, worse), bool((truths[0] > truth) == is_ahead))
+
+
+@dataclass(frozen=True)
+class _Energies:
+    """The logarithms of a team's energies: as `measured` in each attempt, and that of the best attempt on average."""
+
+    measured: list[float]
+    expected: float
+
+    @classmethod
+    def drawn(cls, random: np.random.Generator, is_shared: bool) -> _Energies:
+        """Of a team that varies by about SPREAD; the error of a meter that all share changes no order."""
+        middle, attempts = random.uniform(-MOST_ENERGY, MOST_ENERGY), int(random.choice(ATTEMPTS))
+        sd = SPREAD * math.exp(random.normal(0, 0.3))
+        of_meter = 0.0 if is_shared else random.uniform(-SHARED_LIMIT, SHARED_LIMIT)
+        of_runs = random.uniform(-OWN_LIMIT, OWN_LIMIT, attempts) + random.normal(0, sd, attempts)
+        return cls((middle + of_meter + of_runs).tolist(), middle - BEST_OF[attempts] * sd)

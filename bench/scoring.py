@@ -22,7 +22,7 @@ from bench.figures import row, show
 from referee.judging.live import SHARE, TICK_S
 from referee.judging.scoring_job import scored_detections
 from referee.scoring import evaluate
-from referee.scoring.bootstrap import bootstrap_samples
+from referee.scoring.halves import HALVES, half_maps
 
 IMAGES = (1_000, 5_000, 20_000)
 """Of the workloads, each with 100 detections of an image."""
@@ -41,8 +41,7 @@ MEMORY_TARGET_MB = 80
 LIVE_IMAGES = 20_000
 # Images a second, detections an image, and the target for the oldest score that is shown (s).
 PACES = ((33, 25, 2), (1000, 100, 10))
-RESAMPLES = 1000
-BOOTSTRAP_TARGET_S = 30
+HALVES_TARGET_S = {"lpirc": 15, "voc-11": 15, "coco": 120}
 
 
 def measure() -> dict[str, Any]:
@@ -56,7 +55,7 @@ def measure() -> dict[str, Any]:
             scorers = _interleaved(path)
             _print(len(made.image), scorers)
             rows.append({"detections": len(made.image), "scorers": scorers})
-    beside = [*(_ages(*pace) for pace in PACES), _bootstrap()]
+    beside = [*(_ages(*pace) for pace in PACES), *(_halves(*each) for each in HALVES_TARGET_S.items())]
     show("live and uncertainty", beside)
     return {"scorers": rows, "live": beside}
 
@@ -125,11 +124,11 @@ def _ages(images_per_s: int, per_image: int, target_s: int) -> dict[str, Any]:
     }
 
 
-def _bootstrap() -> dict[str, Any]:
+def _halves(metric: str, target_s: int) -> dict[str, Any]:
     made = workload.make()
     truth, detections = made.ground_truth(), made.detections()
     started_s = time.perf_counter()
-    bootstrap_samples(truth, detections, resamples=RESAMPLES)
+    half_maps(truth, detections, metric)
     elapsed_s = time.perf_counter() - started_s
-    what = f"bootstrap, {len(detections):,} detections, {RESAMPLES:,} resamples (s)"
-    return {"what": what, "measured": elapsed_s, "target": BOOTSTRAP_TARGET_S}
+    what = f"{HALVES} halves by {metric}, {len(detections):,} detections (s)"
+    return {"what": what, "measured": elapsed_s, "target": target_s}

@@ -8,6 +8,7 @@ from rich.text import Text
 from referee.cli.terminal import console
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.results import Figures, energy_above_idle_wh
+from referee.judging.uncertainty import described
 from referee.scoring.result import format_score, signature_parts
 from referee.scoring.rules import PUBLISHED
 from referee.store.records import Run, Score
@@ -20,12 +21,10 @@ def print_score(run: Run, score: Score) -> None:
     table = Table(title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left")
     table.add_row("images", f"{score.images}")
     table.add_row("detections", f"{score.detections}")
-    interval = score.interval
-    between = "" if interval is None else _between(interval.map_low, interval.map_high, interval.level, 5)
     metric = signature_parts(score.signature)["metric"]
-    table.add_row(f"mAP {metric}", f"{score.map:.5f}{between}")
-    if interval is not None and interval.map_bias is not None:
-        table.add_row("its bias", f"{interval.map_bias:+.5f}, estimated from the resamples; not subtracted")
+    table.add_row(f"mAP {metric}", f"{score.map:.5f}")
+    for name, figures in described(score.interval):
+        table.add_row(f"  {name}", figures)
     if metric != PUBLISHED:
         old = "not computed; judge the run again"
         published = old if score.map_ilsvrc_det is None else f"{score.map_ilsvrc_det:.5f}"

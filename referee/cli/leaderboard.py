@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -31,7 +31,7 @@ CONDITIONS = {
 def leaderboard(folder: Path, form: str | None) -> None:
     """Rank the best judged run of each team by its score; runs in review stand below, without a rank.
 
-    Orders that are less than 95 % sure are named; intervals are for the mean over other test sets of this size.
+    Orders that are less than 95 % sure are named; intervals are for the mean score over test sets of this size.
     """
     with open_contest(folder) as contest:
         found, metric, name = standings(contest), contest.config.metric, contest.config.name
@@ -56,7 +56,12 @@ def leaderboard(folder: Path, form: str | None) -> None:
         rows,
         title=f"{name}: leaderboard",
         about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
-        notes=[marks_caption(MARKS, rows), *map(_award, found.awards), *filter(None, map(note_on, shown))],
+        notes=[
+            marks_caption(MARKS, rows),
+            *map(_award, found.awards),
+            *_without_spread(found.places),
+            *filter(None, map(note_on, shown)),
+        ],
         empty="No run has a score: closed runs are judged by referee judge --all, and one without energy has none.",
     )
 
@@ -86,8 +91,9 @@ def _remarks(place: Place) -> Iterator[str]:
     one = place.standing
     if one.not_ranked is not None:
         yield one.not_ranked
-    for team, chance in place.level_with:
-        yield f"its order with {team} is {chance:.1%} sure"
+    for level in place.level_with:
+        covers = "" if level.covers is None else f" ({level.covers})"
+        yield f"its order with {level.team} is {level.chance:.1%} sure{covers}"
     yield from place.differs
     if one.reviewed is not None:
         yield f"reviewed: {one.reviewed}"
@@ -97,9 +103,19 @@ def _remarks(place: Place) -> Iterator[str]:
         yield f"{one.images_seen} of its images were served to earlier runs of the team"
 
 
+def _without_spread(places: Sequence[Place]) -> list[str]:
+    """Whose orders are not sure by images alone, in a sentence; none where there is no order."""
+    teams = [place.standing.team for place in places if place.standing.energy_spread is None]
+    if not teams or len(places) == 1:
+        return []
+    names = ", ".join(teams)
+    return [f"Energy spread not known, one attempt each: {names}. Their orders cover the images alone."]
+
+
 def _award(one: Award) -> str:
     bar = "" if one.bar is None else CONDITIONS.get(one.rule, "").format(one.bar)
-    return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}."
+    shared = f" (shared: not sure to be behind are {' and '.join(one.unsure)})" if one.unsure else ""
+    return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}{shared}."
 
 
 def columns_of(metric: str) -> list[Column]:

@@ -21,7 +21,8 @@ from referee.contest import open_contest
 from referee.judging.checks import rows_refused
 from referee.judging.export import FORMATS, export_run
 from referee.judging.lost_energy import lost_energy_of
-from referee.judging.results import current_judgement, figures_of, meeting, run_document, score_document
+from referee.judging.meetings import meeting
+from referee.judging.results import current_judgement, figures_of, run_document, score_document
 from referee.store.records import Run, RunState
 
 WORTH_SAYING_S = 3.0  # somebody who waits longer wants to know for what

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from lpirc_testsets import GroundTruth
 from referee.cli.terminal import console, figures_table
-from referee.judging.scoring_job import RESAMPLES, SEED
 from referee.scoring import Detections, Evaluation, format_score
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
-from referee.scoring.interval import Resampled, chance_of_order
+from referee.scoring.halves import half_maps
+from referee.scoring.interval import Halved, chance_of_order
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,12 @@ class Order:
 
 
 def find_orders(results: Sequence[Result], iou: float | None) -> list[Order]:
-    """The order of each two files, by each metric that has a bootstrap, on the same resampled images."""
-    able = [one for one in results if one.evaluation.metric in BOOTSTRAP_METRICS]
+    """The order of each two files, by each metric, on the same images."""
     if len({one.file for one in results}) == 1:
         return []
-    drawn = {id(one): _resampled(one, iou) for one in able}
+    drawn = {id(one): _halved(one, iou) for one in results}
     orders = []
-    for one, other in combinations(able, 2):
+    for one, other in combinations(results, 2):
         metric = one.evaluation.metric
         if metric == other.evaluation.metric:
             better, worse = sorted((one, other), key=_reached, reverse=True)
@@ -85,8 +83,9 @@ def _reached(result: Result) -> float:
     return result.evaluation.map if result.score is None else result.score
 
 
-def _resampled(result: Result, iou: float | None) -> Resampled:
-    of, metric = (result.truth, result.detections), result.evaluation.metric
-    samples = bootstrap_samples(*of, metric, RESAMPLES, SEED, result.banned, iou)
-    maps, images = centred(samples, result.evaluation.map), result.truth.image_ids.tobytes()
-    return Resampled(maps, result.energy_wh or 1.0, 0.0, images)
+def _halved(result: Result, iou: float | None) -> Halved:
+    halves = half_maps(
+        result.truth, result.detections, result.evaluation.metric, blacklist=result.banned, iou=iou
+    )
+    images = result.truth.image_ids.tobytes()
+    return Halved(result.evaluation.map, halves, result.energy_wh or 1.0, images=images)

@@ -26,10 +26,10 @@ from referee.evidence.container import GROUND_TRUTH
 from referee.evidence.earlier_sums import with_stated_rounding
 from referee.evidence.items import Failure, NotChecked
 from referee.judging.case import Case, counted_of, judgement_of
-from referee.judging.scoring_job import RESAMPLES, scored_detections
+from referee.judging.scoring_job import scored_detections
 from referee.judging.uncertainty import interval_from
 from referee.scoring import COCO
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples
+from referee.scoring.halves import half_maps
 from referee.store.chain import (
     READINGS_START,
     event_digest,
@@ -39,7 +39,7 @@ from referee.store.chain import (
     run_start,
 )
 from referee.store.posts import ROW
-from referee.store.records import RUN_CLOSED, Score
+from referee.store.records import HALF_SAMPLING, RUN_CLOSED, Score
 
 Rows = NDArray[np.float64]
 
@@ -218,12 +218,14 @@ class Recomputed:
         """The interval of the judgement, which takes seconds. Raises NotChecked, Failure."""
         judged, metric = self.judged, self.bundle.contest["metric"]
         stated = self.bundle.result["interval"] if self.bundle.result else None
-        if stated is None or metric not in BOOTSTRAP_METRICS:
+        if stated is None:
             raise NotChecked("The result has no interval.")
+        if stated.get("method") != HALF_SAMPLING:
+            raise NotChecked("It is a bootstrap of an earlier version, which this one does not compute.")
         ground_truth, rows = counted_of(self.case)
         detections, seed = scored_detections(rows, metric), stated["seed"]
-        samples = bootstrap_samples(ground_truth, detections, metric, RESAMPLES, seed)
-        return asdict(interval_from(samples, judged, seed)[0])
+        halves = half_maps(ground_truth, detections, metric, seed)
+        return asdict(interval_from(halves, judged, seed))
 
 
 def _not_following(place: int) -> str:

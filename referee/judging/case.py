@@ -96,6 +96,7 @@ def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Sc
         energy_limit=None if energy is None else energy.limit,
         energy_known_by=None if energy is None else energy.known_by,
         rules=rules_of_judgement(case),
+        energy_own_limit=None if energy is None else energy.own_limit,
     )
 
 

@@ -22,7 +22,7 @@ from referee.judging.case import START_S, Case, judgement_of, were_served
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.judging.uncertainty import interval_from
 from referee.scoring import Evaluation, evaluate
-from referee.scoring.bootstrap import mean_of_categories
+from referee.scoring.halves import mean_of_categories
 from referee.store import Event
 from referee.store.chain import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score
@@ -48,7 +48,7 @@ def judge(
     """Judge a closed run by its bound rules; the new score is appended and replaces the earlier one in every result.
 
     Judged `again`, the test set may also have the run's images and another ground truth than it was armed with; that is
-    an event of its own, which is signed. `found` is the run's scoring, where it is known; one with resamples gives the
+    an event of its own, which is signed. `found` is the run's scoring, where it is known; one with halves gives the
     score its interval. `state` is the one that the run must still have.
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
@@ -99,11 +99,11 @@ def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) ->
 
 
 def with_interval(judged: Score, found: Scored | None) -> tuple[Score, NDArray[np.float64] | None]:
-    """The judgement with its interval and the centred mAPs (R,) of the resamples, as far as its scoring has them."""
-    if found is None or found.resampled is None:
+    """The judgement with its interval and the mAPs (R,) of the halves, as far as its scoring has them."""
+    if found is None or found.halves is None:
         return judged, None
-    interval, maps = interval_from(mean_of_categories(found.resampled), judged)
-    return replace(judged, interval=interval), maps
+    maps = mean_of_categories(found.halves)
+    return replace(judged, interval=interval_from(maps, judged)), maps
 
 
 def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:

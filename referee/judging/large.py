@@ -18,8 +18,6 @@ from referee.judging.case import undo_image_order
 from referee.judging.scoring_job import (
     CONTEST,
     IMAGE,
-    RESAMPLES,
-    SEED,
     WITH_UNSERVED,
     Scored,
     ScoringInput,
@@ -29,7 +27,7 @@ from referee.judging.scoring_job import (
 )
 from referee.scoring.average_precision import mean_known
 from referee.scoring.blocks import match_block, score_category
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS, Floats
+from referee.scoring.halves import HALVES, Floats
 from referee.scoring.rules import PUBLISHED
 from referee.store import Store
 from referee.workers import Workers
@@ -64,11 +62,10 @@ def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scor
     has_two = unserved.any() and not given.count_unserved
 
     metrics = list(dict.fromkeys([given.metric, PUBLISHED]))
-    resamples = [RESAMPLES if given.metric in BOOTSTRAP_METRICS else 0, 0]
     parts = [*mapped(workers, match_block, _blocks(given.ground_truth, are_new, posts, sizes, metrics))]
     images = counted[given.ground_truth.image_ids]
     tasks = (
-        (its, metrics[place // len(new)], images, resamples[place // len(new)], SEED)
+        (its, metrics[place // len(new)], images, place < len(new))
         for place, its in enumerate(zip(*parts, strict=True))
     )
     results = [*mapped(workers, score_category, tasks)]
@@ -81,12 +78,11 @@ def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scor
     aps = {what: dict(zip(new, its, strict=True)) for what, its in averages.items() if its}
     if known is not None:
         aps = {what: {**known.aps[what], **its} for what, its in aps.items()}
-    samples = np.empty((len(objects), RESAMPLES)) if known is None else np.array(known.resampled)
-    if resamples[0]:
-        samples[is_new] = [its for _, _, its in contest]
+    averages_of_halves = np.empty((len(objects), HALVES)) if known is None else np.array(known.halves)
+    averages_of_halves[is_new] = [its for _, _, its in contest]
     maps = {what: mean_known(np.array([*its.values()], np.float64)) for what, its in aps.items()}
     totals = int(sizes[counted].sum()), int(unserved.sum()), int(np.count_nonzero(unserved))
-    return Scored(maps, aps, *totals, found, objects, samples if resamples[0] else None)
+    return Scored(maps, aps, *totals, found, objects, averages_of_halves)
 
 
 def _looked_through(

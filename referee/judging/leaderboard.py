@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from referee.scoring.interval import Resampled, chance_of_order
+from referee.scoring.interval import Halved, chance_of_order
 from referee.scoring.result import signature_parts
 
 T = TypeVar("T")
 SURE = 0.95  # an order that is real with this chance or more needs no remark
+IMAGES = "images"  # the part of a signature for the images of the run
 NOT_COMPARED = ("v", "meter", "extra")  # the program's version, which meter it was, a mark of its own
 RULES = "rules"  # a signature without this part is of an earlier form, and says too little
 
@@ -42,7 +43,8 @@ class Standing:
     note with which an operator let it stand though a check had failed: then it no longer needs review. Until then
     `failed_checks` says why it does. `images_seen` of its images were served to earlier runs of its team. `not_ranked`
     is the clause that says why it has no rank, `not_ranked_code` the same for programs. `rules_sha256` is of the rules
-    that are bound to it (None: not bound), `other_rules` where others were applied.
+    that are bound to it (None: not bound), `other_rules` where others were applied. `energy_spread` is how its team's
+    energy varies from attempt to attempt, relative to it; None where there is one attempt only.
     """
 
     team: str
@@ -65,37 +67,47 @@ class Standing:
     images_seen: int = 0
     not_ranked: str | None = None
     not_ranked_code: NotRanked | None = None
+    energy_spread: float | None = None
+
+
+class Level(NamedTuple):
+    """A team whose order with another is not sure: the chance that it is real, and what that `covers`, if not all."""
+
+    team: str
+    chance: float
+    covers: str | None = None
 
 
 @dataclass(frozen=True)
 class Place:
     """A standing with its rank; None where it is not ranked, or another run of its team is.
 
-    `level_with` has the teams whose order with it is less than SURE, each with the chance that the order is real;
-    `differs` how it was measured or scored otherwise than the first, or judged otherwise than by its bound rules.
+    `level_with` has the teams whose order with it is less than SURE; `differs` how it was measured or scored otherwise
+    than the first, or judged otherwise than by its bound rules.
     """
 
     rank: int | None
     standing: Standing
-    level_with: tuple[tuple[str, float], ...] = ()
+    level_with: tuple[Level, ...] = ()
     differs: tuple[str, ...] = ()
 
 
-def rank(standings: Sequence[Standing], resampled: Mapping[int, Resampled | None]) -> tuple[Place, ...]:
+def rank(standings: Sequence[Standing], halved: Mapping[int, Halved | None]) -> tuple[Place, ...]:
     """The best run of each team, highest score first; equal scores share a rank, and the earlier run is listed first.
 
     Runs that are `not_ranked` are ignored: a team whose best run is in review is ranked by its best other one.
-    `resampled` has the runs, by number, of which it is known how sure their order is.
+    `halved` has the runs, by number, of which it is known how sure their order is.
     """
     able = [one for one in standings if one.not_ranked is None]
     best_first = sorted(able, key=lambda one: (-one.score, one.run))
     ordered = best_of_each(best_first, team=lambda one: one.team)
-    level: dict[str, list[tuple[str, float]]] = {one.team: [] for one in ordered}
+    level: dict[str, list[Level]] = {one.team: [] for one in ordered}
     for better, other in combinations(ordered, 2):
-        one, two = resampled.get(better.run), resampled.get(other.run)
+        one, two = halved.get(better.run), halved.get(other.run)
         if one and two and (chance := chance_of_order(one, two)) < SURE:
-            level[better.team].append((other.team, chance))
-            level[other.team].append((better.team, chance))
+            covers = covered(better, other)
+            level[better.team].append(Level(other.team, chance, covers))
+            level[other.team].append(Level(better.team, chance, covers))
     usual = next((one.signature for one in ordered if RULES in signature_parts(one.signature)), "")
     return tuple(
         Place(
@@ -106,6 +118,14 @@ def rank(standings: Sequence[Standing], resampled: Mapping[int, Resampled | None
         )
         for standing in ordered
     )
+
+
+def covered(one: Standing, other: Standing) -> str | None:
+    """What the chance of an order covers where it is not all; None where it includes both teams' energy spread."""
+    if one.energy_spread is not None and other.energy_spread is not None:
+        return None
+    mine, theirs = (signature_parts(each.signature).get(IMAGES) for each in (one, other))
+    return f"{'same' if mine == theirs else 'other'} images; energy spread not known"
 
 
 def differences(signature: str, usual: str) -> tuple[str, ...]:

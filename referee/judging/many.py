@@ -30,7 +30,7 @@ from referee.judging.scoring_job import (
     scored,
     scored_from,
     stem_of,
-    with_resampled,
+    with_halves,
 )
 from referee.scoring import COCO
 from referee.store import Store
@@ -53,10 +53,10 @@ class ScoringJob(NamedTuple):
 
 
 def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
-    """Judge a run, then add the interval of its score, if its metric has a bootstrap. Raises as `judge` does.
+    """Judge a run, then add the interval of its score. Raises as `judge` does.
 
-    A scoring that is known is not made again. A new one is stored in two steps: the interval takes a thousand times as
-    long as the score, and no prize depends on it.
+    A scoring that is known is not made again. A new one is stored in two steps: the interval takes several times as
+    long as the score.
     """
     run = judgeable(contest, number)
     contest = as_judged(contest, run)
@@ -70,7 +70,7 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
     given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
     found = scored(given, known)
     judged = judge(contest, number, clock, found=found)
-    found = with_resampled(given, found, known)
+    found = with_halves(given, found, known)
     store_scoring(contest.store, job, found, clock)
     judged, maps = with_interval(judged, found)
     if judged.interval is not None and maps is not None:
@@ -203,5 +203,5 @@ def known_of(store: Store, job: ScoringJob) -> Scored | None:
 
 def store_scoring(store: Store, job: ScoringJob, found: Scored, clock: Clock) -> None:
     """Keep the result of a job, which ends it."""
-    samples = None if found.resampled is None else found.resampled.astype("<f8").tobytes()
+    samples = None if found.halves is None else found.halves.astype("<f8").tobytes()
     store.add_scoring(job.name, job.stem, found.figures, samples, clock.utc())

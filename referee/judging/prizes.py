@@ -2,24 +2,31 @@
 
 Two rules have a condition, as in LPIRC 2016: an mAP at least one standard deviation above the mean of all participants,
 or an energy at least one below. The participants are the whole population: the deviation divides by their number.
+
+A prize is shared with those whose order with the best one is not sure. How far energies vary is never taken from the
+attempts of those who would share: a wasteful attempt must not win a share.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import mean, pvariance
 
 from referee.config import Prize
-from referee.judging.leaderboard import Standing
+from referee.judging.leaderboard import SURE, Standing
+from referee.scoring.interval import EnergySpread, Halved, Quantity, chance_of_order
 
 MERITS: dict[str, Callable[[Standing], float]] = {
     "best-score": lambda one: one.score,
     "least-energy": lambda one: -one.energy_wh,
     "highest-map": lambda one: one.map,
 }
+QUANTITIES: dict[str, Quantity] = {"best-score": "score", "least-energy": "energy", "highest-map": "map"}
+ASSUMED_SPREAD = EnergySpread(0.02)
+"""How the energy of any team is taken to vary from attempt to attempt, unless those of the best one show less."""
 CONDITIONS = {"least-energy": MERITS["highest-map"], "highest-map": MERITS["least-energy"]}
 """What must lie a standard deviation above its mean; less energy is more."""
 
@@ -28,8 +35,9 @@ CONDITIONS = {"least-energy": MERITS["highest-map"], "highest-map": MERITS["leas
 class Award:
     """A prize and the teams that share it; none where no team fulfils its condition.
 
-    `value` is what they reached: a score (1/Wh), an energy (Wh) or an mAP. `bar` is the least mAP, or the highest
+    `value` is what the best reached: a score (1/Wh), an energy (Wh) or an mAP. `bar` is the least mAP, or the highest
     energy, that the condition asks for, which may lie below 0; None where there is no condition, or no participant.
+    `unsure` of the teams share it because their order with the best is not sure.
     """
 
     name: str
@@ -37,14 +45,32 @@ class Award:
     teams: tuple[str, ...]
     value: float | None = None
     bar: float | None = None
+    unsure: tuple[str, ...] = ()
 
 
-def awards(prizes: Sequence[Prize], participants: Sequence[Standing]) -> tuple[Award, ...]:
-    """The winners of each prize; `participants` has the best ranked run of each team. Equal figures share a prize."""
-    return tuple(_award(prize, participants) for prize in prizes)
+def awards(
+    prizes: Sequence[Prize],
+    participants: Sequence[Standing],
+    halved: Mapping[int, Halved | None] | None = None,
+) -> tuple[Award, ...]:
+    """The winners of each prize; `participants` has the best ranked run of each team. Equal figures share a prize.
+
+    `halved` has the runs, by number, of which it is known how sure their order is.
+    """
+    return tuple(_award(prize, participants, halved or {}) for prize in prizes)
 
 
-def _award(prize: Prize, able: Sequence[Standing]) -> Award:
+def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
+    """Whether an order is sure with ASSUMED_SPREAD, or with the energy spread of the best one: then none is shared."""
+    spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
+    chances = (
+        chance_of_order(replace(best, energy_spread=one), replace(other, energy_spread=one), of)
+        for one in spreads
+    )
+    return max(chances) >= SURE
+
+
+def _award(prize: Prize, able: Sequence[Standing], halved: Mapping[int, Halved | None]) -> Award:
     merit, condition, bar = MERITS[prize.rule], CONDITIONS.get(prize.rule), None
     if condition is not None and able:
         # Exactly, in fractions: of two teams the better one always lies one deviation from the mean.
@@ -55,5 +81,10 @@ def _award(prize: Prize, able: Sequence[Standing]) -> Award:
         beyond = [value >= middle and (value - middle) ** 2 >= variance for value in values]
         able = [one for one, is_beyond in zip(able, beyond, strict=True) if is_beyond]
     best = max(map(merit, able), default=None)
-    winners = tuple(one.team for one in able if merit(one) == best)
-    return Award(prize.name, prize.rule, winners, None if best is None else abs(best), bar)
+    winners = [one for one in able if merit(one) == best]
+    first = halved.get(winners[0].run) if winners else None
+    behind = [(one.team, halved.get(one.run)) for one in able if merit(one) != best]
+    of = QUANTITIES[prize.rule]
+    unsure = tuple(team for team, its in behind if first and its and not is_sure(first, its, of))
+    teams = tuple(one.team for one in winners)
+    return Award(prize.name, prize.rule, teams + unsure, None if best is None else abs(best), bar, unsure)

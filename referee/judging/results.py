@@ -1,4 +1,4 @@
-"""What is published of runs: their figures, documents, standings and meetings.
+"""What is published of runs: their figures, documents and standings.
 
 The command line, the pages, the exports and the bundles all show these values; none of them computes its own.
 """
@@ -6,7 +6,7 @@ The command line, the pages, the exports and the bundles all show these values; 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -24,15 +24,13 @@ from referee.judging.leaderboard import (
     NotRanked,
     Place,
     Standing,
-    head_to_head,
     rank,
 )
 from referee.judging.prizes import Award, awards
-from referee.judging.uncertainty import resampled
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS
-from referee.scoring.interval import Resampled
+from referee.judging.uncertainty import energy_spread_of, halved
+from referee.scoring.interval import Halved
 from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, score, signature_parts
-from referee.store.records import IMAGES_SEEN, Review, Run, RunState, Score
+from referee.store.records import HALF_SAMPLING, IMAGES_SEEN, Review, Run, RunState, Score
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
@@ -78,7 +76,7 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
     """
     judged = current_judgement(contest, run)
     if judged is not None:
-        return _judged_figures(contest, run, judged)
+        return judged_figures(contest, run, judged)
     provisional = contest.store.provisional(run.id)
     reached = None if provisional is None else provisional.map
     energy_wh, utc = run.energy_wh, None
@@ -99,7 +97,8 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
     )
 
 
-def _judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
+def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
+    """The figures of a run that is judged as it stands."""
     review = standing_review(judged, contest.store.latest_reviews().get(run.id))
     is_in_review = judged.needs_review and review is None
     code, reason = why_not_ranked(judged, review, as_judged(contest, run).config.least_map)
@@ -261,7 +260,7 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
     """
     instead = instead or {}
     found: list[Standing] = []
-    maps: dict[int, Resampled | None] = {}
+    known: dict[int, Halved | None] = {}
     left_out: list[LeftOut] = []
     reviews = contest.store.latest_reviews()
     for run in contest.store.runs(RunState.JUDGED):
@@ -277,12 +276,30 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
             standing = standing_of(run, judged, review, as_judged(contest, run).config.least_map)
             others = standing.other_rules + other_prizes(contest.config, run)
             found.append(replace(standing, other_rules=others))
-            maps[run.id] = None if run.id in instead else resampled(contest, run, judged)
+            known[run.id] = None if run.id in instead else halved(contest, run, judged)
     found.sort(key=lambda one: (-one.score, one.run))
-    places = rank(found, maps)
-    won = awards(contest.config.prizes, [place.standing for place in places])
+    able = with_energy_spread([one for one in found if one.not_ranked is None], known)
+    places = rank(able, known)
+    won = awards(contest.config.prizes, [place.standing for place in places], known)
     unranked = tuple(Place(None, one) for one in found if one.not_ranked is not None)
     return Standings(places, tuple(left_out), unranked, won)
+
+
+def with_energy_spread(
+    attempts: Sequence[Standing], known: MutableMapping[int, Halved | None]
+) -> list[Standing]:
+    """The attempts of all teams with how their energies vary; `known` gets the same. Those in review tell nothing."""
+    energies_wh: dict[str, list[float]] = {}
+    for one in attempts:
+        energies_wh.setdefault(one.team, []).append(one.energy_wh)
+    spreads = {team: energy_spread_of(its) for team, its in energies_wh.items()}
+    for one in attempts:
+        if (its := known.get(one.run)) is not None:
+            known[one.run] = replace(its, energy_spread=spreads.get(one.team))
+    return [
+        replace(one, energy_spread=spread.sd) if (spread := spreads.get(one.team)) else one
+        for one in attempts
+    ]
 
 
 class KnownStandings:
@@ -303,7 +320,7 @@ class KnownStandings:
 
 def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
-    level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
+    level_with = [one._asdict() for one in place.level_with]
     failed = [asdict(one) for one in place.standing.failed_checks]
     remarks = {"level_with": level_with, "differs": list(place.differs), "failed_checks": failed}
     state = judged_state(needs_review=place.standing.needs_review)
@@ -331,7 +348,7 @@ def standing_of(run: Run, judged: Score, review: Review | None, least_map: float
         energy_wh=judged.energy_wh,
         needs_review=needs_review,
         signature=judged.signature,
-        complete=RULES in parts and (interval is not None or parts["metric"] not in BOOTSTRAP_METRICS),
+        complete=RULES in parts and interval is not None and interval.method == HALF_SAMPLING,
         official=run.official,
         extra_s=run.extra_s,
         reviewed=None if review is None else review.note,
@@ -352,56 +369,3 @@ def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
     same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]
     return same_rules and same_set
-
-
-@dataclass(frozen=True)
-class Side:
-    """One run of a meeting, its figures and points."""
-
-    run: Run
-    figures: Figures
-    points: int
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """Two judged runs of different teams; `one_heat`: they started together."""
-
-    sides: tuple[Side, Side]
-    one_heat: bool
-
-
-def meeting(contest: Contest, first: int, second: int) -> Meeting:
-    """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
-
-    Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, void, or in review), and
-    `energy-missing` where the energy may still be read.
-    """
-    one, other = contest.store.run(first), contest.store.run(second)
-    if one.team == other.team:
-        sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
-        raise RefereeError("not-opponents", sentence)
-    figures = _decided(contest, one), _decided(contest, other)
-    points = head_to_head(*(None if each.not_ranked else each.score for each in figures))
-    sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
-    return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
-
-
-def _decided(contest: Contest, run: Run) -> Figures:
-    judged = current_judgement(contest, run)
-    if run.state is RunState.VOID:
-        raise RefereeError("run-state", f"Run {run.id} is void: {run.void_reason}; name another run.")
-    if run.state in (RunState.ARMED, RunState.OPEN):
-        raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
-    if run.state is not RunState.JUDGED or judged is None:
-        sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
-        raise RefereeError("run-state", sentence)
-    figures = _judged_figures(contest, run, judged)
-    if figures.energy_wh is None:
-        why = f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
-        raise RefereeError("energy-missing", f"The meeting is not decided: {why}")
-    if figures.not_ranked_code is NotRanked.IN_REVIEW:
-        why = f"run {run.id} of {run.team}: {figures.not_ranked}"
-        how = f'let it stand (referee run review {run.id} --note "…") or void it'
-        raise RefereeError("run-state", f"The meeting is not decided, {why}; {how}.")
-    return figures

@@ -18,17 +18,15 @@ from numpy.typing import NDArray
 
 from lpirc_testsets import GroundTruth
 from referee.detections.plausibility import Implausible, implausible
-from referee.scoring import COCO, Detections, evaluate, lists_ties_by_image
+from referee.scoring import Detections, evaluate, lists_ties_by_image
 from referee.scoring.average_precision import mean_known
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS, category_samples
+from referee.scoring.halves import HALVES, SEED, half_averages
 from referee.scoring.result import RULES_VERSION
 from referee.scoring.rules import PUBLISHED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 IMAGE, CATEGORY = 0, 1
-RESAMPLES = 1000
-SEED = 0
 CONTEST, WITH_UNSERVED = "contest", "with-unserved"
 """With PUBLISHED the names of what is evaluated: the rows that count, and with them those of images not served."""
 
@@ -52,8 +50,8 @@ class ScoringInput:
 class Scored:
     """What the scoring found: mAP and AP by category of CONTEST, PUBLISHED and WITH_UNSERVED, where they differ.
 
-    `objects` has the digest of each category's objects. `resampled` (K, R): the APs of the resamples, by category as in
-    the ground truth; None: not computed, or the metric has none.
+    `objects` has the digest of each category's objects. `halves` (K, HALVES): the APs of halves of the images, by
+    category as in the ground truth; None: not computed.
     """
 
     maps: Mapping[str, float]
@@ -63,7 +61,7 @@ class Scored:
     unserved_images: int
     implausible: Implausible
     objects: Mapping[int, str]
-    resampled: Floats | None = None
+    halves: Floats | None = None
 
     def map_of(self, what: str) -> float:
         """The mAP of PUBLISHED or WITH_UNSERVED, which may be that of the contest."""
@@ -71,20 +69,20 @@ class Scored:
 
     @property
     def figures(self) -> str:
-        """All but `resampled`, as JSON."""
-        values = {name: value for name, value in vars(self).items() if name != "resampled"}
+        """All but `halves`, as JSON."""
+        values = {name: value for name, value in vars(self).items() if name != "halves"}
         return json.dumps(values | {"implausible": asdict(self.implausible)})
 
 
-def scored_from(figures: str, resampled: bytes | None) -> Scored:
+def scored_from(figures: str, halves: bytes | None) -> Scored:
     """A result as it was stored."""
     values: dict[str, Any] = json.loads(figures)
     for what, aps in values["aps"].items():
         values["aps"][what] = {int(category): ap for category, ap in aps.items()}
     values["objects"] = {int(category): digest for category, digest in values["objects"].items()}
     values["implausible"] = Implausible(**values["implausible"])
-    if resampled is not None:
-        values["resampled"] = np.frombuffer(resampled, "<f8").reshape(len(values["objects"]), -1)
+    if halves is not None:
+        values["halves"] = np.frombuffer(halves, "<f8").reshape(len(values["objects"]), -1)
     return Scored(**values)
 
 
@@ -93,7 +91,7 @@ def stem_of(
 ) -> str:
     """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
     arrays = [hashlib.sha256(one.tobytes()).hexdigest() for one in (order, served, limits)]
-    settings = ["lpirc-scoring-1", RULES_VERSION, metric, count_unserved, RESAMPLES, SEED]
+    settings = ["lpirc-scoring-2", RULES_VERSION, metric, count_unserved, HALVES, SEED]
     return hashlib.sha256(json.dumps([*settings, *arrays, bodies]).encode()).hexdigest()
 
 
@@ -117,11 +115,11 @@ def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
 
 def score_whole(given: ScoringInput, known: Scored | None = None) -> Scored:
     """Everything that a judgement and its interval need; `known` is a result of the same stem."""
-    return with_resampled(given, scored(given, known), known)
+    return with_halves(given, scored(given, known), known)
 
 
 def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
-    """The result without `resampled`. Raises RefereeError, as `evaluate` does."""
+    """The result without `halves`. Raises RefereeError, as `evaluate` does."""
     objects = object_digests(given.ground_truth)
     rows, unserved = served_rows(given)
     evaluated = {CONTEST: (given.metric, rows)}
@@ -147,18 +145,16 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
     )
 
 
-def with_resampled(given: ScoringInput, found: Scored, known: Scored | None = None) -> Scored:
-    """The result with `resampled`, if the metric has a bootstrap."""
-    if given.metric not in BOOTSTRAP_METRICS:
-        return found
-    former = None if known is None or known.resampled is None else known
-    samples = np.empty((len(found.objects), RESAMPLES)) if former is None else np.array(former.resampled)
+def with_halves(given: ScoringInput, found: Scored, known: Scored | None = None) -> Scored:
+    """The result with `halves`."""
+    former = None if known is None or known.halves is None else known
+    averages = np.empty((len(found.objects), HALVES)) if former is None else np.array(former.halves)
     categories = changed(found.objects, former)
     ground_truth, rows = of_categories(given.ground_truth, served_rows(given)[0], categories)
     is_new = np.isin(given.ground_truth.category_ids, ground_truth.category_ids)
     detections = scored_detections(rows, given.metric)
-    samples[is_new] = category_samples(ground_truth, detections, given.metric, RESAMPLES, SEED)
-    return replace(found, resampled=samples)
+    averages[is_new] = half_averages(ground_truth, detections, given.metric)
+    return replace(found, halves=averages)
 
 
 def served_rows(given: ScoringInput) -> tuple[Floats, Floats]:

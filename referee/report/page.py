@@ -17,7 +17,7 @@ from referee.files.atomic_write import write_atomically
 from referee.files.curves import inline_curves
 from referee.judging.course import DEFINITION, course_of
 from referee.judging.explained import Explanation, explain
-from referee.judging.leaderboard import SURE, Place
+from referee.judging.leaderboard import SURE, Place, covered
 from referee.judging.results import (
     Figures,
     current_judgement,
@@ -26,6 +26,7 @@ from referee.judging.results import (
     score_document,
     standings,
 )
+from referee.judging.uncertainty import described
 from referee.pages import STATIC, template_environment
 from referee.report.charts import time_chart
 from referee.report.pictures import pictures
@@ -89,6 +90,7 @@ def report_page(contest: Contest, run: Run) -> str:
         shown |= _board(contest, run, figures) | {
             "metric": signature_parts(judged.signature)["metric"],
             "published": PUBLISHED,
+            "intervals": described(judged.interval),
             "above_idle_wh": energy_above_idle_wh(run, judged),
             "document": json.dumps(document | figures.remarks, indent=1),
         }
@@ -144,8 +146,11 @@ def _sure(own: Place, other: Place) -> str:
         return "this run"
     if None in (own.standing.score_low, other.standing.score_low):
         return "not known"
-    chance = dict(own.level_with).get(other.standing.team)
-    return f"at least {SURE:.0%}" if chance is None else f"{chance:.1%}"
+    covers = covered(own.standing, other.standing)
+    for level in own.level_with:
+        if level.team == other.standing.team:
+            return f"{level.chance:.1%}" + (f" ({covers})" if covers else "")
+    return covers or f"at least {SURE:.0%}"
 
 
 def _explained(found: Explanation, contest: Contest, run: Run, judged: Score) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.ground_truth import GroundTruth
-from referee.scoring.bootstrap import Category, Floats, multiplicities, ranked_images, resampled_ap
 from referee.scoring.columns import Detections
+from referee.scoring.halves import Category, Floats, category_average, halves_of, ranked_images
 from referee.scoring.ordering import descending
 from referee.scoring.rules import rule_named
 
@@ -36,22 +36,21 @@ def merged(parts: Sequence[Category]) -> Category:
         for name in ("confidence", "image", "is_true", "object_images")
     )
     order = descending(confidence)
-    objects = sum(part.objects for part in parts)
-    return Category(confidence.take(order), image.take(order), is_true.take(order), object_images, objects)
+    return Category(confidence.take(order), image.take(order), is_true.take(order), object_images)
 
 
 def score_category(
-    parts: Sequence[Category], metric: str, counted: NDArray[np.bool_], resamples: int, seed: int
-) -> tuple[float | None, float | None, Floats]:
+    parts: Sequence[Category], metric: str, counted: NDArray[np.bool_], with_halves: bool
+) -> tuple[float | None, float | None, Floats | None]:
     """Return the AP of a category, None without objects: of the images that are `counted` (N,), and of all.
 
-    And that of the former in each resample (R,), as `category_samples`.
+    And that of the former in each half (HALVES,), as `half_averages`, if asked for.
     """
-    whole = merged(parts)
+    whole, rule = merged(parts), rule_named(metric)
     which = counted.take(whole.image)
     part = replace(whole, image=whole.image[which], is_true=whole.is_true[which])
     ranks = [np.flatnonzero(each.is_true) + 1 for each in (part, whole)]
-    ap, of_all = (
-        rule_named(metric).average(each, whole.objects) if whole.objects else None for each in ranks
-    )
-    return ap, of_all, resampled_ap(part, multiplicities(len(counted), resamples, seed))
+    objects = len(whole.object_images)
+    ap, of_all = (rule.average(each, objects) if objects else None for each in ranks)
+    halves = category_average(part, rule, halves_of(len(counted))) if with_halves else None
+    return ap, of_all, halves

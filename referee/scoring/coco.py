@@ -9,18 +9,19 @@ to NumPy, so its figures may differ in the last digit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.boxes import coco_from_corners
 from lpirc_testsets.ground_truth import GroundTruth
-from referee.scoring.coco_ranking import LEAST_OVERLAPS, MOST, AreaResult, rank
+from referee.scoring.coco_ranking import LEAST_OVERLAPS, MOST, AreaResult, matched_at_each_iou, rank
 from referee.scoring.columns import Detections
 from referee.scoring.groups import Listing, group_objects, list_detections
-from referee.scoring.matching import Objects, in_turn, pairs_of
+from referee.scoring.matching import Objects, Pairs, in_turn, pairs_of
 from referee.scoring.overlap import Edges
 from referee.scoring.result import Counts, Evaluation, signature
 from referee.scoring.rules import COCO
@@ -38,6 +39,7 @@ AREAS = {
 }
 """Ranges of areas in square pixels, both ends inside."""
 
+_ALL = 0
 AT_50 = 0
 AT_75 = 5
 
@@ -81,32 +83,106 @@ def results_by_area(
     ground_truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]]
 ) -> dict[str, AreaResult]:
     """Match and rank in each of AREAS. Raises as `evaluate_coco` does."""
-    groups = group_objects(ground_truth, np.ones(len(ground_truth.image), np.bool_), banned)
-    crowd = ground_truth.crowd[groups.objects]
-    ignored = crowd | ~_inside(ground_truth.area[groups.objects])
-    counts = [groups.counts(~each) for each in ignored]
-    edges = Edges.of_coco(ground_truth.coco_boxes[groups.objects])
-    objects = Objects(edges, np.full(len(crowd), LEAST_OVERLAPS[0]), crowd)
-    listing = list_detections(detections, groups)
-
-    def boxes(chosen: Ints) -> Edges:
-        return Edges.of_coco(coco_boxes_of(detections, chosen))
+    matching = _Matching(ground_truth, detections, banned)
+    counts = [matching.groups.counts(~each) for each in matching.ignored]
 
     def results(first: int, last: int) -> list[AreaResult]:
-        members, ranks = listing.ranked(first, last, detections.confidence, ties_by_image=True)
-        within = _within(listing, first, last, ranks)
-        inside = _inside(_areas(detections, members)) & (within < MOST[-1])
-        del members
-        pairs = in_turn(pairs_of(listing, groups, first, last, boxes, objects), ranks, last_first=True)
-        pairs = pairs.take(within.take(pairs.detection) < MOST[-1])
-        bounds = listing.starts[first : last + 1] - listing.starts[first]
+        batch = matching.batch(first, last)
         return [
-            rank(pairs, ignored[area], crowd, inside[area], within, bounds, count[first:last])
+            rank(
+                batch.pairs,
+                matching.ignored[area],
+                matching.crowd,
+                batch.inside[area],
+                batch.within,
+                batch.bounds,
+                count[first:last],
+            )
             for area, count in enumerate(counts)
         ]
 
-    parts = (results(first, last) for first, last in listing.batches())
+    parts = (results(first, last) for first, last in matching.listing.batches())
     return dict(zip(AREAS, map(_joined, zip(*parts, strict=True)), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class CocoRanks:
+    """A category in the range of all areas: the images of its objects that count, and its detections at each IoU.
+
+    Each of `rankings` has by rank the image (M,) of the detections that count there, and which are true. Images are
+    places among all.
+    """
+
+    object_images: NDArray[np.uint32]
+    rankings: list[tuple[NDArray[np.uint32], NDArray[np.bool_]]]
+
+
+def ranked_coco(
+    ground_truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]]
+) -> Iterator[CocoRanks]:
+    """Match in the range of all areas: every category in the order of the ids. Raises as `evaluate_coco` does."""
+    matching = _Matching(ground_truth, detections, banned)
+    groups, ignored = matching.groups, matching.ignored[_ALL]
+    counted = groups.objects[~ignored]
+    object_images = groups.images.places(ground_truth.image[counted]).astype(np.uint32)
+    object_categories = ground_truth.category[counted]
+    images = groups.images.places(detections.image).astype(np.uint32)
+    for first, last in matching.listing.batches():
+        batch = matching.batch(first, last)
+        of_batch = images[batch.members]
+        found: list[list[tuple[NDArray[np.uint32], NDArray[np.bool_]]]] = [[] for _ in range(first, last)]
+        for counts, true in matched_at_each_iou(batch.pairs, ignored, matching.crowd, batch.inside[_ALL]):
+            is_true = np.zeros(len(counts), np.bool_)
+            is_true[true] = True
+            for rankings, (low, high) in zip(found, pairwise(batch.bounds.tolist()), strict=True):
+                here = counts[low:high]
+                rankings.append((of_batch[low:high][here], is_true[low:high][here]))
+        for id_, rankings in zip(groups.categories.ids[first:last], found, strict=True):
+            yield CocoRanks(object_images[object_categories == id_], rankings)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Some categories: their detections (n,) ranked as `members`, category k from `bounds[k]` to `bounds[k + 1] - 1`.
+
+    `inside` is by area, `within` the place among those of the same image and category, `pairs` are `in_turn`.
+    """
+
+    members: Ints
+    bounds: Ints
+    pairs: Pairs
+    inside: NDArray[np.bool_]
+    within: NDArray[np.uint8]
+
+
+class _Matching:
+    """What every range of areas shares: the groups, which objects are `ignored` in each (areas, G), the candidates."""
+
+    def __init__(
+        self, ground_truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]]
+    ) -> None:
+        groups = group_objects(ground_truth, np.ones(len(ground_truth.image), np.bool_), banned)
+        self.groups, self._detections = groups, detections
+        self.crowd = ground_truth.crowd[groups.objects]
+        self.ignored = self.crowd | ~_inside(ground_truth.area[groups.objects])
+        edges = Edges.of_coco(ground_truth.coco_boxes[groups.objects])
+        self._objects = Objects(edges, np.full(len(self.crowd), LEAST_OVERLAPS[0]), self.crowd)
+        self.listing = list_detections(detections, groups)
+
+    def batch(self, first: int, last: int) -> _Batch:
+        """The categories `first` .. `last - 1`."""
+        listing, detections = self.listing, self._detections
+        members, ranks = listing.ranked(first, last, detections.confidence, ties_by_image=True)
+        within = _within(listing, first, last, ranks)
+        inside = _inside(_areas(detections, members)) & (within < MOST[-1])
+        found = pairs_of(listing, self.groups, first, last, self._boxes, self._objects)
+        pairs = in_turn(found, ranks, last_first=True)
+        pairs = pairs.take(within.take(pairs.detection) < MOST[-1])
+        bounds = listing.starts[first : last + 1] - listing.starts[first]
+        return _Batch(members, bounds, pairs, inside, within)
+
+    def _boxes(self, chosen: Ints) -> Edges:
+        return Edges.of_coco(coco_boxes_of(self._detections, chosen))
 
 
 def _joined(parts: Iterable[AreaResult]) -> AreaResult:

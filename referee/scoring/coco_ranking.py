@@ -6,6 +6,7 @@ no other is left. It is the greedy assignment of `matching` with the ignored obj
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,8 @@ MOST = (1, 10, 100)
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 
-_SPACING = np.spacing(np.float64(1.0))
+SPACING = float(np.spacing(np.float64(1.0)))
+"""What COCO adds to the number of detections before it divides by it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,21 +66,13 @@ def rank(
     A detection without an object counts if it is `inside` (N,) the range; `within` (N,) is its place among those of
     its image and category.
     """
-    pairs = pairs.take(np.argsort(2 * pairs.detection + ignored.take(pairs.object), kind="stable"))
     # The true positives with which a recall is reached (K, R), from 0.
     reached = [np.searchsorted(np.arange(1, count + 1) / count, RECALLS) for count in objects.tolist()]
     needed = np.reshape(reached, (-1, len(RECALLS))).astype(np.int64)
     counted = np.zeros(len(inside) + 1, np.int32)  # how many detections before each one count
     precision, found, listed = [], [], []
-    for least in LEAST_OVERLAPS:
-        pairs = pairs.take(pairs.overlap >= least)
-        taken = assign_greedily(pairs, len(inside), crowd)
-        matched = np.flatnonzero(taken != UNMATCHED)
-        is_true = ~ignored.take(taken.take(matched))
-        counts = inside.copy()
-        counts[matched] = is_true
+    for counts, true in matched_at_each_iou(pairs, ignored, crowd, inside):
         np.cumsum(counts, out=counted[1:])
-        true = matched[is_true]
         category, place = np.searchsorted(bounds, true, side="right") - 1, within.take(true)
         found.append([np.bincount(category[place < most], minlength=len(objects)) for most in MOST])
         ranks = counted.take(true + 1) - counted.take(bounds).take(category)
@@ -89,11 +83,26 @@ def rank(
     return AreaResult(objects, by_recall, np.swapaxes(found, 0, 1), listed[0])
 
 
+def matched_at_each_iou(
+    pairs: Pairs, ignored: Bools, crowd: Bools, inside: Bools
+) -> Iterator[tuple[Bools, Ints]]:
+    """At each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
+    pairs = pairs.take(np.argsort(2 * pairs.detection + ignored.take(pairs.object), kind="stable"))
+    for least in LEAST_OVERLAPS:
+        pairs = pairs.take(pairs.overlap >= least)
+        taken = assign_greedily(pairs, len(inside), crowd)
+        matched = np.flatnonzero(taken != UNMATCHED)
+        is_true = ~ignored.take(taken.take(matched))
+        counts = inside.copy()
+        counts[matched] = is_true
+        yield counts, matched[is_true]
+
+
 def _precisions(ranks: Ints, found: Ints, needed: Ints) -> Floats:
     """The best precision at RECALLS or above (K, R), from the ranks of all true positives, `found` (K,) by category."""
     ends = np.cumsum(found)
     starts = ends - found
-    best = np.append((np.arange(1, len(ranks) + 1) - np.repeat(starts, found)) / (ranks + _SPACING), 0.0)
+    best = np.append((np.arange(1, len(ranks) + 1) - np.repeat(starts, found)) / (ranks + SPACING), 0.0)
     for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
         backwards = best[low:high][::-1]
         np.maximum.accumulate(backwards, out=backwards)

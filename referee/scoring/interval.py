@@ -1,52 +1,180 @@
-"""How sure scores and their order are: the mAPs of resampled images, and the limits of the meters' errors."""
+"""How sure scores and their order are: the mAPs of halves of the images, and what is known of the energies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Quantity = Literal["score", "map", "energy"]
+
+Z = 1.959963984540054
+"""Of a normal distribution 95 % lie within this many standard deviations."""
+LEVEL = 0.95
+STEEPEST_BIAS = 1 / (math.sqrt(2) - 1)
+"""How many times the gap between halves and whole the bias is if it falls as 1/sqrt(images); as 1/images: once."""
+_BEST_OF: Mapping[int, float] = {2: 0.6817, 3: 0.5595, 4: 0.4917, 5: 0.4475, 6: 0.4159, 7: 0.3919, 8: 0.3729}
+"""The variance of the least of so many standard normal draws (Teichroew 1956); that of more is taken as that of 8."""
+_NEARLY_NORMAL = 1e6
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+
+
+@dataclass(frozen=True)
+class MapIntervals:
+    """What halves say of a mAP at LEVEL: its standard error `spread`, its bias at least, and three intervals.
+
+    `mean` is for the mean over this population's sets of this size, `other` for the mAP on another such set,
+    `unlimited` for that of unlimited images, as wide as what is not known of the bias makes it.
+    """
+
+    spread: float
+    bias: float
+    mean: tuple[float, float]
+    other: tuple[float, float]
+    unlimited: tuple[float, float]
+
+
+def map_intervals(value: float, halves: Floats) -> MapIntervals:
+    """The intervals of a mAP from those of its halves (R,); sums are added in the order of the halves.
+
+    Halves of n images drawn without replacement spread about their mean as wholes do: a mean of n / 2 of n values has
+    the variance s^2 / (n / 2) x (1 - 1/2) = s^2 / n. The difference of two independent sets has twice that variance.
+    A bias that falls as 1/n is as large in the whole as the gap between halves and whole, one that falls as 1/sqrt(n)
+    STEEPEST_BIAS times as large.
+    """
+    count = len(halves)
+    middle = _sum(halves) / count
+    spread = math.sqrt(_sum((halves - middle) ** 2) / count)
+    bias = middle - value
+    corrected = sorted((value - bias, value - bias * STEEPEST_BIAS))
+    return MapIntervals(
+        spread,
+        bias,
+        mean=_inside(value - Z * spread, value + Z * spread),
+        other=_inside(value - Z * spread * math.sqrt(2), value + Z * spread * math.sqrt(2)),
+        unlimited=_inside(corrected[0] - Z * spread, corrected[1] + Z * spread),
+    )
+
+
+def score_interval(value: float, spread: float, energy_wh: float, limit: float) -> tuple[float, float]:
+    """The ends for the mean score over sets of this size, from the mAP, its spread, and the energy's relative limit.
+
+    Within a maker's limit of error every energy is taken as equally likely (JCGM 100:2008, 4.3.7): its standard
+    deviation is the limit / sqrt(3).
+    """
+    score = value / energy_wh
+    of_images, of_energy = spread / energy_wh, score * limit
+    half_width = Z * math.sqrt(of_images * of_images + of_energy * of_energy / 3)
+    return max(score - half_width, 0.0), score + half_width
+
+
+def _sum(values: Floats) -> float:
+    return float(np.cumsum(values)[-1])  # one after the other, from the first
+
+
+def _inside(low: float, high: float) -> tuple[float, float]:
+    return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
+
+
+@dataclass(frozen=True)
+class EnergySpread:
+    """How a team's energy varies: the standard deviation `sd` of its logarithm, from so many `attempts`, 2 or more.
+
+    `attempts` is None where the deviation is assumed: it is then that of the attempt that counts, and exact.
+    """
+
+    sd: float
+    attempts: int | None = None
+
+    @property
+    def variance(self) -> float:
+        """That of the logarithm of the best attempt's energy."""
+        if self.attempts is None:
+            return self.sd**2
+        return self.sd**2 * _BEST_OF[min(self.attempts, max(_BEST_OF))]
+
+    @property
+    def freedom(self) -> float:
+        """The degrees of freedom of the deviation."""
+        return math.inf if self.attempts is None else self.attempts - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Resampled:
-    """A run's mAPs (R,) on resampled images, its energy, and the limit of the meter's error relative to that.
+class Halved:
+    """A run's mAP with those of its halves (R,), and its energy with what is known of that.
 
-    A maker's limits of error come without a distribution: every energy within them is taken as equally likely and none
-    outside (the rectangular distribution of JCGM 100:2008, 4.3.7; propagated by draws as in JCGM 101:2008). One draw a
-    sample: all of a run's readings share one meter's error. `images` names those of all resamples, `meter` what has one
-    error in several runs; None equals no other.
+    `shared_limit` is the part of the energy's limit of error that all runs on one meter share, `own_limit` that of each
+    run, both relative to the energy. `images` names those that the halves are of, `meter` what has one error in several
+    runs; None equals no other. `energy_spread` is its team's, None where it is not known: there is one attempt.
     """
 
-    maps: Floats
-    energy_wh: float
-    relative_uncertainty: float
+    map: float
+    halves: Floats
+    energy_wh: float = 1.0
+    shared_limit: float = 0.0
+    own_limit: float = 0.0
     images: object = None
     meter: object = None
+    energy_spread: EnergySpread | None = None
 
-    def scores(self, errors: Floats) -> Floats:
-        """The scores (R,) with the meter's errors (R,), each from -1 to 1 times its limit."""
-        return self.maps / (self.energy_wh * (1.0 + errors * self.relative_uncertainty))
-
-
-def middle(samples: Floats, level: float) -> tuple[float, float]:
-    """Return the ends of the interval that leaves equal parts of the samples (R,) below and above it."""
-    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    def value(self, of: Quantity) -> float:
+        """What is compared, the more the better."""
+        if of == "energy":
+            return -self.energy_wh
+        return self.map if of == "map" else self.map / self.energy_wh
 
 
-def chance_of_order(better: Resampled, other: Resampled, seed: int = 0) -> float:
-    """Return the part of the resamples in which `better` has the higher score; equal scores count half.
+def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> float:
+    """Return the chance that `better` is the better one by its mean over sets of this size and attempts like its own.
 
-    Resamples of the same images are compared pair by pair, others at random; the errors of two meters are independent.
+    The difference is taken as normal, its variance as the sum of those of the halves (in pairs on the same images), the
+    limits of error (rectangular), and the spreads between attempts, as far as they are known. Few attempts widen it to
+    Student's distribution with the effective degrees of freedom of Welch and Satterthwaite (JCGM 100:2008, G.4.1).
     """
-    chance = np.random.default_rng(seed)
-    errors = chance.uniform(-1.0, 1.0, (2, len(better.maps)))
-    if better.meter is not None and better.meter == other.meter:
-        errors[1] = errors[0]
-    if better.images is None or better.images != other.images:
-        other = replace(other, maps=chance.choice(other.maps, len(better.maps)))
-    ahead = better.scores(errors[0]) - other.scores(errors[1])
-    return float(np.mean((np.sign(ahead) + 1) / 2))
+    ahead = better.value(of) - other.value(of)
+    variance, by_freedom = (0.0 if of == "energy" else _variance_of_halves(better, other, of)), 0.0
+    for one in (better, other) if of != "map" else ():
+        is_shared = better.meter is not None and better.meter == other.meter
+        limits = (one.own_limit, 0.0 if is_shared else one.shared_limit)
+        variance += one.value(of) ** 2 * sum(limit**2 for limit in limits) / 3
+        if one.energy_spread is not None:
+            spread = one.value(of) ** 2 * one.energy_spread.variance
+            variance += spread
+            by_freedom += spread**2 / one.energy_spread.freedom
+    if ahead == 0 or variance == 0:
+        return 0.5 + 0.5 * float(np.sign(ahead))
+    return _student(ahead / math.sqrt(variance), variance**2 / by_freedom if by_freedom else math.inf)
+
+
+def _variance_of_halves(one: Halved, other: Halved, of: Quantity) -> float:
+    """The variance of the difference of two runs, from how the halves of each pair differ in it.
+
+    Two halves are independent sets, so half of their difference varies as a whole does; what both teams have in common
+    cancels.
+    """
+    first, second = _by_half(one, of), _by_half(other, of)
+    if one.images is not None and one.images == other.images:
+        return float(np.mean((first - second) ** 2))
+    return float(np.mean(first**2) + np.mean(second**2))
+
+
+def _by_half(one: Halved, of: Quantity) -> Floats:
+    """Half of how the halves of each pair differ in it."""
+    halves = one.halves if of == "map" else one.halves / one.energy_wh
+    difference: Floats = (halves[::2] - halves[1::2]) / 2
+    return difference
+
+
+def _student(t: float, freedom: float) -> float:
+    """The chance of a value below `t` by Student's distribution: a sum of its density over atan(t / sqrt(freedom))."""
+    if freedom > _NEARLY_NORMAL:
+        return 0.5 + 0.5 * math.erf(t / math.sqrt(2))
+    angle = math.atan(t / math.sqrt(freedom))
+    area = angle / 2 * float(np.sum(_WEIGHTS * np.cos(angle * (_NODES + 1) / 2) ** (freedom - 1)))
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    return min(max(0.5 + scale * area, 0.0), 1.0)

@@ -5,7 +5,7 @@ normal difference whose standard deviation falls as 1/sqrt(images), a true gap g
 
     images = n ((z(0.975) + z(power)) s / g)^2
 
-(Cohen 1988), where s is the standard deviation of the difference on a set of n images like these, by the bootstrap.
+(Cohen 1988), where s is the standard deviation of the difference on a set of n images like these, by halves of them.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import numpy as np
 
 from lpirc_testsets.ground_truth import GroundTruth
 from referee.errors import RefereeError
-from referee.scoring.bootstrap import bootstrap_samples
 from referee.scoring.columns import Detections
+from referee.scoring.halves import half_maps
 
 SURE = 0.95
 LEAST_SD = 1e-9  # less is rounding
 
 
-def difference_sd(truth: GroundTruth, entries: Sequence[Detections], resamples: int = 1000) -> float:
+def difference_sd(truth: GroundTruth, entries: Sequence[Detections]) -> float:
     """Return the standard deviation of the difference of two mAPs over choices of as many images as `truth` has.
 
-    Two entries are resampled on the same draws. Of one, it is that of two such entries whose errors have nothing in
+    Two entries are compared on the same halves. Of one, it is that of two such entries whose errors have nothing in
     common, sqrt(2) times its own: more than of real entries, which mostly fail on the same images.
-    Raises RefereeError as `bootstrap_samples` does, and `no-difference` where the choice of images changes nothing.
+    Raises RefereeError as `half_maps` does, and `no-difference` where the choice of images changes nothing.
     """
-    first, *second = (bootstrap_samples(truth, entry, resamples=resamples) for entry in entries)
+    first, *second = (half_maps(truth, entry) for entry in entries)
     difference = first - second[0] if second else math.sqrt(2) * first
-    sd = float(np.std(difference, ddof=1))
+    sd = float(np.sqrt(np.mean((difference[::2] - difference[1::2]) ** 2))) / 2
     if sd < LEAST_SD:
         why = "there are no detections, all are right, or both entries are the same"
         sentence = f"The mAP does not vary with the images: {why}; give those of a real entry, or of two that differ."

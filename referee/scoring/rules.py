@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from referee.errors import RefereeError
-from referee.scoring.average_precision import Average, area_under_envelope, eleven_points
+from referee.scoring.average_precision import (
+    ELEVEN_RECALLS,
+    Average,
+    area_under_envelope,
+    eleven_points,
+)
 from referee.scoring.matching import Pairs, best_of_all, best_of_free
 from referee.scoring.overlap import object_thresholds
 
@@ -37,13 +42,14 @@ def _same_for_all(boxes: Floats, iou: float) -> Floats:
     return np.full(len(boxes), iou)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A metric with one IoU threshold: what differs between those that share overlaps, order and counting.
 
     `iou` is the usual threshold; `thresholds` gives the overlap (G,) that each object requires, from boxes (G, 4)
     and the IoU; `assign` the object that each detection finds, from pairs, the number of detections and the ignored
-    objects; `average` the AP from ranks of true positives and the number of objects.
+    objects; `average` the AP from ranks of true positives and the number of objects, which is a mean over `recalls` or,
+    without them, the area under the envelope.
 
     `ignores_difficult`: difficult objects do not count, and neither do detections of them.
     `ties_by_image`: of equal confidences the lower image id comes first, not the earlier arrival.
@@ -55,6 +61,7 @@ class Rule:
     thresholds: Callable[[Floats, float], Floats] = _same_for_all
     assign: Callable[[Pairs, int, NDArray[np.bool_]], NDArray[np.int64]] = best_of_free
     average: Average = area_under_envelope
+    recalls: NDArray[np.float64] | None = None
     ignores_difficult: bool = False
     ties_by_image: bool = True
     tolerance: Tolerance = STRICT
@@ -86,7 +93,7 @@ RULES = {
         Rule("ilsvrc-det", thresholds=object_thresholds, tolerance=_OFFICIAL),
         # VOC development kits, VOCevaldet.m: of 2011 (area) and of 2007 (eleven points).
         _VOC,
-        replace(_VOC, name="voc-11", average=eleven_points),
+        replace(_VOC, name="voc-11", average=eleven_points, recalls=ELEVEN_RECALLS),
     )
 }
 

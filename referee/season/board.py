@@ -9,9 +9,19 @@ from functools import cache, partial
 from itertools import pairwise, starmap
 from typing import Any
 
-from referee.judging.leaderboard import SURE, NotRanked, Place, Standing, differences, rank
+from referee.judging.leaderboard import (
+    SURE,
+    Level,
+    NotRanked,
+    Place,
+    Standing,
+    covered,
+    differences,
+    rank,
+)
 from referee.judging.results import place_document, standing_of, standing_review
-from referee.scoring.interval import chance_of_order
+from referee.judging.uncertainty import energy_spread_of
+from referee.scoring.interval import EnergySpread, chance_of_order
 from referee.season.contests import SeasonRun
 from referee.store.records import RunState
 
@@ -72,17 +82,27 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
             left_out.append(f"Run {run.run.id} of {run.run.team} in {run.path} is left out: {standing}.")
         else:
             found[standing] = run
+    spreads = _energy_spreads(found)
+    found = {
+        replace(one, energy_spread=spread.sd) if (spread := spreads[_attempts(one)]) else one: run
+        for one, run in found.items()
+    }
     ordered = sorted(found, key=lambda one: (found[one].utc, str(found[one].path), one.run))
     counts = Counter(one.signature.partition("|meter:")[0] for one in ordered).most_common(1)
     usual = counts[0][0] if counts else ""
     ranked = {place.standing: place for place in rank(ordered, {})}
-    level: dict[Standing, list[tuple[str, float]]] = defaultdict(list)
-    known = {one: drawn for one in ranked if (drawn := found[one].resampled)}
+    level: dict[Standing, list[Level]] = defaultdict(list)
+    known = {
+        one: replace(its, energy_spread=spreads[_attempts(one)])
+        for one in ranked
+        if (its := found[one].halved)
+    }
     chances = apart(chance_of_order, pairwise(known.values()))
     for (one, other), chance in zip(pairwise(known), chances, strict=True):
         if chance < SURE:
-            level[one].append((other.team, chance))
-            level[other].append((one.team, chance))
+            covers = covered(one, other)
+            level[one].append(Level(other.team, chance, covers))
+            level[other].append(Level(one.team, chance, covers))
     history: dict[str, list[Place]] = defaultdict(list)
     differs = cache(partial(differences, usual=usual))  # few signatures are unlike
     for one in ordered:
@@ -94,6 +114,20 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
     unranked = [place for place in every if place.standing.not_ranked is not None]
     unranked.sort(key=lambda place: -place.standing.score)
     return SeasonBoard(places, history, left_out, usual, unranked)
+
+
+def _attempts(one: Standing) -> tuple[str, str]:
+    """Whose attempts a run is one of: its team's in its contest."""
+    return vars(one)["contest"], one.team
+
+
+def _energy_spreads(standings: Iterable[Standing]) -> dict[tuple[str, str], EnergySpread | None]:
+    energies_wh: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for one in standings:
+        its = energies_wh[_attempts(one)]
+        if not one.needs_review:
+            its.append(one.energy_wh)
+    return {of: energy_spread_of(its) for of, its in energies_wh.items()}
 
 
 def _standing(one: SeasonRun) -> SeasonStanding | str:

@@ -14,10 +14,10 @@ from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
 from referee.judging.board import shown_standings
 from referee.judging.leaderboard import Standing
-from referee.judging.uncertainty import Floats, resampled_of
+from referee.judging.uncertainty import Floats, halved_of
 from referee.operator_names import doer
 from referee.presence import is_file
-from referee.scoring.interval import Resampled
+from referee.scoring.interval import Halved
 from referee.scoring.result import signature_parts
 from referee.store.database import DATABASE_NAME
 from referee.store.read_only import ReadOnlyStore
@@ -31,8 +31,8 @@ OVER = (RunState.CLOSED, RunState.JUDGED)
 class SeasonRun:
     """A run that is over and not void, of the contest or bundle at `path`; `judged` is None before it is judged.
 
-    `maps` (R,) are the judgement's mAPs of resampled images. Below `least_map` it does not count. Where its contest's
-    board is frozen, since `frozen_utc`, it is as that board has it `shown`, and nothing newer is known of it.
+    `maps` (R,) are the judgement's mAPs of halves of its images. Below `least_map` it does not count. Where its
+    contest's board is frozen, since `frozen_utc`, it is as that board has it `shown`, and nothing newer is known of it.
     """
 
     path: Path
@@ -50,12 +50,12 @@ class SeasonRun:
         return self.run.closed_utc or self.run.armed_utc
 
     @property
-    def resampled(self) -> Resampled | None:
+    def halved(self) -> Halved | None:
         """What its order with others depends on: runs of several contests may be on the same images."""
         if self.judged is None:
             return None
         images = self.run.images_digest, signature_parts(self.judged.signature).get("images")
-        return resampled_of(self.run, self.judged, self.maps, None if None in images else images)
+        return halved_of(self.run, self.judged, self.maps, None if None in images else images)
 
 
 def read_season(paths: Sequence[Path], now: datetime) -> tuple[list[SeasonRun], list[str]]:

@@ -160,6 +160,11 @@ class Provisional:
     detections: int
 
 
+HALF_SAMPLING = "half-sampling"
+BOOTSTRAP = "bootstrap"
+"""How an interval was computed; the second by versions up to form 15."""
+
+
 @dataclass(frozen=True)
 class Released:
     """What others than operators learn of a run that is not judged yet: figures at `utc`, as a `Provisional` has them.
@@ -178,11 +183,15 @@ class Released:
 
 @dataclass(frozen=True)
 class ScoreInterval:
-    """The confidence intervals of a score at `level`, from `resamples` of the images drawn with `seed`.
+    """The confidence intervals of a score at `level`, by `method` from `resamples` of the images drawn with `seed`.
 
-    The score's interval includes `energy_uncertainty`, the meter's stated accuracy relative to the energy; it is None
-    without a score, or where the meter's accuracy is unknown. `map_bias` is the bootstrap's estimate of how far too
-    high the mAP is for so few images; None in an earlier form.
+    HALF_SAMPLING: `map_low` and `map_high` are for the mean mAP over this population's sets of this size, `other_low`
+    and `other_high` for the mAP on another such set, `unlimited_low` and `unlimited_high` for that of unlimited images.
+    `map_spread` is the mAP's standard error, `map_bias` how far too high it is at least for so few images. The score's
+    interval is for the mean over sets of this size, and includes `energy_uncertainty`, the meter's stated accuracy
+    relative to the energy; it is None without a score, or where the meter's accuracy is unknown.
+
+    BOOTSTRAP, of an earlier form: `map_low` and `map_high` are all that there is of the mAP, with a `map_bias` or None.
     """
 
     level: float
@@ -194,6 +203,12 @@ class ScoreInterval:
     score_high: float | None
     energy_uncertainty: float | None
     map_bias: float | None = None
+    method: str = BOOTSTRAP
+    map_spread: float | None = None
+    other_low: float | None = None
+    other_high: float | None = None
+    unlimited_low: float | None = None
+    unlimited_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -203,7 +218,8 @@ class Score:
     `map` is by the contest's metric, `map_ilsvrc_det` compares with the published champions; None in an earlier form.
     `mean_power_w` is None unless the energy covers the window and nothing else. `energy_limit` is how far
     the energy may be off, relative to it; `energy_known_by` says what states it, or why there is none (None in earlier
-    forms). `rules` are those it was judged by; None where the run's are not bound.
+    forms). `energy_own_limit` is the part of the limit that runs on one meter do not share; None in earlier forms.
+    `rules` are those it was judged by; None where the run's are not bound.
     """
 
     run: int
@@ -222,6 +238,7 @@ class Score:
     energy_limit: float | None = None
     energy_known_by: str | None = None
     rules: Rules | None = None
+    energy_own_limit: float | None = None
 
     @property
     def needs_review(self) -> bool:

@@ -92,6 +92,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "map_ilsvrc_det": float,  # NULL: of an earlier form
             "energy_limit": float, "energy_known_by": str,  # NULL, NULL: no energy; the second alone: up to form 14
             "rules": str,  # by which it was judged, as in `runs`; NULL: the run's are not bound
+            "energy_own_limit": float,  # NULL: no energy, or up to form 15
         },
         {"pk": "id"},
     ),
@@ -100,6 +101,9 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "score": int, "level": float, "resamples": int, "seed": int, "map_low": float, "map_high": float,
             "score_low": float, "score_high": float, "energy_uncertainty": float,
             "map_bias": float, "maps": bytes,  # little-endian float64, shape (resamples,); NULL: of an earlier form
+            "method": str,  # NULL: bootstrap, up to form 15, which has none of the following
+            "map_spread": float, "other_low": float, "other_high": float, "unlimited_low": float,
+            "unlimited_high": float,
         },
         {"pk": "score", "foreign_keys": [("score", "scores", "id")]},
     ),
@@ -210,7 +214,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {
             "name": str, "stem": str,  # the hash of the same without the ground truth
             "utc": str, "figures": str,  # JSON
-            "resampled": bytes,  # AP by category and resample, little-endian float64; NULL: no bootstrap
+            "resampled": bytes,  # AP by category and half, little-endian float64; NULL: none of it
         },
         {"pk": "name", "not_null": {"stem", "utc", "figures"}},
     ),

@@ -15,7 +15,15 @@ from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.log import Event, append_event
-from referee.store.records import IMAGES_SEEN, Provisional, Released, RunState, Score, ScoreInterval
+from referee.store.records import (
+    BOOTSTRAP,
+    IMAGES_SEEN,
+    Provisional,
+    Released,
+    RunState,
+    Score,
+    ScoreInterval,
+)
 from referee.store.rules import Rules, read_rules
 from referee.store.schema import columns_of, insert
 
@@ -54,7 +62,7 @@ class ScoreTables(Database):
     ) -> None:
         """Append a judgement with its checks, and the events of it; the latest one of a run counts.
 
-        `maps` (R,) are the mAPs of the resamples that gave its interval; None stores no interval. With the `state` that
+        `maps` (R,) are the mAPs of the halves that gave its interval; None stores no interval. With the `state` that
         the run must still be in, it is judged now. Else raises RefereeError `run-state`.
         """
         rules = None if score.rules is None else score.rules.text
@@ -95,7 +103,7 @@ class ScoreTables(Database):
         return [Judgement(**(dict(row) | {"rules": read_rules(row["rules"])})) for row in rows]
 
     def latest_scores(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
-        """The judgements that count, by run, with the mAPs (R,) of their resamples: for boards of many contests.
+        """The judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
 
         They lack the AP by category and the checks that did not fail, except IMAGES_SEEN, which alone has its figures.
         """
@@ -108,13 +116,13 @@ class ScoreTables(Database):
         for row in self._rows(_LATEST):
             figures, checks = {name: row[name] for name in _FIGURES}, tuple(told.get(row["id"], ()))
             figures["rules"] = read_rules(figures["rules"])
-            interval = None if row["level"] is None else ScoreInterval(*(row[name] for name in _INTERVAL))
+            interval = None if row["level"] is None else _interval(row)
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
             found[row["run"]] = Score(**figures, ap={}, checks=checks, interval=interval), maps
         return found
 
     def add_interval(self, score: Score, interval: ScoreInterval, maps: NDArray[np.float64]) -> None:
-        """Add the confidence intervals of a stored score, and the mAPs (R,) of the resamples.
+        """Add the confidence intervals of a stored score, and the mAPs (R,) of the halves.
 
         The run may have been judged again meanwhile, by another process.
         """
@@ -123,8 +131,11 @@ class ScoreTables(Database):
             number = connection.execute(sql, (score.run, score.judged_utc, score.energy_wh)).fetchone()[0]
             _insert_interval(connection, number, interval, maps)
 
-    def resampled_maps(self, run: int) -> NDArray[np.float64] | None:
-        """The mAPs (R,) of the resamples of the run's latest score; None without an interval, or in an earlier form."""
+    def half_maps(self, run: int) -> NDArray[np.float64] | None:
+        """The mAPs (R,) of the halves of the run's latest score; None without an interval, or in an earlier form.
+
+        Those of an interval by BOOTSTRAP are of its resamples.
+        """
         sql = "SELECT maps FROM intervals WHERE score = (SELECT max(id) FROM scores WHERE run = ?)"
         found = [row["maps"] for row in self._rows(sql, run) if row["maps"] is not None]
         return np.frombuffer(found[0], "<f8") if found else None
@@ -158,6 +169,5 @@ def _insert_interval(
 
 
 def _interval(row: sqlite3.Row) -> ScoreInterval:
-    figures = dict(row)
-    del figures["score"], figures["maps"]
-    return ScoreInterval(**figures)
+    figures = {name: row[name] for name in _INTERVAL}
+    return ScoreInterval(**figures | {"method": figures["method"] or BOOTSTRAP})

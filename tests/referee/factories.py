@@ -23,12 +23,30 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.runs import meters
 from referee.runs.control import RunControl
+from referee.scoring.halves import HALVES
 from referee.store import Store
-from referee.store.records import Post, Run, RunState
+from referee.store.records import HALF_SAMPLING, Post, Run, RunState, ScoreInterval
 
 START = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
 SIMULATED = "sim:constant:36W"
 TEAM = "otters"
+HALF_SAMPLED = ScoreInterval(
+    0.95,
+    HALVES,
+    0,
+    map_low=0.4,
+    map_high=0.6,
+    score_low=0.2,
+    score_high=0.6,
+    energy_uncertainty=0.0,
+    map_bias=0.01,
+    method=HALF_SAMPLING,
+    map_spread=0.05,
+    other_low=0.35,
+    other_high=0.65,
+    unlimited_low=0.37,
+    unlimited_high=0.59,
+)
 
 
 class DrivenClock(Clock):

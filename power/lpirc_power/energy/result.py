@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lpirc_power.energy.integral import WH_RESOLUTION
 from lpirc_power.energy.limit import Load, Signal, limit_of_load, power_range_w, signal_of
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.unseen import Unseen, unseen_of
@@ -54,6 +55,16 @@ class Energy:
         return (
             None if self.meter_limit is None else self.meter_limit + self.unseen_share + self.start_stop_share
         )
+
+    @property
+    def own_limit(self) -> float | None:
+        """The part of its limit that other measurements by the same meter do not share; None where none is known.
+
+        A meter's drift with the temperature, its resolution, start and stop, and what no reading has seen.
+        """
+        if self.meter_limit is None:
+            return None
+        return self.drift + WH_RESOLUTION + self.unseen_share + self.start_stop_share
 
     @property
     def known_by(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,9 +20,9 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import sync_folder, write_atomically
 from referee.judging.leaderboard import SURE
-from referee.judging.scoring_job import SEED
 from referee.judging.status import program_version
-from referee.scoring.interval import Resampled, chance_of_order
+from referee.scoring.halves import HALVES, SEED
+from referee.scoring.interval import Halved, chance_of_order
 from referee.store import Store
 from referee.store.records import JobKind, JobState, Submission
 from referee.tracks import Track
@@ -208,8 +209,12 @@ def _level(store: Store, lines: Sequence[Line]) -> list[list[str]]:
     level: list[list[str]] = [[] for _ in lines]
     for at, pair in enumerate(pairwise(lines)):
         kept = [store.scoring(line.candidate.made.job or "") for line in pair]
-        one, two = (Resampled(np.frombuffer((each and each[1]) or b""), 1.0, 0.0, SEED) for each in kept)
-        if len(one.maps) == len(two.maps) > 0 and chance_of_order(one, two) < SURE:
+        halves = [np.frombuffer((each and each[1]) or b"") for each in kept]
+        if any(len(each) != HALVES for each in halves):  # bootstrap resamples of an earlier version, or none
+            continue
+        scores = [json.loads(each[0])[0] for each in kept if each]
+        one, two = (Halved(score, each, images=SEED) for score, each in zip(scores, halves, strict=True))
+        if chance_of_order(one, two, "map") < SURE:
             level[at].append(pair[1].candidate.made.team)
             level[at + 1].append(pair[0].candidate.made.team)
     return level

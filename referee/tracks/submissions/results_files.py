@@ -23,9 +23,8 @@ from referee.contest import Contest
 from referee.detections.files.reading import is_json, read_submission
 from referee.errors import RefereeError
 from referee.judging.case import restricted_to
-from referee.judging.scoring_job import RESAMPLES, SEED
 from referee.scoring import METRICS, STRICT, Detections, evaluate
-from referee.scoring.bootstrap import BOOTSTRAP_METRICS, bootstrap_samples, centred
+from referee.scoring.halves import HALVES, SEED, half_maps
 from referee.scoring.result import RULES_VERSION
 from referee.store.records import JobKind, ModelMeasurement, Submission
 from referee.tracks import Measured, track_named
@@ -59,7 +58,7 @@ class ResultsSet:
 
     def job(self, split: str, file_sha256: str) -> str:
         """The name of the job that scores a file: a hash of all that the result follows from."""
-        return _digest("entry-1", RULES_VERSION, RESAMPLES, SEED, self.digest(split), file_sha256)
+        return _digest("entry-2", RULES_VERSION, HALVES, SEED, self.digest(split), file_sha256)
 
     def images(self, split: str) -> list[int]:
         """The numbers of a split's images: one is held out if its draw, a keyed hash, lies below `part`."""
@@ -88,8 +87,8 @@ def check_file(path: Path, of: ResultsSet) -> dict[str, str]:
     return found
 
 
-def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[float, int, bytes | None]:
-    """The mAP of a kept file on a split, the number of images, and the mAPs of its resamples (R,) as float64.
+def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[float, int, bytes]:
+    """The mAP of a kept file on a split, the number of images, and the mAPs of its halves (HALVES,) as float64.
 
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
@@ -101,11 +100,8 @@ def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[flo
     kept = np.isin(given.image, images)
     columns = {name: column for name, column in vars(given).items() if column is not None}
     own = Detections(**{name: column[kept] for name, column in columns.items()})
-    found, maps = evaluate(truth, own, of.metric), None
-    if of.metric in BOOTSTRAP_METRICS:
-        samples = bootstrap_samples(truth, own, of.metric, RESAMPLES, SEED)
-        maps = centred(samples, found.map).astype("<f8").tobytes()
-    return found.map, len(images), maps
+    found, halves = evaluate(truth, own, of.metric), half_maps(truth, own, of.metric)
+    return found.map, len(images), halves.astype("<f8").tobytes()
 
 
 def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
@@ -207,7 +203,7 @@ class EntryDesk:
             verdict = track_named(RESULTS).measure(measured)
             self._end(one, True, verdict.sentence, metric=verdict.value, measured=asdict(measured))
 
-        def done(result: tuple[float, int, bytes | None]) -> None:
+        def done(result: tuple[float, int, bytes]) -> None:
             store.add_scoring(name, name, json.dumps(result[:2]), result[2], self.clock.utc())
             found()
 

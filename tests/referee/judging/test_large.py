@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lpirc_testsets import TestSet
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.judging import large, scoring_job
+from referee.judging import large
 from referee.judging.case import judgement_of, scoring_input
 from referee.judging.judge import case_of
 from referee.judging.large import score_large, stored_posts
@@ -65,9 +65,7 @@ class Here:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of few rows, and few resamples."""
-    for module in (large, scoring_job):
-        monkeypatch.setattr(module, "RESAMPLES", 7)
+    """Blocks of few rows."""
     monkeypatch.setattr(large, "BLOCK_ROWS", 4)
 
 
@@ -98,7 +96,7 @@ def runs(draw: st.DrawFn) -> tuple[ScoringInput, list[np.ndarray]]:
 
 
 def same(one: Scored, other: Scored) -> bool:
-    samples = [np.zeros(0) if each.resampled is None else each.resampled for each in (one, other)]
+    samples = [np.zeros(0) if each.halves is None else each.halves for each in (one, other)]
     return json.loads(one.figures) == json.loads(other.figures) and np.array_equal(*samples, equal_nan=True)
 
 

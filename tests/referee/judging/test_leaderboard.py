@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.judging.leaderboard import Standing, rank
-from referee.scoring.interval import Resampled
+from referee.judging.leaderboard import Level, Standing, rank
+from referee.scoring.halves import HALVES
+from referee.scoring.interval import EnergySpread, Halved
 
 SIGNATURE = "lpirc|rules:1|v:0.1.0|images:all|counts:served|window:600s|mode:rms|meter:YOKOGAWA WT310 A F1"
-SPREAD = np.random.default_rng(1).normal(0.3, 0.05, 1000)
+SPREAD = np.random.default_rng(1).normal(0.3, 0.05, HALVES)
+ONE_ATTEMPT = "same images; energy spread not known"
 
 
 def standing(team: str, score: float, run: int = 1, signature: str = SIGNATURE, **more: Any) -> Standing:
@@ -18,9 +22,9 @@ def standing(team: str, score: float, run: int = 1, signature: str = SIGNATURE, 
     return Standing(team, run, score, needs_review=False, signature=signature, **(figures | more))
 
 
-def resampled(lead: float) -> Resampled:
-    """A run that leads that of 0 on every resample by `lead`."""
-    return Resampled(SPREAD + lead, 1.0, 0.0, images="all")
+def halved(lead: float) -> Halved:
+    """A run that leads that of 0 on every half by `lead`."""
+    return Halved(0.3 + lead, SPREAD + lead, images="all")
 
 
 def test_each_team_stands_once_with_its_best_run() -> None:
@@ -37,27 +41,49 @@ def test_equal_scores_share_a_rank_and_the_earlier_run_stands_first() -> None:
 
 
 def test_an_order_that_chance_may_have_decided_is_named_on_both_sides() -> None:
-    turned = Resampled(
-        np.where(np.arange(1000) % 5 == 0, SPREAD - 0.01, SPREAD + 0.01), 1.0, 0.0, images="all"
-    )
+    # The halves of a pair differ by +-0.02378, so the lead of 0.01 is 0.8416 deviations: a chance of 80 %.
+    turned = Halved(0.31, SPREAD + 0.01189 * (-1.0) ** np.arange(HALVES), images="all")
     places = rank(
         [standing("ant", 0.31, 1), standing("bee", 0.30, 2), standing("cat", 0.20, 3)],
-        {1: turned, 2: resampled(0.0), 3: resampled(-0.1)},
+        {1: turned, 2: halved(0.0), 3: halved(-0.1)},
     )
-    assert [place.level_with for place in places] == [(("bee", 0.8),), (("ant", 0.8),), ()]
+    ((bee,), (ant,), none) = (place.level_with for place in places)
+    assert (bee.team, ant.team, none) == ("bee", "ant", ())
+    assert bee.chance == ant.chance == pytest.approx(0.8, abs=1e-3)
+    assert bee.covers == ant.covers == ONE_ATTEMPT
+
+
+def test_an_order_covers_all_once_both_teams_have_several_attempts() -> None:
+    spread = EnergySpread(0.01, 3)
+    ones = [
+        replace(halved(0.0), energy_wh=wh, energy_spread=its) for wh, its in ((2.0, spread), (2.01, spread))
+    ]
+    both = [
+        standing(team, 0.3 / wh, run, energy_spread=0.01)
+        for team, wh, run in (("ant", 2.0, 1), ("bee", 2.01, 2))
+    ]
+    places = rank(both, dict(enumerate(ones, start=1)))
+    assert [[level.covers for level in place.level_with] for place in places] == [[None], [None]]
+    alone = rank([both[0], replace(both[1], energy_spread=None)], {1: halved(0.0), 2: halved(0.0)})
+    assert [[level.covers for level in place.level_with] for place in alone] == [[ONE_ATTEMPT]] * 2
+    apart = replace(
+        both[1], energy_spread=None, signature=SIGNATURE.replace("images:all", "images:3-of-9:5f")
+    )
+    other = rank([both[0], apart], {1: halved(0.0), 2: halved(0.0)})
+    assert other[0].level_with == (Level("bee", 0.5, "other images; energy spread not known"),)
 
 
 def test_a_lead_on_every_image_is_no_tie_though_the_intervals_overlap() -> None:
     ends = {"score_low": 0.2, "score_high": 0.4}
     places = rank(
         [standing("ant", 0.31, 1, **ends), standing("bee", 0.30, 2, **ends)],
-        {1: resampled(0.01), 2: resampled(0.0)},
+        {1: halved(0.01), 2: halved(0.0)},
     )
     assert [place.level_with for place in places] == [(), ()]
 
 
-def test_nothing_is_said_of_a_run_whose_resamples_are_not_known() -> None:
-    places = rank([standing("ant", 0.3, 1), standing("bee", 0.3, 2)], {1: resampled(0.0), 2: None})
+def test_nothing_is_said_of_a_run_whose_halves_are_not_known() -> None:
+    places = rank([standing("ant", 0.3, 1), standing("bee", 0.3, 2)], {1: halved(0.0), 2: None})
     assert [place.level_with for place in places] == [(), ()]
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from referee.config import PRIZE_RULES, Prize
 from referee.judging.leaderboard import Standing
 from referee.judging.prizes import Award, awards
+from referee.scoring.interval import EnergySpread, Halved
 
 ALL = [Prize(rule, rule) for rule in PRIZE_RULES]
 
@@ -68,3 +73,60 @@ def test_an_energy_bar_below_0_is_told_as_it_is() -> None:
 def test_without_participants_there_is_no_winner_and_alone_a_team_wins_all() -> None:
     assert won() == dict.fromkeys(PRIZE_RULES, ())
     assert won(team("ant", 0.2, 3)) == dict.fromkeys(PRIZE_RULES, ("ant",))
+
+
+BEST = [Prize("Best", "best-score")]
+FLAT = np.full(300, 0.3)
+
+
+def shares(energies_wh: Sequence[float], spreads: Sequence[float | None], halves: np.ndarray = FLAT) -> Award:
+    """Who wins with an mAP of 0.3 each, these energies, and these spreads of three attempts each."""
+    teams = [
+        replace(team(name, 0.3, wh), run=run)
+        for run, (name, wh) in enumerate(zip("abc", energies_wh, strict=False))
+    ]
+    known = {
+        run: Halved(
+            0.3, halves, wh, images="all", energy_spread=None if spread is None else EnergySpread(spread, 3)
+        )
+        for run, (wh, spread) in enumerate(zip(energies_wh, spreads, strict=True))
+    }
+    (award,) = awards(BEST, teams, known)
+    return award
+
+
+def test_with_one_attempt_each_a_prize_is_shared_within_what_energies_vary() -> None:
+    """2 % each: the order is sure from 1.645 x sqrt(2) x 2 % = 4.7 % on."""
+    award = shares([1.0, 1.03, 1.06], [None, None, None])
+    assert (award.teams, award.unsure, award.value) == (("a", "b"), ("b",), 0.3)
+    assert shares([1.0, 1.000015], [None, None]).teams == ("a", "b")
+    assert shares([1.0, 1.06], [None, None]).teams == ("a",)
+
+
+def test_attempts_that_agree_win_a_prize_by_less() -> None:
+    assert shares([1.0, 1.03], [0.002, None]).teams == ("a",)
+    assert shares([1.0, 1.001], [0.002, None]).teams == ("a", "b")
+
+
+def test_a_wasteful_attempt_wins_no_share() -> None:
+    """The second team burns twice the energy in its next attempt, so its order with the first is not sure."""
+    assert shares([1.0, 1.06], [0.002, 0.4]).teams == ("a",)
+    assert shares([1.0, 1.06], [None, 0.4]).teams == ("a",)
+
+
+def test_a_team_that_got_much_better_between_its_attempts_does_not_lose_its_prize() -> None:
+    assert shares([1.0, 1.06], [0.25, 0.002]).teams == ("a",)
+
+
+def test_a_prize_is_shared_where_other_images_may_turn_the_order() -> None:
+    halves = 0.3 + 0.03 * (-1.0) ** np.arange(300)
+    known = {0: Halved(0.3, FLAT, images="all"), 1: Halved(0.28, halves - 0.02, images="all")}
+    teams = [replace(team("a", 0.3, 1.0), run=0), replace(team("b", 0.28, 1.0), run=1)]
+    assert awards(BEST, teams, known)[0].teams == ("a", "b")
+    assert awards([Prize("Accurate", "highest-map")], teams[:1], known)[0].teams == ("a",)
+
+
+def test_where_nothing_is_known_of_an_order_only_equal_figures_share() -> None:
+    teams = [replace(team("a", 0.3, 1.0), run=0), replace(team("b", 0.3, 1.000015), run=1)]
+    assert awards(BEST, teams)[0].teams == ("a",)
+    assert awards(BEST, teams, {0: Halved(0.3, FLAT), 1: None})[0].teams == ("a",)

@@ -19,6 +19,7 @@ from referee.errors import RefereeError
 from referee.judging.figure_state import FigureState
 from referee.judging.judge import judge
 from referee.judging.leaderboard import FailedCheck, NotRanked
+from referee.judging.meetings import meeting
 from referee.judging.prizes import MERITS
 from referee.judging.results import (
     Figures,
@@ -27,14 +28,14 @@ from referee.judging.results import (
     energy_above_idle_wh,
     figures_of,
     let_stand,
-    meeting,
     place_document,
     score_document,
     standings,
 )
+from referee.scoring.halves import HALVES
 from referee.scoring.result import RULES_VERSION
-from referee.store.records import Provisional, Run, RunState, Score, ScoreInterval
-from tests.referee.factories import START, House, house, reading, run_record, stored_run
+from referee.store.records import Provisional, Run, RunState, Score
+from tests.referee.factories import HALF_SAMPLED, START, House, house, reading, run_record, stored_run
 
 FAILED = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={"peaks": math.nan})
 OTHER_WINDOW = Check("integrator-time", ok=False, severity="error", sentence="Longer.", figures={})
@@ -144,21 +145,23 @@ def latest(hall: House, run: int) -> Score:
 def test_standings_rank_judged_runs_and_name_what_is_left_out(hall: House) -> None:
     for team, energy_wh in (("ant", 1.0), ("bee", 2.0), ("cat", None), ("dog", 0.5)):
         judged_run(hall, team, energy_wh)
-    for run, base, tenth in ((1, 0.4, 0.4), (2, 0.5, 1.0)):
-        interval = ScoreInterval(0.95, 1000, 0, 0.4, 0.6, 0.2, 0.6, 0.0)
-        hall.store.add_interval(latest(hall, run), interval, np.where(np.arange(1000) % 10 == 0, tenth, base))
+    # The halves of a pair differ by 0.3902 in bee's score: the lead of 0.25 is 1.2816 deviations, a chance of 90 %.
+    for run, off in ((1, 0.0), (2, 0.39015)):
+        interval = replace(HALF_SAMPLED, map_low=0.4, score_low=0.2)
+        hall.store.add_interval(latest(hall, run), interval, 0.5 + off * (-1.0) ** np.arange(HALVES))
     hall.store.change_run(4, (RunState.JUDGED,), state="void", void_reason="wrong board")
     found = standings(hall.contest)
-    assert [(one.rank, one.standing.team, one.level_with) for one in found.places] == [
-        (1, "ant", (("bee", 0.9),)),
-        (2, "bee", (("ant", 0.9),)),
-    ]
+    assert [(one.rank, one.standing.team) for one in found.places] == [(1, "ant"), (2, "bee")]
+    ((bee,), (ant,)) = (one.level_with for one in found.places)
+    covers = "same images; energy spread not known"
+    assert (bee.team, ant.team, bee.covers) == ("bee", "ant", covers)
+    assert bee.chance == ant.chance == pytest.approx(0.9, abs=1e-3)
     assert found.left_out == (LeftOut(3, "cat", None),)
     document = place_document(found.places[0])
     assert (document["score"], document["score_low"], document["level_with"]) == (
         0.5,
         0.2,
-        [{"team": "bee", "chance": 0.9}],
+        [{"team": "bee", "chance": bee.chance, "covers": covers}],
     )
 
 
@@ -240,20 +243,21 @@ def test_scores_by_another_version_of_the_rules_are_left_out(hall: House) -> Non
 
 def test_a_judgement_of_an_earlier_form_or_without_interval_is_marked_incomplete(hall: House) -> None:
     now = f"lpirc|iou:0.5|rules:{RULES_VERSION}|v:0.1.0"
-    for team, signature in (("ant", "lpirc|iou:0.5"), ("bee", now), ("cat", now)):
+    for team, signature in (("ant", "lpirc|iou:0.5"), ("bee", now), ("cat", now), ("dog", now)):
         run = judged_run(hall, team, 1.0)
         hall.store.add_score(score(run.id, 1.0, signature=signature))
         if team != "cat":
             hall.store.add_interval(
                 latest(hall, run.id),
-                ScoreInterval(0.95, 1000, 0, 0.4, 0.6, 0.2, 0.6, 0.01),
-                np.full(1000, 0.5),
+                replace(HALF_SAMPLED, method="bootstrap") if team == "dog" else HALF_SAMPLED,
+                np.full(HALVES, 0.5),
             )
     found = standings(hall.contest)
     assert [(one.standing.team, one.standing.complete) for one in found.places] == [
         ("ant", False),
         ("bee", True),
         ("cat", False),
+        ("dog", False),
     ]
 
 

@@ -22,7 +22,7 @@ from referee.judging.scoring_job import (
 )
 from referee.scoring import METRICS
 from tests.referee.scoring import oracle
-from tests.referee.scoring.test_bootstrap import BOXES, CONFIDENCES
+from tests.referee.scoring.test_halves import BOXES, CONFIDENCES
 
 IMAGES, CATEGORIES = [1, 2, 3], [1, 2, 5]
 IMAGE, CATEGORY = st.sampled_from(IMAGES), st.sampled_from(CATEGORIES)
@@ -41,7 +41,7 @@ def made(
 
 
 def told(scored: Scored) -> tuple[str, bytes | None]:
-    return scored.figures, None if scored.resampled is None else scored.resampled.tobytes()
+    return scored.figures, None if scored.halves is None else scored.halves.tobytes()
 
 
 @settings(max_examples=60)
@@ -55,13 +55,11 @@ def test_a_corrected_ground_truth_scores_as_if_nothing_were_known(
     corrected = [*objects]
     for place, category, box in changes:
         corrected[place : place + 1] = [(2, category, box)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring_job, "RESAMPLES", 7)
-        before = score_whole(made(metric, objects, found, served, count_unserved=count_unserved))
-        again = made(metric, corrected, found, served, count_unserved=count_unserved)
-        known = scored_from(*told(before))
-        assert told(known) == told(before)
-        assert told(score_whole(again, known)) == told(score_whole(again))
+    before = score_whole(made(metric, objects, found, served, count_unserved=count_unserved))
+    again = made(metric, corrected, found, served, count_unserved=count_unserved)
+    known = scored_from(*told(before))
+    assert told(known) == told(before)
+    assert told(score_whole(again, known)) == told(score_whole(again))
 
 
 def test_only_the_categories_that_a_correction_touches_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:

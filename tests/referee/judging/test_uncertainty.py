@@ -17,16 +17,18 @@ from lpirc_power.meter import Setup
 from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
+from referee.judging.leaderboard import Level
 from referee.judging.many import judge_with_interval
-from referee.judging.results import standings
-from referee.judging.uncertainty import resampled
+from referee.judging.results import let_stand, standings
+from referee.judging.uncertainty import described, halved
 from referee.scoring import Detections
-from referee.scoring.bootstrap import bootstrap_samples
-from referee.scoring.interval import Resampled
+from referee.scoring.halves import HALVES, half_maps
+from referee.scoring.interval import Halved, map_intervals
 from referee.store.records import RunState
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, reading, run_record, station
 
 CLOCK = DrivenClock()
+ONE_ATTEMPT = "same images; energy spread not known"
 FIXED = station(voltage_range_v=150.0, current_range_a=0.5)
 
 
@@ -80,7 +82,7 @@ def test_the_interval_is_kept_with_the_score_and_lies_around_it(contest: Contest
     assert interval.score_high is not None
     assert judged.score is not None
     assert interval.score_low < judged.score < interval.score_high
-    assert (interval.level, interval.resamples) == (0.95, 1000)
+    assert (interval.level, interval.resamples, interval.method) == (0.95, HALVES, "half-sampling")
 
 
 def test_the_interval_is_of_what_counts(contest: Contest) -> None:
@@ -91,25 +93,26 @@ def test_the_interval_is_of_what_counts(contest: Contest) -> None:
     assert judged.interval.map_high == 0.0
 
 
-def test_the_resamples_are_kept_and_their_bias_is_told(contest: Contest) -> None:
+def test_the_halves_are_kept_and_three_intervals_are_told_apart(contest: Contest) -> None:
     run = closed_run(contest)
     judged = judge_with_interval(contest, run, CLOCK)
     interval = judged.interval
-    maps = contest.store.resampled_maps(run)
+    maps = contest.store.half_maps(run)
     assert interval is not None
     assert maps is not None
-    assert maps.shape == (1000,)
-    assert tuple(np.quantile(maps, [0.025, 0.975])) == (interval.map_low, interval.map_high)
     truth, rows = read_ground_truth(contest.test_set.folder), contest.store.detections(run)
-    plain = bootstrap_samples(truth, Detections.from_rows(rows))
-    assert interval.map_bias == pytest.approx(plain.mean() - judged.map)
-    assert maps == pytest.approx(np.clip(plain - interval.map_bias, 0, 1))
+    assert maps.tolist() == half_maps(truth, Detections.from_rows(rows)).tolist()
+    found = map_intervals(judged.map, maps)
+    assert (interval.map_bias, interval.map_spread) == (found.bias, found.spread)
+    assert (interval.map_low, interval.map_high) == found.mean
+    assert (interval.other_low, interval.other_high) == found.other
+    assert (interval.unlimited_low, interval.unlimited_high) == found.unlimited
 
 
-def known(contest: Contest, run: int) -> Resampled | None:
+def known(contest: Contest, run: int) -> Halved | None:
     judged = contest.store.latest_score(run)
     assert judged is not None
-    return resampled(contest, contest.store.run(run), judged)
+    return halved(contest, contest.store.run(run), judged)
 
 
 def test_runs_share_images_whatever_their_order_and_the_error_of_one_meter_with_fixed_ranges(
@@ -152,7 +155,10 @@ def test_teams_as_good_as_each_other_are_a_tie_with_its_chance(contest: Contest)
     contest.store.add_team("newts", "no hash", START)
     for team in (TEAM, "newts"):
         judge_with_interval(contest, closed_run(contest, team=team), CLOCK)
-    assert [place.level_with for place in standings(contest).places] == [(("newts", 0.5),), ((TEAM, 0.5),)]
+    assert [place.level_with for place in standings(contest).places] == [
+        (Level("newts", 0.5, ONE_ATTEMPT),),
+        (Level(TEAM, 0.5, ONE_ATTEMPT),),
+    ]
 
 
 def test_a_contest_of_an_earlier_form_is_shown_as_it_was_until_it_is_judged_again(
@@ -169,6 +175,8 @@ def test_a_contest_of_an_earlier_form_is_shown_as_it_was_until_it_is_judged_agai
             "ALTER TABLE scores DROP COLUMN map_ilsvrc_det",
             "ALTER TABLE intervals DROP COLUMN map_bias",
             "ALTER TABLE intervals DROP COLUMN maps",
+            "ALTER TABLE intervals DROP COLUMN method",
+            "ALTER TABLE scores DROP COLUMN energy_own_limit",
             "UPDATE scores SET signature = replace(signature, '|rules:1', '')",
             "PRAGMA user_version = 9",
         ):
@@ -179,6 +187,7 @@ def test_a_contest_of_an_earlier_form_is_shown_as_it_was_until_it_is_judged_agai
         assert kept is not None
         assert kept.interval is not None
         assert (kept.score, kept.map_ilsvrc_det, kept.interval.map_bias) == (first.score, None, None)
+        assert kept.interval.method == "bootstrap"
         assert [place.standing.complete for place in standings(old).places] == [False]
         again = judge_with_interval(old, run, CLOCK)
         assert (again.map_ilsvrc_det, again.interval) == (first.map_ilsvrc_det, first.interval)
@@ -270,13 +279,65 @@ def test_of_a_known_scoring_score_and_interval_are_stored_together(
     assert [first.interval] == [one and one.interval for one in intervals]
 
 
-def test_a_metric_without_a_bootstrap_has_no_interval(tmp_path: Path, small_set: TestSet) -> None:
-    create_contest(tmp_path / "coco", config_text(small_set, FIXED, metric="coco"))
-    with open_contest(tmp_path / "coco") as contest:
+@pytest.mark.parametrize("metric", ["coco", "voc-11", "voc-area", "ilsvrc-det"])
+def test_every_metric_has_an_interval(metric: str, tmp_path: Path, small_set: TestSet) -> None:
+    create_contest(tmp_path / metric, config_text(small_set, FIXED, metric=metric))
+    with open_contest(tmp_path / metric) as contest:
         contest.store.add_team(TEAM, "no hash", START)
-        run = closed_run(contest)
-        assert judge_with_interval(contest, run, CLOCK).interval is None
+        judged = judge_with_interval(contest, closed_run(contest), CLOCK)
+        assert judged.interval is not None
+        assert judged.interval.map_low < judged.map < judged.interval.map_high
         assert [place.standing.complete for place in standings(contest).places] == [True]
+
+
+def test_the_bootstrap_of_an_earlier_form_is_named_and_says_nothing_of_an_order(contest: Contest) -> None:
+    contest.store.add_team("newts", "no hash", START)
+    runs = [closed_run(contest, team=team) for team in (TEAM, "newts")]
+    for run in runs:
+        judge_with_interval(contest, run, CLOCK)
+    with contextlib.closing(sqlite3.connect(contest.folder / "contest.db")) as connection:
+        connection.execute("UPDATE intervals SET method = NULL, maps = zeroblob(8000), other_low = NULL")
+        connection.commit()
+    judged = contest.store.latest_score(runs[0])
+    assert judged is not None
+    ((name, figures),) = described(judged.interval)
+    assert (name, figures.partition(" at ")[2]) == (
+        "mean of sets of this size",
+        "95%, by bootstrap, too narrow; judge the run again",
+    )
+    assert [place.level_with for place in standings(contest).places] == [(), ()]
+    assert [place.standing.complete for place in standings(contest).places] == [False, False]
+
+
+def test_attempts_tell_the_energy_spread_but_not_one_in_review_or_void(contest: Contest) -> None:
+    contest.store.add_team("newts", "no hash", START)
+    energies_wh = (0.1, 0.102, 0.104)
+    attempts = [closed_run(contest, power_w=360 * wh, energy_wh=wh, team="newts") for wh in energies_wh]
+    wrong = closed_run(contest, power_w=360, energy_wh=0.2, team="newts")  # the readings say otherwise
+    alone = closed_run(contest, power_w=39.6, energy_wh=0.11)
+    for run in (*attempts, wrong, alone):
+        judge_with_interval(contest, run, CLOCK)
+    for run in (*attempts, alone):  # no settings were read back in these
+        let_stand(contest, run, "op", "as agreed", START)
+    spread = float(np.std(np.log(energies_wh), ddof=1))
+    first, second = (place.standing for place in standings(contest).places)
+    assert (first.team, first.energy_spread) == ("newts", pytest.approx(spread))
+    assert (second.team, second.energy_spread) == (TEAM, None)
+    contest.store.change_run(attempts[2], (RunState.JUDGED,), state="void", void_reason="wrong board")
+    assert standings(contest).places[0].standing.energy_spread == pytest.approx(math.log(1.02) / math.sqrt(2))
+    contest.store.change_run(attempts[1], (RunState.JUDGED,), state="void", void_reason="wrong board")
+    assert standings(contest).places[0].standing.energy_spread is None
+
+
+def test_15_uwh_between_two_equal_programs_are_no_sure_order(contest: Contest) -> None:
+    """8 ms of the log-out: start and stop, and the meter's update, may put a run off by more."""
+    contest.store.add_team("newts", "no hash", START)
+    for team, wh in ((TEAM, 0.1), ("newts", 0.100015)):
+        judge_with_interval(contest, closed_run(contest, energy_wh=wh, team=team), CLOCK)
+    ((level,), _) = (place.level_with for place in standings(contest).places)
+    assert level.team == "newts"
+    assert level.chance < 0.6
+    assert level.covers == ONE_ATTEMPT
 
 
 def test_the_meters_share_is_that_of_its_fixed_ranges_and_model(contest: Contest) -> None:

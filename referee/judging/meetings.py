@@ -1,0 +1,64 @@
+"""Meetings: two runs decided head to head, by the points of LPIRC 2016."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.judging.leaderboard import NotRanked, head_to_head
+from referee.judging.results import Figures, current_judgement, judged_figures
+from referee.store.records import Run, RunState
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run of a meeting, its figures and points."""
+
+    run: Run
+    figures: Figures
+    points: int
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two judged runs of different teams; `one_heat`: they started together."""
+
+    sides: tuple[Side, Side]
+    one_heat: bool
+
+
+def meeting(contest: Contest, first: int, second: int) -> Meeting:
+    """Decide between two runs: 2 points for the higher score, 1 each for a tie; below `least_map` a score is none.
+
+    Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, void, or in review), and
+    `energy-missing` where the energy may still be read.
+    """
+    one, other = contest.store.run(first), contest.store.run(second)
+    if one.team == other.team:
+        sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
+        raise RefereeError("not-opponents", sentence)
+    figures = _decided(contest, one), _decided(contest, other)
+    points = head_to_head(*(None if each.not_ranked else each.score for each in figures))
+    sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
+    return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
+
+
+def _decided(contest: Contest, run: Run) -> Figures:
+    judged = current_judgement(contest, run)
+    if run.state is RunState.VOID:
+        raise RefereeError("run-state", f"Run {run.id} is void: {run.void_reason}; name another run.")
+    if run.state in (RunState.ARMED, RunState.OPEN):
+        raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
+    if run.state is not RunState.JUDGED or judged is None:
+        sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+        raise RefereeError("run-state", sentence)
+    figures = judged_figures(contest, run, judged)
+    if figures.energy_wh is None:
+        why = f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
+        raise RefereeError("energy-missing", f"The meeting is not decided: {why}")
+    if figures.not_ranked_code is NotRanked.IN_REVIEW:
+        why = f"run {run.id} of {run.team}: {figures.not_ranked}"
+        how = f'let it stand (referee run review {run.id} --note "…") or void it'
+        raise RefereeError("run-state", f"The meeting is not decided, {why}; {how}.")
+    return figures

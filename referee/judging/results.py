@@ -253,6 +253,7 @@ def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [{"team": team, "chance": chance} for team, chance in place.level_with]
     remarks = {"level_with": level_with, "differs": list(place.differs), "not_ranked": place.not_ranked}
+    remarks["other_rules"] = list(place.standing.other_rules)
     return {"rank": place.rank} | asdict(place.standing) | remarks
 
 

@@ -31,7 +31,10 @@ MOST_POINTS = 300  # of a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = ("team", "station", "heat", "state", "closed_by", "elapsed_s", "official", "void_reason")
 FINAL = (RunState.JUDGED, RunState.VOID)  # what is known of such a run changes with a judgement or a review
-LEFT_OUT = {True: "it has no score", False: "it was judged by other rules or settings than contest.toml has now"}
+LEFT_OUT = {
+    True: "it has no score",
+    False: "it was judged by other rules or settings than contest.toml has now",
+}
 LIVE = (
     "elapsed_s",
     "remaining_s",

@@ -87,8 +87,16 @@ def _folder(folder: Path) -> tuple[str, int, list[SeasonRun]]:
         runs, judged, reviews = store.runs(), store.latest_scores(), store.latest_reviews()
         contest, events = store.about()
     over = [(run, *judged.get(run.id, (None, None))) for run in runs if run.state in OVER]
-    found = [SeasonRun(folder, run, score, maps, reviews.get(run.id), least) for run, score, maps in over]
+    found = [
+        SeasonRun(folder, run, score, maps, reviews.get(run.id), _least_map(run, least))
+        for run, score, maps in over
+    ]
     return contest or str(folder.resolve()), events, found
+
+
+def _least_map(run: Run, otherwise: float | None) -> float | None:
+    """The one that is bound to a run; where none is, that of contest.toml."""
+    return otherwise if run.rules is None else run.rules.least_map
 
 
 def _bundle(path: Path) -> tuple[str, int, list[SeasonRun]]:
@@ -97,5 +105,6 @@ def _bundle(path: Path) -> tuple[str, int, list[SeasonRun]]:
     bundle = read_signed(file_bytes(path, LARGEST_FILE_BYTES))
     acts = [one for one in bundle.own_events() if "note" in one and "codes" in one]
     reviews = [Review(one["operator"], one["note"], one["utc"], tuple(one["codes"])) for one in acts]
-    found = SeasonRun(path, bundle.run, bundle.judged, None, reviews[-1] if reviews else None)
+    review, least = reviews[-1] if reviews else None, _least_map(bundle.run, None)
+    found = SeasonRun(path, bundle.run, bundle.judged, None, review, least)
     return bundle.contest["id"], len(bundle.events), [found] if bundle.run.state in OVER else []

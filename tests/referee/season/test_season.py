@@ -19,6 +19,7 @@ from lpirc_testsets import TestSet, read_ground_truth
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import open_contest
 from referee.evidence.container import MANIFEST, pack, unpack
+from referee.judging.judge import Again
 from referee.judging.leaderboard import SURE
 from referee.judging.rejudge import rejudge
 from referee.judging.results import standings
@@ -317,7 +318,7 @@ def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
         text = (folder / "contest.toml").read_text()
         (folder / "contest.toml").write_text(re.sub(r"testset = '.*'", f"testset = '{corrected_set}'", text))
         with open_contest(folder) as contest:
-            rejudge(contest, None, CLOCK)
+            rejudge(contest, None, CLOCK, Again("ann"))
     renamed = dict(zip(map(str, again), map(str, folders), strict=True))
     assert found == [one | {"contest": renamed[one["contest"]]} for one in documents(*again)]
     for one in found:

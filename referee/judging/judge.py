@@ -16,7 +16,7 @@ from lpirc_power.meter import Identity
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_images, require_same_test_set
-from referee.errors import RefereeError
+from referee.errors import RefereeError, TestSetChanged
 from referee.judging.bound_rules import as_judged
 from referee.judging.case import START_S, Case, judgement_of, were_served
 from referee.judging.scoring_job import Scored, scored_detections
@@ -73,7 +73,12 @@ def _events(contest: Contest, run: Run, judged: Score, again: Again | None, now:
     before = [event for event in contest.store.events(run.id) if event["kind"] == JUDGED]
     old = before[-1].get("testset_digest", armed_with) if before else armed_with
     events = []
-    if again is not None and digest != old:
+    if digest != old:
+        if again is None:
+            advice = f"judge it again with: referee rejudge {run.id}"
+            raise TestSetChanged(
+                f"Run {run.id} was judged on test set {old[:12]}, this is {digest[:12]}; {advice}"
+            )
         events.append(_correction(contest, run, old, again, now.isoformat()))
     figures = {"map": judged.map, "energy_wh": judged.energy_wh, "score": judged.score}
     detail: dict[str, object] = {**figures, "signature": judged.signature}

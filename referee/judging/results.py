@@ -323,6 +323,7 @@ def place_document(place: Place) -> dict[str, Any]:
     level_with = [one._asdict() for one in place.level_with]
     failed = [asdict(one) for one in place.standing.failed_checks]
     remarks = {"level_with": level_with, "differs": list(place.differs), "failed_checks": failed}
+    remarks["other_rules"] = list(place.standing.other_rules)
     state = judged_state(needs_review=place.standing.needs_review)
     return {"rank": place.rank} | asdict(place.standing) | remarks | {"figure_state": state}
 

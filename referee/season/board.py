@@ -107,7 +107,7 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
     differs = cache(partial(differences, usual=usual))  # few signatures are unlike
     for one in ordered:
         place = ranked.get(one, Place(None, one))
-        place = replace(place, level_with=tuple(level[one]), differs=differs(one.signature))
+        place = replace(place, level_with=tuple(level[one]), differs=differs(one.signature) + one.other_rules)
         history[one.team].append(place)
     places = [next(place for place in history[one.team] if place.rank) for one in ranked]
     every = [place for its in history.values() for place in its]

@@ -110,8 +110,16 @@ def _folder(folder: Path, now: datetime) -> tuple[str, int, list[SeasonRun], str
     if frozen_utc := _frozen_utc(board, now, freeze_at):
         return identity, events, _as_shown(folder, runs, board, frozen_utc), frozen_utc
     over = [(run, *judged.get(run.id, (None, None))) for run in runs if run.state in OVER]
-    found = [SeasonRun(folder, run, score, maps, reviews.get(run.id), least) for run, score, maps in over]
+    found = [
+        SeasonRun(folder, run, score, maps, reviews.get(run.id), _least_map(run, least))
+        for run, score, maps in over
+    ]
     return identity, events, found, None
+
+
+def _least_map(run: Run, otherwise: float | None) -> float | None:
+    """The one that is bound to a run; where none is, that of contest.toml."""
+    return otherwise if run.rules is None else run.rules.least_map
 
 
 def _frozen_utc(board: Published | None, now: datetime, freeze_at: datetime | None) -> str | None:
@@ -141,7 +149,8 @@ def _bundle(path: Path) -> tuple[str, int, list[SeasonRun], str | None]:
     bundle = read_signed(file_bytes(path, LARGEST_FILE_BYTES))
     acts = [one for one in bundle.own_events() if "note" in one and "codes" in one]
     reviews = [_review(one) for one in acts]
-    found = SeasonRun(path, bundle.run, bundle.judged, None, reviews[-1] if reviews else None)
+    review, least = reviews[-1] if reviews else None, _least_map(bundle.run, None)
+    found = SeasonRun(path, bundle.run, bundle.judged, None, review, least)
     return bundle.contest["id"], len(bundle.events), [found] if bundle.run.state in OVER else [], None
 
 

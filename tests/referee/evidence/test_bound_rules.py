@@ -165,6 +165,27 @@ def test_a_truth_corrected_twice_shows_both_corrections_each_signed(day: Day) ->
     assert all(one["by"] and one["utc"] for one in shown)
 
 
+def test_a_truth_that_is_put_back_is_a_correction_too(day: Day) -> None:
+    whole(day)
+    assert day.refers("judge", "1").returncode == 0
+    assert day.server is not None
+    assert day.server.end() == 0
+    kept = shutil.copytree(day.testset, day.folder / "kept")
+    with open_contest(day.folder) as contest:
+        correct(contest.test_set, day.testset)
+    assert day.refers("rejudge", "--all").returncode == 0
+    shutil.rmtree(day.testset)
+    shutil.copytree(kept, day.testset)
+    refused = day.refers("judge", "1")
+    assert refused.returncode == 1
+    assert "judge it again with: referee rejudge 1" in refused.stdout + refused.stderr
+    assert day.refers("rejudge", "1").returncode == 0
+    data = bundle(day)
+    assert failed(by_main(data)) == []
+    assert sentences(data)["testset"].count(" by ") == 2
+    assert sentences(data)["rules"].endswith("and it was judged by them.")
+
+
 def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that_is_said(day: Day) -> None:
     whole(day)
     assert day.refers("judge", "1").returncode == 0

@@ -1,4 +1,4 @@
-"""The public board at `/`, its live part, and the same as JSON: all of the published row alone."""
+"""The public board at `/`, the part of it that changes, and the same as JSON: all of the published row alone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _live_part(row: Published, *, is_old: bool) -> str:
     board = _board(row, is_old=is_old)
     for run in board["now"]:
         ends = None if run["ends_utc"] is None else datetime.fromisoformat(run["ends_utc"])
-        left_s = None if ends is None else (ends - datetime.fromisoformat(row.utc)).total_seconds()
+        left_s = None if ends is None else (ends - datetime.fromisoformat(board["utc"])).total_seconds()
         run["remaining_s"] = None if left_s is None else max(0.0, left_s)
     most = max((place["score_high"] or place["score"] for place in board["ranking"]), default=1.0) or 1.0
     for place in board["ranking"]:

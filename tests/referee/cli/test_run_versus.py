@@ -53,8 +53,8 @@ def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(hal
     result = versus(hall, *runs)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        "The meeting is not decided, run 1 of ant: it is in review until an operator decides: peak-clipping failed "
-        '(Clipped); let it stand (referee run review 1 --note "…") or void it.\n'
+        "referee: The meeting is not decided, run 1 of ant: it is in review until an operator decides: "
+        'peak-clipping failed (Clipped); let it stand (referee run review 1 --note "…") or void it.\n'
     )
     let_stand(hall.contest, 1, "jo", "a spike of 10 ms", START)
     assert versus(hall, *runs).stdout == "1  run 1 of ant: 0.25  reviewed\n1  run 2 of bee: 0.25\n"

@@ -224,6 +224,23 @@ def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_befor
     assert live.index("&lt;script&gt;") < live.index("voles"), "it counts from now on"
 
 
+def test_the_clock_of_a_frozen_board_goes_on(build: Build) -> None:
+    made = build()
+    run = opened_run(made.contest, "voles")
+    made.store.change_run(run.id, (RunState.OPEN,), opened_utc=made.clock.utc().isoformat())
+    publisher = Publisher(made.contest, made.clock)
+    client = create_app(made.contest, made.control, made.clock).test_client()
+    left = []
+    for _ in range(2):
+        publisher.tick()
+        look_again(made)
+        (shown,) = re.findall(r'data-left="([^"]+)"', client.get("/board/live").text)
+        left.append(float(shown))
+        client.post("/operator/board/freeze", json={}, headers=operator(made))
+        made.clock.advance(100.0)
+    assert 100.0 <= left[0] - left[1] < 110.0
+
+
 def test_a_frozen_board_shows_the_clock_and_no_power(build: Build) -> None:
     made = build(public_score=True)
     run = opened_run(made.contest, "voles", heat="final")

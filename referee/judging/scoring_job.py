@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lpirc_testsets import GroundTruth
 from referee.detections.plausibility import Implausible, implausible
-from referee.scoring import COCO, Detections, evaluate, lists_ties_by_image
+from referee.scoring import Detections, evaluate, lists_ties_by_image
 from referee.scoring.average_precision import mean_known
 from referee.scoring.bootstrap import BOOTSTRAP_METRICS, category_samples
 from referee.scoring.result import RULES_VERSION

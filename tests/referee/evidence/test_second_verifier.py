@@ -52,6 +52,15 @@ def test_a_bundle_of_format_1_holds_for_ever() -> None:
     assert failed(by_second(Path(__file__).with_name("format-1.zip").read_bytes())) == []
 
 
+def test_a_bundle_of_coco_whose_sums_had_another_order_holds_for_ever() -> None:
+    data = Path(__file__).with_name("format-2-coco.zip").read_bytes()
+    assert json.loads(opened(data)["result.json"])["map"] == 0.5039306930693068  # as exact sums: ...069
+    for verifier in (by_main, by_second):
+        found = verifier(data)
+        assert failed(found) == []
+        assert found["map"] == found["score"] == ""
+
+
 def test_a_secret_ground_truth_is_asked_for(proved: dict[str, Proved]) -> None:
     judged, texts = proved["judged"], opened(proved["judged"].data)
     del texts[GROUND_TRUTH]

@@ -12,7 +12,7 @@ from referee.cli.acts import act, line_of_text
 from referee.cli.shared_options import contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
-from referee.store.records import JobKind
+from referee.store.model_records import JobKind
 from referee.tracks.submissions.submitting import expected_device
 
 

@@ -16,7 +16,7 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import Job, JobState
+from referee.store.model_records import Job, JobState
 
 SHOWN_DIGITS = 12
 OPEN = (JobState.WAITING, JobState.LEASED)

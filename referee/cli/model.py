@@ -22,7 +22,7 @@ from referee.cli.shared_options import any_path, as_json, contest_folder, second
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import ModelFault, RefereeError
-from referee.store.records import Submission
+from referee.store.model_records import Submission
 from referee.tracks import Track, track_named
 from referee.tracks.submissions import harness
 from referee.tracks.submissions.board import build_number, judged_now

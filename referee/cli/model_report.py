@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from referee.cli.terminal import console
-from referee.store.records import Submission
+from referee.store.model_records import Submission
 from referee.tracks import Measured, Verdict
 from referee.tracks.submissions.result_document import ResultDocument
 from referee.tracks.submissions.stability import disturbance

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.records import Job, JobKind, JobState
+from referee.store.model_records import Job, JobKind, JobState
 from referee.store.schema import insert
 
 MOST_FAILURES = 3

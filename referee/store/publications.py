@@ -10,7 +10,7 @@ from datetime import datetime
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.records import Publication
+from referee.store.model_records import Publication
 from referee.store.schema import insert
 
 _NEWEST = "SELECT * FROM publications WHERE track = ? ORDER BY id DESC LIMIT 1"

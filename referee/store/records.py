@@ -1,13 +1,12 @@
-"""The values that the store takes and returns: runs, posts, scores, submissions."""
+"""The values that the store takes and returns: runs, posts, scores, the board."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
 from lpirc_power.energy import Check
 from lpirc_power.meter import Identity, Setup, Standing
@@ -313,129 +312,3 @@ class Refusal:
     run: int | None
     address: str
     sentence: str
-
-
-@dataclass(frozen=True)
-class ModelMeasurement:
-    """The result of a submission: `valid`, or the sentence why not.
-
-    `measured` are the fields of `referee.tracks.Measured`, None if the model failed; `metric` is the track's value and
-    `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured;
-    `meter_official` says whether it counts in a contest, and `confined` whether the model was, None in an earlier form.
-    An `unstable` latency is never valid and counts towards no limit: the model is to be measured again.
-    """
-
-    measured_utc: str
-    valid: bool
-    sentence: str
-    device: str | None = None
-    meter: str | None = None
-    metric: float | None = None
-    measured: dict[str, Any] | None = None
-    figures: dict[str, float] = field(default_factory=dict)
-    meter_official: bool | None = None
-    confined: bool | None = None
-    unstable: bool = False
-
-    @property
-    def official(self) -> bool:
-        """Whether its energy is official, as for a run; true if none was measured."""
-        may_be = self.meter is None or Identity.parse(self.meter).official
-        return may_be and self.meter_official is not False
-
-
-@dataclass(frozen=True)
-class Submission:
-    """A team's model, accepted for measurement on a track's `public` or `holdout` test set.
-
-    The same model of the same team again is another build of the same submission: the best one counts. `counts`:
-    towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing; `withdrawn_utc` and
-    `withdrawn_by` are None where it was given up, since it could not be measured, or where an earlier version withdrew
-    it. `measurement` is None until it has been measured. `measured_by` made its result document elsewhere; then there
-    may be no model file. `job` names what makes the result of an upload.
-    """
-
-    id: int
-    accepted_utc: str
-    track: str
-    team: str
-    split: str
-    build: str
-    model_file: str
-    model_sha256: str
-    testset_digest: str
-    counts: bool
-    withdrawn: str | None = None
-    measurement: ModelMeasurement | None = None
-    measured_by: str | None = None
-    job: str | None = None
-    withdrawn_utc: str | None = None
-    withdrawn_by: str | None = None
-
-    @property
-    def model_key(self) -> tuple[str, str]:
-        """The team and its model; each submission without a model's file is a model of its own."""
-        return self.team, self.model_sha256 or f"submission {self.id}"
-
-    @property
-    def origin(self) -> str:
-        """What to write behind a team or a sentence where the organiser has not measured it; else empty."""
-        return f" (measured by {self.measured_by}, not by the organiser)" if self.measured_by else ""
-
-    @property
-    def is_unstable(self) -> bool:
-        """Whether it is to be measured again."""
-        return self.measurement is not None and self.measurement.unstable
-
-
-@dataclass(frozen=True)
-class Publication:
-    """The final board of a track, `document`, which `by` published; `code` identifies it and what looked odd.
-
-    `taken_back` says why it is not shown any more, None while it is.
-    """
-
-    track: str
-    utc: str
-    by: str
-    code: str
-    document: dict[str, Any]
-    taken_back_utc: str | None = None
-    taken_back: str | None = None
-
-
-class JobKind(StrEnum):
-    """Who does a job."""
-
-    SCORING = "scoring"  # a worker of `referee judge`
-    MEASURING = "measuring"  # a device
-
-
-class JobState(StrEnum):
-    """The life of a job. A lease that has run out is given back to whoever asks for work next."""
-
-    WAITING = "waiting"
-    LEASED = "leased"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be done once. `name` is the hash of all that its outcome follows from; `about` is for people.
-
-    `failures` counts workers that said why they failed, `losses` those that vanished; `reason` is the newest of both.
-    """
-
-    name: str
-    kind: JobKind
-    about: str
-    state: JobState
-    failures: int
-    losses: int
-    worker: str | None
-    lease_until_utc: str | None
-    reason: str | None
-    created_utc: str
-    ended_utc: str | None

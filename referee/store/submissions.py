@@ -17,7 +17,7 @@ from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.jobs import end_job, insert_jobs
-from referee.store.records import JobKind, JobState, ModelMeasurement, Submission
+from referee.store.model_records import JobKind, JobState, ModelMeasurement, Submission
 from referee.store.schema import insert
 from referee.store.withdrawal import require_not_withdrawn
 

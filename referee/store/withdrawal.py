@@ -14,8 +14,8 @@ from referee.errors import EntryWithdrawn, RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.jobs import end_job, let_wait_again
+from referee.store.model_records import JobState
 from referee.store.publications import take_back_publication
-from referee.store.records import JobState
 
 _PARTS = (
     "SELECT part.* FROM submissions AS part JOIN submissions AS one ON part.track = one.track"

@@ -18,7 +18,7 @@ from typing import Any
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import JobKind, JobState
+from referee.store.model_records import JobKind, JobState
 from referee.workers import NoWorkers, T, WorkerLost, Workers
 
 LEASE_S = 30.0

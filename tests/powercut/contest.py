@@ -20,18 +20,8 @@ from numpy.typing import NDArray
 from lpirc_power.energy import Check
 from referee.detections.rows import Refused
 from referee.store import DATABASE_NAME, Event, NewPost, Store
-from referee.store.records import (
-    RUN_CLOSED,
-    ModelMeasurement,
-    Post,
-    Provisional,
-    Review,
-    Run,
-    RunState,
-    Score,
-    ScoreInterval,
-    Submission,
-)
+from referee.store.model_records import ModelMeasurement, Submission
+from referee.store.records import RUN_CLOSED, Post, Provisional, Review, Run, RunState, Score, ScoreInterval
 from tests.contest_day import until
 from tests.powercut.recording import Connection, Journal, recorded
 from tests.referee.factories import START, reading, rows, stored_run

@@ -32,13 +32,9 @@ from lpirc_power.wt300.models import Model, measured_elements, model_named
 from lpirc_power.wt300.sample import EVENTS, PLAIN, SampleForm, reading
 from lpirc_power.wt300.settings import (
     FORMAT,
-    HOLDS,
-    TALKING,
     TELLING,
     FormerSettings,
     Setting,
-    Watch,
-    difference,
     measuring,
     measuring_headers,
     plain,
@@ -91,7 +87,7 @@ class Wt300:
         self._found_format: Setting | None = None
         self._has_peak_items = False
         self._update_interval_s = self._model.rates_s[0]
-        self._watch: Watch | None = None
+        self._watch: present.Watch | None = None
 
     @property
     def identity(self) -> Identity:
@@ -104,7 +100,7 @@ class Wt300:
         `element` is one of the meter's, or "sum" for all; MeterError `meter-range` if it has no such element.
         """
         self._choose(SampleForm.of_run(element))
-        self._change(TALKING)
+        self._change(present.TALKING)
         try:
             self._change((*TELLING, *self._form.settings))
         except MeterRefused as error:
@@ -157,7 +153,7 @@ class Wt300:
         self._reset_integrator()
         self._dialogue.apply_all(settings)
         self._update_interval_s = setup.update_interval_s
-        self._watch = Watch(settings, setup.update_interval_s)
+        self._watch = present.Watch(settings, setup.update_interval_s)
         errors = self._dialogue.errors()
         if errors:
             raise MeterRefused(f"The meter reports {'; '.join(errors)}.")
@@ -203,13 +199,13 @@ class Wt300:
         First it undoes what would spoil the sample, and `changes` reports that: another element's values, which another
         client may have chosen, and what holds the values that it shows. None of it changes the energy itself.
         """
-        holds = (one for one in HOLDS if self._dialogue.knows(one.header))
+        holds = (one for one in present.HOLDS if self._dialogue.knows(one.header))
         wanted = [*holds, *TELLING, *self._form.settings]
         # The last question clears older events.
         *found, _ = self._dialogue.ask_all([*(setting.query for setting in wanted), EVENTS])
         spoilt = [one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])]
         if spoilt:
-            self._former.undone += [difference(*one) for one in spoilt]
+            self._former.undone += [present.difference(*one) for one in spoilt]
             self._dialogue.apply_all([setting for setting, _ in spoilt])
             self._dialogue.query(EVENTS)
         return self._settled()
@@ -224,14 +220,14 @@ class Wt300:
         From then on updates are watched for changes of `setup`, as after `configure`.
         """
         settings = self._settings(setup)
-        self._watch = self._watch or Watch(settings, setup.update_interval_s)
+        self._watch = self._watch or present.Watch(settings, setup.update_interval_s)
         form = self._form if self._element == setup.element else SampleForm.of_run(setup.element)
         wanted = (*settings, *self._former.locks, *TELLING, *self._latches, *form.settings)
         found = self._dialogue.ask_all([setting.query for setting in wanted])
         pairs = zip(wanted, found, strict=True)
         return (
             *self._former.undone,
-            *(difference(setting, answer) for setting, answer in pairs if not setting.holds(answer)),
+            *(present.difference(setting, answer) for setting, answer in pairs if not setting.holds(answer)),
         )
 
     def choices(self) -> Choices:

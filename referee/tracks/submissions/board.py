@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from referee.judging.leaderboard import best_of_each
-from referee.store.records import Submission
+from referee.store.model_records import Submission
 from referee.tracks import Entry, Measured, Track, Verdict
 
 

@@ -24,7 +24,7 @@ from referee.judging.status import program_version
 from referee.scoring.halves import HALVES, SEED
 from referee.scoring.interval import Halved, chance_of_order
 from referee.store import Store
-from referee.store.records import JobKind, JobState, Submission
+from referee.store.model_records import JobKind, JobState, Submission
 from referee.tracks import Track
 from referee.tracks.submissions.board import Line, board, candidates
 from referee.tracks.submissions.harness import Limits, refusals

@@ -15,7 +15,7 @@ from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError
-from referee.store.records import JobKind, JobState, Submission
+from referee.store.model_records import JobKind, JobState, Submission
 from referee.store.submissions import lease_lost
 from referee.tracks.submissions import harness
 from referee.tracks.submissions.fields import bad

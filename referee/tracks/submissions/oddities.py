@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from referee.config.tracks import ModelTrack
-from referee.store.records import Submission
+from referee.store.model_records import Submission
 from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC
 
 DIGITS_OF_SHA256 = 12

@@ -15,7 +15,7 @@ from typing import Any
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.store.records import Publication
+from referee.store.model_records import Publication
 from referee.tracks.submissions.board import judged_now
 from referee.tracks.submissions.entries import board_by, is_closed
 from referee.tracks.submissions.oddities import Oddity, equal_scores, oddities

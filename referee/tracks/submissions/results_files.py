@@ -26,7 +26,7 @@ from referee.judging.case import restricted_to
 from referee.scoring import METRICS, STRICT, Detections, evaluate
 from referee.scoring.halves import HALVES, SEED, half_maps
 from referee.scoring.result import RULES_VERSION
-from referee.store.records import JobKind, ModelMeasurement, Submission
+from referee.store.model_records import JobKind, ModelMeasurement, Submission
 from referee.tracks import Measured, track_named
 from referee.tracks.measured import LEAST
 from referee.workers import Workers

@@ -21,7 +21,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.files.atomic_write import sync_folder, write_atomically
-from referee.store.records import ModelMeasurement, Submission
+from referee.store.model_records import ModelMeasurement, Submission
 from referee.tracks import Measured, Verdict
 from referee.tracks.submissions.board import outcome_of
 from referee.tracks.submissions.fields import bad

@@ -19,7 +19,7 @@ from lpirc_testsets import read_ground_truth, synthesize
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.many import judge_with_interval
-from referee.store.records import JobState
+from referee.store.model_records import JobState
 from tests.contest_day import is_running, until
 from tests.referee.judging.stored_runs import results, store_runs
 from tests.referee.judging.traced_judge import LEASE_S, TRACE

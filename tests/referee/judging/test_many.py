@@ -15,7 +15,8 @@ from lpirc_testsets import TestSet, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging import large, many
 from referee.judging.many import job_of, judge_with_interval
-from referee.store.records import JobKind, JobState, Run, RunState
+from referee.store.model_records import JobKind, JobState
+from referee.store.records import Run, RunState
 from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses

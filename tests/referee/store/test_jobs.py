@@ -10,7 +10,7 @@ import pytest
 
 from referee.store import Store
 from referee.store.jobs import MOST_FAILURES, MOST_LOSSES
-from referee.store.records import Job, JobKind, JobState
+from referee.store.model_records import Job, JobKind, JobState
 
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)
 LEASE_S = 30.0

@@ -20,7 +20,8 @@ from lpirc_power.energy import Check
 from lpirc_power.meter import Setup
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import EnergyMissing, JobKind, Score, Submission
+from referee.store.model_records import JobKind, Submission
+from referee.store.records import EnergyMissing, Score
 from referee.store.schema import VERSION
 from tests.referee.factories import START, reading, rows, run_record, stored_run, told
 

@@ -21,7 +21,7 @@ from referee.cli.workers import workers_of
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import JobState
+from referee.store.model_records import JobState
 from referee.workers import NoWorkers, WorkerLost, Workers, cluster
 from referee.workers.cluster import ClusterWorkers
 from referee.workers.dispatch import Task, carry_out

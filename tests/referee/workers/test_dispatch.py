@@ -15,7 +15,7 @@ import pytest
 
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import JobKind, JobState
+from referee.store.model_records import JobKind, JobState
 from referee.workers.dispatch import LEASE_S, LIMIT_S, Task, carry_out
 from referee.workers.processes import LocalWorkers
 from tests.contest_day import until

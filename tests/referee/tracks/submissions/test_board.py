@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from referee.store.records import ModelMeasurement, Submission
+from referee.store.model_records import ModelMeasurement, Submission
 from referee.tracks import Measured, Track, track_named
 from referee.tracks.submissions.board import Board, Candidate, board, build_number, judged_now
 

@@ -13,7 +13,7 @@ from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import Submission
+from referee.store.model_records import Submission
 from referee.tracks.submissions import lock
 from referee.tracks.submissions.lock import (
     MEASURING,

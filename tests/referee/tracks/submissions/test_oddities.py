@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from referee.config.tracks import ModelTrack
-from referee.store.records import ModelMeasurement, Submission
+from referee.store.model_records import ModelMeasurement, Submission
 from referee.tracks.submissions.oddities import equal_scores, oddities
 
 END = datetime(2026, 5, 4, 12, tzinfo=UTC)

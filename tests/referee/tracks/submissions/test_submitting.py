@@ -17,7 +17,7 @@ from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, RefereeError
-from referee.store.records import Submission
+from referee.store.model_records import Submission
 from referee.tracks.submissions.board import board, build_number, candidates, judged_now
 from referee.tracks.submissions.open_track import OpenTrack, open_track
 from referee.tracks.submissions.result_document import parse_result

@@ -23,7 +23,7 @@ from referee.contest import open_contest
 from referee.detections.files import HEADER
 from referee.errors import RefereeError
 from referee.scoring import Detections, evaluate
-from referee.store.records import JobKind, Submission
+from referee.store.model_records import JobKind, Submission
 from referee.tracks.submissions.entries import entry_document, take_entry
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.results_files import (

@@ -19,7 +19,7 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.records import JobState, Submission
+from referee.store.model_records import JobState, Submission
 from referee.tracks.submissions.entries import take_entry
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import final_board, publish

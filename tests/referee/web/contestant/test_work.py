@@ -19,7 +19,7 @@ import requests
 from werkzeug.serving import make_server
 
 from lpirc_testsets import TestSet
-from referee.store.records import JobKind, JobState, Submission
+from referee.store.model_records import JobKind, JobState, Submission
 from referee.tracks.submissions.measuring_queue import LEASE_S
 from referee.tracks.submissions.open_track import open_track
 from referee.tracks.submissions.submitting import keep_model, measure_again

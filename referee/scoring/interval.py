@@ -125,49 +125,52 @@ class Halved:
     def value(self, of: Quantity) -> float:
         """What is compared, the more the better."""
         if of == "energy":
-            return -self.energy_wh
+            return 1 / self.energy_wh
         return self.map if of == "map" else self.map / self.energy_wh
 
 
 def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> float:
     """Return the chance that `better` is the better one by its mean over sets of this size and attempts like its own.
 
-    The difference is taken as normal, its variance as the sum of those of the halves (in pairs on the same images), the
-    limits of error (rectangular), and the spreads between attempts, as far as they are known. Few attempts widen it to
-    Student's distribution with the effective degrees of freedom of Welch and Satterthwaite (JCGM 100:2008, G.4.1).
+    The relative difference is taken as normal, its variance as the sum of those of the halves (in pairs on the same
+    images), the limits of error (rectangular), and the spreads between attempts, as far as they are known. Few attempts
+    widen it to Student's distribution with the effective degrees of freedom of Welch and Satterthwaite (JCGM 100:2008,
+    G.4.1).
     """
-    ahead = better.value(of) - other.value(of)
-    variance, by_freedom = (0.0 if of == "energy" else _variance_of_halves(better, other, of)), 0.0
+    first, second = better.value(of), other.value(of)
+    if first == second:
+        return 0.5
+    variance, by_freedom = (0.0 if of == "energy" else _variance_of_halves(better, other)), 0.0
+    is_shared = better.meter is not None and better.meter == other.meter
     for one in (better, other) if of != "map" else ():
-        is_shared = better.meter is not None and better.meter == other.meter
-        limits = (one.own_limit, 0.0 if is_shared else one.shared_limit)
-        variance += one.value(of) ** 2 * sum(limit**2 for limit in limits) / 3
+        variance += one.own_limit**2 / 3
+        if not is_shared:
+            variance += one.shared_limit**2 / 3
         if one.energy_spread is not None:
-            spread = one.value(of) ** 2 * one.energy_spread.variance
-            variance += spread
-            by_freedom += spread**2 / one.energy_spread.freedom
-    if ahead == 0 or variance == 0:
-        return 0.5 + 0.5 * float(np.sign(ahead))
+            variance += one.energy_spread.variance
+            by_freedom += one.energy_spread.variance**2 / one.energy_spread.freedom
+    if variance == 0:
+        return 1.0 if first > second else 0.0
+    ahead = 2 * (first - second) / (first + second)
     return _student(ahead / math.sqrt(variance), variance**2 / by_freedom if by_freedom else math.inf)
 
 
-def _variance_of_halves(one: Halved, other: Halved, of: Quantity) -> float:
-    """The variance of the difference of two runs, from how the halves of each pair differ in it.
+def _variance_of_halves(one: Halved, other: Halved) -> float:
+    """The variance of the relative difference of two mAPs, from how the halves of each pair differ in it.
 
     Two halves are independent sets, so half of their difference varies as a whole does; what both teams have in common
     cancels.
     """
-    first, second = _by_half(one, of), _by_half(other, of)
+    first, second = _by_half(one), _by_half(other)
     if one.images is not None and one.images == other.images:
         return float(np.mean((first - second) ** 2))
     return float(np.mean(first**2) + np.mean(second**2))
 
 
-def _by_half(one: Halved, of: Quantity) -> Floats:
-    """Half of how the halves of each pair differ in it."""
-    halves = one.halves if of == "map" else one.halves / one.energy_wh
-    difference: Floats = (halves[::2] - halves[1::2]) / 2
-    return difference
+def _by_half(one: Halved) -> Floats:
+    """Half of how the halves of each pair differ, relative to the mAP."""
+    difference: Floats = (one.halves[::2] - one.halves[1::2]) / 2
+    return difference / one.map if one.map else difference
 
 
 def _student(t: float, freedom: float) -> float:

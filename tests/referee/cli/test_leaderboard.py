@@ -37,7 +37,7 @@ def judged(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
             made.store.add_score(found)
             low, high = value - 0.05, value + 0.05
             # The lead of 0.01 is 1.2816 deviations of bee's halves: a chance of 90 %.
-            maps = value + (team == "bee") * 0.0078030 * (-1.0) ** np.arange(HALVES)
+            maps = value + (team == "bee") * 0.0076709 * (-1.0) ** np.arange(HALVES)
             interval = replace(HALF_SAMPLED, score_low=low, score_high=high, map_bias=0.0125)
             made.store.add_interval(found, interval, maps)
         made.store.change_run(4, (RunState.JUDGED,), state="void", void_reason="wrong board")

@@ -49,7 +49,7 @@ def test_an_order_that_chance_may_have_decided_is_named_on_both_sides() -> None:
     )
     ((bee,), (ant,), none) = (place.level_with for place in places)
     assert (bee.team, ant.team, none) == ("bee", "ant", ())
-    assert bee.chance == ant.chance == pytest.approx(0.8, abs=1e-3)
+    assert bee.chance == ant.chance == pytest.approx(0.8, abs=0.01)
     assert bee.covers == ant.covers == ONE_ATTEMPT
 
 

@@ -133,7 +133,10 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     interval, names = document["interval"], {one.id: one.name for one in hall.contest.test_set.categories}
     for shown in (
         f"{document['score']:.4f} mAP/Wh",
-        f"{interval['score_low']:.4f} to {interval['score_high']:.4f} at 95%",
+        f"{interval['score_low']:.4f} to {interval['score_high']:.4f} at 95%, mean of sets of this size",
+        f"{interval['other_low']:.5f} to {interval['other_high']:.5f} at 95%",
+        "another set of this size",
+        "unlimited images",
         f"{document['map']:.5f}",
         f"{document['energy_wh']:.6f} Wh",
         f"{document['elapsed_s']:.3f} s",
@@ -151,8 +154,9 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     assert "On the board: rank 2" in page.text
     order = [line for line in page.text.split("\n") if line in ("ant", "bee", "cat", "this run")]
     assert order == ["ant", "bee", "this run", "cat"]
-    ((team, chance),) = standings(hall.contest).places[1].level_with
-    assert (team, f"{chance:.1%}\n" in page.text) == ("cat", True)
+    ((team, chance, covers),) = standings(hall.contest).places[1].level_with
+    assert covers == "same images; energy spread not known"
+    assert (team, f"{chance:.1%} ({covers})\n" in page.text) == ("cat", True)
     assert page.text.count("not known\n") == 1  # that of ant, which has no interval
 
 

@@ -96,7 +96,7 @@ def test_neighbours_whose_order_is_not_sure_are_level_with_each_other_alone(made
     assert level["ant"]["cat"] == level["cat"]["ant"] < SURE
     with open_contest(made / "spring") as contest:
         (first, *_) = standings(contest).places
-    assert dict(first.level_with)["cat"] == level["ant"]["cat"]
+    assert {one.team: one.chance for one in first.level_with}["cat"] == level["ant"]["cat"]
 
 
 def test_a_run_unlike_most_is_marked_with_what_differs(copy: Copy) -> None:

@@ -14,6 +14,9 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.runs.arming import images_of_a_run
 
+SAFE_IMAGES = 300
+"""With as many images in a run, what a provisional score gives away is measured: below 0.01 mAP on average."""
+
 
 def look_at_rules(contest: Contest) -> Iterator[Finding]:
     """All findings; only what arming would refuse is a failure."""
@@ -21,8 +24,8 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
         images_of_a_run(contest)
     except RefereeError as error:
         yield Finding(error.code, error.sentence)
-    config = contest.config
-    for code, sentence in (*_missing(config, len(contest.test_set.images)), *_given_away(config)):
+    config, images = contest.config, len(contest.test_set.images)
+    for code, sentence in (*_missing(config, images), *_given_away(config, images)):
         yield Finding(code, sentence, is_advice=True)
 
 
@@ -50,12 +53,20 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
         )
 
 
-def _given_away(config: ContestConfig) -> Iterator[tuple[str, str]]:
+def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
     if config.teams_see_score:
         yield (
             "score-seen-by-team",
             "teams_see_score = true: while its run is open, a team sees its score over a secret half of its images, to "
             "two digits at most every 30 s, and can stop by it; write teams_see_score = false unless it shall.",
+        )
+    in_a_run = config.images.per_attempt or images
+    if (config.teams_see_score or config.public_score) and in_a_run < SAFE_IMAGES:
+        yield (
+            "score-of-few-images",
+            f"A run has {in_a_run} images and its team sees a provisional score: with fewer than {SAFE_IMAGES} images "
+            "that tells more of the ground truth than was measured (docs/security.md); write teams_see_score = false "
+            "and public_score = false.",
         )
     if config.public_score:
         yield (

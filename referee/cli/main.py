@@ -26,7 +26,7 @@ COMMANDS = {
     "judge": ("judge", "Judge a closed run: mAP, energy, score and checks."),
     "leaderboard": ("leaderboard", "Rank the best judged run of each team by its score."),
     "log": ("log", "List what is on record, and verify its hash chain."),
-    "model": ("model", "Model tracks: validate, bench, submit and withdraw models, publish boards."),
+    "model": ("model", "Model tracks: bench, submit and withdraw models; publish boards."),
     "operator": ("operator", "Register, list and remove operators of the console."),
     "practice": ("practice", "Serve a referee for practice at home, until Ctrl-C."),
     "rehearse": ("rehearse", "Carry out a whole contest run here."),

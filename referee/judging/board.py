@@ -244,6 +244,7 @@ def _standing_of(place: dict[str, Any]) -> Standing:
         **found
         | {
             "failed_checks": tuple(FailedCheck(**one) for one in place.get("failed_checks", ())),
+            "other_rules": tuple(place.get("other_rules", ())),
             "not_ranked_code": None if code is None else NotRanked(code),
             "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
         }

@@ -20,7 +20,7 @@ import pytest
 from lpirc_testsets.synthetic import synthesize
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
-from referee.judging.board import Publisher
+from referee.judging.board import Publisher, empty_board, public_hall
 from referee.store import DATABASE_NAME, Event, Job, NewPost, Store
 from referee.store.identity import _COUNT  # a mutant is of the inside
 from referee.web.live_process import make_copies
@@ -208,6 +208,8 @@ def test_an_event_of_the_process_that_publishes_is_on_disk_when_it_can_be_seen(
     settings = config_text(synthesize(place / "set", images=1), freeze_at=START)
     settings = settings.replace("[[stations]]", '[backup]\nfolder = "nowhere"\n[[stations]]', 1)
     create_contest(place / "day", settings)
+    with open_contest(place / "day") as contest:
+        contest.store.publish(empty_board(contest), public_hall(contest), START)  # which does not change
     with recording.recorded(place / "day") as journal, open_contest(place / "day") as contest:
         contest.store.forgo_durability()
         ACTS[kind](contest)

@@ -66,7 +66,7 @@ COMMANDS: list[tuple[list[str], dict[str, Any]]] = [
     (["operator", "add", "eve"], {"action": "operator-add", "name": "eve"}),
     (["operator", "remove", "eve"], {"action": "operator-remove", "name": "eve"}),
     (["doctor", "--accept"], {"action": "accept"}),
-    (["rejudge", "--all"], {"action": "rejudge", "all": True, "metric": "lpirc"}),
+    (["rejudge", "--all"], {"action": "rejudge", "all": True}),
 ]  # fmt: skip
 
 

@@ -123,6 +123,7 @@ class History:
         }
         told |= {"signature": judged.signature, "map_ilsvrc_det": judged.map_ilsvrc_det}
         told |= {"energy_limit": judged.energy_limit, "energy_known_by": judged.energy_known_by}
+        told |= {"energy_own_limit": judged.energy_own_limit}
         told["ap"] = {str(category): ap for category, ap in judged.ap.items()}
         self.texts["result.json"] = lines([result | told])
         self.texts["checks.json"] = lines([[asdict(check) for check in judged.checks]])

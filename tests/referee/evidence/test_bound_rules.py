@@ -20,6 +20,7 @@ from referee.judging.results import current_judgement, standings
 from referee.store.rules import rules_of
 from tests.contest_day import TEAM, Day, contest_day, until
 from tests.referee.evidence.proved import by_main, failed, guesses, opened, sentences
+from tests.referee.factories import START
 from tests.referee.judging.test_rejudge import correct
 
 
@@ -67,7 +68,7 @@ def bundle(day: Day, run: int = 1) -> bytes:
 
 def board(day: Day) -> dict[str, Any]:
     with open_contest(day.folder) as contest:
-        found: dict[str, Any] = json.loads(public_board(contest))
+        found: dict[str, Any] = json.loads(public_board(contest, START))
         return found
 
 

@@ -177,9 +177,10 @@ def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(build: Build
 def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(build: Build) -> None:
     contest = build(public_score=True).contest
     first = opened_run(contest, "voles")
-    contest.store.set_provisional(Provisional(first.id, START.isoformat(), 0.4321, 0.8642, 0.5, 30))
-    before = public_board(contest)
-    assert "0.4321" in before
+    utc = START.isoformat()
+    contest.store.set_released(Released(first.id, utc, utc, 0.43, 0.8642, 0.5, 30))
+    before = public_board(contest, START + timedelta(seconds=60))
+    assert "0.8642" in before
     contest.store.change_run(first.id, (RunState.OPEN,), state="closed")
     armed_run(contest, "otters")
     contest.store.publish(before, public_hall(contest), START)
@@ -189,7 +190,7 @@ def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(build: Bu
 
 def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(contest: Contest) -> None:
     judged(contest, "otters")
-    earlier = json.loads(public_board(contest)) | {"next": ["voles"], "announcements": [], "now": []}
+    earlier = json.loads(public_board(contest, START)) | {"next": ["voles"], "announcements": [], "now": []}
     del earlier["figures"]
     contest.store.publish(json.dumps(earlier), "{}", START)
     frozen(contest, Clock())

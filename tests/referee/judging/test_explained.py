@@ -13,7 +13,7 @@ from lpirc_testsets import read_ground_truth
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.judging.explained import Explanation, explain
-from referee.judging.judge import judge
+from referee.judging.judge import Again, judge
 from referee.scoring import CocoCurve, Curve
 from referee.scoring.error_types import ErrorType
 from referee.store.records import Run, RunState, Score
@@ -78,5 +78,5 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_is_explained_by_it(
     run = hall.store.change_run(run.id, (RunState.JUDGED,), testset_digest="e" * 64)  # as it was armed
     images = hall.contest.test_set.images_digest
     run = hall.store.change_run(run.id, (RunState.JUDGED,), images_digest=images)
-    score = judge(hall.contest, run.id, Clock(), corrected=True)
+    score = judge(hall.contest, run.id, Clock(), again=Again("ann"))
     assert explain(hall.contest, run, score).analysis.map == score.map

@@ -105,10 +105,10 @@ def test_before_the_first_reading_it_is_the_time_since_the_opening_that_counts(
         state="open",
         opened_utc=START.isoformat(),
     )
-    at = [START + timedelta(seconds=seconds) for seconds in (1.0, 3.0, 61.0, 62.0)]
+    at = [START + timedelta(seconds=seconds) for seconds in (1.0, 3.0, 61.0, 64.0)]
     assert state_of(contest.store, empty, at[0]) is FigureState.FRESH
     assert state_of(contest.store, empty, at[1]) is FigureState.METER_AWAY
     assert state_of(contest.store, run, at[2]) is FigureState.FRESH
     assert state_of(contest.store, run, at[3]) is FigureState.METER_AWAY
-    contest.store.append_readings(run.id, 0.0, [reading(62.0, state=IntegratorState.TIMEUP)])
+    contest.store.append_readings(run.id, 0.0, [reading(64.0, state=IntegratorState.TIMEUP)])
     assert state_of(contest.store, run, at[3]) is FigureState.INTEGRATOR_STOPPED

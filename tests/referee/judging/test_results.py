@@ -319,7 +319,7 @@ def test_a_run_in_review_does_not_lead_and_is_shown_with_code_and_sentence(hall:
         "it is in review until an operator decides: peak-clipping failed (Clipped)"
     )
     assert document["failed_checks"] == [{"code": "peak-clipping", "sentence": "Clipped."}]
-    figures = figures_of(hall.contest, hall.store.run(1))
+    figures = figures_of(hall.contest, hall.store.run(1), START)
     assert (figures.not_ranked, figures.not_ranked_code) == (document["not_ranked"], "in-review")
 
 
@@ -377,4 +377,4 @@ def test_images_seen_before_are_a_mark_of_the_run_and_no_reason_for_a_review(hal
     found = standings(hall.contest)
     assert [(one.rank, one.standing.images_seen) for one in found.places] == [(1, 4), (2, 0)]
     assert place_document(found.places[0])["images_seen"] == 4
-    assert figures_of(hall.contest, hall.store.run(1)).images_seen == 4
+    assert figures_of(hall.contest, hall.store.run(1), START).images_seen == 4

@@ -423,7 +423,7 @@ def test_a_log_in_arms_no_run_beyond_the_attempts(build: Build) -> None:
 def mark(house: House, run: int) -> int:
     """How many of a run's images its team had seen before, as every list of runs says."""
     judge(house.contest, run, house.clock)
-    return figures_of(house.contest, house.store.run(run)).images_seen
+    return figures_of(house.contest, house.store.run(run), house.clock.utc()).images_seen
 
 
 def found_all(house: House, live: OpenRun) -> int:

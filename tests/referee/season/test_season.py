@@ -493,7 +493,7 @@ def test_nothing_after_the_freeze_changes_a_season(copy: Copy, tmp_path: Path) -
         contest.store.change_run(3, [RunState.JUDGED], state="void", void_reason="a test")
     assert answers() == before
     with open_contest(spring) as contest:
-        final = public_board(contest)
+        final = public_board(contest, CLOCK.utc())
         contest.store.unveil_board(CLOCK.utc(), final, 0, len(json.loads(final)["ranking"]))
     every = documents(spring, autumn)
     assert {one["frozen_utc"] for one in every} == {None}

@@ -81,6 +81,7 @@ def test_a_meter_that_goes_away_takes_every_score_with_it(day: Callable[..., Day
         (listed,) = json.loads(made.refers("run", "list", "--json").stdout)
         return [session or {}, public, station["run"], listed]
 
+    until(lambda: server.ask("GET", "/board.json").json()["now"])
     until(lambda: all(one.get("score") and one["figure_state"] == "fresh" for one in shown()))
     made.meter.kill()
     until(lambda: all(one["figure_state"] == "meter-away" for one in shown()))

@@ -113,6 +113,7 @@ class Relay:
         self._guard = threading.Lock()
         self._whole = True
         self.accepted = 0  # connections since it was mended
+        self.passed_bytes = 0  # about: both directions add to it
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
 
@@ -166,11 +167,11 @@ class Relay:
                 self._threads.append(threading.Thread(target=self._pass, args=pair))
                 self._threads[-1].start()
 
-    @staticmethod
-    def _pass(source: socket.socket, sink: socket.socket) -> None:
+    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(4096):
                 sink.sendall(data)
+                self.passed_bytes += len(data)
         Relay._end((source, sink))
 
     @staticmethod

@@ -86,6 +86,9 @@ def test_bad_input_is_said(meter: Any, arguments: tuple[str, ...], code: int, to
     assert code == 2 or one_line(ended.stderr)
 
 
+SEVERAL_READINGS_BYTES = 4000
+
+
 def watched(asked: Any, address: str) -> bool:
     """Whether a ranging run has begun: the peaks are asked for with every reading, once they are among the items."""
     items = tuple(f":NUMERIC:NORMAL:ITEM{n}?" for n in range(1, 20))
@@ -119,6 +122,8 @@ def test_a_cable_that_stays_out_leaves_what_was_seen_and_says_that_the_settings_
     cable = relay(box.port)
     ranging = started("range", cable.address, "--update", "0.1")
     until(lambda: watched(asked, box.address))
+    begun = cable.passed_bytes
+    until(lambda: cable.passed_bytes > begun + SEVERAL_READINGS_BYTES)
     cable.cut()
     assert "Trying again" in ranging.stderr.readline()
     ranging.send_signal(signal.SIGINT)

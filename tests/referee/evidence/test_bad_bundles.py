@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from referee.auth.signing import ContestKey, new_key
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, json_text, pack, unpack
-from referee.evidence.items import Item
+from referee.evidence.items import Failure, Item
 from referee.evidence.parts import export_bundle
+from referee.evidence.recomputed import Recomputed
 from referee.evidence.statement import sign, subject_of
-from referee.evidence.verify import Given, verify
+from referee.evidence.verify import CHECKS, Given, read_signed, verify
 from referee.store.records import Run
 from tests.contest_day import called
 from tests.referee.evidence.closed_runs import as_json, closed_with_bodies, found_boxes, judged_run
@@ -290,3 +292,16 @@ def test_a_check_that_comes_out_otherwise_is_told_by_the_figure_that_differs(for
 def gzip(content: bytes) -> bytes:
     packer: Any = zlib.compressobj(1, zlib.DEFLATED, 31)
     return bytes(packer.compress(content) + packer.flush())
+
+
+def test_a_run_without_bound_rules_that_an_earlier_version_judged_lacks_its_meters_own_limit() -> None:
+    data = Path(__file__).with_name("format-2.zip").read_bytes()
+    found = Recomputed(read_signed(data), None)
+    assert found.bundle.result is not None
+    score = CHECKS["score"]
+    stated = found.bundle.result | {"energy_own_limit": None}  # as format 3 has what is NULL up to form 15
+    found.bundle = replace(found.bundle, result=stated)
+    assert score(found, Given()).startswith(f"{found.judged.map} / ")
+    found.bundle = replace(found.bundle, result=stated | {"energy_own_limit": 0.5})
+    with pytest.raises(Failure, match="energy_own_limit"):
+        score(found, Given())

@@ -104,17 +104,19 @@ def _remarks(place: Place) -> Iterator[str]:
 
 
 def _without_spread(places: Sequence[Place]) -> list[str]:
-    """Whose orders are not sure by images alone, in a sentence; none where there is no order."""
+    """Whose orders cover images and meters alone, in a sentence; none where there is no order."""
     teams = [place.standing.team for place in places if place.standing.energy_spread is None]
     if not teams or len(places) == 1:
         return []
     names = ", ".join(teams)
-    return [f"Energy spread not known, one attempt each: {names}. Their orders cover the images alone."]
+    return [
+        f"Energy spread not known, one attempt each: {names}. Their orders cover images and meters alone."
+    ]
 
 
 def _award(one: Award) -> str:
     bar = "" if one.bar is None else CONDITIONS.get(one.rule, "").format(one.bar)
-    shared = f" (shared: not sure to be behind are {' and '.join(one.unsure)})" if one.unsure else ""
+    shared = f" (shared: not surely behind: {', '.join(one.unsure)})" if one.unsure else ""
     return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}{shared}."
 
 

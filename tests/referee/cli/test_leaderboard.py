@@ -298,7 +298,7 @@ def test_the_prizes_are_named_with_their_winners(judged: House) -> None:
         "cat": [],
     }
     told = called("leaderboard", *where).stdout
-    shared = "ant and bee (shared: not sure to be behind are bee)"
+    shared = "ant and bee (shared: not surely behind: bee)"
     assert f"Best score: {shared}.\nLeast energy (needs an accuracy of 0.32201 or more): no team.\n" in told
     config = judged.folder / "contest.toml"
     config.write_text(config.read_text() + "[[prizes]]\nname = 'Cup'\nrule = 'best-score'\n")

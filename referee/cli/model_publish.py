@@ -30,8 +30,10 @@ def publish_command(track: str, code: str | None, folder: Path, *, as_json: bool
     """
     with open_contest(folder) as contest:
         config, now = configured_track(contest, track), Clock().utc()
+        newest = None
         if code is None:
             found = final_board(contest, config, now)
+            newest = contest.store.publication(track)
         else:
             with act(contest.store, "model-publish", track=track, code=code):
                 found = publish(contest, config, code, user(), now)
@@ -46,11 +48,13 @@ def publish_command(track: str, code: str | None, folder: Path, *, as_json: bool
         click.echo(json.dumps(document))
         return
     _print(found)
-    if code is None:
-        command = f"referee model publish {shlex.quote(track)} --as-listed {found.code}"
-        click.echo(f"Nothing is published yet; publish it with: {command}")
-    else:
+    if code is not None:
         click.echo(f"The final board of the track {track} is published.")
+    elif newest is not None and newest.taken_back is None and newest.code == found.code:
+        click.echo(f"This board is published, by {newest.by} at {newest.utc[:19]}.")
+    else:
+        command = f"referee model publish {shlex.quote(track)} --as-listed {found.code}"
+        click.echo(f"This board is not published; publish it with: {command}")
 
 
 def _print(found: FinalBoard) -> None:

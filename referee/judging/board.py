@@ -99,7 +99,7 @@ def public_board(
         energy_lost=[asdict(one) for one in lost],
         ranking=[public(place) for place in found.places],
         unranked=[public(place) for place in found.unranked],
-        left_out=[{"run": one.run, "team": one.team} for one in found.left_out],
+        left_out=[{"run": one.run, "team": one.team, "why": one.why} for one in found.left_out],
         prizes=[asdict(one) for one in found.awards],
         figures={run.station: _figures(contest, run, now) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],

@@ -237,6 +237,13 @@ class LeftOut:
     team: str
     judged_by: str | None
 
+    @property
+    def why(self) -> str:
+        """Why, as a clause."""
+        if self.judged_by is None:
+            return "it has no score"
+        return "it was judged by other rules or settings than contest.toml has now"
+
 
 @dataclass(frozen=True)
 class Standings:

@@ -32,10 +32,6 @@ MOST_POINTS = 300  # of a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
 OF_RUN = ("team", "station", "heat", "state", "closed_by", "elapsed_s", "official", "void_reason")
 FINAL = (RunState.JUDGED, RunState.VOID)  # what is known of such a run changes with a judgement or a review
-LEFT_OUT = {
-    True: "it has no score",
-    False: "it was judged by other rules or settings than contest.toml has now",
-}
 LIVE = (
     "elapsed_s",
     "remaining_s",
@@ -135,10 +131,7 @@ class StatusReader:
             "announcements": store.announcements(),
             "refusals": store.refusals(MOST_REFUSALS),
             "events": self._events,
-            "left_out": [
-                {"run": one.run, "team": one.team, "why": LEFT_OUT[one.judged_by is None]}
-                for one in found.left_out
-            ],
+            "left_out": [{"run": one.run, "team": one.team, "why": one.why} for one in found.left_out],
             "board": {
                 "state": published.state if published else BoardState.LIVE,
                 "frozen_utc": published and published.frozen_utc,

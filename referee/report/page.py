@@ -15,6 +15,7 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.files.curves import inline_curves
+from referee.judging.bound_rules import judged_otherwise
 from referee.judging.course import DEFINITION, course_of
 from referee.judging.explained import Explanation, explain
 from referee.judging.leaderboard import SURE, Place, covered
@@ -90,6 +91,7 @@ def report_page(contest: Contest, run: Run) -> str:
         shown |= _board(contest, run, figures) | {
             "metric": signature_parts(judged.signature)["metric"],
             "published": PUBLISHED,
+            "other_rules": judged_otherwise(run, judged),
             "intervals": described(judged.interval),
             "above_idle_wh": energy_above_idle_wh(run, judged),
             "document": json.dumps(document | figures.remarks, indent=1),

@@ -204,6 +204,7 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     assert re.search(r"This run is not ranked: its mAP 0\.\d+ is below least_map 0\.9\.", shown)
     assert "Its window had 30 s of extra time." in shown
     assert "<b>Ants & Co</b>. Test, station one" in shown
+    assert "not bound (armed by an earlier version)" in shown
     failed = [
         check.code
         for check in store.latest_score(low.id).checks

@@ -257,3 +257,23 @@ def test_a_frozen_board_shows_the_clock_and_no_power(build: Build) -> None:
         assert word in frozen
     for word in ("Power", "so far", "0.43", "0.86", "36.0"):
         assert word not in frozen
+
+
+def test_an_interval_by_bootstrap_is_not_shown_as_one_of_today(made: House) -> None:
+    with made.store._transaction() as connection:  # noqa: SLF001 - as an earlier version left it
+        connection.execute(
+            "INSERT INTO intervals (score, level, resamples, seed, map_low, map_high, score_low, score_high)"
+            " SELECT id, 0.95, 1000, 1, map, map, score, score FROM scores"
+        )
+    Publisher(made.contest, Clock()).tick()
+    live = create_app(made.contest, made.control, made.clock).test_client().get("/board/live").text
+    assert live.count("(by an earlier version, too narrow)") == 2
+
+
+def test_the_board_says_why_a_judged_run_is_not_on_it(made: House) -> None:
+    path = made.contest.folder / "contest.toml"
+    path.write_text(f'metric = "coco"\n{path.read_text()}')
+    with open_contest(made.contest.folder) as contest:
+        Publisher(contest, Clock()).tick()
+        live = create_app(contest, made.control, made.clock).test_client().get("/board/live").text
+    assert "(run 2: it was judged by other rules or settings than contest.toml has now)" in live

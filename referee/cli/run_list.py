@@ -71,7 +71,9 @@ def _cells(run: Run, figures: Figures, *, heats: bool) -> list[str]:
 
 def _marks(run: Run, figures: Figures) -> str:
     marks = _age(figures) + _unread(figures)
-    marks += "!" if figures.needs_review else "r" if figures.reviewed else ""
+    # Before it is judged, too: its energy is lost.
+    is_in_review = figures.figure_state is FigureState.IN_REVIEW
+    marks += "!" if is_in_review or figures.needs_review else "r" if figures.reviewed else ""
     marks += "b" * (figures.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
     marks += "x" * bool(run.extra_s) + "i" * bool(figures.images_seen)
     marks += "u" if figures.energy_wh is not None and not run.official else ""

@@ -293,7 +293,8 @@ def _score(found: Recomputed, _: Given) -> str:
     if result.get("energy_known_by") is not None:  # of the version that stores it
         require_same("result.json", "energy_limit", result["energy_limit"], judged.energy_limit)
     stated = result.get("energy_own_limit")  # absent up to format 2
-    is_of_earlier = stated is None and found.bundle.run.rules is None  # judged by a version that did not store it
+    # A version that bound no rules did not store it.
+    is_of_earlier = stated is None and found.bundle.run.rules is None
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
     return f"{judged.map} / {judged.energy_wh} Wh = {judged.score}." if judged.score else "There is no score."

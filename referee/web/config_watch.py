@@ -58,7 +58,7 @@ class ConfigWatch:
             return None
         return (
             f"{CONFIG_NAME} was changed: {'; '.join(found)}. "
-            "The server goes on with the old values until it is started again; judging uses the new ones."
+            "The server goes on with the old values until it is started again; runs that are armed keep theirs."
         )
 
 

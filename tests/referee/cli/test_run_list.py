@@ -15,7 +15,7 @@ from lpirc_power.meter import Setup
 from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.judging.judge import judge
-from referee.store.records import Provisional, Run, RunState
+from referee.store.records import ENERGY_LOST, Provisional, Run, RunState
 from tests.contest_day import called
 from tests.referee.factories import House, house, reading, stored_run
 
@@ -70,6 +70,14 @@ def test_figures_of_an_open_run_that_no_one_renews_are_marked_with_their_age(hal
     assert (score, old) == ("~2", "old")
     assert int(age_s) >= 42
     assert told(hall)[0]["provisional_utc"]
+
+
+def test_an_open_run_whose_energy_is_lost_is_marked_as_in_review(hall: House) -> None:
+    run = run_in(hall, RunState.OPEN)
+    hall.store.log_event(Clock().utc(), run.id, ENERGY_LOST, code="meter-reset", elapsed_s=1.0)
+    (one,) = told(hall)
+    assert (one["score"], one["figure_state"]) == (None, "in-review")
+    assert row(hall)[-1] == "!"
 
 
 def test_a_run_that_is_over_has_its_energy_of_record(hall: House) -> None:

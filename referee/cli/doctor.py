@@ -101,7 +101,9 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
             yield from _look_at_clock(contest)
             copies = folder / contest.config.backup.folder
             if contest.config.backup.folder and not os.access(copies, os.W_OK | os.X_OK):
-                sentence = f"No scheduled backup can be written into {copies}; see [backup]."
+                sentence = (
+                    f"No scheduled backup can be written into {copies}: make it, or name another in [backup]."
+                )
                 yield Finding("backup-folder", sentence)
             yield from look_at_rules(contest)
             yield from _look_at_stations(contest, trial=trial, served=served)

@@ -58,14 +58,14 @@ def _given_away(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]
         yield (
             "score-seen-by-team",
             "teams_see_score = true: while its run is open, a team sees its score over a secret half of its images, to "
-            "two digits at most every 30 s, and can stop by it; write teams_see_score = false unless it shall.",
+            "two digits at most every 30 s, and can stop by it; write teams_see_score = false if you do not want that.",
         )
     in_a_run = config.images.per_attempt or images
     if (config.teams_see_score or config.public_score) and in_a_run < SAFE_IMAGES:
         yield (
             "score-of-few-images",
-            f"A run has {in_a_run} images and its team sees a provisional score: with fewer than {SAFE_IMAGES} images "
-            "that tells more of the ground truth than was measured (docs/security.md); write teams_see_score = false "
+            f"A run has {in_a_run} images and its team sees a provisional score: what that tells of the ground truth "
+            f"was measured for {SAFE_IMAGES} images or more only (docs/security.md); write teams_see_score = false "
             "and public_score = false.",
         )
     if config.public_score:

@@ -95,7 +95,8 @@ def test_a_folder_for_scheduled_backups_that_is_missing_is_told(folder: Path) ->
     path = folder / "contest.toml"
     path.write_text(re.sub("backup = .*", "backup = { folder = 'copies' }", path.read_text()))
     assert codes(folder) == ["backup-folder"]
-    assert f"can be written into {folder / 'copies'}; see [backup]" in called("doctor", str(folder)).stdout
+    told = called("doctor", str(folder)).stdout
+    assert f"can be written into {folder / 'copies'}: make it, or name another in [backup]" in told
     (folder / "copies").mkdir()
     assert codes(folder) == []
 

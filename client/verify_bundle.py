@@ -47,6 +47,8 @@ ITEMS = (
     "receipts",
 )
 
+NOT_COMPUTED = "energy_limit, energy_own_limit and energy_known_by of the result were not computed"
+
 Value = TypeVar("Value")
 
 
@@ -136,8 +138,11 @@ def verify(
         after=scored,
     )
     score = findings.item("score", results.check_score, bundle, after=("map",))
+    if bundle.result is not None:
+        findings.notes.append(NOT_COMPUTED)
     findings.item("judgements", results.check_judgements, bundle)
     findings.item("rules", results.check_rules, bundle)
+    findings.item("interval", results.check_interval, bundle)
     findings.item("receipts", check_receipts, bundle, receipts)
     findings.leave_the_rest("this verifier does not compute it")
 

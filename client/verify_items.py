@@ -61,6 +61,11 @@ def check_parts(bundle: Bundle) -> None:
     wrong = [one["name"] for one in found if one not in bundle.subject]
     need(found == bundle.subject, f"not of their SHA-256: {wrong}")
 
+    kinds = {
+        "_type": "https://in-toto.io/Statement/v1",
+        "predicateType": "urn:lpirc-referee:bundle",
+    }
+    need_same(MANIFEST, bundle.statement, kinds)
     is_included = GROUND_TRUTH in bundle.parts
     expected = {
         "run": bundle.run["id"],

@@ -46,9 +46,9 @@ class Bundle:
 
     def __init__(self, data: bytes, truth: bytes | None) -> None:
         self.parts = unpack(data)
-        manifest = as_json(self.parts[MANIFEST], MANIFEST)
-        self.subject: list[Fields] = manifest["subject"]
-        self.predicate: Fields = manifest["predicate"]
+        self.statement: Fields = as_json(self.parts[MANIFEST], MANIFEST)
+        self.subject: list[Fields] = self.statement["subject"]
+        self.predicate: Fields = self.statement["predicate"]
         self.key: str = self.predicate["public_key"]
         self.texts = self._unpacked_texts()
         self.truth = self.texts.get(GROUND_TRUTH)

@@ -26,6 +26,13 @@ METRICS = {
     "coco": coco,
 }
 METRIC_VERSION = 1
+INTERVAL = {
+    "method": "half-sampling",
+    "level": 0.95,
+    "resamples": 300,
+    "seed": 0,
+}
+"""What no judge may choose of an interval."""
 FIGURES = ("map", "energy_wh", "score", "signature")
 NOT_JUDGED = "the run is not judged yet"
 
@@ -115,9 +122,46 @@ def check_score(bundle: Bundle) -> str:
         map_ = result["map"]
         score = map_ / energy
         words = f"{score:.6g} = {map_:.6g} / {energy:.6g} Wh"
-    expected = {"energy_wh": energy, "score": score}
+    expected = {
+        "energy_wh": energy,
+        "score": score,
+        "mean_power_w": mean_power_w(bundle.run),
+    }
     need_same("result.json", result, expected)
     return words
+
+
+def mean_power_w(run: Fields) -> float | None:
+    """The energy over the time that it was counted; None unless that is the time of the run."""
+    energy = run["energy_wh"]
+    counted_s = run["integrator_s"]
+    elapsed_s = run["elapsed_s"]
+    if energy is None or counted_s is None or elapsed_s is None:
+        return None
+    is_of_the_run = abs(counted_s - elapsed_s) <= 2
+    if not is_of_the_run or not 0 < energy < math.inf:
+        return None
+
+    is_by_timer = 0 < counted_s == run["setup"]["integrator_timer_s"]
+    is_exact = is_by_timer or counted_s % 1 != 0
+    if not is_exact and abs(counted_s - elapsed_s) < 1:
+        counted_s = elapsed_s
+    if counted_s <= 0:
+        return None
+    power = energy * 3600 / counted_s
+    return power if power < math.inf else None
+
+
+def check_interval(bundle: Bundle) -> None:
+    """The interval is of the one seed, level and number of halves; its ends are not computed."""
+    interval = published(bundle)["interval"]
+    if interval is None:
+        raise NotChecked("the result has none")
+    is_of_halves = interval.get("method") == INTERVAL["method"]
+    if bundle.rules is None and not is_of_halves:
+        raise NotChecked("it is a bootstrap of an earlier version")
+    need_same("the interval", interval, INTERVAL)
+    raise NotChecked("this verifier does not compute it; its seed, level and halves are right")
 
 
 # Its rules
@@ -174,6 +218,9 @@ def check_rules(bundle: Bundle) -> None:
     if bundle.rules is None:
         raise NotChecked(NOT_BOUND)
     _need_run_by_rules(bundle, bundle.rules)
+    version = bundle.predicate["metric_version"]
+    is_of_manifest = version == bundle.rules["metric_version"]
+    need(is_of_manifest, "manifest.json has another metric_version")
     of_contest = {
         "metric": bundle.rules["metric"],
         "count_unserved": bundle.rules["count_unserved"],

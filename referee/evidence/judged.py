@@ -50,6 +50,8 @@ def check_judgements(bundle: Bundle) -> str:
 def check_rules(bundle: Bundle) -> str:
     """Which rules are bound. Raises Failure unless the run and its published judgement are by them, NotChecked."""
     bound, run = require_bound(bundle), bundle.run
+    of_manifest = bundle.manifest["metric_version"]
+    require_same(RUN, "By the rules that are bound, metric_version", bound.metric_version, of_manifest)
     of_run: dict[str, tuple[object, object]] = {
         "testset_digest": (bound.testset_digest, run.testset_digest),
         "setup": (_sorted(bound.setup), _sorted(run.setup.stated)),

@@ -223,9 +223,7 @@ class Recomputed:
         if stated.get("method") != HALF_SAMPLING:
             raise NotChecked("It is a bootstrap of an earlier version, which this one does not compute.")
         ground_truth, rows = counted_of(self.case)
-        detections, seed = scored_detections(rows, metric), stated["seed"]
-        halves = half_maps(ground_truth, detections, metric, seed)
-        return asdict(interval_from(halves, judged, seed))
+        return asdict(interval_from(half_maps(ground_truth, scored_detections(rows, metric), metric), judged))
 
 
 def _not_following(place: int) -> str:

@@ -21,9 +21,11 @@ from referee.evidence.judged import (
 from referee.evidence.receipts import Receipts, check_receipts, require_own
 from referee.evidence.recomputed import Recomputed
 from referee.evidence.statement import is_signed, subject_of
+from referee.scoring.halves import HALVES, SEED
+from referee.scoring.interval import LEVEL
 from referee.scoring.result import signature_parts
 from referee.store.chain import terms_sha256
-from referee.store.records import RUN_CLOSED
+from referee.store.records import HALF_SAMPLING, RUN_CLOSED
 
 ENERGY_READ = "energy-read"
 OF_PROGRAM = ("rules", "v")
@@ -344,6 +346,12 @@ def _rules(found: Recomputed, _: Given) -> str:
 
 
 def _interval(found: Recomputed, given: Given) -> str:
+    stated, is_bound = _result(found)["interval"], found.bundle.run.rules is not None
+    if stated is not None and (is_bound or stated.get("method") == HALF_SAMPLING):
+        # Whoever could choose the seed could choose among intervals.
+        fixed = {"method": HALF_SAMPLING, "level": LEVEL, "resamples": HALVES, "seed": SEED}
+        for name, value in fixed.items():
+            require_same("result.json", f"The {name} of the interval", stated[name], value)
     if not given.interval:
         raise NotChecked("Computing it again takes seconds: --interval.")
     require_same("result.json", "The interval", _result(found)["interval"], found.interval())

@@ -8,13 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lpirc_power.meter import Setup
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
+from referee.judging.checks import measured_run
 from referee.judging.scoring_job import scored_detections
 from referee.scoring import METRICS, evaluate
 from tests.referee.evidence.proved import second_verifier
+from tests.referee.factories import run_record
 
-SECOND, OF_SECOND = second_verifier("verify_metrics"), second_verifier("verify_results").METRICS
+SECOND, RESULTS = second_verifier("verify_metrics"), second_verifier("verify_results")
+OF_SECOND = RESULTS.METRICS
 
 SEEDS = range(60)
 IMAGES, CATEGORIES = [1, 2, 3, 4], [1, 3, 7]
@@ -95,3 +99,20 @@ def test_both_compute_the_same_bits_of_ties_crowds_and_difficult_objects(metric:
         assert mine == its, seed
         maps.add(mine[0])
     assert len(maps) > len(SEEDS) // 3
+
+
+@pytest.mark.parametrize("energy_wh", [None, 0.0, -0.1, 0.1, 1e308])
+@pytest.mark.parametrize("timer_s", [0, 600])
+def test_both_compute_the_same_mean_power_however_well_the_time_is_known(
+    energy_wh: float | None, timer_s: int
+) -> None:
+    found = set()
+    for elapsed_s in (0.4, 597.9, 598.7, 599.0, 599.97, 600.0, 600.3, 602.1):
+        for integrator_s in (0.0, 599.0, 599.97, 600.0, 600.97, None):
+            setup = Setup(150.0, 0.5, update_interval_s=0.1, integrator_timer_s=timer_s)
+            values = {"elapsed_s": elapsed_s, "integrator_s": integrator_s, "energy_wh": energy_wh}
+            run = run_record(setup=setup, **values)
+            power_w = measured_run(run, [], 0.0, limits=None).mean_power_w
+            assert RESULTS.mean_power_w({**values, "setup": setup.stated}) == power_w, values
+            found.add(power_w)
+    assert (len(found) > 5) == (energy_wh == 0.1)

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from referee.evidence.container import GROUND_TRUTH, MANIFEST, pack, unpack
+from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, pack, unpack
+from referee.evidence.statement import sign
+from referee.evidence.verify import Given, verify
 from tests.referee.evidence.proved import (
     SCRIPT,
     SECOND,
@@ -27,6 +29,7 @@ from tests.referee.evidence.proved import (
     lines,
     opened,
     sealed_parts,
+    sentences,
 )
 from tests.referee.evidence.tampered import tampered
 
@@ -101,6 +104,14 @@ def _with_last(texts: Texts, name: str, **values: object) -> Texts:
     return texts | {name: b"".join([*others, lines([json.loads(last) | values])])}
 
 
+def _by_metric_version_7(texts: Texts) -> Texts:
+    """Rules and judgements of another version than the manifest's."""
+    old, new = '"metric_version": 1', '"metric_version": 7'
+    return _with(texts, RUN, old, new) | {
+        JUDGEMENTS: texts[JUDGEMENTS].replace(old.encode(), new.encode()).replace(b"rules:1|", b"rules:7|")
+    }
+
+
 WRONG: dict[str, Callable[[Texts], Texts]] = {
     "energy": lambda texts: _with_value(texts, RUN, "run", "energy_wh", value=0.001),
     "map": lambda texts: _with_value(texts, RESULT, "map", value=0.9),
@@ -128,6 +139,14 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     "judgement": lambda texts: _with_last(texts, JUDGEMENTS, map=0.9),
     "no-judgement": lambda texts: texts | {JUDGEMENTS: b"[]\n"},
     "judged-by": lambda texts: _with(texts, JUDGEMENTS, '"metric": "lpirc"', '"metric": "voc-11"'),
+    "mean-power": lambda texts: _with_value(texts, RESULT, "mean_power_w", value=1000.0),
+    "metric-version": lambda texts: _by_metric_version_7(texts),
+    **{
+        f"interval's {name}": lambda texts, name=name, value=value: _with_value(
+            texts, RESULT, "interval", name, value=value
+        )
+        for name, value in {"seed": 7, "level": 0.5, "resamples": 100, "method": "bootstrap"}.items()
+    },
 }
 
 
@@ -145,6 +164,53 @@ def test_both_say_the_same_of_what_a_holder_of_the_key_altered(proved: dict[str,
         same -= {"map", "map-ilsvrc-det"}  # and stops at the first wrong body
     if "container" not in failed(mine) + failed(its):
         assert {*failed(mine)} & same == {*failed(its)} & same, (mine, its)
+
+
+@pytest.mark.parametrize(
+    ("what", "item", "words", "its_words"),
+    [
+        (
+            "interval's seed",
+            "interval",
+            "The seed of the interval is stated as 7, but it is 0.",
+            "another seed",
+        ),
+        ("interval's resamples", "interval", "stated as 100, but it is 300.", "another resamples"),
+        ("interval's level", "interval", "stated as 0.5, but it is 0.95.", "another level"),
+        ("metric-version", "rules", "metric_version is stated as 7, but it is 1.", "another metric_version"),
+        ("mean-power", "score", "mean_power_w is stated as 1000.0", "another mean_power_w"),
+    ],
+)
+def test_both_name_what_no_judge_may_choose(
+    proved: dict[str, Proved], what: str, item: str, words: str, its_words: str
+) -> None:
+    data = proved["judged"].sealed(WRONG[what](opened(proved["judged"].data)))
+    assert words in sentences(data)[item]
+    assert its_words in by_second(data)[item]
+
+
+@pytest.mark.parametrize(("name", "value"), [("run", 9), ("contest", "0a1b2c3d4e5f")])
+def test_both_refuse_a_manifest_of_another_run_or_contest_than_run_json(
+    proved: dict[str, Proved], name: str, value: object
+) -> None:
+    judged = proved["judged"]
+    texts = opened(judged.data)
+    data = judged.sealed(_with_value(texts, MANIFEST, "predicate", name, value=value))
+    with pytest.raises(BadBundle, match="of another run or contest than the manifest says") as bad:
+        verify(data, Given())
+    assert bad.value.part == RUN
+    assert by_second(data)["parts"] == f"manifest.json has another {name}"
+
+
+@pytest.mark.parametrize("name", ["_type", "predicateType"])
+def test_both_refuse_a_statement_of_another_kind(proved: dict[str, Proved], name: str) -> None:
+    judged = proved["judged"]
+    parts = unpack(judged.data)
+    statement = json.loads(parts[MANIFEST]) | {name: "another"}
+    manifest = lines([statement])
+    data = b"".join(pack(parts | {MANIFEST: manifest, ENVELOPE: sign(manifest, judged.key)}))
+    assert failed(by_main(data)) == ["container"]
+    assert failed(by_second(data)) == ["parts"]
 
 
 def test_a_head_from_outside_the_bundle_is_not_checked_and_a_wrong_one_within_fails(

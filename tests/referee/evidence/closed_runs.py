@@ -25,15 +25,17 @@ from tests.referee.factories import START, reading, stored_run
 WINDOW_S = 60.0
 
 
-def closed_with_bodies(contest: Contest, bodies: Sequence[tuple[bytes, str]], **different: Any) -> Run:
-    """A run of the whole test set, served in its order, with these bodies and their content types."""
+def closed_with_bodies(
+    contest: Contest, bodies: Sequence[tuple[bytes, str]], *, unserved: int = 0, **different: Any
+) -> Run:
+    """A run of the whole test set, served in its order but for the last ones, with these bodies and their types."""
     store, test_set = contest.store, contest.test_set
     images, ids = len(test_set.images), np.array([one.id for one in test_set.categories])
     about = {"testset_digest": test_set.digest, "images_digest": test_set.images_digest, "images": images}
     fixed = {"nonce": "0123456789abcdef", "meter_standing": Standing.OFFICIAL}
     run = stored_run(store, **(about | fixed | different))
     store.log_event(START, run.id, "opened")
-    store.log_served(run.id, [(image, 1000) for image in range(1, images + 1)], 0.5)
+    store.log_served(run.id, [(image, 1000) for image in range(1, images - unserved + 1)], 0.5)
     posts = []
     for number, (body, content_type) in enumerate(bodies, start=1):
         taken, sha256 = rows_of(body, content_type, images, ids), hashlib.sha256(body).hexdigest()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,23 @@ from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.auth.signing import ContestKey
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
+from referee.evidence.parts import export_bundle
 from referee.judging.judge import judge
 from referee.runs.arming import rules_now
 from referee.scoring import METRICS
 from tests.contest_day import called
 from tests.referee.evidence.closed_runs import as_json, closed_with_bodies
-from tests.referee.evidence.proved import Proved, by_main, by_second, failed, lines, opened
+from tests.referee.evidence.directed import Bodies, directed
+from tests.referee.evidence.proved import (
+    SCRIPT,
+    Proved,
+    by_main,
+    by_second,
+    failed,
+    lines,
+    opened,
+    second_verifier,
+)
 from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.test_rejudge import correct
 
@@ -69,10 +82,30 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Bundles:
     return made_bundles(tmp_path_factory.mktemp("metrics"), METRICS, is_bound=True)
 
 
+@pytest.fixture(scope="module")
+def directed_bundles(tmp_path_factory: pytest.TempPathFactory) -> Bundles:
+    folder = tmp_path_factory.mktemp("directed")
+    test_set, bodies = directed(folder / "set")
+    return bundles_of(folder, METRICS, test_set, bodies, unserved=1)
+
+
 def made_bundles(folder: Path, metrics: Sequence[str], *, is_bound: bool) -> Bundles:
     """By metric the bundle of a judged run whose rules are bound, or of one from before rules were."""
     test_set = crowded(folder / "set")
     rows = rows_with_ties(test_set)
+    return bundles_of(folder, metrics, test_set, [as_json(rows[:9]), as_json(rows[9:])], is_bound=is_bound)
+
+
+def bundles_of(
+    folder: Path,
+    metrics: Sequence[str],
+    test_set: TestSet,
+    bodies: Bodies,
+    *,
+    is_bound: bool = True,
+    unserved: int = 0,
+) -> Bundles:
+    """By metric the bundle of a judged run with these bodies."""
     made = {}
     for metric in metrics:
         home, out = folder / metric, folder / f"{metric}.zip"
@@ -80,10 +113,9 @@ def made_bundles(folder: Path, metrics: Sequence[str], *, is_bound: bool) -> Bun
         with open_contest(home) as contest:
             contest.store.add_team(TEAM, "no hash", START)
             bound = rules_now(contest.config, contest.test_set, SETUP, 0) if is_bound else None
-            bodies = [as_json(rows[:9]), as_json(rows[9:])]
-            run = closed_with_bodies(contest, bodies, setup=SETUP, rules=bound)
+            run = closed_with_bodies(contest, bodies, unserved=unserved, setup=SETUP, rules=bound)
             judge(contest, run.id, Clock())
-        assert called("bundle", "export", str(run.id), "-o", str(out), "--contest", str(home)).returncode == 0
+            export_bundle(contest, run.id, out, START)
         key = ContestKey(home / "signing-key", None)
         made[metric] = Proved(out.read_bytes(), b"", key, key, test_set.folder)
     return made
@@ -100,6 +132,114 @@ def test_both_verifiers_compute_the_bits_that_the_referee_has_stored(bundles: Bu
         found = verifier(bundles[metric].data)
         assert failed(found) == []
         assert {"map", "map-ilsvrc-det", "score"} <= {*found}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_both_compute_the_bits_of_the_directed_set(directed_bundles: Bundles, metric: str) -> None:
+    one = directed_bundles[metric]
+    for verifier in (by_main, by_second):
+        assert failed(verifier(one.data)) == []
+    posts = [json.loads(line) for line in opened(one.data)["posts.jsonl.gz"].splitlines()]
+    assert [post["refused"] for post in posts] == [0, 0, 1]
+    assert result_of(one)["detections"] == posts[-1]["received_total"] - 1  # of the image that was not served
+
+
+OF_CORNERS, OF_VOC = ("lpirc", "ilsvrc-det", "voc-area", "voc-11"), ("voc-area", "voc-11")
+IN_METRICS, IN_COCO = "verify_metrics", "verify_coco"
+CHANGES: dict[str, tuple[str, Sequence[str], list[tuple[str, str]]]] = {
+    "no overlap is enough": (
+        IN_METRICS,
+        ["ilsvrc-det"],
+        [("        best = 0.0\n        chosen", "        best = -1.0\n        chosen")],
+    ),
+    "more than the overlap": (
+        IN_METRICS,
+        ["lpirc", "ilsvrc-det"],
+        [("overlap >= least_of(one)", "overlap > least_of(one)")],
+    ),
+    "more than one half by VOC": (IN_METRICS, OF_VOC, [("best < LEAST", "best <= LEAST")]),
+    "more than the overlap by COCO": (IN_COCO, ["coco"], [("candidate.overlap >= least", "candidate.overlap > least")]),
+    "the file's sides": (
+        IN_METRICS,
+        ["ilsvrc-det"],
+        [
+            ("area=float(area),", "area=(w, h),"),
+            ("width = box.right - box.left + 1\n    height = box.bottom - box.top + 1\n", "width, height = one.area\n"),
+        ],
+    ),
+    "the last of equal ones": (
+        IN_METRICS,
+        ["lpirc", "ilsvrc-det"],
+        [("if overlap > best and", "if overlap >= best > 0 or overlap > best and")],
+    ),
+    "the last of equal ones by VOC": (
+        IN_METRICS,
+        OF_VOC,
+        [("            if overlap > best:\n", "            if overlap > 0 and overlap >= best:\n")],
+    ),
+    "the next object where the best is taken": (
+        IN_METRICS,
+        OF_VOC,
+        [("            if overlap > best:\n", "            if overlap > best and id(one) not in taken:\n")],
+    ),
+    "the first of equal ones by COCO": (IN_COCO, ["coco"], [("-self.place", "self.place")]),
+    "no object is preferred": (IN_COCO, ["coco"], [("return not _counts(self.one), ", "return False, ")]),
+    "no 2^-52": (IN_COCO, ["coco"], [("extra=2**-52", "extra=0.0")]),
+    "a thousand of an image": (IN_COCO, ["coco"], [("MOST_OF_AN_IMAGE = 100", "MOST_OF_AN_IMAGE = 1000")]),
+    "objects of any size": (IN_COCO, ["coco"], [(" and one.area <= LARGEST_AREA", "")]),
+    "detections of any size": (IN_COCO, ["coco"], [(" or box.area > LARGEST_AREA", "")]),
+    "inverted detections": (IN_COCO, ["coco"], [("box.area < 0 or ", "")]),
+    "0.9": (IN_COCO, ["coco"], [("0.8999999999999999", "0.9")]),
+    "k / 100": (IN_COCO, ["coco"], [("step * 0.01", "step / 100")]),
+    "k / 10": (IN_METRICS, ["voc-11"], [("step * 0.1", "step / 10")]),
+    "x + w - 1": (IN_METRICS, OF_CORNERS, [("w + (x - 1)", "x + w - 1"), ("h + (y - 1)", "y + h - 1")]),
+    "xmax - xmin + 1": (
+        IN_METRICS,
+        ["coco"],
+        [(f"self.{one}max - (self.{one}min - 1)", f"self.{one}max - self.{one}min + 1") for one in "xy"],
+    ),
+}  # fmt: skip
+"""Rules that someone could take for those of the page: the file, the metrics that differ by it, old and new texts."""
+
+
+def changed_metrics(
+    monkeypatch: pytest.MonkeyPatch, file: str, texts: list[tuple[str, str]]
+) -> tuple[Any, Any]:
+    """The two files of the second verifier with its metrics, one of them with other texts."""
+    made = []
+    for name in (IN_METRICS, IN_COCO):
+        source = SCRIPT.with_name(f"{name}.py").read_text()
+        for old, new in texts if name == file else ():
+            assert source.count(old) == 1, (old, source.count(old))
+            source = source.replace(old, new)
+        module = ModuleType(name)
+        monkeypatch.setitem(sys.modules, name, module)
+        exec(compile(source, name, "exec"), vars(module))  # noqa: S102 - our own file
+        made.append(module)
+    return made[0], made[1]
+
+
+def figures_by(metrics: Any, coco: Any, metric: str, one: Proved) -> dict[str, object]:
+    """The AP by category of a bundle."""
+    bundle = second_verifier("verify_records").Bundle(one.data, None)
+    rows = second_verifier("verify_items").check_bodies(bundle)
+    objects = metrics.read_objects(bundle.truth, {*bundle.order})
+    compute = coco.coco if metric == "coco" else getattr(metrics, metric.replace("-", "_"))
+    ap = metrics.average_precisions(compute, objects, rows)
+    return {str(category): ap.get(category) for category, _ in bundle.test_set["categories"]}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_a_rule_is_noticed(
+    directed_bundles: Bundles, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    file, names, texts = CHANGES[change]
+    as_it_is, changed = (changed_metrics(monkeypatch, file, one) for one in ([], texts))
+    for metric in names:
+        one = directed_bundles[metric]
+        stated = result_of(one)["ap"]
+        assert figures_by(*as_it_is, metric, one) == stated
+        assert figures_by(*changed, metric, one) != stated, metric
 
 
 def test_the_set_tells_the_metrics_apart(bundles: Bundles) -> None:

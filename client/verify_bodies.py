@@ -9,7 +9,7 @@ import struct
 from email import message_from_bytes
 from itertools import zip_longest
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 from verify_formats import need, sha256
 
@@ -19,6 +19,7 @@ Row = tuple[float, ...]
 Field = tuple[str, str]
 
 NUMBER = re.compile(r"(?ai)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*")
+BETWEEN_NUMBERS = re.compile(r"\s*,\s*|\s+")
 JPEG = re.compile(r"(?is)^(.*[/\\])?([^/\\]*)\.jpe?g\s*$")
 FORM_FIELDS = [
     "image_name",
@@ -105,8 +106,10 @@ def _plain_rows(body: bytes, media_type: str) -> list[Row]:
 def _json_rows(body: bytes) -> list[Row]:
     if not body.strip():
         return []
+    document = json.loads(body.decode())
+    need(type(document) is list, "it is not an array")
     rows = []
-    for written in json.loads(body):
+    for written in document:
         kinds = {type(value) for value in written}
         are_numbers = kinds <= {int, float}
         need(are_numbers, "it has other values than numbers")
@@ -118,11 +121,13 @@ def _json_rows(body: bytes) -> list[Row]:
 def _text_rows(body: bytes) -> list[Row]:
     need(b"_" not in body, "it has a number with _")
     rows = []
-    for line in body.replace(b",", b" ").splitlines():
-        words = line.split()
-        row = tuple(map(float, words))
-        if row:
-            rows.append(row)
+    for line in body.splitlines():
+        text = line.decode(errors="backslashreplace").strip()
+        if not text:
+            continue
+        numbers = BETWEEN_NUMBERS.split(text)
+        need("".join(numbers).isascii(), "it has other digits than 0 to 9")
+        rows.append(tuple(map(float, numbers)))
     return rows
 
 
@@ -155,8 +160,18 @@ def _values(fields: list[Field], wanted: str) -> list[str]:
 def _fields(body: bytes, content_type: str, media_type: str) -> list[Field]:
     if media_type == MULTIPART:
         return _multipart_fields(body, content_type)
-    text = body.decode(errors="backslashreplace")
-    return parse_qsl(text, keep_blank_values=True, errors="backslashreplace")
+    fields = []
+    for written in body.decode(errors="backslashreplace").split("&"):
+        name, equals, value = written.partition("=")
+        if not equals:
+            name = ""  # it has no value, so it is in no list
+        if written:
+            fields.append((_unescaped(name), _unescaped(value)))
+    return fields
+
+
+def _unescaped(text: str) -> str:
+    return unquote_plus(text, errors="backslashreplace")
 
 
 def _multipart_fields(body: bytes, content_type: str) -> list[Field]:

@@ -45,6 +45,7 @@ Rows = NDArray[np.float64]
 
 _FIELD = re.compile(rb'(?i)^content-disposition:[^\r\n]*[; ]name="?([^"\r\n;]*)', re.M)
 _FILE = re.compile(rb"(?i)^content-disposition:[^\r\n]*[; ]filename", re.M)
+_FOLD = re.compile(rb"\r?\n[ \t]+")
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 
 
@@ -256,6 +257,7 @@ def _urlencoded(body: bytes, content_type: str) -> bytes:
     fields = []
     for part in re.split(rb"\r?\n--" + re.escape(boundary), b"\n" + body)[1:]:
         head, *content = _BLANK_LINE.split(part, 1)
+        head = _FOLD.sub(b" ", head)
         name = _FIELD.search(head)
         if name and content and not _FILE.search(head):
             fields.append((name[1].decode(errors="replace"), content[0].decode(errors="replace")))

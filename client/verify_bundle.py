@@ -127,6 +127,7 @@ def verify(
     findings.item("log-chain", items.check_log_chain, bundle, head)
     findings.item("closing", items.check_closing, bundle)
     findings.item("energy", items.check_energy, bundle)
+    findings.item("result-signature", results.check_result_signature, bundle)
     findings.item("judged-event", results.check_judged_event, bundle)
     scored = ("ground-truth", "bodies")
     findings.item("map", results.check_map, bundle, rows, after=scored)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import struct
 
 from verify_bodies import Row
 from verify_coco import coco
-from verify_formats import NotChecked, is_same, need, need_same
+from verify_formats import NotChecked, is_same, need, need_same, sha256
 from verify_metrics import (
     average_precisions,
     ilsvrc_det,
@@ -33,6 +34,17 @@ INTERVAL = {
     "seed": 0,
 }
 """What no judge may choose of an interval."""
+SIGNED_SETTINGS = (
+    "voltage_range_v",
+    "current_range_a",
+    "update_interval_s",
+    "mode",
+    "crest_factor",
+    "line_filter",
+    "frequency_filter",
+    "synchronize",
+    "element",
+)
 FIGURES = ("map", "energy_wh", "score", "signature")
 NOT_JUDGED = "the run is not judged yet"
 
@@ -162,6 +174,58 @@ def check_interval(bundle: Bundle) -> None:
         raise NotChecked("it is a bootstrap of an earlier version")
     need_same("the interval", interval, INTERVAL)
     raise NotChecked("this verifier does not compute it; its seed, level and halves are right")
+
+
+def check_result_signature(bundle: Bundle) -> None:
+    """It says what the result was computed with; which program did it is left out."""
+    stated = published(bundle)["signature"]
+    expected = "|".join(_signed_parts(bundle))
+    found = _without_program(stated)
+    need(found == expected, f"it says {found}, but it is {expected}")
+
+
+def _signed_parts(bundle: Bundle) -> list[str]:
+    run = bundle.run
+    metric = bundle.contest["metric"]
+    digest = bundle.test_set["digest"]
+    counts = "unserved-too" if bundle.contest["count_unserved"] else "served"
+    extra_s = run.get("extra_s") or 0
+    parts = [
+        metric,
+        "iou:0.5:0.95" if metric == "coco" else "iou:0.5",
+        "blacklist:none",
+        f"gt:{digest[:12]}",
+        f"images:{_images_in_words(bundle)}",
+        f"counts:{counts}",
+        f"window:{run['window_s'] - extra_s:g}s",
+    ]
+    if extra_s:
+        parts.append(f"extra:{extra_s:g}s")
+    for name in SIGNED_SETTINGS:
+        value = run["setup"][name]
+        words = "auto" if value is None else str(value).lower()
+        parts.append(f"{name}:{words}")
+    parts.append(f"meter:{run['meter_identity']}")
+    return parts
+
+
+def _images_in_words(bundle: Bundle) -> str:
+    every = len(bundle.test_set["images"])
+    drawn = sorted(bundle.order)
+    if len(drawn) == every:
+        return "all"
+    digest = sha256(struct.pack(f"<{len(drawn)}q", *drawn))
+    return f"{len(drawn)}-of-{every}:{digest[:12]}"
+
+
+def _without_program(signature: str) -> str:
+    """Without the first part `rules` and the first part `v`."""
+    parts = signature.split("|")
+    for begin in ("rules:", "v:"):
+        those = [part for part in parts if part.startswith(begin)]
+        need(those != [], f"it has no part {begin}")
+        parts.remove(those[0])
+    return "|".join(parts)
 
 
 # Its rules

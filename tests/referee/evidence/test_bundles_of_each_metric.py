@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,7 @@ from referee.evidence.parts import export_bundle
 from referee.judging.judge import judge
 from referee.runs.arming import rules_now
 from referee.scoring import METRICS
+from referee.scoring.result import VERSION
 from tests.contest_day import called
 from tests.referee.evidence.closed_runs import as_json, closed_with_bodies
 from tests.referee.evidence.directed import Bodies, directed
@@ -104,16 +106,18 @@ def bundles_of(
     *,
     is_bound: bool = True,
     unserved: int = 0,
+    **different: Any,
 ) -> Bundles:
     """By metric the bundle of a judged run with these bodies."""
     made = {}
+    about = {"setup": SETUP, **different}
     for metric in metrics:
         home, out = folder / metric, folder / f"{metric}.zip"
         create_contest(home, config_text(test_set, metric=metric))
         with open_contest(home) as contest:
             contest.store.add_team(TEAM, "no hash", START)
             bound = rules_now(contest.config, contest.test_set, SETUP, 0) if is_bound else None
-            run = closed_with_bodies(contest, bodies, unserved=unserved, setup=SETUP, rules=bound)
+            run = closed_with_bodies(contest, bodies, unserved=unserved, rules=bound, **about)
             judge(contest, run.id, Clock())
             export_bundle(contest, run.id, out, START)
         key = ContestKey(home / "signing-key", None)
@@ -240,6 +244,27 @@ def test_a_change_of_a_rule_is_noticed(
         stated = result_of(one)["ap"]
         assert figures_by(*as_it_is, metric, one) == stated
         assert figures_by(*changed, metric, one) != stated, metric
+
+
+@pytest.mark.parametrize(("metric", "iou"), [("coco", "0.5:0.95"), ("ilsvrc-det", "0.5")])
+def test_both_know_the_signature_of_some_images_and_extra_time(tmp_path: Path, metric: str, iou: str) -> None:
+    test_set = crowded(tmp_path / "set")
+    bodies = [as_json([row for row in rows_with_ties(test_set) if row[0] <= IMAGES - 8])]
+    different = {"images": IMAGES - 8, "extra_s": 30.5, "window_s": 630.5}
+    automatic = replace(SETUP, current_range_a=None, line_filter=True, ambient_change_c=7.0)
+    made = bundles_of(
+        tmp_path, [metric], test_set, bodies, is_bound=False, unserved=8, setup=automatic, **different
+    )
+    data = made[metric].data
+    for verifier in (by_main, by_second):
+        found = verifier(data)
+        assert (failed(found), found["result-signature"]) == ([], "")
+    assert str(result_of(made[metric])["signature"]) == (
+        f"{metric}|iou:{iou}|blacklist:none|gt:{test_set.digest[:12]}|rules:1|v:{VERSION}"
+        "|images:12-of-20:a2a5d426b002|counts:served|window:600s|extra:30.5s|voltage_range_v:150.0"
+        "|current_range_a:auto|update_interval_s:0.1|mode:rms|crest_factor:3|line_filter:true"
+        "|frequency_filter:false|synchronize:voltage|element:1|meter:YOKOGAWA WT310 C2PH13047V F1.03"
+    )
 
 
 def test_the_set_tells_the_metrics_apart(bundles: Bundles) -> None:

@@ -35,7 +35,7 @@ from tests.referee.evidence.tampered import tampered
 
 MOST_LINES = 400
 FILES = sorted(SCRIPT.parent.glob("verify_*.py"))
-LEFT_OUT = {"result-signature", "checks"}  # of the items that `by_main` looks at
+LEFT_OUT = {"checks"}  # of the items that `by_main` looks at
 BUNDLES = ["others", "judged", "empty", "unjudged"]
 RUN, RESULT, JUDGEMENTS = "run.json", "result.json", "judgements.json"
 POSTS, READINGS = "posts.jsonl.gz", "readings.csv.gz"
@@ -141,6 +141,19 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     "judged-by": lambda texts: _with(texts, JUDGEMENTS, '"metric": "lpirc"', '"metric": "voc-11"'),
     "mean-power": lambda texts: _with_value(texts, RESULT, "mean_power_w", value=1000.0),
     "metric-version": lambda texts: _by_metric_version_7(texts),
+    **{
+        f"signature's {old}": lambda texts, old=old, new=new: _with(texts, RESULT, old, new)
+        for old, new in (
+            ("iou:0.5|", "iou:0.6|"),
+            ("blacklist:none", "blacklist:1-0a1b2c3d4e5f"),
+            ("images:all", "images:1-of-5:0a1b2c3d4e5f"),
+            ("counts:served", "counts:unserved-too"),
+            ("window:600s", "window:60s"),
+            ("mode:rms", "mode:dc"),
+            ("|meter:", "|extra:30s|meter:"),
+            ("|v:", "|w:"),
+        )
+    },
     **{
         f"interval's {name}": lambda texts, name=name, value=value: _with_value(
             texts, RESULT, "interval", name, value=value

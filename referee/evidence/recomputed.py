@@ -210,7 +210,9 @@ class Recomputed:
         bundle = self.bundle
         if bundle.contest["metric"] == COCO and bundle.run_row.get("rules") is None:
             judged = with_stated_rounding(judged, self.bundle.result, bundle.checks)
-        if self.bundle.result.get("energy_known_by") is None:  # of a version that knew the meter's limit only
+        is_bound = bundle.run.rules is not None
+        if not is_bound and bundle.result is not None and bundle.result.get("energy_known_by") is None:
+            # Of a version that knew the meter's limit only.
             figures = next((one.figures for one in judged.checks if one.code == "accuracy"), {})
             return replace(judged, energy_limit=figures.get("uncertainty"))
         return judged

@@ -292,7 +292,8 @@ def _score(found: Recomputed, _: Given) -> str:
     judged, result = found.judged, _result(found)
     for name in ("energy_wh", "score", "mean_power_w"):
         require_same("result.json", name, result[name], getattr(judged, name))
-    if result.get("energy_known_by") is not None:  # of the version that stores it
+    is_bound = found.bundle.run.rules is not None
+    if is_bound or result.get("energy_known_by") is not None:  # of a version that stores it
         require_same("result.json", "energy_limit", result["energy_limit"], judged.energy_limit)
     stated = result.get("energy_own_limit")  # absent up to format 2
     # A version that bound no rules did not store it.

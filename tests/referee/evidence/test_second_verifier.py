@@ -202,6 +202,16 @@ def test_both_name_what_no_judge_may_choose(
     assert its_words in by_second(data)[item]
 
 
+def test_the_limit_of_the_energy_is_computed_again_whatever_is_said_to_state_it(
+    proved: dict[str, Proved],
+) -> None:
+    judged = proved["judged"]
+    texts = _with_value(opened(judged.data), RESULT, "energy_known_by", value=None)
+    assert failed(by_main(judged.sealed(texts))) == []  # words are not compared
+    altered = _with_value(texts, RESULT, "energy_limit", value=0.001)
+    assert failed(by_main(judged.sealed(altered))) == ["score"]
+
+
 @pytest.mark.parametrize(("name", "value"), [("run", 9), ("contest", "0a1b2c3d4e5f")])
 def test_both_refuse_a_manifest_of_another_run_or_contest_than_run_json(
     proved: dict[str, Proved], name: str, value: object

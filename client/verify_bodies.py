@@ -95,7 +95,10 @@ def _is_upright(row: Row) -> bool:
 
 def _plain_rows(body: bytes, media_type: str) -> list[Row]:
     if media_type == "application/octet-stream":
-        return [*struct.iter_unpack("<7f", body)]
+        rows = [*struct.iter_unpack("<7f", body)]
+        largest = max((max(row[:2]) for row in rows), default=0)
+        need(largest < 2**24, "it has an id that float32 may have rounded")
+        return rows
     if media_type == "application/json":
         return _json_rows(body)
     is_text = media_type in ("text/plain", "text/csv")

@@ -65,6 +65,27 @@ REFUSED = [
 ]
 
 
+def test_neither_takes_an_id_that_float32_may_have_rounded() -> None:
+    packed = "application/octet-stream"
+    for category, is_taken in ((2.0**24 - 1, True), (2.0**24, False)):
+        body = np.array([1, category, 0.5, 1, 2, 3, 4], "<f4").tobytes()
+        categories = {2**24 - 1, 2**24}
+        post = {
+            "kind": "body",
+            "content_type": packed,
+            "refused": 0,
+            "sha256": hashlib.sha256(body).hexdigest(),
+        }
+        if is_taken:
+            assert len(rows_of(body, packed, IMAGES, np.array(sorted(categories)))[0]) == 1
+            assert len(BODIES.accepted_rows(post, body, IMAGES, categories)) == 1
+            continue
+        with pytest.raises(RefereeError):
+            rows_of(body, packed, IMAGES, np.array(sorted(categories)))
+        with pytest.raises(Exception, match="float32 may have rounded"):
+            BODIES.accepted_rows(post, body, IMAGES, categories)
+
+
 def by_second(body: bytes, content_type: str, refused: int) -> list[list[float]]:
     post = {"kind": "body", "content_type": content_type, "refused": refused}
     post["sha256"] = hashlib.sha256(body).hexdigest()

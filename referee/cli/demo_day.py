@@ -16,6 +16,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.detections.rows import Refused
 from referee.judging.many import judge_with_interval
+from referee.runs.arming import rules_now
 from referee.store.records import Run, RunState
 
 PAUSE = timedelta(minutes=6)  # between the starts of two runs
@@ -122,6 +123,7 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
     store, config, station = contest.store, contest.config, contest.config.stations[seed % 2].name
     rng, images, ends_s = np.random.default_rng(seed), len(truth.image_ids), entry.lasts_s
     order = rng.permutation(truth.image_ids)
+    setup = config.setup(station, config.window_s)
     new = Run(
         id=0,
         team=entry.team,
@@ -131,7 +133,8 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
         testset_digest=contest.test_set.digest,
         images=images,
         window_s=config.window_s,
-        setup=config.setup(station, config.window_s),
+        setup=setup,
+        rules=rules_now(config, contest.test_set, setup, extra_s=0),
         meter_identity=METER,
         meter_standing=Standing.OFFICIAL,
     )

@@ -100,11 +100,13 @@ def play_round(stage: Stage, number: int) -> None:
     for team in _next_teams(stage, 1):
         _let_run_be_voided(stage, team)
         _let_teams_run(stage, [team])
-    stage.act("/announcements", text=FREEZE_NOTICE)
+    notice = stage.act("/announcements", text=FREEZE_NOTICE)
     stage.act("/board/freeze")
     _let_teams_run(stage, _next_teams(stage, 2), heat=f"Heat {2 * number}")
     stage.act("/announcements", text=f"Round {number} is over: the ranking is unveiled.")
     _unveil(stage)
+    if notice is not None:
+        stage.act(f"/announcements/{notice['id']}/withdraw")
 
 
 def announce_end(stage: Stage) -> None:

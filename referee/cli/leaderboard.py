@@ -117,6 +117,8 @@ def _without_spread(places: Sequence[Place]) -> list[str]:
 def _award(one: Award) -> str:
     bar = "" if one.bar is None else CONDITIONS.get(one.rule, "").format(one.bar)
     shared = f" (shared: not surely behind: {', '.join(one.unsure)})" if one.unsure else ""
+    if one.not_known:
+        shared += f" (not known how surely ahead of {', '.join(one.not_known)}: judge the runs again)"
     return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}{shared}."
 
 

@@ -96,7 +96,7 @@ def print_changes(found: Rejudged) -> None:
         for one in found.changes
     ]
     if rows:
-        print_table(columns, rows, "rank none: it is not the run of its team that counts")
+        print_table(columns, rows, "rank none: it is not the run of its team that counts, or on no board")
     else:
         click.echo("No run is judged yet; see: referee judge --all", err=True)
 

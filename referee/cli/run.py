@@ -140,8 +140,10 @@ def unvoid(number: int, reason: str | None, folder: Path) -> None:
 @contest_folder
 def review(number: int, note: str, folder: Path) -> None:
     """Let RUN, which needs review, stand."""
-    codes = ask(folder, f"/runs/{number}/review", {"note": note})["codes"]
-    click.echo(f"Run {number} stands although {', '.join(codes)} failed: {note}")
+    kept = ask(folder, f"/runs/{number}/review", {"note": note})
+    click.echo(f"Run {number} stands although {', '.join(kept['codes'])} failed: {note}")
+    if kept["score"] is None:
+        click.echo(f"It has no score, so it has no rank all the same; see: referee run show {number}")
 
 
 @run.command()

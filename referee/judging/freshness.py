@@ -1,4 +1,4 @@
-"""What the store has of a run for the state of its figures: its newest readings, and whether its energy is lost."""
+"""What the store has of a run for the state of its figures: newest readings, lost energy, newest figures."""
 
 from __future__ import annotations
 
@@ -10,9 +10,31 @@ from referee.store import Store
 from referee.store.lost_energy import energy_lost
 from referee.store.records import Run, RunState
 
+LATE_S = 10.0
+"""How late the next figures of an open run may be; after that, who computes them has ended or hangs."""
+
 
 def state_of(store: Store, run: Run, now: datetime) -> FigureState | None:
-    """The state of the figures `now`, UTC, of a run that is not judged as it stands."""
+    """The state of the figures `now`, UTC, of a run that is not judged as it stands.
+
+    None, and so no score, also for an open run whose figures are no longer renewed.
+    """
+    state = measured_state(store, run, now)
+    if state is FigureState.FRESH and run.state is RunState.OPEN and not _is_renewed(store, run, now):
+        return None
+    return state
+
+
+def _is_renewed(store: Store, run: Run, now: datetime) -> bool:
+    newest = store.provisional(run.id)
+    if newest is None:
+        return True
+    age_s = (now - datetime.fromisoformat(newest.utc)).total_seconds()
+    return age_s <= (newest.pause_s or 0.0) + LATE_S
+
+
+def measured_state(store: Store, run: Run, now: datetime) -> FigureState | None:
+    """The state as far as the meter tells, for who renews the figures."""
     return figure_state(
         run.state,
         is_lost=energy_lost(store.events(run.id)) is not None,

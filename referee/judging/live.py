@@ -25,7 +25,7 @@ from referee.judging.bound_rules import as_judged
 from referee.judging.case import restricted_to, undo_image_order
 from referee.judging.checks import is_scorable
 from referee.judging.figure_state import FigureState
-from referee.judging.freshness import state_of
+from referee.judging.freshness import measured_state
 from referee.judging.judge import evaluate_rows
 from referee.judging.released import half_of, is_due, is_last, release_of
 from referee.judging.scoring_job import IMAGE
@@ -61,6 +61,7 @@ class FollowedRuns:
         self._ground_truth = read_ground_truth(contest.test_set.folder)
         self._runs: dict[int, _FollowedRun] = {}
         self._due_s: dict[int, float] = {}
+        self._pause_s: dict[int, float] = {}  # between the figures of a run, by what the last ones cost
         self._refused: set[int] = set()
 
     def tick(self) -> None:
@@ -77,11 +78,12 @@ class FollowedRuns:
             if run.id not in self._refused:
                 start_s, before_s = self._clock.monotonic_s(), self._clock.process_s()
                 self._try_to_publish(run)
-                pause_s = (self._clock.process_s() - before_s) / SHARE
+                pause_s = self._pause_s[run.id] = (self._clock.process_s() - before_s) / SHARE
                 self._due_s[run.id] = start_s + (pause_s if pause_s > TICK_S else 0.0)
         kept = self._runs.keys() & {run.id for run in opened}
         self._runs = {number: self._runs[number] for number in kept}
         self._due_s = {number: self._due_s[number] for number in kept if number in self._due_s}
+        self._pause_s = {number: self._pause_s[number] for number in kept if number in self._pause_s}
 
     def _unpublished(self) -> list[Run]:
         """The first closed run that was not published with its last detections and its energy of record."""
@@ -114,7 +116,7 @@ class FollowedRuns:
             newest = self._store.newest_reading(run.id, with_energy=True)
             if newest is not None:
                 energy_wh, utc = newest.energy_wh, min(now, newest.utc)
-        is_fresh = state_of(self._store, run, now) is FigureState.FRESH
+        is_fresh = measured_state(self._store, run, now) is FigureState.FRESH
         self._store.set_provisional(
             Provisional(
                 run=run.id,
@@ -123,6 +125,7 @@ class FollowedRuns:
                 energy_wh=energy_wh,
                 score=score(reached, energy_wh) if is_fresh and is_scorable(energy_wh) else None,
                 detections=detections,
+                pause_s=self._pause_s.get(run.id, 0.0),
             )
         )
         if self._is_to_release(run, is_fresh=is_fresh, detections=detections, now=now):

@@ -37,7 +37,8 @@ class Award:
 
     `value` is what the best reached: a score (1/Wh), an energy (Wh) or an mAP. `bar` is the least mAP, or the highest
     energy, that the condition asks for, which may lie below 0; None where there is no condition, or no participant.
-    `unsure` of the teams share it because their order with the best is not sure.
+    `unsure` of the teams share it because their order with the best is not sure. How sure the order of the teams in
+    `not_known` is, is not known; they do not share it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Award:
     value: float | None = None
     bar: float | None = None
     unsure: tuple[str, ...] = ()
+    not_known: tuple[str, ...] = ()
 
 
 def awards(
@@ -86,5 +88,13 @@ def _award(prize: Prize, able: Sequence[Standing], halved: Mapping[int, Halved |
     behind = [(one.team, halved.get(one.run)) for one in able if merit(one) != best]
     of = QUANTITIES[prize.rule]
     unsure = tuple(team for team, its in behind if first and its and not is_sure(first, its, of))
-    teams = tuple(one.team for one in winners)
-    return Award(prize.name, prize.rule, teams + unsure, None if best is None else abs(best), bar, unsure)
+    not_known = tuple(team for team, its in behind if first is None or its is None)
+    return Award(
+        prize.name,
+        prize.rule,
+        teams=tuple(one.team for one in winners) + unsure,
+        value=None if best is None else abs(best),
+        bar=bar,
+        unsure=unsure,
+        not_known=not_known,
+    )

@@ -116,7 +116,8 @@ def _rejudged(
             made[run.id] = judgement(as_judged(changed, run, metric), run, clock, found)
 
     score_runs(changed, runs, clock, workers, keep, failed, metric)
-    after = _ranks(changed, made)
+    # What is stored is ranked as boards do it: a run by another metric than theirs is on none.
+    after = _ranks(changed, made) if again is None else _ranks(contest, {})
     changes = []
     for run in [one for one in runs if one.id in made]:
         was, now, rank = former[run.id], made[run.id], (before.get(run.id), after.get(run.id))

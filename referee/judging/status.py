@@ -105,6 +105,8 @@ class StatusReader:
         for one in active.values():
             one["affiliation"] = teams[one["team"]]["affiliation"]
             one["energy_lost"] = lost.get(one["run"])
+            if one["energy_lost"] is not None:
+                one["energy_wh"] = None  # what its meter shows now began again
         limit = config.attempts
         left = {team: max(limit - one["attempts_used"], 0) if limit else None for team, one in teams.items()}
         return {

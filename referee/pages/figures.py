@@ -40,6 +40,7 @@ def time_text(utc: str | None) -> str:
     return NONE if utc is None else datetime.fromisoformat(utc).strftime("%H:%M:%S")
 
 
+NOT_RENEWED = "not renewed at the moment, so there is no score"
 _STATES = {
     "fresh": "provisional",
     "meter-away": "meter away: its energy is not known now, so there is no score",
@@ -51,7 +52,7 @@ _STATES = {
 
 def state_text(state: str | None) -> str:
     """What the figures of a run are worth, from a `referee.judging.figure_state.FigureState`."""
-    return NONE if state is None else _STATES[state]
+    return NOT_RENEWED if state is None else _STATES[state]
 
 
 FILTERS: dict[str, Callable[..., str]] = {

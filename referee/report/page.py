@@ -112,7 +112,7 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
     elif run.energy_wh is None:
         yield "This run has no energy, so it has no score."
     if not run.official and run.meter_identity:
-        yield "The meter is unofficial: this energy does not count in a contest."
+        yield "The meter is unofficial, and boards mark this energy so."
     if run.extra_s:
         yield f"Its window had {run.extra_s:g} s of extra time."
     if not figures.judged:

@@ -148,7 +148,7 @@ class Provisional:
     """The figures of a run at `utc`: the mAP of the detections so far, the energy of the newest reading.
 
     Of the times of the two, `utc` is the older. `score` is None until an energy above 0 has been read, and while the
-    figures are not fresh.
+    figures are not fresh. The next ones follow after about `pause_s`; None in an earlier form.
     """
 
     run: int
@@ -157,6 +157,7 @@ class Provisional:
     energy_wh: float | None
     score: float | None
     detections: int
+    pause_s: float | None = None
 
 
 HALF_SAMPLING = "half-sampling"

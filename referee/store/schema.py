@@ -109,7 +109,10 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     ),
     # The newest figures of a run that is not judged yet: one row a run, replaced every second.
     "provisional": (
-        {"run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int},
+        {
+            "run": int, "utc": str, "map": float, "energy_wh": float, "score": float, "detections": int,
+            "pause_s": float,  # NULL: of an earlier form
+        },
         {"pk": "run"},
     ),
     # What others than operators learn of it (form 16): one row a run, replaced twice a minute.

@@ -217,6 +217,6 @@ def official_meter(measured: Measurement) -> Check:
     """`official-meter`: the meter counts in a contest."""
     standing = measured.standing
     reason = "" if standing is None else standing.reason
-    counts = "counts" if measured.official else "is unofficial: its energy does not count"
-    sentence = f"The {measured.model} {counts} in a contest{f'; {reason}' if reason else ''}."
+    counts = "counts in a contest" if measured.official else "is unofficial, and boards mark its energy so"
+    sentence = f"The {measured.model} {counts}{f'; {reason}' if reason else ''}."
     return Check("official-meter", measured.official, "warning", sentence)

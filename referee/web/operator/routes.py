@@ -121,7 +121,8 @@ def review(number: int) -> Response:
     state = web_state()
     with act("review", number, note=note):
         kept = let_stand(state.contest, number, str(acting()), note, state.clock.utc())
-    return jsonify(asdict(kept) | {"run": number})
+    judged = state.contest.store.latest_score(number)
+    return jsonify(asdict(kept) | {"run": number, "score": judged and judged.score})
 
 
 @blueprint.post("/runs/<int:number>/judge")

@@ -121,7 +121,8 @@ def test_a_judgement_of_an_earlier_form_is_told_with_what_to_do(judged: House) -
     judged.store.add_score(judgement(2, 0.29, "lpirc|iou:0.5|v:0.1.0", None))
     told = called("leaderboard", "--contest", str(judged.folder))
     assert told.stderr == "Run 2 of bee was judged by an earlier version, or in part; see: referee judge 2\n"
-    assert "sure" not in told.stdout
+    assert "% sure" not in told.stdout
+    assert "(not known how surely ahead of bee: judge the runs again)" in told.stdout
     shown = called("run", "show", "2", "--contest", str(judged.folder)).stdout
     assert "mAP ilsvrc-det" in shown
     assert "not computed; judge the run again" in shown

@@ -61,15 +61,17 @@ def test_an_open_run_is_told_so_far(hall: House) -> None:
     assert row(hall) == ["1", "otters", "one", "open", "~0.25", "~0.5", "~2"]
 
 
-def test_figures_of_an_open_run_that_no_one_renews_are_marked_with_their_age(hall: House) -> None:
+def test_figures_of_an_open_run_that_no_one_renews_have_their_age_and_no_score(hall: House) -> None:
     run = run_in(hall, RunState.OPEN)
     hall.store.set_provisional(
         replace(SO_FAR, run=run.id, utc=(Clock().utc() - timedelta(seconds=42)).isoformat())
     )
-    *_, score, age_s, _, old = row(hall)
-    assert (score, old) == ("~2", "old")
+    *_, reached, age_s, _, old = row(hall)
+    assert (reached, old) == ("~0.5", "old")
     assert int(age_s) >= 42
-    assert told(hall)[0]["provisional_utc"]
+    one = told(hall)[0]
+    assert one["provisional_utc"]
+    assert (one["score"], one["figure_state"]) == (None, None)
 
 
 def test_an_open_run_whose_energy_is_lost_is_marked_as_in_review(hall: House) -> None:

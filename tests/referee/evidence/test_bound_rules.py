@@ -136,6 +136,10 @@ def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
     with day.store() as store:
         (act,) = [one for one in store.events(1) if one.get("action") == "rejudge"]
     assert (act["metric"], act["reason"]) == ("voc-area", "the old one was wrong")
+    rewritten(day, metric='"lpirc"')
+    again = json.loads(day.refers("rejudge", "1", "--metric", "coco", "--json").stdout)
+    (change,) = again["changes"]
+    assert change["rank"][1] is None, "the board is by another metric"
 
 
 def test_a_truth_corrected_twice_shows_both_corrections_each_signed(day: Day) -> None:

@@ -116,7 +116,8 @@ def test_the_score_of_an_open_run_is_public_only_where_the_contest_says_so(
 ) -> None:
     contest = build(public_score=public).contest
     run = opened_run(contest, "voles")
-    contest.store.set_provisional(Provisional(run.id, START.isoformat(), 0.4321, 0.8642, 0.5, 30))
+    at = (START + timedelta(seconds=60)).isoformat()
+    contest.store.set_provisional(Provisional(run.id, at, 0.4321, 0.8642, 0.5, 30))
     utc = (START + timedelta(seconds=30)).isoformat()
     contest.store.set_released(Released(run.id, utc, utc, 0.46, 0.8642, 0.53, 30))
     Publisher(contest, SetClock(START + timedelta(seconds=60))).tick()

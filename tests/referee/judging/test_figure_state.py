@@ -16,9 +16,10 @@ from referee.judging.figure_state import (
     judged_state,
     limit_s,
 )
-from referee.judging.freshness import state_of
+from referee.judging.freshness import measured_state, state_of
+from referee.judging.results import figures_of
 from referee.pages.figures import state_text
-from referee.store.records import RunState
+from referee.store.records import Provisional, RunState
 from tests.referee.factories import START, House, reading
 from tests.referee.judging.judged_runs import armed_run, opened_run
 
@@ -112,3 +113,19 @@ def test_before_the_first_reading_it_is_the_time_since_the_opening_that_counts(
     assert state_of(contest.store, run, at[3]) is FigureState.METER_AWAY
     contest.store.append_readings(run.id, 0.0, [reading(64.0, state=IntegratorState.TIMEUP)])
     assert state_of(contest.store, run, at[3]) is FigureState.INTEGRATOR_STOPPED
+
+
+@pytest.mark.parametrize(("pause_s", "late_s"), [(None, 10.0), (0.2, 10.2), (60.0, 70.0)])
+def test_figures_that_are_no_longer_renewed_have_no_state_and_no_score_though_the_meter_is_read(
+    build: Callable[..., House], pause_s: float | None, late_s: float
+) -> None:
+    contest = build().contest
+    run = opened_run(contest, "voles")
+    utc = START.isoformat()
+    contest.store.set_provisional(Provisional(run.id, utc, 0.5, 0.25, 2.0, 7, pause_s))
+    for seconds, state, score in ((late_s, FigureState.FRESH, 2.0), (late_s + 0.1, None, None)):
+        now = START + timedelta(seconds=seconds)
+        contest.store.append_readings(run.id, 0.0, [reading(seconds)])
+        figures = figures_of(contest, run, now)
+        assert (figures.figure_state, figures.score) == (state, score)
+        assert measured_state(contest.store, run, now) is FigureState.FRESH, "who renews them may go on"

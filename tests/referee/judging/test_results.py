@@ -47,10 +47,13 @@ def hall(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
         yield made
 
 
+AT = START.isoformat()
+
+
 def run_in(hall: House, state: RunState, **figures: object) -> Run:
     """A run in that state whose last provisional figures are mAP 0.5 and 0.25 Wh."""
     run = stored_run(hall.store, testset_digest=hall.contest.test_set.digest)
-    hall.store.set_provisional(Provisional(run.id, "", map=0.5, energy_wh=0.25, score=2.0, detections=7))
+    hall.store.set_provisional(Provisional(run.id, AT, map=0.5, energy_wh=0.25, score=2.0, detections=7))
     return hall.store.change_run(run.id, (RunState.ARMED,), state=state.value, **figures)
 
 
@@ -76,7 +79,7 @@ def score(
 def test_the_figures_of_an_open_run_are_provisional(hall: House) -> None:
     run = run_in(hall, RunState.OPEN)
     hall.store.append_readings(run.id, 0.0, [reading(0.0, energy_wh=0.25)])
-    expected = Figures(0.25, 0.5, 2.0, None, judged=False, figure_state=FigureState.FRESH, provisional_utc="")
+    expected = Figures(0.25, 0.5, 2.0, None, judged=False, figure_state=FigureState.FRESH, provisional_utc=AT)
     assert figures_of(hall.contest, run, START) == expected
 
 

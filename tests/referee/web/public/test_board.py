@@ -214,13 +214,13 @@ def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_befor
     table, _, rest = live.partition("</table>")
     assert "&lt;script&gt;" not in table
     assert "its settings were not read back" in rest
-    for mark in ("in review", "4 of its images seen before"):
+    for mark in ("in review", "4 images seen before"):
         assert f">{mark}</span>" in rest
     let_stand(made.contest, odd.id, "jo", "the cable was out", START)
     Publisher(made.contest, Clock()).tick()
     look_again(made)
     live = client.get("/board/live").text.partition("</table>")[0]
-    assert ">4 of its images seen before</span>" in live
+    assert ">4 images seen before</span>" in live
     assert live.index("&lt;script&gt;") < live.index("voles"), "it counts from now on"
 
 

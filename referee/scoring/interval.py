@@ -133,20 +133,21 @@ def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> fl
     """Return the chance that `better` is the better one by its mean over sets of this size and attempts like its own.
 
     The relative difference is taken as normal, its variance as the sum of those of the halves (in pairs on the same
-    images), the limits of error (rectangular), and the spreads between attempts, as far as they are known. Few attempts
-    widen it to Student's distribution with the effective degrees of freedom of Welch and Satterthwaite (JCGM 100:2008,
-    G.4.1).
+    images), the limits of error (rectangular), and the spreads between attempts where both are known: by one alone a
+    wasteful second attempt would make the lead of a rival with one attempt look unsure. Few attempts widen it to
+    Student's distribution with the effective degrees of freedom of Welch and Satterthwaite (JCGM 100:2008, G.4.1).
     """
     first, second = better.value(of), other.value(of)
     if first == second:
         return 0.5
     variance, by_freedom = (0.0 if of == "energy" else _variance_of_halves(better, other)), 0.0
     is_shared = better.meter is not None and better.meter == other.meter
+    are_known = better.energy_spread is not None and other.energy_spread is not None
     for one in (better, other) if of != "map" else ():
         variance += one.own_limit**2 / 3
         if not is_shared:
             variance += one.shared_limit**2 / 3
-        if one.energy_spread is not None:
+        if are_known and one.energy_spread is not None:
             variance += one.energy_spread.variance
             by_freedom += one.energy_spread.variance**2 / one.energy_spread.freedom
     if variance == 0:

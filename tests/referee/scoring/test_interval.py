@@ -120,6 +120,12 @@ def test_the_spread_between_attempts_counts_and_few_attempts_widen_it() -> None:
     assert chances[2] > chances[3] > chances[4] > 0.85
 
 
+def test_a_wasteful_second_attempt_does_not_make_a_rivals_lead_unsure() -> None:
+    better, other = run(own_limit=0.01), run(energy_wh=1.05, own_limit=0.01)
+    wasteful = replace(other, energy_spread=EnergySpread(0.8, 2))
+    assert chance_of_order(better, wasteful) == chance_of_order(better, other) > 0.99
+
+
 def test_an_order_by_energy_has_no_images_and_one_by_map_no_energy() -> None:
     better = run(0.3, WIDE, None, energy_wh=1.0, own_limit=0.01)
     other = run(0.3, WIDE, None, energy_wh=1.002, own_limit=0.01)

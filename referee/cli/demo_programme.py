@@ -111,7 +111,9 @@ def play_round(stage: Stage, number: int) -> None:
 
 def announce_end(stage: Stage) -> None:
     """Say that what one looks at is about to be replaced."""
-    stage.act("/announcements", text="The demo's day is over and begins anew in a moment; log in again then.")
+    stage.act(
+        "/announcements", text="The demo's day is over and begins again in a moment; log in again then."
+    )
 
 
 def _next_teams(stage: Stage, count: int) -> list[str]:
@@ -216,11 +218,11 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
 
 
 def _clear(stage: Stage) -> None:
-    """Leave the stations free: a visitor's open run goes on to its end, what nobody has opened is void."""
+    """Leave the stations free: a visitor's open run goes on to its end, what no one has opened is void."""
     store, window_s = stage.contest.store, stage.contest.config.window_s
     stage.until(lambda: not store.runs(RunState.OPEN), window_s + MORE_S)
     for run in store.runs(RunState.ARMED):
-        stage.act(f"/runs/{run.id}/void", reason="nobody logged in, and the demo needs the station")
+        stage.act(f"/runs/{run.id}/void", reason="no one logged in, and the demo needs the station")
 
 
 def _judge(stage: Stage) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
+from referee.auth.operator_names import doer
 from referee.cli.shared_options import any_path, hexadecimal, run_number
 from referee.cli.terminal import one_line
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
-from referee.operator_names import doer
 from referee.presence import is_there
 from referee.store import DATABASE_NAME, LoggedEvent, Store
 from referee.store.chain import LOG_START

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from referee.auth.operator_names import is_reserved
 from referee.auth.passwords import hash_password
 from referee.cli.acts import act, optional_reason
 from referee.cli.shared_options import any_path, contest_folder
@@ -13,7 +14,6 @@ from referee.cli.team import password_of
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.operator_names import is_reserved
 
 LONGEST_NAME = 60
 

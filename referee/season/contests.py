@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_testsets.file_bytes import file_bytes
+from referee.auth.operator_names import doer
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError
 from referee.judging.board import shown_standings
 from referee.judging.leaderboard import Standing
 from referee.judging.uncertainty import Floats, halved_of
-from referee.operator_names import doer
 from referee.presence import is_file
 from referee.scoring.interval import Halved
 from referee.scoring.result import signature_parts

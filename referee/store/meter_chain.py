@@ -1,4 +1,4 @@
-"""The chain of a run's readings: its newest link is remembered, so that a receipt can bind it without computing it."""
+"""The chain of a run's readings: its newest link is kept in memory, so a receipt binds it without computing it."""
 
 from __future__ import annotations
 

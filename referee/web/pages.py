@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Blueprint, Response, abort, request
 
-from referee.operator_names import doer
+from referee.auth.operator_names import doer
 from referee.pages import STATIC, template_environment
 
 SECURITY_HEADERS = {

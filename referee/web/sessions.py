@@ -9,10 +9,10 @@ from urllib.parse import unquote
 from werkzeug.http import parse_cookie
 
 from referee.auth import tokens
+from referee.auth.operator_names import KEY, doer
 from referee.auth.tokens import OperatorSession, Session
 from referee.contest import require_place
 from referee.errors import SessionRefused, WindowClosed
-from referee.operator_names import KEY, doer
 from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
 from referee.served import USER

@@ -11,9 +11,9 @@ from urllib.parse import parse_qs, urlencode
 from flask import Blueprint, Response, redirect, request
 
 from referee.auth import tokens
+from referee.auth.operator_names import is_reserved
 from referee.auth.tokens import OperatorSession
 from referee.errors import RefereeError, SessionRefused
-from referee.operator_names import is_reserved
 from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.problems import answer_to, note_refusal
 from referee.web.sessions import (

@@ -110,7 +110,7 @@ def seen_day(folder: Path, url: str) -> Day:
                     assert found is not None
                     at_most = found.score.max() / max(found.score[-1], LEAST_SCORE)
                     regrets[run.id] = found.ratio, float(at_most)
-            return any("begins anew" in one["text"] for one in store.announcements())
+            return any("begins again" in one["text"] for one in store.announcements())
 
         until(is_over, LONGEST_DAY_S)
         log, queue = list(store.log_after(0)), store.queue()

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
@@ -16,6 +17,7 @@ from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError, TestSetChanged, WrongAddress
 from referee.files.atomic_write import sync_folder, write_atomically
+from referee.journal.epochs import FIRST, own_claim
 from referee.presence import is_there
 from referee.scoring import METRICS
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME, read_secret, server_url
@@ -39,6 +41,12 @@ class Contest:
     def id(self) -> str:
         """The contest's id: 12 hexadecimal digits."""
         return _id(self.secret, bytes.fromhex(self.operator_key))
+
+    @cached_property
+    def epoch(self) -> int:
+        """Which epoch of its journal this folder has; 1 unless hosts share the journal."""
+        claim = own_claim(self.folder) if self.config.journal.path else None
+        return FIRST if claim is None else claim.epoch
 
     @property
     def server_url(self) -> str | None:

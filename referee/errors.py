@@ -120,6 +120,22 @@ class StorageFailed(RefereeError):
         super().__init__("storage-failed", sentence, **facts)
 
 
+class JournalStalled(StorageFailed):
+    """The disk of the journal does not answer; nothing is taken until it does."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__(sentence, **facts)
+        self.code = "journal-stalled"
+
+
+class Superseded(StorageFailed):
+    """Another host has taken over this contest: this one acknowledges nothing any more."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__(sentence, **facts)
+        self.code = "superseded"
+
+
 class ShuttingDown(RefereeError):
     """The server is stopping; it will take up its open runs when it is started again."""
 

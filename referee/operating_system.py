@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import re
@@ -17,6 +18,7 @@ from pathlib import Path
 from stat import S_ISSOCK
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+MACHINE_ID = Path("/etc/machine-id")
 LOCKS = Path("/proc/locks")
 MEMORY = Path("/proc/meminfo")
 ROUTES = Path("/proc/net/fib_trie")
@@ -36,6 +38,16 @@ def boot_id() -> str | None:
         return BOOT_ID.read_text().strip()
     except OSError:
         return None
+
+
+def machine_name() -> str:
+    """This machine's name with a few digits of its identity, since several may have one name: hall-a (5f0c2a91)."""
+    try:
+        identity = MACHINE_ID.read_bytes()
+    except OSError:  # macOS has none
+        identity = b""
+    name = socket.gethostname()
+    return f"{name} ({hashlib.sha256(identity).hexdigest()[:8]})" if identity else name
 
 
 def fork_workers() -> None:

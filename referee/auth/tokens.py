@@ -24,13 +24,15 @@ TOKENS_CACHED = 1024
 class Session:
     """What a token says: who logged in, to which run, and until when (UTC epoch seconds) that is believed.
 
-    `nonce` is the run's; None for a run of an earlier form, whose tokens have none.
+    `nonce` is the run's; None for a run of an earlier form, whose tokens have none. `epoch` is that of the journal in
+    which the token was issued: a host that has not got so far yet has been superseded.
     """
 
     run: int
     team: str
     expires_s: float
     nonce: str | None = None
+    epoch: int = 1
 
 
 @dataclass(frozen=True)

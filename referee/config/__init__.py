@@ -27,6 +27,7 @@ LARGEST_INTEGER = 2**63
 MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 LONGEST_IDLE_S = 30.0  # arming takes that much longer, and by settle_s
+LONGEST_DEADLINE_S = 30.0
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 STATION_CHOICES: dict[str, tuple[object, ...]] = {
     "mode": MODES,
@@ -102,6 +103,19 @@ class Backup:
 
 
 @dataclass(frozen=True)
+class Journal:
+    """Where the second copy of all that is acknowledged lies: `path`, relative to the contest folder; blank: inside it.
+
+    On another disk, or another host's by a mount, it may not answer for `deadline_s` seconds: then nothing is taken if
+    it is `required`; otherwise the contest goes on without it, on record.
+    """
+
+    path: str = ""
+    required: bool = True
+    deadline_s: float = 2.0
+
+
+@dataclass(frozen=True)
 class ContestConfig:
     """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
 
@@ -134,6 +148,7 @@ class ContestConfig:
     freeze_at: datetime | None = None
     public_score: bool = False
     backup: Backup = Backup()
+    journal: Journal = Journal()
     ground_truth_secret_until: datetime | None = None
     prizes: tuple[Prize, ...] = tuple(
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
@@ -207,7 +222,7 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     tracks = [ModelTrack(**row) for row in _rows(top, table, "tracks", ModelTrack)]
     prizes = [Prize(**row) for row in _rows(top, table, "prizes", Prize)] if "prizes" in table else None
     single: dict[str, Any] = {}
-    for key, kind in (("images", Images), ("backup", Backup)):
+    for key, kind in (("images", Images), ("backup", Backup), ("journal", Journal)):
         if not isinstance(found := table.pop(key, {}), dict):
             raise top.refused(key, f"{key} must be written as an [{key}] table.")
         single[key] = kind(**_checked(kind, replace(top, name=key), found))
@@ -291,6 +306,9 @@ def _problems(config: ContestConfig) -> Iterator[Problem]:
         yield "", 0, key, words
     if (drawn := config.images.per_attempt) < 0:
         yield "images", 0, "per_attempt", f"images: per_attempt = {drawn} must be 0 (all images) or more."
+    if (deadline_s := config.journal.deadline_s) > LONGEST_DEADLINE_S:
+        words = f"deadline_s = {deadline_s:g} must be at most {LONGEST_DEADLINE_S:g} seconds: each team waits so long."
+        yield "journal", 0, "deadline_s", f"journal: {words}"
     yield from _station_problems(config.stations)
     for number, prize in enumerate(config.prizes, start=1):
         if prize.rule not in PRIZE_RULES:

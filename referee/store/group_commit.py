@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import Any, Generic, TypeVar
 
 from referee.errors import StorageFailed
@@ -41,7 +42,7 @@ class Job(Generic[Task]):
     def outcome(self) -> Any:
         """The result. Raises the error."""
         if isinstance(self.error, StorageFailed):
-            raise StorageFailed(self.error.sentence) from self.error  # the group shares one
+            raise copy(self.error) from self.error  # the group shares one
         if self.error is not None:
             raise self.error
         return self.result

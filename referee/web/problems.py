@@ -37,7 +37,7 @@ CODES_OF_STATUS = {
     422: "not-measured bad-rows length-mismatch bad-detections unreadable-file model-refused",
     429: "too-many-failures too-many-requests",
     501: "method-unknown",
-    503: "check-failed shutting-down storage-failed testset-changed not-ready",
+    503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready",
     507: "no-room",
 }
 STATUS_OF_CODE = {code: status for status, codes in CODES_OF_STATUS.items() for code in codes.split()}

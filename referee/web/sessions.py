@@ -12,7 +12,7 @@ from referee.auth import tokens
 from referee.auth.operator_names import KEY, doer
 from referee.auth.tokens import OperatorSession, Session
 from referee.contest import require_place
-from referee.errors import SessionRefused, WindowClosed
+from referee.errors import SessionRefused, Superseded, WindowClosed
 from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
 from referee.served import USER
@@ -50,7 +50,7 @@ class Operator:
 def session_of(state: WebState, environ: Environ, token: str | None = None) -> Session:
     """The session whose token the request bears, in its header `Authorization` or as `token`.
 
-    Raises RefereeError `token-missing`, `bad-token`, `token-expired`.
+    Raises RefereeError `token-missing`, `bad-token`, `token-expired`; Superseded for a token of a later epoch.
     """
     if token is None:
         scheme, _, token = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
@@ -59,6 +59,12 @@ def session_of(state: WebState, environ: Environ, token: str | None = None) -> S
             sentence = "The request bears no token; send Authorization: Bearer <token>."
             raise SessionRefused("token-missing", sentence)
     session = environ[SESSION] = tokens.read(state.contest.secret, token)
+    if session.epoch > state.contest.epoch:
+        raise Superseded(
+            "The token is of a host that has taken over this contest; nothing is taken here: ask that host.",
+            epoch=state.contest.epoch,
+            newest_epoch=session.epoch,
+        )
     if state.clock.utc().timestamp() >= session.expires_s:
         raise SessionRefused("token-expired", "The token has expired; log in again.")
     return session

@@ -1,0 +1,93 @@
+"""Does what waits for the journal's disk in a thread of its own, and gives up on it after a deadline.
+
+A mount that no longer answers keeps the thread that uses it in the kernel, where nothing can end it. Only this one
+thread hangs then: whoever wants something of the disk is refused at once until it has come back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from referee.clock import Clock
+from referee.errors import JournalStalled
+
+T = TypeVar("T")
+
+
+class _Task:
+    """What the thread is to do, and how it went."""
+
+    def __init__(self, work: Callable[[], Any], now_s: float) -> None:
+        self.work = work
+        self.begun_s = now_s
+        self.is_over = threading.Lock()  # released by the thread: an Event takes several times as long
+        self.is_over.acquire()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Do it."""
+        try:
+            self.result = self.work()
+        except BaseException as error:  # noqa: BLE001 - who waits raises it
+            self.error = error
+        self.is_over.release()
+
+
+class JournalDisk:
+    """The disk that a folder lies on. One thing at a time is done there; callers take turns by a lock of their own."""
+
+    def __init__(self, folder: Path, deadline_s: float, clock: Clock | None = None) -> None:
+        self._folder = folder
+        self._deadline_s = deadline_s
+        self._clock = clock or Clock()
+        self._tasks: SimpleQueue[_Task] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._hung: _Task | None = None
+
+    def do(self, work: Callable[[], T]) -> T:
+        """Do something there and return its result. Raises what it raises; JournalStalled when the disk does not answer.
+
+        What was given up on may still happen later: the caller must find out when the disk answers again.
+        """
+        if self.stalled_s is not None:
+            raise self._stalled()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="journal-disk", daemon=True)
+            self._thread.start()
+        task = _Task(work, self._clock.monotonic_s())
+        self._tasks.put(task)
+        if not task.is_over.acquire(timeout=self._deadline_s):
+            self._hung = task
+            raise self._stalled()
+        if task.error is not None:
+            raise task.error
+        result: T = task.result
+        return result
+
+    @property
+    def stalled_s(self) -> float | None:
+        """For how many seconds the disk has not answered; None if it answers."""
+        hung = self._hung
+        if hung is None:
+            return None
+        if hung.is_over.acquire(blocking=False):
+            self._hung = None
+            return None
+        return self._clock.monotonic_s() - hung.begun_s
+
+    def _work(self) -> None:
+        while True:
+            self._tasks.get().run()
+
+    def _stalled(self) -> JournalStalled:
+        seconds = self.stalled_s or self._deadline_s
+        return JournalStalled(
+            f"The journal's disk at {self._folder} has not answered for {seconds:.1f} s, so nothing is taken; send it "
+            "again, a POST with the same Idempotency-Key. For the operator: see to that mount and its host.",
+            stalled_s=round(seconds, 1),
+        )

@@ -1,0 +1,204 @@
+"""Epochs of a journal that several hosts can reach: whose turn it is to write, and how the next host takes over.
+
+Epoch 2 of a journal has the files `000002.log` (its records), `000002.host` (whose it is, and whether it is over) and
+`000002.beat` (that its server lives). Creating the `.host` with O_EXCL decides who has an epoch. Whether an epoch is
+over stands *in* that file, overwritten in place: a network file system looks at the server when a file is opened, but
+may remember for a minute that a name did not exist.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from referee.errors import RefereeError, Superseded
+from referee.operating_system import machine_name
+from referee.presence import entries, not_accessible
+
+CLAIM_NAME = "epoch"
+"""In a contest folder: which epoch of the journal this folder has, if any."""
+
+FIRST = 1
+_CELL_BYTES = 16
+_CLAIM_BYTES = 8192  # a path has 4096 at most, some of which take two in JSON; blanks up to it
+_OPEN = b"open".ljust(_CELL_BYTES - 1) + b"\n"
+_OVER = b"over".ljust(_CELL_BYTES - 1) + b"\n"
+_HOST_NAME = re.compile(r"(\d{6})\.host")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An epoch and whose it is: the contest folder on a host. `token` is random, and the same in folder and journal."""
+
+    epoch: int
+    host: str
+    folder: str
+    token: str
+    utc: str
+
+    def __str__(self) -> str:
+        return f"epoch {self.epoch} of {self.folder} on {self.host} since {self.utc[:19]} UTC"
+
+
+def host_path(journal: Path, epoch: int) -> Path:
+    """The file that says whose an epoch is."""
+    return journal / f"{epoch:06}.host"
+
+
+def newest_epoch(journal: Path) -> int:
+    """The newest epoch that anyone has claimed; 0 if no one has. Raises RefereeError `not-accessible`."""
+    found = (_HOST_NAME.fullmatch(one.name) for one in entries(journal))
+    return max((int(one[1]) for one in found if one), default=0)
+
+
+def claim_of(journal: Path, epoch: int) -> Claim | None:
+    """Whose an epoch is; None if no one's, or if its host died in the moment of claiming it."""
+    try:
+        content = host_path(journal, epoch).read_bytes()
+    except FileNotFoundError:
+        return None
+    return _read_claim(content[_CELL_BYTES:])
+
+
+def own_claim(folder: Path) -> Claim | None:
+    """The epoch that a contest folder has; None if it has none. Raises RefereeError `not-accessible`."""
+    try:
+        return _read_claim((folder / CLAIM_NAME).read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise not_accessible(folder / CLAIM_NAME, error) from error
+
+
+def claim_epoch(journal: Path, folder: Path, epoch: int, utc: str) -> Claim:
+    """Make an epoch that of a contest folder on this host, and end all earlier ones.
+
+    Once it has returned, whoever has an earlier epoch finds it over before acknowledging anything. Raises RefereeError
+    `epoch-taken` when another one was faster.
+    """
+    claim = Claim(epoch, machine_name(), os.path.realpath(folder), secrets.token_hex(8), utc)
+    path = host_path(journal, epoch)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        other = claim_of(journal, epoch)
+        words = f"{other} has it" if other else "it is being claimed"
+        sentence = f"Epoch {epoch} of the journal {journal} is taken: {words}. Only one host takes over."
+        raise RefereeError("epoch-taken", sentence) from None
+    _write(descriptor, _OPEN + _text(claim))
+    _sync_folder(journal)
+    for earlier in range(FIRST, epoch):
+        with suppress(FileNotFoundError):
+            _write(os.open(host_path(journal, earlier), os.O_WRONLY), _OVER)
+    _keep(folder, claim)
+    return claim
+
+
+def require_current(journal: Path, claim: Claim) -> None:
+    """Raise Superseded unless the epoch of `claim` is still the newest one.
+
+    Call it when a record is on disk and before it is acknowledged: a successor ends the epoch first and reads its
+    records then, so it reads every one that was acknowledged.
+    """
+    try:
+        descriptor = os.open(host_path(journal, claim.epoch), os.O_RDONLY)
+    except FileNotFoundError:
+        raise superseded(journal, claim) from None
+    try:
+        cell = os.pread(descriptor, _CELL_BYTES, 0)
+    finally:
+        os.close(descriptor)
+    if cell != _OPEN:
+        raise superseded(journal, claim)
+
+
+def superseded(journal: Path, claim: Claim) -> Superseded:
+    """What a host says whose epoch is over."""
+    newest = newest_epoch(journal)
+    successor = claim_of(journal, newest) if newest > claim.epoch else None
+    by = f"{successor} has" if successor else "another host has"
+    return Superseded(
+        f"This host had epoch {claim.epoch} of the contest; {by} taken over. Nothing is taken here: ask that host. "
+        "For the operator: this host can stand by now (referee standby --help).",
+        epoch=claim.epoch,
+        newest_epoch=newest,
+    )
+
+
+def require_own(journal: Path, folder: Path) -> Claim:
+    """The claim of a contest folder that may write to the journal.
+
+    Raises Superseded when a later epoch is another's, RefereeError `journal-elsewhere` when the newest one is not this
+    folder's: of a copy of the folder, on this host or on another one.
+    """
+    newest = newest_epoch(journal)
+    owner = claim_of(journal, newest)
+    own = own_claim(folder)
+    if own is None or owner is None or own.token != owner.token:
+        if own is not None and own.epoch < newest:
+            raise superseded(journal, own)
+        raise _elsewhere(journal, folder, owner)
+    require_current(journal, owner)
+    if owner.host != machine_name():
+        raise _elsewhere(journal, folder, owner)
+    real = os.path.realpath(folder)
+    if owner.folder == real:
+        return owner
+    named = own_claim(Path(owner.folder))
+    if named is not None and named.token == owner.token:
+        raise _elsewhere(journal, folder, owner)
+    moved = replace(owner, folder=real)
+    _write(os.open(host_path(journal, newest), os.O_WRONLY), _text(moved), _CELL_BYTES)
+    _keep(folder, moved)
+    return moved
+
+
+def _elsewhere(journal: Path, folder: Path, owner: Claim | None) -> RefereeError:
+    words = f"it has {owner}" if owner else "its newest epoch is no one's"
+    return RefereeError(
+        "journal-elsewhere",
+        f"{folder} may not write to the journal {journal}: {words}. Two hosts cannot serve one contest; when the other "
+        f"one is dead or stopped, take over: referee standby {folder} --now",
+    )
+
+
+def _read_claim(content: bytes) -> Claim | None:
+    try:
+        return Claim(**json.loads(content))
+    except (ValueError, TypeError):
+        return None
+
+
+def _text(claim: Claim) -> bytes:
+    return json.dumps(asdict(claim)).encode().ljust(_CLAIM_BYTES - 1) + b"\n"
+
+
+def _keep(folder: Path, claim: Claim) -> None:
+    """Write the claim into the contest folder, whole or not at all."""
+    path = folder / CLAIM_NAME
+    partial = path.with_name(f".{CLAIM_NAME}.partial")
+    _write(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), _text(claim))
+    partial.replace(path)
+    _sync_folder(folder)
+
+
+def _write(descriptor: int, content: bytes, offset: int = 0) -> None:
+    """Write there, onto the disk, and close the file."""
+    try:
+        os.pwrite(descriptor, content, offset)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

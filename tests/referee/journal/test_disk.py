@@ -1,0 +1,46 @@
+"""A disk that does not answer hangs one thread; the others are refused at once, until it answers."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from referee.errors import JournalStalled
+from referee.journal.disk import JournalDisk
+
+DEADLINE_S = 0.1
+
+
+def test_what_the_disk_does_comes_back_and_so_does_its_error(tmp_path: Path) -> None:
+    disk = JournalDisk(tmp_path, 30.0)
+    assert [disk.do(lambda n=number: n * n) for number in range(100)] == [n * n for n in range(100)]
+    with pytest.raises(FileNotFoundError):
+        disk.do((tmp_path / "missing").read_bytes)
+    assert disk.stalled_s is None
+
+
+def test_only_the_first_waits_for_a_disk_that_hangs_and_all_go_on_when_it_answers(
+    tmp_path: Path, until: Callable[[Callable[[], object]], None]
+) -> None:
+    disk = JournalDisk(tmp_path, DEADLINE_S)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(JournalStalled) as first:
+        disk.do(pipe.read_bytes)  # opening it waits in the kernel for a writer
+    assert (first.value.code, first.value.facts["stalled_s"] >= DEADLINE_S) == ("journal-stalled", True)
+    begun_s = time.thread_time()
+    ran = threading.Event()
+    for _ in range(1000):
+        with pytest.raises(JournalStalled):
+            disk.do(ran.set)
+    assert time.thread_time() - begun_s < 1000 * DEADLINE_S / 10
+    assert disk.stalled_s is not None
+    pipe.write_bytes(b"")
+    until(lambda: disk.stalled_s is None)
+    assert disk.do(lambda: "on") == "on"
+    assert not ran.is_set()

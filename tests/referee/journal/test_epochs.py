@@ -1,0 +1,129 @@
+"""One host at a time may write to a journal, and who has been superseded learns it before it acknowledges anything."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from referee.errors import RefereeError, Superseded
+from referee.journal import epochs
+from referee.journal.epochs import (
+    claim_epoch,
+    claim_of,
+    host_path,
+    newest_epoch,
+    own_claim,
+    require_current,
+    require_own,
+)
+
+UTC = "2027-06-20T09:00:00+00:00"
+HOSTS = 16
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    made = tmp_path / "journal"
+    made.mkdir()
+    return made
+
+
+def folder(tmp_path: Path, name: str) -> Path:
+    made = tmp_path / name
+    made.mkdir()
+    return made
+
+
+def code(journal: Path, contest: Path) -> str:
+    with pytest.raises(RefereeError) as refused:
+        require_own(journal, contest)
+    return refused.value.code
+
+
+def test_of_hosts_that_claim_at_once_one_wins_and_the_others_read_who(journal: Path, tmp_path: Path) -> None:
+    folders = [folder(tmp_path, f"host-{number}") for number in range(HOSTS)]
+
+    def claimed(contest: Path) -> str:
+        try:
+            return str(claim_epoch(journal, contest, 1, UTC).folder)
+        except RefereeError as error:
+            assert error.code == "epoch-taken"
+            return ""
+
+    with ThreadPoolExecutor(HOSTS) as pool:
+        winners = [one for one in pool.map(claimed, folders) if one]
+    (winner,) = winners
+    assert newest_epoch(journal) == 1
+    assert require_own(journal, Path(winner)) == claim_of(journal, 1)
+    losers = [one for one in folders if str(one) != winner]
+    assert {code(journal, one) for one in losers} == {"journal-elsewhere"}
+    assert [own_claim(one) for one in losers] == [None] * (HOSTS - 1)
+
+
+def test_who_has_been_superseded_learns_it_though_it_never_lists_the_folder_again(
+    journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = folder(tmp_path, "first"), folder(tmp_path, "second")
+    claim = claim_epoch(journal, first, 1, UTC)
+    require_current(journal, claim)
+    successor = claim_epoch(journal, second, 2, UTC)
+    with (
+        monkeypatch.context() as stale
+    ):  # a network file system may remember for a minute which names there are
+        stale.setattr(epochs, "newest_epoch", lambda _: 1)
+        with pytest.raises(Superseded):
+            require_current(journal, claim)
+    with pytest.raises(Superseded, match="epoch 1.*second.*taken over"):
+        require_current(journal, claim)
+    require_current(journal, successor)
+    assert code(journal, first) == "superseded"
+    assert claim_epoch(journal, first, 3, UTC) == require_own(journal, first)
+    assert code(journal, second) == "superseded"
+
+
+def test_a_host_that_dies_while_it_claims_keeps_no_one_from_the_next_epoch(
+    journal: Path, tmp_path: Path
+) -> None:
+    first, second = folder(tmp_path, "first"), folder(tmp_path, "second")
+    claim = claim_epoch(journal, first, 1, UTC)
+    host_path(journal, 2).touch()
+    require_current(journal, claim)  # no one has taken over yet
+    assert (newest_epoch(journal), claim_of(journal, 2)) == (2, None)
+    claim_epoch(journal, second, 3, UTC)
+    with pytest.raises(Superseded):
+        require_current(journal, claim)
+
+
+def test_a_copy_of_the_folder_may_not_write_but_a_moved_folder_may(journal: Path, tmp_path: Path) -> None:
+    first = folder(tmp_path, "first")
+    claim_epoch(journal, first, 1, UTC)
+    copy = tmp_path / "copy"
+    shutil.copytree(first, copy)
+    assert code(journal, copy) == "journal-elsewhere"
+    moved = first.rename(tmp_path / "moved")
+    assert require_own(journal, moved).folder == str(moved)
+    assert code(journal, copy) == "journal-elsewhere"
+
+
+def test_a_copy_on_another_machine_may_not_write(
+    journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = folder(tmp_path, "first")
+    claim_epoch(journal, first, 1, UTC)
+    monkeypatch.setattr(epochs, "machine_name", lambda: "hall-b (00000000)")
+    assert code(journal, first) == "journal-elsewhere"
+
+
+def test_what_is_no_claim_is_no_ones(journal: Path, tmp_path: Path) -> None:
+    first = folder(tmp_path, "first")
+    claim = claim_epoch(journal, first, 1, UTC)
+    for content in (b"", b"open", b"[]", b"\xff" * 40, b'{"epoch": 1}'):
+        host_path(journal, 1).write_bytes(content)
+        assert claim_of(journal, 1) is None
+        assert code(journal, first) in ("journal-elsewhere", "superseded")
+    host_path(journal, 1).unlink()
+    with pytest.raises(Superseded):
+        require_current(journal, claim)

@@ -41,7 +41,7 @@ def boot_id() -> str | None:
 
 
 def machine_name() -> str:
-    """This machine's name with a few digits of its identity, since several may have one name: hall-a (5f0c2a91)."""
+    """The name of this machine with a few digits of its identity, since several may have one: hall-a (5f0c2a91)."""
     try:
         identity = MACHINE_ID.read_bytes()
     except OSError:  # macOS has none

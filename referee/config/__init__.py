@@ -306,9 +306,7 @@ def _problems(config: ContestConfig) -> Iterator[Problem]:
         yield "", 0, key, words
     if (drawn := config.images.per_attempt) < 0:
         yield "images", 0, "per_attempt", f"images: per_attempt = {drawn} must be 0 (all images) or more."
-    if (deadline_s := config.journal.deadline_s) > LONGEST_DEADLINE_S:
-        words = f"deadline_s = {deadline_s:g} must be at most {LONGEST_DEADLINE_S:g} seconds: each team waits so long."
-        yield "journal", 0, "deadline_s", f"journal: {words}"
+    yield from _journal_problems(config.journal)
     yield from _station_problems(config.stations)
     for number, prize in enumerate(config.prizes, start=1):
         if prize.rule not in PRIZE_RULES:
@@ -343,6 +341,12 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
         if network(one).prefixlen == 0:
             words = "which is every address: anyone could forge theirs; name the proxy's own."
             yield "trusted_proxy", f"trusted_proxy has {one!r}, {words}"
+
+
+def _journal_problems(journal: Journal) -> Iterator[Problem]:
+    if journal.deadline_s > LONGEST_DEADLINE_S:
+        words = f"deadline_s = {journal.deadline_s:g} must be at most {LONGEST_DEADLINE_S:g} seconds: a team waits so long."
+        yield "journal", 0, "deadline_s", f"journal: {words}"
 
 
 def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:

@@ -50,7 +50,7 @@ class JournalDisk:
         self._hung: _Task | None = None
 
     def do(self, work: Callable[[], T]) -> T:
-        """Do something there and return its result. Raises what it raises; JournalStalled when the disk does not answer.
+        """Do something there and return its result. Raises what it raises; JournalStalled if the disk is silent.
 
         What was given up on may still happen later: the caller must find out when the disk answers again.
         """

@@ -14,6 +14,7 @@ import re
 import secrets
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from referee.errors import RefereeError, Superseded
@@ -33,9 +34,14 @@ _HOST_NAME = re.compile(r"(\d{6})\.host")
 
 @dataclass(frozen=True)
 class Claim:
-    """An epoch and whose it is: the contest folder on a host. `token` is random, and the same in folder and journal."""
+    """An epoch and whose it is: a folder on a host, of that contest (its id), served by that version of the program.
+
+    `token` is random, and the same in folder and journal.
+    """
 
     epoch: int
+    contest: str
+    version: str
     host: str
     folder: str
     token: str
@@ -75,13 +81,16 @@ def own_claim(folder: Path) -> Claim | None:
         raise not_accessible(folder / CLAIM_NAME, error) from error
 
 
-def claim_epoch(journal: Path, folder: Path, epoch: int, utc: str) -> Claim:
+def claim_epoch(
+    journal: Path, folder: Path, epoch: int, *, contest: str, version: str, utc: datetime
+) -> Claim:
     """Make an epoch that of a contest folder on this host, and end all earlier ones.
 
     Once it has returned, whoever has an earlier epoch finds it over before acknowledging anything. Raises RefereeError
     `epoch-taken` when another one was faster.
     """
-    claim = Claim(epoch, machine_name(), os.path.realpath(folder), secrets.token_hex(8), utc)
+    host, real, token = machine_name(), os.path.realpath(folder), secrets.token_hex(8)
+    claim = Claim(epoch, contest, version, host, real, token, utc.isoformat())
     path = host_path(journal, epoch)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -57,6 +57,7 @@ class Known:
     waiting: frozenset[int] = frozenset()
     judging: frozenset[int] = frozenset()
     config_changed: str | None = None
+    journal_trouble: str | None = None
 
 
 @cache
@@ -116,6 +117,7 @@ class StatusReader:
             "window_s": config.window_s,
             "metric": config.metric,
             "config_changed": known.config_changed,
+            "journal_trouble": known.journal_trouble,
             "stations": [
                 {
                     "name": one.name,

@@ -20,6 +20,7 @@ from referee.web.contestant import session as contest_routes
 from referee.web.contestant import work as work_routes
 from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
+from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
 from referee.web.legacy import routes as legacy_routes
 from referee.web.live_status import LiveStatus
@@ -39,6 +40,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.url_map.merge_slashes = False  # else it redirects to where the header Host says
     app.json.sort_keys = False  # type: ignore[attr-defined]
     config_watch = ConfigWatch(contest.folder, contest.config)
+    journal_watch = JournalWatch(contest, clock)
     judging = Judging(contest.folder, contest.store, clock)
     state = app.extensions[EXTENSION] = WebState(
         contest=contest,
@@ -46,9 +48,10 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         clock=clock,
         images=ImageFiles(contest.test_set),
         config_watch=config_watch,
+        journal_watch=journal_watch,
         refusals=Refusals(contest.store, clock),
         judging=judging,
-        status=LiveStatus(contest, control, clock, judging, config_watch),
+        status=LiveStatus(contest, control, clock, judging, config_watch, journal_watch),
         entries=EntryDesk(contest, clock),
     )
     app.register_blueprint(contest_routes.blueprint)

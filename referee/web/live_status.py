@@ -18,6 +18,7 @@ from referee.runs.open_run import OpenRun
 from referee.runs.window import elapsed_s, remaining_s
 from referee.store.records import RunState
 from referee.web.config_watch import ConfigWatch
+from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
 
 KEPT_S = 0.5
@@ -34,10 +35,16 @@ class LiveStatus:
     """Computes the status at most every KEPT_S, however many ask."""
 
     def __init__(
-        self, contest: Contest, control: RunControl, clock: Clock, judging: Judging, config: ConfigWatch
+        self,
+        contest: Contest,
+        control: RunControl,
+        clock: Clock,
+        judging: Judging,
+        config: ConfigWatch,
+        journal: JournalWatch,
     ) -> None:
         self._contest, self._control, self._clock = contest, control, clock
-        self._judging, self._config = judging, config
+        self._judging, self._config, self._journal = judging, config, journal
         self._reader = StatusReader(contest)
         self._lock = threading.Lock()
         self._look: tuple[float, Look] | None = None
@@ -70,6 +77,7 @@ class LiveStatus:
             waiting=frozenset(run.id for run in waiting if run.id not in absent),
             judging=self._judging.runs,
             config_changed=self._config.changed,
+            journal_trouble=self._journal.trouble,
         )
 
 

@@ -41,6 +41,8 @@ from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
 from referee.web.app import create_app
 from referee.web.config_watch import note_settings
+from referee.web.gateway import App
+from referee.web.journal_watch import require_not_superseded
 from referee.web.listener import (
     Listen,
     end_dead_connections,
@@ -118,6 +120,16 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
             contest.key.require()
             require_unchanged(contest.test_set)
             contest.store.require_sound()
+    run_server(folder, listen, partial(load_app, on_ready=on_ready), parent)
+
+
+def run_server(
+    folder: Path, listen: Listen, load: Callable[[Path, Listen], App], parent: int | None = None
+) -> None:
+    """Run the server's processes until SIGINT or SIGTERM; `load` makes the app in the worker process.
+
+    Raises RefereeError as `serve`, Superseded once another host has taken over.
+    """
     require_certificate(listen)
     fork_workers()
     with sole_server(folder) as lock, held_port(listen) as listen:
@@ -125,7 +137,7 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
         server = _server(folder, listen)
         try:
             server.serve(
-                target_loader=partial(_load_worker, folder, listen, on_ready, parent, server.beats, lock),
+                target_loader=partial(_load_worker, folder, listen, load, parent, server.beats, lock),
                 wrap_loader=False,
             )
         except SystemExit as stop:
@@ -136,6 +148,7 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
                 ) from stop
         finally:
             (folder / SERVER_NAME).unlink(missing_ok=True)
+    require_not_superseded(folder)
 
 
 def _require_detection(contest: Contest) -> None:
@@ -184,15 +197,12 @@ def _server(folder: Path, listen: Listen) -> _Server:
 def _load_worker(
     folder: Path,
     listen: Listen,
-    on_ready: Callable[[str], None],
+    load: Callable[[Path, Listen], App],
     parent: int | None,
     beats: ctypes.c_ulong,
     lock: ContestLock,
-) -> Flask:
-    """In the worker process: take up the runs, make the app, announce it once it answers.
-
-    This process holds `lock` until it ends: nothing closes its descriptors before.
-    """
+) -> App:
+    """In the worker process: make the app. This process holds `lock` until it ends."""
     threading.Thread(target=_beat, args=(beats,), name="beat", daemon=True).start()
     sys.setswitchinterval(SWITCH_S)
     supervisor = multiprocessing.parent_process()
@@ -200,6 +210,11 @@ def _load_worker(
         end_with(supervisor.pid)
     if parent is not None:
         end_with(parent, signalled=os.getppid())
+    return load(folder, listen)
+
+
+def load_app(folder: Path, listen: Listen, on_ready: Callable[[str], None]) -> Flask:
+    """Take up the runs, make the app, announce it once it answers."""
     resources = ExitStack()
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
@@ -222,6 +237,8 @@ def _load_worker(
     watcher.start()
     resources.callback(watcher.join)
     resources.callback(ended.set)
+    if contest.config.journal.path:
+        resources.callback(state.journal_watch.begin(os.getppid()))
     resources.enter_context(live_scores(folder))
     multiprocessing.util.Finalize(None, resources.close, exitpriority=100)
     announce = partial(_announce, listen, contest, on_ready)
@@ -291,6 +308,11 @@ def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None])
 
 
 def _answers(listen: Listen) -> bool:
+    return health_status(listen) == http.HTTPStatus.OK
+
+
+def health_status(listen: Listen) -> int | None:
+    """The status with which our own server answers whether it is well; None while it does not answer."""
     host = listen.local_host
     connection: http.client.HTTPConnection
     if listen.tls_cert:
@@ -301,8 +323,8 @@ def _answers(listen: Listen) -> bool:
         connection = http.client.HTTPConnection(host, listen.port, timeout=2)
     try:
         connection.request("GET", "/v1/health")
-        return connection.getresponse().status == http.HTTPStatus.OK
+        return connection.getresponse().status
     except (OSError, http.client.HTTPException):
-        return False
+        return None
     finally:
         connection.close()

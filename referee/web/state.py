@@ -23,6 +23,7 @@ from referee.runs.screens import Screens
 from referee.tracks.submissions.results_files import EntryDesk
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
+from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
 from referee.web.live_status import LiveStatus
 from referee.web.published_board import PublishedBoard
@@ -69,6 +70,7 @@ class WebState:
     clock: Clock
     images: ImageFiles
     config_watch: ConfigWatch
+    journal_watch: JournalWatch
     refusals: Refusals
     judging: Judging
     status: LiveStatus

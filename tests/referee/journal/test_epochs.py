@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from referee.errors import RefereeError, Superseded
 from referee.journal import epochs
 from referee.journal.epochs import (
-    claim_epoch,
+    Claim,
     claim_of,
     host_path,
     newest_epoch,
@@ -20,8 +21,12 @@ from referee.journal.epochs import (
     require_own,
 )
 
-UTC = "2027-06-20T09:00:00+00:00"
 HOSTS = 16
+
+
+def claim_epoch(journal: Path, contest: Path, epoch: int) -> Claim:
+    now = datetime(2027, 6, 20, 9, tzinfo=UTC)
+    return epochs.claim_epoch(journal, contest, epoch, contest="0123456789ab", version="6.0", utc=now)
 
 
 @pytest.fixture
@@ -48,7 +53,7 @@ def test_of_hosts_that_claim_at_once_one_wins_and_the_others_read_who(journal: P
 
     def claimed(contest: Path) -> str:
         try:
-            return str(claim_epoch(journal, contest, 1, UTC).folder)
+            return str(claim_epoch(journal, contest, 1).folder)
         except RefereeError as error:
             return error.code
 
@@ -66,9 +71,9 @@ def test_who_has_been_superseded_learns_it_though_it_never_lists_the_folder_agai
     journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = folder(tmp_path, "first"), folder(tmp_path, "second")
-    claim = claim_epoch(journal, first, 1, UTC)
+    claim = claim_epoch(journal, first, 1)
     require_current(journal, claim)
-    successor = claim_epoch(journal, second, 2, UTC)
+    successor = claim_epoch(journal, second, 2)
     with (
         monkeypatch.context() as stale
     ):  # a network file system may remember for a minute which names there are
@@ -79,7 +84,7 @@ def test_who_has_been_superseded_learns_it_though_it_never_lists_the_folder_agai
         require_current(journal, claim)
     require_current(journal, successor)
     assert code(journal, first) == "superseded"
-    assert claim_epoch(journal, first, 3, UTC) == require_own(journal, first)
+    assert claim_epoch(journal, first, 3) == require_own(journal, first)
     assert code(journal, second) == "superseded"
 
 
@@ -87,18 +92,18 @@ def test_a_host_that_dies_while_it_claims_keeps_no_one_from_the_next_epoch(
     journal: Path, tmp_path: Path
 ) -> None:
     first, second = folder(tmp_path, "first"), folder(tmp_path, "second")
-    claim = claim_epoch(journal, first, 1, UTC)
+    claim = claim_epoch(journal, first, 1)
     host_path(journal, 2).touch()
     require_current(journal, claim)  # no one has taken over yet
     assert (newest_epoch(journal), claim_of(journal, 2)) == (2, None)
-    claim_epoch(journal, second, 3, UTC)
+    claim_epoch(journal, second, 3)
     with pytest.raises(Superseded):
         require_current(journal, claim)
 
 
 def test_a_copy_of_the_folder_may_not_write_but_a_moved_folder_may(journal: Path, tmp_path: Path) -> None:
     first = folder(tmp_path, "first")
-    claim_epoch(journal, first, 1, UTC)
+    claim_epoch(journal, first, 1)
     copy = tmp_path / "copy"
     shutil.copytree(first, copy)
     assert code(journal, copy) == "journal-elsewhere"
@@ -111,14 +116,14 @@ def test_a_copy_on_another_machine_may_not_write(
     journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = folder(tmp_path, "first")
-    claim_epoch(journal, first, 1, UTC)
+    claim_epoch(journal, first, 1)
     monkeypatch.setattr(epochs, "machine_name", lambda: "hall-b (00000000)")
     assert code(journal, first) == "journal-elsewhere"
 
 
 def test_what_is_no_claim_is_no_ones(journal: Path, tmp_path: Path) -> None:
     first = folder(tmp_path, "first")
-    claim = claim_epoch(journal, first, 1, UTC)
+    claim = claim_epoch(journal, first, 1)
     for content in (b"", b"open", b"[]", b"\xff" * 40, b'{"epoch": 1}'):
         host_path(journal, 1).write_bytes(content)
         assert claim_of(journal, 1) is None

@@ -1,0 +1,92 @@
+"""Whether the host that serves a contest is dead: it leaves no signs of life, and does not answer over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import ssl
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from referee.clock import Clock
+from referee.errors import RefereeError
+from referee.journal.beats import Beat, read_beat
+
+logger = logging.getLogger(__name__)
+ANSWER_S = 1.0
+"""For so long an answer of the first host is waited for."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the first host answers, from `http://HOST:PORT`."""
+
+    host: str
+    port: int
+    is_tls: bool
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def read_address(text: str) -> Address:
+    """Read the address of a referee. Raises RefereeError `host-unknown`."""
+    try:
+        parts = urlsplit(text)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("it must be http://HOST:PORT")
+        is_tls = parts.scheme == "https"
+        return Address(parts.hostname, parts.port or (443 if is_tls else 80), is_tls)
+    except ValueError as error:
+        raise RefereeError("host-unknown", f"{text!r} is not the address of a referee: {error}.") from None
+
+
+def answers(address: Address) -> bool:
+    """Whether the referee there says that it is well."""
+    connection: http.client.HTTPConnection
+    if address.is_tls:
+        # Whether it lives is asked, nothing is believed: its certificate does not matter.
+        trusting = ssl._create_unverified_context()  # noqa: S323, SLF001
+        connection = http.client.HTTPSConnection(
+            address.host, address.port, timeout=ANSWER_S, context=trusting
+        )
+    else:
+        connection = http.client.HTTPConnection(address.host, address.port, timeout=ANSWER_S)
+    try:
+        connection.request("GET", "/v1/health")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+class FirstHost:
+    """The host that has an epoch. It is dead once it has been silent for `after_s` seconds and does not answer either.
+
+    A server that was ended in order is not dead, nor is one that has not begun yet.
+    """
+
+    def __init__(self, journal: Path, epoch: int, address: Address, after_s: float, clock: Clock) -> None:
+        self._journal, self._epoch, self._address = journal, epoch, address
+        self._after_s, self._clock = after_s, clock
+        self._beat: Beat | None = None
+        self._since_s = clock.monotonic_s()
+        self._said = False
+
+    def is_dead(self) -> bool:
+        """Look once, which takes up to ANSWER_S when it is silent."""
+        now_s, beat = self._clock.monotonic_s(), read_beat(self._journal, self._epoch)
+        if beat != self._beat:
+            self._beat, self._since_s, self._said = beat, now_s, False
+        if beat is None or beat.is_ended or now_s - self._since_s < self._after_s:
+            return False
+        if not answers(self._address):
+            return True
+        if not self._said:
+            said = "no sign of life of %s has reached the journal for %.0f s, but it answers: see to its mount"
+            logger.warning(said, self._address, self._after_s)
+            self._said = True
+        return False

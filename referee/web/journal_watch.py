@@ -1,0 +1,101 @@
+"""Watches the disk of a journal that lies elsewhere: leaves signs of life there, notices that it stalls or is lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+from referee.clock import Clock
+from referee.config import read_config
+from referee.contest import Contest
+from referee.errors import JournalStalled, RefereeError, Superseded
+from referee.journal.beats import BEAT_S, Beat, write_beat
+from referee.journal.disk import JournalDisk
+from referee.journal.epochs import Claim, own_claim, require_current
+from referee.journal.place import is_shared, journal_folder
+
+logger = logging.getLogger(__name__)
+
+
+class JournalWatch:
+    """Looks at the journal's disk each BEAT_S. `trouble` is the sentence that says what is wrong there, or None."""
+
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self.trouble: str | None = None
+        self._folder = contest.folder
+        self._journal = journal_folder(contest.folder, contest.config)
+        self._required = contest.config.journal.required
+        self._disk = JournalDisk(self._journal, contest.config.journal.deadline_s, clock)
+        self._clock = clock
+        self._ended = threading.Event()
+
+    def begin(self, server: int) -> Callable[[], None]:
+        """Begin to look; return what ends it. `server` is the process that ends once another host has taken over."""
+        claim = own_claim(self._folder)
+        thread = threading.Thread(
+            target=self._watch, args=(claim, server), name="watch-journal", daemon=True
+        )
+        thread.start()
+
+        def end() -> None:
+            self._ended.set()
+            thread.join()
+
+        return end
+
+    def _watch(self, claim: Claim | None, server: int) -> None:
+        if claim is None:
+            return
+        for number in count(1):
+            try:
+                self._disk.do(partial(self._look, claim, number))
+            except Superseded as error:
+                self._say(error.sentence)
+                os.kill(server, signal.SIGTERM)
+                return
+            except (RefereeError, OSError) as error:
+                self._say(self._words(error))
+            else:
+                self._say(None)
+            if self._clock.wait(self._ended, self._clock.monotonic_s() + BEAT_S):
+                break
+        with suppress(RefereeError, OSError):
+            last = Beat(0, os.getpid(), is_ended=True)
+            self._disk.do(partial(write_beat, self._journal, claim.epoch, last))
+
+    def _look(self, claim: Claim, number: int) -> None:
+        write_beat(self._journal, claim.epoch, Beat(number, os.getpid()))
+        require_current(self._journal, claim)
+
+    def _words(self, error: RefereeError | OSError) -> str:
+        if isinstance(error, OSError):
+            what = f"The journal's disk at {self._journal} refuses ({error.strerror})"
+        else:
+            what = f"The journal's disk at {self._journal} does not answer"
+        if self._required:
+            return f"{what}: nothing is taken, and no window opens, until it does. See to that mount and its host."
+        return f"{what}: what is taken now is on this host's disk alone. See to that mount and its host."
+
+    def _say(self, trouble: str | None) -> None:
+        if trouble is not None and trouble != self.trouble:
+            logger.error("%s", trouble)
+        if trouble is None and self.trouble is not None:
+            logger.warning("the journal's disk at %s answers again", self._journal)
+        self.trouble = trouble
+
+
+def require_not_superseded(folder: Path) -> None:
+    """Raise Superseded if another host has taken over the contest in `folder`."""
+    config, claim = read_config(folder), own_claim(folder)
+    if is_shared(config) and claim is not None:
+        journal = journal_folder(folder, config)
+        disk = JournalDisk(journal, config.journal.deadline_s)
+        with suppress(JournalStalled):  # it ends for another reason
+            disk.do(partial(require_current, journal, claim))

@@ -126,6 +126,11 @@ def _own_key(folder: Path, store: Store) -> ContestKey:
     return ContestKey(path, store.public_key())
 
 
+def require_own_key(folder: Path, public_key: str | None) -> None:
+    """Raise RefereeError unless the folder's signing key is the one with this public key; see `ContestKey`."""
+    ContestKey(folder / SIGNING_KEY_NAME, public_key).require()
+
+
 def _require_one_contest(folder: Path, config: ContestConfig, store: Store) -> None:
     ours = contest_id(folder)
     ids = {CONFIG_NAME: config.id, DATABASE_NAME: store.contest_id(ours)}

@@ -136,6 +136,13 @@ class Superseded(StorageFailed):
         self.code = "superseded"
 
 
+class EpochTaken(RefereeError):
+    """Another host was faster to take over."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("epoch-taken", sentence, **facts)
+
+
 class ShuttingDown(RefereeError):
     """The server is stopping; it will take up its open runs when it is started again."""
 

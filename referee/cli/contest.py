@@ -22,7 +22,7 @@ from referee.cli.init_answers import (
     repeated_images,
     yes_option,
 )
-from referee.cli.shared_options import any_path, port_option
+from referee.cli.shared_options import any_path, listening, listening_options
 from referee.config import LONGEST_WINDOW_S, read_config
 from referee.contest import create_contest, require_no_contest
 
@@ -178,23 +178,15 @@ def place_of(testset: Path, folder: Path) -> str:
 
 @click.command()
 @click.argument("folder", type=any_path)
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: all networks of this machine.")
-@port_option
-@click.option(
-    "--tls-cert", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="PEM; needs --tls-key."
-)
-@click.option("--tls-key", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="PEM.")
-@click.option("--parent", type=int, hidden=True, help="End when this process does.")
+@listening_options
 def serve(
     folder: Path, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, parent: int | None
 ) -> None:
     """Serve the contest in FOLDER until Ctrl-C."""
     # Importing the server takes a fifth of a second, which other commands need not wait for.
-    from referee.web.listener import Listen
     from referee.web.server import serve as serve_contest
 
-    if (tls_cert is None) != (tls_key is None):
-        raise click.UsageError("--tls-cert and --tls-key belong together.")
+    listen = listening(host, port, tls_cert, tls_key)
     for station in read_config(folder).stations:
         MeterAddress(station.meter)
-    serve_contest(folder, Listen(host, port, tls_cert, tls_key), click.echo, parent)
+    serve_contest(folder, listen, click.echo, parent)

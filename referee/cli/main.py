@@ -37,6 +37,7 @@ COMMANDS = {
     "score": ("score", "Score detections against a ground truth."),
     "season": ("season", "Rank the teams of many contests: folders and bundles, only read."),
     "serve": ("contest", "Serve a contest until Ctrl-C."),
+    "standby": ("standby", "Follow the journal of another host; serve when that host is dead."),
     "status": ("status", "Show stations, queue, refusals and runs that need attention."),
     "suite": ("suite", "AIoTBench: run a suite of many models, and score its table."),
     "team": ("team", "Register, import, disable and enable teams; new passwords."),

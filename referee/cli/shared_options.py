@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from referee.errors import RefereeError
+
+if TYPE_CHECKING:
+    from referee.web.listener import Listen
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 any_path = click.Path(path_type=Path)
 contest_folder = click.option(
@@ -21,6 +28,16 @@ contest_folder = click.option(
 )
 port_option = click.option(
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
+)
+_pem = click.Path(path_type=Path, exists=True, dir_okay=False)
+_LISTENING = (
+    click.option(
+        "--host", default="127.0.0.1", show_default=True, help="0.0.0.0: all networks of this machine."
+    ),
+    port_option,
+    click.option("--tls-cert", type=_pem, help="PEM; needs --tls-key."),
+    click.option("--tls-key", type=_pem, help="PEM."),
+    click.option("--parent", type=int, hidden=True, help="End when this process does."),
 )
 run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -36,6 +53,23 @@ def _above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) 
 
 
 seconds_option = partial(click.option, type=float, callback=_above_0_s)
+
+
+def listening_options(command: Command) -> Command:
+    """Where a command serves; see `listening`."""
+    for option in reversed(_LISTENING):
+        command = option(command)
+    return command
+
+
+def listening(host: str, port: int, tls_cert: Path | None, tls_key: Path | None) -> Listen:
+    """Where to serve, by the options. Raises click.UsageError for half a pair of certificate and key."""
+    # Importing the server takes a fifth of a second, which other commands need not wait for.
+    from referee.web.listener import Listen
+
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert and --tls-key belong together.")
+    return Listen(host, port, tls_cert, tls_key)
 
 
 def hexadecimal(option: str, text: str | None, least: int) -> str | None:

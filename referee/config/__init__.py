@@ -345,7 +345,7 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
 
 def _journal_problems(journal: Journal) -> Iterator[Problem]:
     if journal.deadline_s > LONGEST_DEADLINE_S:
-        words = f"deadline_s = {journal.deadline_s:g} must be at most {LONGEST_DEADLINE_S:g}: a team waits so many seconds."
+        words = f"deadline_s = {journal.deadline_s:g} must be at most {LONGEST_DEADLINE_S:g} seconds."
         yield "journal", 0, "deadline_s", f"journal: {words}"
 
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from referee.errors import RefereeError, Superseded
+from referee.errors import EpochTaken, RefereeError, Superseded
 from referee.operating_system import machine_name
 from referee.presence import entries, not_accessible
 
@@ -81,6 +81,12 @@ def own_claim(folder: Path) -> Claim | None:
         raise not_accessible(folder / CLAIM_NAME, error) from error
 
 
+def has_epoch(journal: Path, folder: Path) -> bool:
+    """Whether the newest epoch of the journal is that of this contest folder."""
+    own, owner = own_claim(folder), claim_of(journal, newest_epoch(journal))
+    return own is not None and owner is not None and own.token == owner.token
+
+
 def claim_epoch(
     journal: Path, folder: Path, epoch: int, *, contest: str, version: str, utc: datetime
 ) -> Claim:
@@ -98,7 +104,7 @@ def claim_epoch(
         other = claim_of(journal, epoch)
         words = f"{other} has it" if other else "it is being claimed"
         sentence = f"Epoch {epoch} of the journal {journal} is taken: {words}. Only one host takes over."
-        raise RefereeError("epoch-taken", sentence) from None
+        raise EpochTaken(sentence) from None
     _write(descriptor, _OPEN + _text(claim))
     _sync_folder(journal)
     for earlier in range(FIRST, epoch):

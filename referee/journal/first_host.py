@@ -15,6 +15,7 @@ from referee.errors import RefereeError
 from referee.journal.beats import Beat, read_beat
 
 logger = logging.getLogger(__name__)
+DEFAULT_PORTS = {"http": 80, "https": 443}
 ANSWER_S = 1.0
 """For so long an answer of the first host is waited for."""
 
@@ -35,12 +36,13 @@ def read_address(text: str) -> Address:
     """Read the address of a referee. Raises RefereeError `host-unknown`."""
     try:
         parts = urlsplit(text)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("it must be http://HOST:PORT")
-        is_tls = parts.scheme == "https"
-        return Address(parts.hostname, parts.port or (443 if is_tls else 80), is_tls)
-    except ValueError as error:
-        raise RefereeError("host-unknown", f"{text!r} is not the address of a referee: {error}.") from None
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if host is None or parts.scheme not in DEFAULT_PORTS:
+        words = "write it as http://HOST:PORT"
+        raise RefereeError("host-unknown", f"{text!r} is not the address of a referee; {words}.")
+    return Address(host, port or DEFAULT_PORTS[parts.scheme], parts.scheme == "https")
 
 
 def answers(address: Address) -> bool:
@@ -70,7 +72,8 @@ class FirstHost:
     """
 
     def __init__(self, journal: Path, epoch: int, address: Address, after_s: float, clock: Clock) -> None:
-        self._journal, self._epoch, self._address = journal, epoch, address
+        self.epoch = epoch
+        self._journal, self._address = journal, address
         self._after_s, self._clock = after_s, clock
         self._beat: Beat | None = None
         self._since_s = clock.monotonic_s()
@@ -78,7 +81,7 @@ class FirstHost:
 
     def is_dead(self) -> bool:
         """Look once, which takes up to ANSWER_S when it is silent."""
-        now_s, beat = self._clock.monotonic_s(), read_beat(self._journal, self._epoch)
+        now_s, beat = self._clock.monotonic_s(), read_beat(self._journal, self.epoch)
         if beat != self._beat:
             self._beat, self._since_s, self._said = beat, now_s, False
         if beat is None or beat.is_ended or now_s - self._since_s < self._after_s:
@@ -86,7 +89,9 @@ class FirstHost:
         if not answers(self._address):
             return True
         if not self._said:
-            said = "no sign of life of %s has reached the journal for %.0f s, but it answers: see to its mount"
+            said = (
+                "no sign of life of %s has reached the journal for %.0f s, but it answers: see to its mount"
+            )
             logger.warning(said, self._address, self._after_s)
             self._said = True
         return False

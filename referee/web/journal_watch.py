@@ -39,9 +39,7 @@ class JournalWatch:
     def begin(self, server: int) -> Callable[[], None]:
         """Begin to look; return what ends it. `server` is the process that ends once another host has taken over."""
         claim = own_claim(self._folder)
-        thread = threading.Thread(
-            target=self._watch, args=(claim, server), name="watch-journal", daemon=True
-        )
+        thread = threading.Thread(target=self._watch, args=(claim, server), name="watch-journal", daemon=True)
         thread.start()
 
         def end() -> None:

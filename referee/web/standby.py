@@ -7,54 +7,56 @@ host looks whether its epoch is over after it has written and before it acknowle
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from lpirc_testsets import load_test_set
 from referee.clock import Clock
 from referee.config import ContestConfig, read_config
-from referee.contest import contest_id, require_unchanged
-from referee.errors import RefereeError
-from referee.journal.epochs import Claim, claim_epoch, claim_of, newest_epoch, own_claim
+from referee.contest import contest_id, require_own_key, require_unchanged
+from referee.errors import EpochTaken, RefereeError
+from referee.journal.epochs import Claim, claim_epoch, claim_of, has_epoch, newest_epoch
 from referee.journal.first_host import Address, FirstHost
 from referee.journal.place import is_shared, journal_folder
 from referee.judging.status import program_version
 from referee.store.following import Follower
-from referee.web.answers import STATUS_LINES, Environ, StartResponse
+from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse
 from referee.web.gateway import App
 from referee.web.listener import Listen
 from referee.web.problems import problem
 from referee.web.server import health_status, load_app, run_server
-from lpirc_testsets import load_test_set
 
 logger = logging.getLogger(__name__)
 LOOK_S = 0.2
 RETRY_AFTER_S = 2
-FRESH_EPOCHS = 100
 
 
 @dataclass(frozen=True)
 class Watch:
     """Whom a standby watches: `first` is where that host answers; after `after_s` seconds of silence it is dead.
 
-    `now`: it is not asked; this host takes over at once.
+    None: it is not asked, and this host takes over at once.
     """
 
     first: Address | None
     after_s: float
-    now: bool = False
 
 
 class Door:
     """The WSGI app of a host that stands by: it answers 503 to everything, until there is another app."""
 
-    def __init__(self, sentence: str) -> None:
-        self._answer = problem(503, "stands-by", sentence, {"retry_after_s": RETRY_AFTER_S})
+    def __init__(self, contest: str) -> None:
+        self._contest = contest
+        self._answer = self._standing_by("it follows the host that serves it")
         self._app: App | None = None
+
+    def say(self, state: str) -> None:
+        """Say in each answer what this host does meanwhile."""
+        self._answer = self._standing_by(state)
 
     def open(self, app: App) -> None:
         """Let that app answer from now on."""
@@ -66,5 +68,143 @@ class Door:
             return self._app(environ, start_response)
         answer = self._answer
         start_response(STATUS_LINES[answer.status], answer.headers)
-        assert isinstance(answer.body, bytes)
-        return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
+        is_head = environ["REQUEST_METHOD"] == "HEAD"
+        return [] if is_head or not isinstance(answer.body, bytes) else [answer.body]
+
+    def _standing_by(self, state: str) -> Answer:
+        sentence = (
+            f"This host stands by for the contest {self._contest}: {state}. Send it again in some seconds."
+        )
+        return problem(503, "stands-by", sentence, {"retry_after_s": RETRY_AFTER_S})
+
+
+def stand_by(
+    folder: Path, listen: Listen, on_ready: Callable[[str], None], watch: Watch, parent: int | None = None
+) -> None:
+    """Stand by, and serve once the first host is dead, until SIGINT or SIGTERM; `on_ready` gets what to say at both.
+
+    Raises RefereeError: `journal-not-shared`, `journal-not-required`, `journal-empty`, `contest-mixed`,
+    `standby-version`, and as `run_server`, `Follower` and `require_unchanged` do.
+    """
+    config = read_config(folder)
+    journal = _shared_journal(folder, config)
+    if not has_epoch(journal, folder):
+        _require_match(folder, journal)
+        require_unchanged(load_test_set(folder / config.testset))
+        with closing(Follower(folder, journal)) as follower:
+            follower.read_on()
+            require_own_key(folder, follower.public_key())
+    run_server(folder, listen, partial(_load, on_ready=on_ready, watch=watch), parent)
+
+
+def _shared_journal(folder: Path, config: ContestConfig) -> Path:
+    """Where the journal is that both hosts reach. Raises RefereeError unless nothing is acknowledged without it."""
+    if not is_shared(config):
+        raise RefereeError(
+            "journal-not-shared",
+            f"{folder}/contest.toml names no journal that both hosts reach; name it there: [journal] path, or here: "
+            "--journal PATH",
+        )
+    if not config.journal.required:
+        raise RefereeError(
+            "journal-not-required",
+            f"{folder}/contest.toml has [journal] required = false: the first host would go on without the journal, "
+            "and what it acknowledges then would be lost here. Set required = true on both hosts.",
+        )
+    return journal_folder(folder, config)
+
+
+def _require_match(folder: Path, journal: Path) -> Claim:
+    """The newest claim. Raises RefereeError unless it is of this contest, and of this version of the program."""
+    found = [claim_of(journal, epoch) for epoch in range(newest_epoch(journal), 0, -1)]
+    newest = next((one for one in found if one), None)
+    if newest is None:
+        sentence = (
+            f"{journal} is no journal that a host writes to; serve the contest on the first host first."
+        )
+        raise RefereeError("journal-empty", sentence)
+    own = contest_id(folder)
+    if newest.contest != own:
+        raise RefereeError(
+            "contest-mixed",
+            f"The journal {journal} is of contest {newest.contest}, the secrets in {folder} are of {own}; copy those "
+            "of the first host: referee backup --with-keys, referee restore.",
+        )
+    if newest.version != program_version():
+        raise RefereeError(
+            "standby-version",
+            f"The first host runs version {newest.version} of this program, this one {program_version()}; install the "
+            "same on both.",
+        )
+    return newest
+
+
+def _load(folder: Path, listen: Listen, on_ready: Callable[[str], None], watch: Watch) -> App:
+    """In the worker process: the contest's app, if this host has taken over already, or else the door."""
+    config = read_config(folder)
+    journal = journal_folder(folder, config)
+    serve = partial(load_app, folder, listen, on_ready)
+    if has_epoch(journal, folder):
+        return serve()
+    door = Door(config.name)
+    following = partial(_follow, folder, journal, watch, door, serve)
+    threading.Thread(target=following, name="stand-by", daemon=True).start()
+    says = partial(
+        on_ready, f"Standing by for {config.name} at {listen.url(listen.local_host)}; journal {journal}"
+    )
+    threading.Thread(target=_announce, args=(listen, says), name="announce", daemon=True).start()
+    return door
+
+
+def _announce(listen: Listen, says: Callable[[], None]) -> None:
+    clock, never = Clock(), threading.Event()
+    while health_status(listen) is None:
+        clock.wait(never, clock.monotonic_s() + 0.02)
+    says()
+
+
+def _follow(folder: Path, journal: Path, watch: Watch, door: Door, serve: Callable[[], App]) -> None:
+    """Follow the journal until the first host is dead, take over, and serve. What fails is tried again."""
+    clock, never = Clock(), threading.Event()
+    while True:
+        try:
+            with closing(Follower(folder, journal)) as follower:
+                _until_dead(folder, journal, watch, follower, clock)
+                door.say("it takes over")
+                _take_over(folder, journal, follower, clock)
+            door.open(serve())
+        except EpochTaken as error:
+            logger.warning("%s", error.sentence)
+            door.say("it follows the host that has taken over")
+        except (RefereeError, OSError) as error:
+            logger.error("this host cannot follow or take over, and tries again: %s", error)  # noqa: TRY400
+            door.say("it cannot follow the first host at present; its log says why")
+            clock.wait(never, clock.monotonic_s() + RETRY_AFTER_S)
+        else:
+            return
+
+
+def _until_dead(folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock) -> None:
+    """Return once it is this host's turn."""
+    never, first = threading.Event(), None
+    while watch.first is not None:
+        follower.read_on()
+        epoch = newest_epoch(journal)
+        if first is None or first.epoch != epoch:
+            _require_match(folder, journal)
+            first = FirstHost(journal, epoch, watch.first, watch.after_s, clock)
+        if first.is_dead():
+            logger.warning("the first host is dead: no sign of life for %g s, and no answer", watch.after_s)
+            return
+        clock.wait(never, clock.monotonic_s() + LOOK_S)
+
+
+def _take_over(folder: Path, journal: Path, follower: Follower, clock: Clock) -> None:
+    before = _require_match(folder, journal)
+    epoch = newest_epoch(journal) + 1
+    claim = claim_epoch(
+        journal, folder, epoch, contest=before.contest, version=before.version, utc=clock.utc()
+    )
+    follower.read_on()  # after the claim: what was acknowledged before it is there
+    follower.begin(claim)
+    logger.warning("this host takes over with epoch %d, after record %d of %s", epoch, follower.seq, before)

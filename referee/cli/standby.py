@@ -1,0 +1,98 @@
+"""`referee standby`."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from lpirc_power.addresses import MeterAddress
+from referee.cli.shared_options import any_path, listening, listening_options
+from referee.config import CONFIG_NAME, read_config, toml_table
+from referee.errors import RefereeError
+from referee.files.atomic_write import write_atomically
+from referee.journal.first_host import read_address
+
+AFTER_S = 4.0
+_PATH = re.compile(
+    r"""(^[ \t]*\[journal\][^\[]*^[ \t]*path[ \t]*=[ \t]*)("[^"\n]*"|'[^'\n]*')""", re.MULTILINE
+)
+
+
+@click.command()
+@click.argument("folder", type=any_path)
+@click.option(
+    "--journal", type=any_path, help="Where this host reaches the journal; written into contest.toml."
+)
+@click.option("--first", metavar="URL", help="Where the first host answers: http://192.168.1.11:8080.")
+@click.option(
+    "--after",
+    "after_s",
+    type=click.FloatRange(2.0, 3600.0),
+    default=AFTER_S,
+    show_default=True,
+    help="Seconds of silence after which the first host is dead.",
+)
+@click.option("--now", is_flag=True, help="Take over at once, whether the first host lives or not.")
+@listening_options
+def standby(
+    folder: Path,
+    journal: Path | None,
+    first: str | None,
+    after_s: float,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    parent: int | None,
+    *,
+    now: bool,
+) -> None:
+    """Stand by with FOLDER, a copy of the contest folder of another host; serve it when that host is dead.
+
+    Until then everything is answered with 503. It is dead when its signs of life in the journal and its answers end; a
+    server that was ended in order is not. What it acknowledged is here: it writes the journal before it answers.
+    """
+    # Importing the server takes a fifth of a second, which other commands need not wait for.
+    from referee.web.standby import Watch, stand_by
+
+    listen = listening(host, port, tls_cert, tls_key)
+    if first is None and not now:
+        raise click.UsageError(
+            "--first URL is missing: without it no one can tell whether the first host is dead."
+        )
+    if journal is not None:
+        _name_journal(folder, journal)
+    for station in read_config(folder).stations:
+        MeterAddress(station.meter)
+    watch = Watch(None if now or first is None else read_address(first), after_s)
+    stand_by(folder, listen, click.echo, watch, parent)
+
+
+def _name_journal(folder: Path, journal: Path) -> None:
+    """Write into contest.toml where this host reaches the journal. Raises RefereeError `bad-config`."""
+    config = read_config(folder)
+    path = str(journal.absolute())
+    wanted = replace(config, journal=replace(config.journal, path=path))
+    if config == wanted:
+        return
+    file = folder / CONFIG_NAME
+    text = with_journal(file.read_text("utf-8-sig"), path)
+    try:
+        found = toml_table(text)["journal"]["path"]
+    except (ValueError, KeyError):
+        found = None
+    if found != path:
+        words = f'{file}: write path = "{path}" into its table [journal].'
+        raise RefereeError("bad-config", words)
+    write_atomically(file, text.encode())
+
+
+def with_journal(text: str, path: str) -> str:
+    """The text of a contest.toml with this path of the journal, in its place or in a table at the end."""
+    value = json.dumps(path, ensure_ascii=False)
+    changed, found = _PATH.subn(lambda place: place[1] + value, text)
+    return changed if found else f"{text.rstrip()}\n\n[journal]\npath = {value}\n"

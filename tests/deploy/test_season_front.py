@@ -28,13 +28,14 @@ from tests.deploy.deployment import (
     program,
     read_answer,
 )
+from tests.ports import own_port
 from tests.referee.web.two_stations import OTHER_TEAM
 
 BOARD_A, BOARD_B, ELSEWHERE = "127.0.0.11", "127.0.0.12", "127.0.0.13"
 HALL_B = "hall-b.example.org"
 # The places of season.conf that the tests change; docs/deploy/README.md lists the same ones.
 PLACES = (
-    *("192.168.1.11:8080", "192.168.1.12:8080", "000000000000", "111111111111"),
+    *("192.168.1.11:8080", "192.168.1.21:8080", "192.168.1.12:8080", "000000000000", "111111111111"),
     *("192.168.2.0/24", "/var/www/season/"),
 )
 IMAGES = 6
@@ -78,7 +79,9 @@ def host(folder: Path, name: str, team: str, seed: int) -> Iterator[Day]:
 
 def places(board: Path, a: Day, b: Day) -> dict[str, str]:
     """What the tests write at the places of season.conf that they change."""
-    ports = [day.server.port for day in (a, b) if day.server is not None]
+    assert a.server is not None
+    assert b.server is not None
+    ports = (a.server.port, own_port(), b.server.port)  # no one stands by
     ids = [contest_id(day.folder) for day in (a, b)]
     return dict(zip(PLACES, [*(f"{HOST}:{one}" for one in ports), *ids, BOARD_B, f"{board}/"], strict=True))
 

@@ -125,7 +125,7 @@ def require_current(journal: Path, claim: Claim) -> None:
     except FileNotFoundError:
         raise superseded(journal, claim) from None
     try:
-        cell = os.pread(descriptor, _CELL_BYTES, 0)
+        cell = os.read(descriptor, _CELL_BYTES)
     finally:
         os.close(descriptor)
     if cell != _OPEN:
@@ -143,6 +143,24 @@ def superseded(journal: Path, claim: Claim) -> Superseded:
         epoch=claim.epoch,
         newest_epoch=newest,
     )
+
+
+def own_epoch(journal: Path, folder: Path, *, contest: str, version: str, utc: datetime) -> Claim:
+    """The claim by which a contest folder may write to the journal; the first epoch of a new journal is claimed now.
+
+    Raises RefereeError `journal-missing` where its disk is not mounted; what `require_own` and `claim_epoch` do.
+    """
+    if newest_epoch(journal) == 0:
+        own = own_claim(folder)
+        if own is not None:
+            raise RefereeError(
+                "journal-missing",
+                f"The journal of {folder} is not at {journal}, which has no epoch, while this folder has had epoch "
+                f"{own.epoch}; mount its disk. If it is lost, begin a new one: delete {folder / CLAIM_NAME}",
+            )
+        journal.mkdir(mode=0o700, exist_ok=True)
+        return claim_epoch(journal, folder, FIRST, contest=contest, version=version, utc=utc)
+    return require_own(journal, folder)
 
 
 def require_own(journal: Path, folder: Path) -> Claim:

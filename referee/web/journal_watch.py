@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -18,7 +19,7 @@ from referee.contest import Contest
 from referee.errors import JournalStalled, RefereeError, Superseded
 from referee.journal.beats import BEAT_S, Beat, write_beat
 from referee.journal.disk import JournalDisk
-from referee.journal.epochs import Claim, own_claim, require_current
+from referee.journal.epochs import Claim, own_claim, own_epoch, require_current
 from referee.journal.place import is_shared, journal_folder
 
 logger = logging.getLogger(__name__)
@@ -87,6 +88,23 @@ class JournalWatch:
         if trouble is None and self.trouble is not None:
             logger.warning("the journal's disk at %s answers again", self._journal)
         self.trouble = trouble
+
+
+def require_journal(contest: Contest, version: str, now: datetime) -> None:
+    """Raise RefereeError unless a journal that lies elsewhere answers, and this folder may write there.
+
+    Also `journal-missing` where nothing is mounted: a folder that is made on this host's own disk is no second copy.
+    """
+    config = contest.config
+    if not is_shared(config):
+        return
+    journal = journal_folder(contest.folder, config)
+    claim = partial(own_epoch, journal, contest.folder, contest=contest.id, version=version, utc=now)
+    try:
+        JournalDisk(journal, config.journal.deadline_s).do(claim)
+    except OSError as error:
+        words = f"The journal's folder {journal} cannot be used ({error.strerror}); mount its disk, or make the folder."
+        raise RefereeError("journal-missing", words) from error
 
 
 def require_not_superseded(folder: Path) -> None:

@@ -34,6 +34,7 @@ from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import write_atomically
+from referee.judging.status import program_version
 from referee.operating_system import fork_workers
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
@@ -42,7 +43,7 @@ from referee.store.records import RunState
 from referee.web.app import create_app
 from referee.web.config_watch import note_settings
 from referee.web.gateway import App
-from referee.web.journal_watch import require_not_superseded
+from referee.web.journal_watch import require_journal, require_not_superseded
 from referee.web.listener import (
     Listen,
     end_dead_connections,
@@ -116,6 +117,7 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
     """
     with open_contest(folder) as contest:
         _require_detection(contest)
+        require_journal(contest, program_version(), Clock().utc())
         if not contest.store.runs(RunState.OPEN):  # else the worker looks meanwhile
             contest.key.require()
             require_unchanged(contest.test_set)

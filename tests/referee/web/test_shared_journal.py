@@ -1,0 +1,148 @@
+"""A journal on another host's disk: who may serve with it, and what is said when that disk stalls."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from referee.clock import Clock
+from referee.contest import contest_id
+from referee.journal.beats import read_beat
+from referee.journal.epochs import claim_epoch, host_path
+from referee.judging.status import program_version
+from tests.contest_day import Day, refers, until
+from tests.timeouts import TIMEOUT_S
+
+MakeDay = Callable[..., Day]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """The disk of the other host."""
+    made = tmp_path / "mount"
+    made.mkdir()
+    return made
+
+
+def with_journal(day: Day, journal: Path, **keys: object) -> Day:
+    """The day, its journal at that place."""
+    lines = [f'path = "{journal}"', *(f"{key} = {str(value).lower()}" for key, value in keys.items())]
+    config = day.folder / "contest.toml"
+    config.write_text("\n".join([config.read_text(), "[journal]", *lines, ""]))
+    return day
+
+
+def take_over(journal: Path, day: Day, other: Path) -> None:
+    """Another host claims the next epoch."""
+    other.mkdir(exist_ok=True)
+    claim_epoch(
+        journal, other, 2, contest=contest_id(day.folder), version=program_version(), utc=Clock().utc()
+    )
+
+
+@contextlib.contextmanager
+def stalled(journal: Path, epoch: int = 1) -> Iterator[None]:
+    """A disk that does not answer: who looks whether the epoch is over waits in the kernel, until the disk is back."""
+    file = host_path(journal, epoch)
+    kept = file.rename(file.with_suffix(".kept"))
+    os.mkfifo(file)
+    try:
+        yield
+    finally:
+        pipe = file.rename(file.with_suffix(".pipe"))
+        kept.rename(file)
+        descriptor = os.open(pipe, os.O_RDWR)  # whoever waits goes on, and reads what the file says
+        os.write(descriptor, file.read_bytes()[:16] * 100)
+        until(lambda: not processes_at(pipe))
+        os.close(descriptor)
+
+
+def processes_at(pipe: Path) -> list[str]:
+    """The descriptors of other processes that are open on it."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if link.parts[2] != str(os.getpid()) and link.readlink() == pipe:
+                found.append(str(link))
+    return found
+
+
+def test_a_server_leaves_signs_of_life_and_says_when_it_ends_in_order(day: MakeDay, journal: Path) -> None:
+    made = with_journal(day(served=False), journal)
+    server = made.serve()
+    until(lambda: read_beat(journal, 1) is not None)
+    first = read_beat(journal, 1)
+    until(lambda: read_beat(journal, 1) != first)
+    assert server.end() == 0
+    last = read_beat(journal, 1)
+    assert last is not None
+    assert last.is_ended
+
+
+def test_while_the_disk_stalls_it_is_said_and_open_runs_go_on(day: MakeDay, journal: Path) -> None:
+    made = with_journal(day(served=False), journal, deadline_s=0.2)
+    server = made.serve()
+    token = made.login()["token"]
+
+    def trouble() -> str:
+        return str(json.loads(made.refers("status", "--json").stdout)["journal_trouble"])
+
+    assert trouble() == "None"
+    log = made.folder / "server.log"
+    with stalled(journal):
+        until(lambda: "does not answer: nothing is taken" in trouble())
+        until(lambda: "does not answer: nothing is taken" in log.read_text())
+        for number in range(1, 7):
+            assert server.ask("GET", f"/v1/images/{number}", token).status_code == 200
+        assert made.login()["token"] == token
+        assert server.ask("GET", "/v1/session", token).json()["phase"] == "open"
+        assert server.ask("GET", "/v1/health").status_code == 200
+    until(lambda: trouble() == "None")
+    until(lambda: "answers again" in log.read_text())
+    assert made.post(token).status_code == 202
+
+
+def test_a_host_that_was_superseded_ends_and_says_so_when_it_is_started_again(
+    day: MakeDay, journal: Path, tmp_path: Path
+) -> None:
+    made = with_journal(day(served=False), journal)
+    server = made.serve()
+    made.login()
+    take_over(journal, made, tmp_path / "second")
+    assert server.process.wait(TIMEOUT_S) == 1
+    words = f"This host had epoch 1 of the contest; epoch 2 of {tmp_path}/second on "
+    assert words in (made.folder / "server.log").read_text()
+    again = refers("serve", str(made.folder), "--port", "0")
+    assert again.returncode == 1
+    assert words in again.stderr
+
+
+def test_neither_a_copy_nor_a_folder_without_its_disk_is_served(
+    day: MakeDay, journal: Path, tmp_path: Path
+) -> None:
+    made = with_journal(day(served=False), journal, deadline_s=0.2)
+    assert made.serve().end() == 0
+    copy = tmp_path / "copy"
+    shutil.copytree(made.folder, copy)
+
+    def refused(folder: Path) -> str:
+        tried = refers("serve", str(folder), "--port", "0")
+        assert (tried.returncode, tried.stderr.count("\n")) == (1, 1), tried.stderr
+        return tried.stderr
+
+    assert f"may not write to the journal {journal}: it has epoch 1 of {made.folder} on " in refused(copy)
+    with stalled(journal):
+        assert "has not answered for 0.2 s" in refused(made.folder)
+    hidden = journal.rename(tmp_path / "not mounted")
+    assert f"The journal of {made.folder} is not at {journal}" in refused(made.folder)
+    journal.mkdir()
+    assert f"The journal of {made.folder} is not at {journal}" in refused(made.folder)
+    journal.rmdir()
+    hidden.rename(journal)
+    assert made.serve().end() == 0

@@ -26,6 +26,9 @@ from referee.clock import Clock
 from referee.config import read_config
 from referee.contest import Contest, contest_id, open_contest, read_secrets, require_unchanged
 from referee.errors import RefereeError
+from referee.journal.disk import JournalDisk
+from referee.journal.epochs import newest_epoch, own_claim, require_own
+from referee.journal.place import is_shared, journal_folder
 from referee.presence import is_there
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
@@ -93,6 +96,7 @@ def _print(folder: Path, found: Sequence[Finding]) -> None:
 def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
     for look in (read_config, read_secrets, _look_at_database, _look_at_test_set, _look_at_disk):
         yield from _failure(look, folder)
+    yield from _look_at_journal(folder)
     if port is not None and not served:
         yield from _failure(_require_port, port)
     try:
@@ -135,6 +139,31 @@ def _look_at_disk(folder: Path) -> None:
     if free_bytes < LEAST_FREE_BYTES:
         sentence = f"The disk of {folder} has only {free_bytes / 1e6:.0f} MB left; make room before the day."
         raise RefereeError("no-room", sentence)
+
+
+def _look_at_journal(folder: Path) -> Iterator[Finding]:
+    """Whether the disk of a journal that lies elsewhere answers, is another one than the contest's, and whose it is."""
+    with suppress(RefereeError):  # what is wrong with contest.toml is named already
+        config = read_config(folder)
+        if not is_shared(config):
+            return
+        journal = journal_folder(folder, config)
+        disk = JournalDisk(journal, config.journal.deadline_s)
+        try:
+            is_same_disk = disk.do(lambda: journal.stat().st_dev == folder.stat().st_dev)
+            if own_claim(folder) is not None or disk.do(lambda: newest_epoch(journal)):
+                disk.do(lambda: require_own(journal, folder))
+        except OSError as error:
+            sentence = f"The journal's folder {journal} cannot be used ({error.strerror}); mount its disk, or make it."
+            yield Finding("journal-missing", sentence)
+        except RefereeError as error:
+            yield Finding(error.code, error.sentence)
+        else:
+            if is_same_disk:
+                sentence = (
+                    f"The journal at {journal} is on the disk of the contest itself: both are lost with it."
+                )
+                yield Finding("journal-same-disk", sentence, is_advice=True)
 
 
 def _require_port(port: int) -> None:

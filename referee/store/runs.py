@@ -18,12 +18,13 @@ from referee.errors import RefereeError, SessionRefused
 from referee.store.acts import put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
 from referee.store.log import Event, append_event
-from referee.store.records import Run, RunState
+from referee.store.records import TOOK_OVER, Run, RunState
 from referee.store.rules import Rules, read_rules
 from referee.store.schema import insert
 
 _RUN_NAMES = [field.name for field in fields(Run)]
 _RUN_COLUMNS = ", ".join(_RUN_NAMES)
+_HAS_TAKEN_OVER = "SELECT 1 FROM events WHERE kind = ? AND json_extract(detail, '$.epoch') = ?"
 
 
 class RunTables(Database):
@@ -129,6 +130,16 @@ class RunTables(Database):
             if event is not None:
                 append_event(connection, *event)
         return [self.run(run) for run in changes]
+
+    def take_over_open_runs(self, epoch: int, host: str, now: datetime) -> None:
+        """Note that a host took over with this epoch. The start of open runs was on the clock of another host's boot.
+
+        A second time it changes nothing: they are on the clock of this host's boot then.
+        """
+        with self._transaction() as connection:
+            if not connection.execute(_HAS_TAKEN_OVER, (TOOK_OVER, epoch)).fetchone():
+                connection.execute("UPDATE runs SET boot_id = NULL WHERE state = ?", (RunState.OPEN.value,))
+                append_event(connection, now.isoformat(), None, TOOK_OVER, {"epoch": epoch, "host": host})
 
     def run(self, number: int) -> Run:
         """One run. Raises RefereeError `run-unknown`."""

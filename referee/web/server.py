@@ -34,8 +34,9 @@ from referee.clock import Clock
 from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import write_atomically
+from referee.journal.epochs import FIRST
 from referee.judging.status import program_version
-from referee.operating_system import fork_workers
+from referee.operating_system import fork_workers, machine_name
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
@@ -220,6 +221,8 @@ def load_app(folder: Path, listen: Listen, on_ready: Callable[[str], None]) -> F
     resources = ExitStack()
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
+    if contest.epoch > FIRST:
+        contest.store.take_over_open_runs(contest.epoch, machine_name(), clock.utc())
     note_settings(contest, clock)
     control = RunControl(contest, clock)
     was_interrupted = bool(contest.store.runs(RunState.OPEN))

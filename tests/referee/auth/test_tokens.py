@@ -102,3 +102,12 @@ def test_a_token_for_another_purpose_is_refused() -> None:
 def test_signed_content_that_is_no_session_is_refused(content: object) -> None:
     serializer = URLSafeSerializer(SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"})
     assert code_of(str(serializer.dumps(content))) == "bad-token"
+
+
+def test_a_token_carries_the_epoch_in_which_it_was_issued() -> None:
+    """One of an earlier program, which knows none, is of the first."""
+    later = Session(3, "otters", 2e9, epoch=2)
+    assert read(SECRET, issue(SECRET, later, CONTEST)).epoch == 2
+    fields = {key: value for key, value in asdict(SESSION).items() if key != "epoch"}
+    serializer = URLSafeSerializer(SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"})
+    assert read(SECRET, str(serializer.dumps(fields))).epoch == 1

@@ -137,8 +137,11 @@ def test_neither_a_copy_nor_a_folder_without_its_disk_is_served(
         return tried.stderr
 
     assert f"may not write to the journal {journal}: it has epoch 1 of {made.folder} on " in refused(copy)
+    assert "journal-same-disk" in refers("doctor", str(made.folder)).stdout
+    assert "journal-elsewhere: " in refers("doctor", str(copy)).stdout
     with stalled(journal):
         assert "has not answered for 0.2 s" in refused(made.folder)
+        assert "journal-stalled: The journal's disk at " in refers("doctor", str(made.folder)).stdout
     hidden = journal.rename(tmp_path / "not mounted")
     assert f"The journal of {made.folder} is not at {journal}" in refused(made.folder)
     journal.mkdir()

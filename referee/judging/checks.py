@@ -117,7 +117,8 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
     if found := noted.get(REBOOTED):
         sentence = (
             "The host was restarted, or another one took over, {recorded_s:.1f} s into the window; since then "
-            "{by_wall_clock_s:.1f} s have passed by the wall clock and {up_s:.1f} s since the boot, so {remaining_s:.1f} s were left to the run."
+            "{by_wall_clock_s:.1f} s have passed by the wall clock and {up_s:.1f} s since the boot, so "
+            "{remaining_s:.1f} s were left to the run."
         ).format(**found)
         figures = {name: value for name, value in found.items() if name.endswith("_s")}
         yield Check(REBOOTED, ok=False, severity="error", sentence=sentence, figures=figures)

@@ -7,16 +7,19 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from referee.auth.tokens import issue, read
 from referee.clock import Clock
 from referee.contest import contest_id
 from referee.journal.beats import read_beat
 from referee.journal.epochs import claim_epoch, host_path
 from referee.judging.status import program_version
-from tests.contest_day import Day, refers, until
+from referee.served import read_secret
+from tests.contest_day import Day, problem, refers, until
 from tests.timeouts import TIMEOUT_S
 
 MakeDay = Callable[..., Day]
@@ -113,7 +116,10 @@ def test_a_host_that_was_superseded_ends_and_says_so_when_it_is_started_again(
 ) -> None:
     made = with_journal(day(served=False), journal)
     server = made.serve()
-    made.login()
+    token = made.login()["token"]
+    secret = read_secret(made.folder / "secret")
+    later = issue(secret, replace(read(secret, token), epoch=2), contest_id(made.folder))
+    problem(server.ask("GET", "/v1/images/1", later), 503, "superseded")
     take_over(journal, made, tmp_path / "second")
     assert server.process.wait(TIMEOUT_S) == 1
     words = f"This host had epoch 1 of the contest; epoch 2 of {tmp_path}/second on "

@@ -6,6 +6,8 @@ thread hangs then: whoever wants something of the disk is refused at once until 
 
 from __future__ import annotations
 
+import fcntl
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +23,9 @@ T = TypeVar("T")
 class _Task:
     """What the thread is to do, and how it went."""
 
-    def __init__(self, work: Callable[[], Any], now_s: float) -> None:
+    def __init__(self, work: Callable[[], Any], now_s: float, at_end: Callable[[], None]) -> None:
         self.work = work
+        self.at_end = at_end
         self.begun_s = now_s
         self.is_over = threading.Lock()  # released by the thread: an Event takes several times as long
         self.is_over.acquire()
@@ -35,14 +38,22 @@ class _Task:
             self.result = self.work()
         except BaseException as error:  # noqa: BLE001 - who waits raises it
             self.error = error
+        self.at_end()
         self.is_over.release()
 
 
 class JournalDisk:
-    """The disk that a folder lies on. One thing at a time is done there; callers take turns by a lock of their own."""
+    """The disk that a folder lies on. One thing at a time is done there; callers take turns by a lock of their own.
 
-    def __init__(self, folder: Path, deadline_s: float, clock: Clock | None = None) -> None:
+    What writes names a `lock`, a file on this host's own disk: what was given up on may still be written later, so no
+    other process of this host may write before. It is held from the start of each work to its end.
+    """
+
+    def __init__(
+        self, folder: Path, deadline_s: float, clock: Clock | None = None, lock: Path | None = None
+    ) -> None:
         self._folder = folder
+        self._lock_path, self._lock = lock, -1
         self._deadline_s = deadline_s
         self._clock = clock or Clock()
         self._tasks: SimpleQueue[_Task] = SimpleQueue()
@@ -59,7 +70,8 @@ class JournalDisk:
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="journal-disk", daemon=True)
             self._thread.start()
-        task = _Task(work, self._clock.monotonic_s())
+        self._acquire()
+        task = _Task(work, self._clock.monotonic_s(), self._release)
         self._tasks.put(task)
         if not task.is_over.acquire(timeout=self._deadline_s):
             self._hung = task
@@ -79,6 +91,20 @@ class JournalDisk:
             self._hung = None
             return None
         return self._clock.monotonic_s() - hung.begun_s
+
+    def _acquire(self) -> None:
+        if self._lock_path is None:
+            return
+        if self._lock < 0:
+            self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise self._stalled() from None  # another process of this host waits for that disk
+
+    def _release(self) -> None:
+        if self._lock >= 0:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _work(self) -> None:
         while True:

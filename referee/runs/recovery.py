@@ -60,7 +60,9 @@ def _of_this_boot(contest: Contest, clock: Clock, run: Run, window: Window, rebo
     """The run, its start on this boot's clock: further restarts change nothing. The judge finds the event."""
     left_s = remaining_s(window, clock.monotonic_s())
     contest.store.log_event(clock.utc(), run.id, REBOOTED, **asdict(reboot), remaining_s=left_s)
-    logger.warning("run %d: the host was restarted in its window, or is another one; it will need review", run.id)
+    logger.warning(
+        "run %d: the host was restarted in its window, or is another one; it will need review", run.id
+    )
     return contest.store.change_run(run.id, (RunState.OPEN,), start_s=window.start_s, boot_id=clock.boot_id())
 
 

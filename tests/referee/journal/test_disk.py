@@ -44,3 +44,21 @@ def test_only_the_first_waits_for_a_disk_that_hangs_and_all_go_on_when_it_answer
     until(lambda: disk.stalled_s is None)
     assert disk.do(lambda: "on") == "on"
     assert not ran.is_set()
+
+
+def test_while_one_process_hangs_in_a_write_no_other_one_writes(
+    tmp_path: Path, until: Callable[[Callable[[], object]], None]
+) -> None:
+    """Its write may still come, over what the other one has written since."""
+    one, other = (JournalDisk(tmp_path, DEADLINE_S, lock=tmp_path / "lock") for _ in range(2))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert (one.do(lambda: 1), other.do(lambda: 2)) == (1, 2)
+    with pytest.raises(JournalStalled):
+        one.do(pipe.read_bytes)
+    with pytest.raises(JournalStalled):
+        other.do(lambda: 2)
+    assert other.stalled_s is None
+    pipe.write_bytes(b"")
+    until(lambda: one.stalled_s is None)
+    assert (other.do(lambda: 2), one.do(lambda: 1)) == (2, 1)

@@ -120,6 +120,13 @@ class StorageFailed(RefereeError):
         super().__init__("storage-failed", sentence, **facts)
 
 
+class JournalDamaged(RefereeError):
+    """A journal is not as it was written."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("journal-damaged", sentence, **facts)
+
+
 class JournalStalled(StorageFailed):
     """The disk of the journal does not answer; nothing is taken until it does."""
 

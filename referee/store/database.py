@@ -15,6 +15,7 @@ from referee.errors import RefereeError, StorageFailed
 from referee.presence import status
 from referee.served import is_served
 from referee.store.group_commit import GroupCommit
+from referee.store.journaling import Journaling, place_of
 from referee.store.schema import COLUMNS, VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
@@ -36,14 +37,17 @@ class Database:
         self._path, self._folder = path, path.parent
         self._lock = threading.RLock()
         self._reading = threading.Lock()
-        self._group = GroupCommit(self._transaction)
+        self._group = GroupCommit(self._transaction, self._forget_changes)
+        self._journaling: Journaling | None = None
         with ExitStack() as opened:
             try:
-                (_make_private if create else require_content)(path)
-                self._connection = _connect(path)
+                (make_private if create else require_content)(path)
+                self._connection = connect(path)
                 opened.callback(self._connection.close)
+                opened.callback(self._close_journal)
                 self._prepare(path, create=create)
-                self._reader = _connect(path)
+                self._begin_journal()
+                self._reader = connect(path)
             except sqlite3.Error as error:
                 fail("opened", error)
             opened.pop_all()
@@ -70,6 +74,24 @@ class Database:
         self._names = (str(path), f"{real}-wal", f"{real}-shm")
         self._inodes = _inodes(self._names)
 
+    def _begin_journal(self) -> None:
+        """Bring the database and its journal to the same place.
+
+        A journal that other hosts reach may not answer now: the first transaction that needs it says it then.
+        """
+        place = place_of(self._folder)
+        if place is None:
+            return
+        self._journaling = Journaling(place, self._connection)
+        if not place.is_shared:
+            self._connection.execute("PRAGMA synchronous=NORMAL")  # the journal has each transaction before
+        with suppress(*((RefereeError, OSError) if place.is_shared else ())), self._transaction():
+            pass
+
+    def _close_journal(self) -> None:
+        if self._journaling is not None:
+            self._journaling.close()
+
     def is_in_place(self) -> bool:
         """Whether the files in use are those that the next start will open."""
         return _inodes(self._names) == self._inodes
@@ -88,6 +110,7 @@ class Database:
         with self._reading:
             self._reader.close()
         with self._lock:
+            self._close_journal()
             self._connection.close()
 
     def forgo_durability(self) -> None:
@@ -113,13 +136,36 @@ class Database:
             with self._lock:
                 self.require_in_place()
                 self._connection.execute("BEGIN IMMEDIATE")
-                with self._connection:
+                with self._journaled(), self._connection:
+                    if self._journaling is not None:
+                        self._journaling.begin()
                     yield self._connection
                     taken_along = self._take_along()
+                    if self._journaling is not None:
+                        self._journaling.append()
                 self.require_in_place()  # before anyone is told that it is stored
                 self._forget(taken_along)
         except sqlite3.Error as error:
             fail("written", error)
+
+    @contextmanager
+    def _journaled(self) -> Iterator[None]:
+        """Take the record of a transaction back that is not committed."""
+        try:
+            yield
+        except BaseException:
+            if self._journaling is not None:
+                self._journaling.take_back()
+            raise
+
+    def _forget_changes(self, mark: int | None) -> int:
+        """How many rows the transaction has changed; with a `mark` only so many did: a statement failed."""
+        if self._journaling is None:
+            return 0
+        changes = self._journaling.changes
+        if mark is not None:
+            del changes[mark:]
+        return len(changes)
 
     def _take_along(self) -> int:
         """Write what waits for the next commit; returns how much that is."""
@@ -139,7 +185,7 @@ class Database:
     def _rows_apart(self, sql: str) -> list[sqlite3.Row]:
         """As `_rows`, on a connection of its own: no other read waits for this one."""
         try:
-            with closing(_connect(self._path)) as own:
+            with closing(connect(self._path)) as own:
                 return own.execute(sql).fetchall()
         except sqlite3.Error as error:
             fail("read", error)
@@ -186,7 +232,8 @@ def _inodes(names: Iterable[str]) -> list[object]:
         return []
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection whose commits wait for the disk. Raises sqlite3.Error."""
     with ExitStack() as opened:
         connection = opened.enter_context(
             closing(sqlite3.connect(path, check_same_thread=False, timeout=LOCK_TIMEOUT_S))
@@ -221,7 +268,7 @@ def fail(what: str, error: sqlite3.Error) -> NoReturn:
     ) from error
 
 
-def _make_private(path: Path) -> None:
+def make_private(path: Path) -> None:
     """A new database is its owner's only: it holds password hashes and the secret image orders."""
     with suppress(OSError):  # the connection tells what is wrong
         path.touch(mode=0o600, exist_ok=False)

@@ -122,9 +122,14 @@ class Combining(Generic[Task]):
 class GroupCommit(Combining[Statement]):
     """Writes statements, several at a time in one transaction."""
 
-    def __init__(self, transaction: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+    def __init__(
+        self,
+        transaction: Callable[[], AbstractContextManager[sqlite3.Connection]],
+        forget_changes: Callable[[int | None], int] = lambda _: 0,
+    ) -> None:
+        """`forget_changes` says how many rows a transaction has changed; given such a number, it forgets the others."""
         super().__init__(self._commit)
-        self._transaction = transaction
+        self._transaction, self._forget_changes = transaction, forget_changes
 
     def write(self, statement: Callable[[sqlite3.Connection], T]) -> T:
         """Commit what `statement` writes and return its result once it is on disk.
@@ -146,7 +151,9 @@ class GroupCommit(Combining[Statement]):
     def _commit(self, jobs: Sequence[Job[Statement]]) -> None:
         with self._transaction() as connection:
             for job in jobs:
+                mark = self._forget_changes(None)
                 try:
                     job.result = job.task(connection)
                 except _OWN_ERRORS as error:
+                    self._forget_changes(mark)
                     job.error = error

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from referee.errors import RefereeError, StorageFailed
 from referee.store.acts import put_on_record
-from referee.store.database import Database, _connect
+from referee.store.database import Database, connect
 from referee.store.log import append_event
 from referee.store.posts import FIRST_ID
 
@@ -126,7 +126,7 @@ class IdentityTables(Database):
     def copy_to(self, copy: Path) -> None:
         """Copy what is acknowledged now; others write on. Raises StorageFailed, RefereeError `database-damaged`."""
         try:
-            with closing(_connect(self._path)) as reading, closing(sqlite3.connect(copy)) as writing:
+            with closing(connect(self._path)) as reading, closing(sqlite3.connect(copy)) as writing:
                 reading.execute("BEGIN")  # else each commit of others would make the copy begin again
                 reading.execute("PRAGMA user_version").fetchone()  # what is committed later is not seen
                 reading.backup(writing, pages=256)

@@ -16,7 +16,8 @@ from referee.store.records import ENERGY_MISSING, EnergyMissing
 if TYPE_CHECKING:
     import sqlite_utils
 
-VERSION = 16
+VERSION = 17
+ROWID = "rowid"
 
 # fmt: off
 _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
@@ -221,6 +222,11 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         },
         {"pk": "name", "not_null": {"stem", "utc", "figures"}},
     ),
+    # Up to where of its journal the database is (since form 17): one row; none: it has no journal.
+    "journal": (
+        {"id": int, "seq": int, "link": bytes, "epoch": int, "size": int, "is_behind": int},
+        {"pk": "id", "not_null": {"seq", "link", "epoch", "size", "is_behind"}},
+    ),
     # Devices that pull work of the model tracks.
     "devices": (
         {"name": str, "key_hash": str, "created_utc": str, "seen_utc": str},
@@ -305,6 +311,17 @@ def insert(table: str, verb: str = "INSERT") -> str:
 def columns_of(table: str) -> list[str]:
     """The names of a table's columns, in order."""
     return [*_TABLES[table][0]]
+
+
+def tables() -> list[str]:
+    """The names of all tables."""
+    return [*_TABLES]
+
+
+def key_of(table: str) -> str:
+    """What names a row of a table, also after a VACUUM: its primary key, or else ROWID."""
+    key: str = _TABLES[table][1].get("pk", ROWID)
+    return key
 
 
 def _add_columns(database: sqlite_utils.Database, name: str) -> None:

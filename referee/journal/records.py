@@ -1,0 +1,220 @@
+"""The form of a journal's files: records behind one another, each bound to the one before by its link.
+
+A record is one transaction. Its frame has the magic, the lengths of its head and its blobs, and its link, the SHA-256
+over the former link, the head and the blobs. Behind the blobs stands the length of the whole, so a file can be read
+from its end. The head is JSON: `seq` counts 1, 2, ... over all files of a journal; `changes` are [table, what, values].
+What is "put" (the row's number or null, then its values in the order of `Header.tables`) or "delete" (the row's key). A
+value that is bytes is {"blob": its length}; the blobs stand behind the head in that order. The first record of a file
+is its `Header`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from referee.errors import JournalDamaged
+
+FORM = 1
+START = bytes(32)
+"""The link before the first record of a journal."""
+Change = tuple[str, str, Sequence[Any]]
+"""Of one row: its table, PUT or DELETE, and the values."""
+PUT, DELETE = "put", "delete"
+
+_MAGIC = b"LPJ1"
+_FRAME = struct.Struct("<4sIQ32s")
+_LENGTH = struct.Struct("<Q")
+_LARGEST_HEAD = 2**28
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place behind a record: its number and link, the epoch of the file, and the bytes up to it."""
+
+    seq: int = 0
+    link: bytes = START
+    epoch: int = 1
+    size: int = 0
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file begins with. `is_base`: its records make a database from nothing; otherwise they go on from `after`.
+
+    `after` is where the file before counts up to; what stands behind it there was never acknowledged.
+    """
+
+    contest: str
+    form: int  # of the database
+    epoch: int
+    is_base: bool
+    tables: Mapping[str, Sequence[str]]
+    after: Position = Position()
+
+
+@dataclass(frozen=True)
+class Record:
+    """One transaction, and the place behind it."""
+
+    changes: Sequence[Change]
+    end: Position
+
+
+def encode_header(header: Header) -> tuple[bytes, bytes]:
+    """The bytes of a file's first record, and its link."""
+    values = asdict(header) | {"journal": FORM}
+    values["after"]["link"] = header.after.link.hex()
+    return _encode(header.after.link, json.dumps(values).encode(), b"")
+
+
+def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
+    """The bytes of the record that follows `former`, and its link."""
+    blobs: list[bytes] = []
+
+    def stands_for(value: bytes) -> dict[str, int]:
+        blobs.append(value)
+        return {"blob": len(value)}
+
+    head = json.dumps({"seq": former.seq + 1, "changes": changes}, default=stands_for)
+    return _encode(former.link, head.encode(), b"".join(blobs))
+
+
+def _encode(former: bytes, head: bytes, blobs: bytes) -> tuple[bytes, bytes]:
+    link = _link(former, head, blobs)
+    length = _FRAME.size + len(head) + len(blobs) + _LENGTH.size
+    frame = _FRAME.pack(_MAGIC, len(head), len(blobs), link)
+    return b"".join([frame, head, blobs, _LENGTH.pack(length)]), link
+
+
+def read_header(path: Path) -> tuple[Header, Position]:
+    """What a file begins with, and the place behind it. Raises JournalDamaged; FileNotFoundError."""
+    with path.open("rb") as file:
+        found = _read(file.fileno(), 0)
+        if found is None:
+            raise JournalDamaged(f"{path} does not begin as a journal does.")
+        link, head, _, end = found
+    try:
+        values = json.loads(head)
+        if values.pop("journal") > FORM:
+            raise JournalDamaged(f"{path} was written by a newer version of this program.")
+        after = values.pop("after")
+        before = Position(**after | {"link": bytes.fromhex(after["link"])})
+        header = Header(**values, after=before)
+    except (ValueError, TypeError, KeyError) as error:
+        raise JournalDamaged(f"{path} does not begin as a journal does.") from error
+    if link != _link(before.link, head, b""):
+        raise JournalDamaged(f"The beginning of {path} was changed.")
+    return header, Position(before.seq, link, header.epoch, end)
+
+
+def read_records(path: Path, start: Position, end: int | None = None) -> Iterator[Record]:
+    """The records of a file behind `start`, up to `end` bytes or to the last whole one.
+
+    A last record that was cut is one that was never acknowledged. Raises JournalDamaged where a record is not the one
+    that was written, FileNotFoundError.
+    """
+    with path.open("rb") as file:
+        descriptor, former = file.fileno(), start
+        while end is None or former.size < end:
+            found = _read(descriptor, former.size)
+            if found is None:
+                if end is not None or _has_record_behind(descriptor, former.size):
+                    raise _damaged(path, former)
+                return
+            link, head, blobs, size = found
+            if link != _link(former.link, head, blobs):
+                raise _damaged(path, former)
+            values = json.loads(head)
+            if values["seq"] != former.seq + 1:
+                raise _damaged(path, former)
+            former = Position(values["seq"], link, start.epoch, size)
+            yield Record([_filled(change, blobs) for change in _with_offsets(values["changes"])], former)
+
+
+def last_link(path: Path, size: int) -> bytes | None:
+    """The link of the record that ends at `size`; None if no record does."""
+    with path.open("rb") as file:
+        descriptor = file.fileno()
+        if size < _FRAME.size + _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack(_exactly(descriptor, size - _LENGTH.size, _LENGTH.size) or bytes(8))
+        frame = _exactly(descriptor, size - length, _FRAME.size) if 0 < length <= size else None
+    if frame is None:
+        return None
+    magic, _, _, link = _FRAME.unpack(frame)
+    return bytes(link) if magic == _MAGIC else None
+
+
+def _read(descriptor: int, at: int) -> tuple[bytes, bytes, bytes, int] | None:
+    """The link, head and blobs of the record at `at`, and where it ends; None if there is none, or a part of one."""
+    frame = _exactly(descriptor, at, _FRAME.size)
+    if frame is None:
+        return None
+    magic, head_bytes, blob_bytes, link = _FRAME.unpack(frame)
+    if magic != _MAGIC or head_bytes > _LARGEST_HEAD:
+        return None
+    length = _FRAME.size + head_bytes + blob_bytes + _LENGTH.size
+    if os.fstat(descriptor).st_size < at + length:
+        return None
+    rest = _exactly(descriptor, at + _FRAME.size, length - _FRAME.size)
+    if rest is None or rest[-_LENGTH.size :] != _LENGTH.pack(length):
+        return None
+    return link, rest[:head_bytes], rest[head_bytes : -_LENGTH.size], at + length
+
+
+def _exactly(descriptor: int, at: int, size: int) -> bytes | None:
+    found = os.pread(descriptor, size, at)
+    return found if len(found) == size else None
+
+
+def _has_record_behind(descriptor: int, at: int) -> bool:
+    """Whether a whole record stands somewhere behind a place where none begins: then it is no record that was cut."""
+    size = os.fstat(descriptor).st_size
+    rest = os.pread(descriptor, size - at, at)
+    place = rest.find(_MAGIC, 1)
+    while place > 0:
+        if _read(descriptor, at + place) is not None:
+            return True
+        place = rest.find(_MAGIC, place + 1)
+    return False
+
+
+def _damaged(path: Path, former: Position) -> JournalDamaged:
+    return JournalDamaged(
+        f"{path} is damaged behind record {former.seq}, at byte {former.size}: it was changed, or its disk fails. What "
+        "follows cannot be trusted."
+    )
+
+
+def _link(former: bytes, head: bytes, blobs: bytes) -> bytes:
+    digest = hashlib.sha256(former)
+    digest.update(head)
+    digest.update(blobs)
+    return digest.digest()
+
+
+def _with_offsets(changes: list[Any]) -> Iterator[tuple[str, str, list[Any], int]]:
+    """Each change with the place where its blobs begin."""
+    at = 0
+    for table, what, values in changes:
+        yield table, what, values, at
+        at += sum(value["blob"] for value in values if isinstance(value, dict))
+
+
+def _filled(change: tuple[str, str, list[Any], int], blobs: bytes) -> Change:
+    table, what, values, at = change
+    filled = []
+    for value in values:
+        if isinstance(value, dict):
+            filled.append(blobs[at : at + value["blob"]])
+            at += value["blob"]
+        else:
+            filled.append(value)
+    return table, what, filled

@@ -1,0 +1,81 @@
+"""A database that follows the journal of another host, in the folder of a contest that this host does not serve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import sqlite_utils
+
+from referee.errors import RefereeError
+from referee.journal.epochs import Claim
+from referee.store.database import DATABASE_NAME, connect, make_private
+from referee.store.journaling import begin_epoch, build, catch_up, position_of
+from referee.store.schema import create_tables
+
+
+class Follower:
+    """Applies the records of a journal to a database, which is made from the journal if it does not lie on its way."""
+
+    def __init__(self, folder: Path, journal: Path) -> None:
+        path = folder / DATABASE_NAME
+        make_private(path)
+        self._journal = journal
+        self._connection = connect(path)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute(
+            "PRAGMA foreign_keys=OFF"
+        )  # rows come in the order in which they were changed
+        with self._transaction():
+            create_tables(sqlite_utils.Database(self._connection))
+
+    @property
+    def seq(self) -> int:
+        """The number of the last record that is applied."""
+        position = position_of(self._connection)
+        return 0 if position is None else position.seq
+
+    def public_key(self) -> str | None:
+        """The public key of the contest, hexadecimal."""
+        found = self._connection.execute("SELECT public_key FROM contest").fetchone()
+        return found[0] if found else None
+
+    def read_on(self, *, whole: bool = False) -> int:
+        """Apply what is new, and return how many records that is.
+
+        The last record waits for its successor, since the first host may still take it back; `whole` applies it, too:
+        once this host has the epoch. Raises JournalDamaged; FileNotFoundError.
+        """
+        with self._transaction():
+            try:
+                return catch_up(self._connection, self._journal, whole=whole)
+            except RefereeError as error:
+                if error.code != "journal-foreign":
+                    raise
+                return build(self._connection, self._journal).seq
+
+    def begin(self, claim: Claim) -> None:
+        """Begin the file of the epoch that this host has claimed, where the database is."""
+        with self._transaction():
+            begin_epoch(self._connection, self._journal, claim.epoch)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+
+
+def rebuild(database: Path, journal: Path) -> int:
+    """Make a new database from a journal alone; return how many transactions it has. Raises JournalDamaged, OSError."""
+    with closing(connect(database)) as connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            create_tables(sqlite_utils.Database(connection))
+            return build(connection, journal).seq

@@ -1,0 +1,377 @@
+"""Writes every transaction of a database to its journal before it is committed, and applies records to a database.
+
+Triggers of the writing connection alone hand each changed row to `Journaling`; the record is on the disk before the
+commit. So the database is never ahead of the journal, and its own commits need not wait for the disk: what a power cut
+takes of them is applied again at the next opening (`catch_up`).
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from referee.clock import Clock
+from referee.config import CONFIG_NAME, Journal, read_config
+from referee.errors import JournalDamaged, JournalStalled, RefereeError, StorageFailed
+from referee.journal.disk import JournalDisk
+from referee.journal.epochs import FIRST, Claim, own_epoch, require_current
+from referee.journal.log_file import LogFile, begin_file, log_path
+from referee.journal.place import JOURNAL_NAME
+from referee.journal.records import (
+    DELETE,
+    PUT,
+    Change,
+    Header,
+    Position,
+    encode,
+    encode_header,
+    last_link,
+    read_header,
+    read_records,
+)
+from referee.presence import is_there, status
+from referee.store.log import append_event
+from referee.store.schema import ROWID, VERSION, columns_of, key_of, tables
+
+logger = logging.getLogger(__name__)
+LOCK_NAME = "journal.lock"
+BEHIND, AGAIN = "journal-behind", "journal-again"
+"""Kinds of events: from when to when the journal was not written."""
+NOT_JOURNALED = frozenset({"journal", "provisional"})
+"""Where the journal ends, and figures that are computed again within a second."""
+ROWS_A_RECORD = 500
+"""Of a copy of the whole database."""
+
+_READ = "SELECT seq, link, epoch, size FROM journal"
+_WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind) VALUES (1, ?, ?, ?, ?, ?)"
+_IS_BEHIND = "SELECT 1 FROM journal WHERE is_behind"
+# The document is published again every second; what an operator decides is the state.
+_WHEN = {"published": "WHEN new.state IS NOT old.state OR new.unveiled IS NOT old.unveiled"}
+
+
+def position_of(connection: sqlite3.Connection) -> Position | None:
+    """Up to where of its journal a database is; None: it has none."""
+    found = connection.execute(_READ).fetchone()
+    return None if found is None else Position(*tuple(found))
+
+
+def set_position(connection: sqlite3.Connection, position: Position, *, is_behind: bool = False) -> None:
+    """Note up to where of its journal a database is, in the transaction that brought it there."""
+    values = (position.seq, position.link, position.epoch, position.size, int(is_behind))
+    connection.execute(_WRITE, values)
+
+
+class Place(NamedTuple):
+    """The journal of a contest folder, and how it is reached; `is_shared` with other hosts, by epochs."""
+
+    folder: Path
+    journal: Path
+    settings: Journal
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it lies elsewhere."""
+        return bool(self.settings.path)
+
+
+def place_of(folder: Path) -> Place | None:
+    """The journal of a contest folder; None of a folder that is none: there is no contest.toml."""
+    if not is_there(folder / CONFIG_NAME):
+        return None
+    try:
+        settings = read_config(folder).journal
+    except RefereeError:  # whoever opens the contest says it
+        settings = Journal()
+    return Place(folder, folder / (settings.path or JOURNAL_NAME), settings)
+
+
+class Journaling:
+    """The journal of an open database, by the connection that writes. One transaction at a time."""
+
+    def __init__(self, place: Place, connection: sqlite3.Connection) -> None:
+        self._place, self._connection = place, connection
+        self._changes: list[Change] = []
+        self._claim: Claim | None = None
+        self._file: LogFile | None = None
+        self._disk: JournalDisk | None = None
+        if place.is_shared:
+            lock = place.folder / LOCK_NAME
+            self._disk = JournalDisk(place.journal, place.settings.deadline_s, lock=lock)
+        connection.create_function("journal_note", -1, self.note)
+        for statement in _triggers():
+            connection.execute(statement)
+
+    @property
+    def is_required(self) -> bool:
+        """Whether nothing is committed that is not in the journal."""
+        return not self._place.is_shared or self._place.settings.required
+
+    @property
+    def changes(self) -> list[Change]:
+        """What the transaction has changed up to now."""
+        return self._changes
+
+    def note(self, table: str, what: str, *values: Any) -> None:
+        """Keep a changed row; the triggers call it."""
+        self._changes.append((table, what, values))
+
+    def begin(self) -> None:
+        """A transaction begins."""
+        self._changes.clear()
+        if self._file is None:
+            self.make_ready()
+
+    def append(self) -> None:
+        """Write what the transaction has changed to the journal. Raises StorageFailed."""
+        if not self._changes:
+            return
+        connection = self._connection
+        former = position_of(connection)
+        if former is None or self._file is None or connection.execute(_IS_BEHIND).fetchone():
+            return
+        require = partial(require_current, self._place.journal, self._claim) if self._claim else _nothing
+        try:
+            end = self._do(partial(self._file.append, former, self._changes, require))
+        except (JournalStalled, OSError) as error:
+            self._fall_behind(former, error)
+        else:
+            set_position(connection, end)
+
+    def take_back(self) -> None:
+        """The transaction was not committed: cut its record."""
+        with suppress(sqlite3.Error, RefereeError, OSError):
+            former = position_of(self._connection)
+            if former is not None and self._file is not None:
+                self._do(partial(self._file.take_back, former))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _do(self, work: Callable[[], Any]) -> Any:
+        return work() if self._disk is None else self._disk.do(work)
+
+    def _fall_behind(self, former: Position, error: RefereeError | OSError) -> None:
+        words = error.sentence if isinstance(error, RefereeError) else str(error.strerror)
+        if not self.is_required:
+            set_position(self._connection, former, is_behind=True)
+            detail = {"reason": words, "seq": former.seq}
+            append_event(self._connection, Clock().utc().isoformat(), None, BEHIND, detail)
+            return
+        if isinstance(error, RefereeError):
+            raise error
+        raise StorageFailed(
+            f"The journal at {self._place.journal} cannot be written ({words}), so nothing was taken; send it again. "
+            "For the operator: see to its disk, its space and its rights."
+        ) from error
+
+    def make_ready(self) -> None:
+        """Within a transaction: bring journal and database to the same place, and open the file."""
+        place, connection = self._place, self._connection
+        if place.is_shared:
+            contest = connection.execute("SELECT id FROM contest").fetchone()
+            if contest is None:
+                return
+            claim = partial(own_epoch, place.journal, place.folder, contest=contest[0])
+            self._claim = self._do(partial(claim, version=version("lpirc-referee"), utc=Clock().utc()))
+        epoch = FIRST if self._claim is None else self._claim.epoch
+        self._do(partial(_bring_together, connection, place.journal, epoch))
+        self._file = self._do(partial(LogFile, log_path(place.journal, epoch)))
+        self._changes.clear()
+
+
+def _nothing() -> None:
+    """A journal that no other host reaches is no one else's."""
+
+
+def _triggers() -> Iterator[str]:
+    """What hands each changed row to the function `journal_note`, on one connection alone."""
+    for table in tables():
+        if table in NOT_JOURNALED:
+            continue
+        key, values = key_of(table), ", ".join(f"new.{column}" for column in columns_of(table))
+        number = "NULL" if key != ROWID else "new.rowid"
+        put = f"SELECT journal_note('{table}', '{PUT}', {number}, {values});"
+        gone = f"SELECT journal_note('{table}', '{DELETE}', old.{key})"
+        when = _WHEN.get(table, "")
+        begins = f"CREATE TEMP TRIGGER journal_{table}"
+        yield f"{begins}_put AFTER INSERT ON main.{table} BEGIN {put} END"
+        moved = f"{gone} WHERE old.{key} IS NOT new.{key};"
+        yield f"{begins}_change AFTER UPDATE ON main.{table} {when} BEGIN {moved} {put} END"
+        yield f"{begins}_delete AFTER DELETE ON main.{table} BEGIN {gone}; END"
+
+
+def _bring_together(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
+    """Let database and journal be at the same place, whichever of them is behind. Raises RefereeError."""
+    path, position = log_path(journal, epoch), position_of(connection)
+    size = _size(path)
+    if size is None and position is not None and position.epoch == epoch - 1:
+        begin_epoch(connection, journal, epoch)  # this host has taken over
+    elif size is None:
+        if position is not None:
+            logger.warning("the journal %s is gone: it begins again with a copy of the database", path)
+        _begin_again(connection, journal, epoch)
+    elif position is None:
+        raise _foreign(journal)
+    elif connection.execute(_IS_BEHIND).fetchone():
+        _set_aside(path)
+        _begin_again(connection, journal, epoch)
+        append_event(connection, Clock().utc().isoformat(), None, AGAIN, {"seq": position.seq})
+    elif position.epoch == epoch and size < position.size:
+        aside = _set_aside(path)
+        words = "the journal %s was cut or is an older copy: it is now %s, and begins again with a copy of the database"
+        logger.warning(words, path, aside.name)
+        _begin_again(connection, journal, epoch)
+    elif applied := catch_up(connection, journal):
+        logger.warning(
+            "the database lacked the last %d transactions: taken from the journal %s", applied, journal
+        )
+
+
+def catch_up(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) -> int:
+    """Apply the records behind the database's position, within a transaction, and return how many these are.
+
+    Unless `whole`, the last record waits for its successor: the host that wrote it may still take it back. Raises
+    RefereeError `journal-foreign`, JournalDamaged.
+    """
+    position = position_of(connection)
+    if position is None or last_link(log_path(journal, position.epoch), position.size) != position.link:
+        raise _foreign(journal)
+    header, _ = read_header(log_path(journal, position.epoch))
+    applied, waiting = 0, None
+    for path, end, start, its_header in _files_from(journal, position, header):
+        for record in read_records(path, start, end):
+            if waiting is not None:
+                applied += _applied(connection, *waiting)
+            waiting = (its_header.tables, record.changes, record.end)
+        if waiting is not None and (whole or end is not None):
+            applied += _applied(connection, *waiting)
+            waiting = None
+    return applied
+
+
+def _files_from(
+    journal: Path, position: Position, header: Header
+) -> Iterator[tuple[Path, int | None, Position, Header]]:
+    """From a position on each file, up to where it counts (None: its end), the place to read from, and its header."""
+    while True:
+        path, following = log_path(journal, position.epoch), log_path(journal, position.epoch + 1)
+        if not is_there(following):
+            yield path, None, position, header
+            return
+        next_header, next_start = read_header(following)
+        yield path, next_header.after.size, position, header
+        position, header = next_start, next_header
+
+
+def build(connection: sqlite3.Connection, journal: Path) -> Position:
+    """Make the database hold what the journal says, and nothing else, within a transaction. Raises JournalDamaged."""
+    epochs = sorted(int(one.stem) for one in journal.glob("[0-9]*.log"))
+    bases = [epoch for epoch in epochs if read_header(log_path(journal, epoch))[0].is_base]
+    if not bases:
+        raise JournalDamaged(f"{journal} has no file that begins with a whole contest.")
+    for table in tables():
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names from code
+    header, start = read_header(log_path(journal, bases[-1]))
+    set_position(connection, start)
+    for path, end, place, its_header in _files_from(journal, start, header):
+        set_position(connection, place)
+        for record in read_records(path, place, end):
+            _applied(connection, its_header.tables, record.changes, record.end)
+    found = position_of(connection)
+    if found is None or found.seq == 0:
+        raise JournalDamaged(f"{journal} holds no record.")
+    return found
+
+
+def _applied(
+    connection: sqlite3.Connection,
+    columns: Mapping[str, Sequence[str]],
+    changes: Sequence[Change],
+    end: Position,
+) -> int:
+    for table, what, values in changes:
+        if what == DELETE:
+            connection.execute(f"DELETE FROM {table} WHERE {key_of(table)} = ?", values)  # noqa: S608
+            continue
+        number, *row = values
+        names = [*columns[table]]
+        if number is not None:
+            names, row = [ROWID, *names], [number, *row]
+        marks = ", ".join("?" * len(row))
+        connection.execute(f"INSERT OR REPLACE INTO {table} ({', '.join(names)}) VALUES ({marks})", row)  # noqa: S608
+    set_position(connection, end)
+    return 1
+
+
+def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
+    """Begin the file of an epoch that goes on where the database is, within a transaction."""
+    former = position_of(connection)
+    if former is None:
+        raise _foreign(journal)
+    header = _header(connection, epoch, former, is_base=False)
+    data, link = encode_header(header)
+    begin_file(log_path(journal, epoch), [data])
+    set_position(connection, Position(former.seq, link, epoch, len(data)))
+
+
+def _begin_again(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
+    """Begin the file of an epoch with a copy of the whole database."""
+    data, link = encode_header(_header(connection, epoch, Position(epoch=epoch), is_base=True))
+    end = Position(0, link, epoch, len(data))
+    kept = [end]
+
+    def parts() -> Iterator[bytes]:
+        yield data
+        for changes in _copy(connection):
+            record, its_link = encode(kept[0], changes)
+            kept[0] = Position(kept[0].seq + 1, its_link, epoch, kept[0].size + len(record))
+            yield record
+
+    journal.mkdir(mode=0o700, exist_ok=True)
+    begin_file(log_path(journal, epoch), parts())
+    set_position(connection, kept[0])
+
+
+def _copy(connection: sqlite3.Connection) -> Iterator[list[Change]]:
+    """All rows of all tables, some at a time."""
+    for table in tables():
+        if table in NOT_JOURNALED:
+            continue
+        number = ROWID if key_of(table) == ROWID else "NULL"
+        names = ", ".join(columns_of(table))
+        found = connection.execute(f"SELECT {number}, {names} FROM {table} ORDER BY rowid")  # noqa: S608
+        while rows := found.fetchmany(ROWS_A_RECORD):
+            yield [(table, PUT, tuple(row)) for row in rows]
+
+
+def _header(connection: sqlite3.Connection, epoch: int, after: Position, *, is_base: bool) -> Header:
+    contest = connection.execute("SELECT id FROM contest").fetchone()
+    columns = {table: columns_of(table) for table in tables()}
+    return Header(contest[0] if contest else "", VERSION, epoch, is_base, columns, after)
+
+
+def _size(path: Path) -> int | None:
+    found = status(path)
+    return None if found is None else found.st_size
+
+
+def _set_aside(path: Path) -> Path:
+    aside = path.with_name(f"{path.stem}-aside-{secrets.token_hex(4)}")
+    return path.rename(aside)
+
+
+def _foreign(journal: Path) -> RefereeError:
+    return RefereeError(
+        "journal-foreign",
+        f"The journal {journal} does not lead to this database: it is of another contest, or one of them was changed. "
+        "To make the database from it: referee restore --journal. To go on with the database, move the journal away.",
+    )

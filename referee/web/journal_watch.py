@@ -65,6 +65,8 @@ class JournalWatch:
                 self._say(None)
             if self._clock.wait(self._ended, self._clock.monotonic_s() + BEAT_S):
                 break
+        if os.getppid() != server:  # it was killed
+            return
         with suppress(RefereeError, OSError):
             last = Beat(0, os.getpid(), is_ended=True)
             self._disk.do(partial(write_beat, self._journal, claim.epoch, last))

@@ -19,7 +19,7 @@ from referee.journal.beats import read_beat
 from referee.journal.epochs import claim_epoch, host_path
 from referee.judging.status import program_version
 from referee.served import read_secret
-from tests.contest_day import Day, problem, refers, until
+from tests.contest_day import ROWS, Day, problem, refers, until
 from tests.timeouts import TIMEOUT_S
 
 MakeDay = Callable[..., Day]
@@ -106,9 +106,38 @@ def test_while_the_disk_stalls_it_is_said_and_open_runs_go_on(day: MakeDay, jour
         assert made.login()["token"] == token
         assert server.ask("GET", "/v1/session", token).json()["phase"] == "open"
         assert server.ask("GET", "/v1/health").status_code == 200
+        for _ in range(3):
+            told = problem(made.post(token, key="kept"), 503, "journal-stalled")
+            assert told["retry_after_s"] == 5
+        assert server.ask("GET", "/v1/session", token).json()["detections_accepted"] == 0
     until(lambda: trouble() == "None")
     until(lambda: "answers again" in log.read_text())
+    until(lambda: made.post(token, key="kept").status_code == 202)
+    assert made.post(token, key="kept").json()["received_total"] == len(ROWS)
+
+
+def test_without_required_the_contest_goes_on_and_the_record_says_from_when_to_when(
+    day: MakeDay, journal: Path
+) -> None:
+    made = with_journal(day(served=False), journal, deadline_s=0.2, required=False)
+    server = made.serve()
+    token = made.login()["token"]
     assert made.post(token).status_code == 202
+
+    def noted(kind: str) -> int:
+        with made.store() as store:
+            return [event["kind"] for event in store.events_after(0, 1000)[1]].count(kind)
+
+    with stalled(journal):
+        log = made.folder / "server.log"
+        until(lambda: "what is taken now is on this host's disk alone" in log.read_text())
+        for number in range(2, 5):
+            assert made.post(token).json()["received_total"] == number * len(ROWS)
+        assert server.ask("DELETE", "/v1/session", token).status_code == 200
+        assert (noted("journal-behind"), noted("journal-again")) == (1, 0)
+    until(lambda: made.refers("team", "disable", "ant").returncode == 0)
+    until(lambda: noted("journal-again") == 1)
+    assert noted("journal-behind") == 1
 
 
 def test_a_host_that_was_superseded_ends_and_says_so_when_it_is_started_again(

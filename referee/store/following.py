@@ -41,22 +41,21 @@ class Follower:
         found = self._connection.execute("SELECT public_key FROM contest").fetchone()
         return found[0] if found else None
 
-    def read_on(self, *, whole: bool = False) -> int:
-        """Apply what is new, and return how many records that is.
+    def read_on(self) -> int:
+        """Apply what is new, and return how many records that is. Raises JournalDamaged; FileNotFoundError.
 
-        The last record waits for its successor, since the first host may still take it back; `whole` applies it, too:
-        once this host has the epoch. Raises JournalDamaged; FileNotFoundError.
+        The last record waits for its successor, since the host that wrote it may still take it back.
         """
         with self._transaction():
             try:
-                return catch_up(self._connection, self._journal, whole=whole)
+                return catch_up(self._connection, self._journal, whole=False)
             except RefereeError as error:
                 if error.code != "journal-foreign":
                     raise
-                return build(self._connection, self._journal).seq
+                return build(self._connection, self._journal, whole=False).seq
 
     def begin(self, claim: Claim) -> None:
-        """Begin the file of the epoch that this host has claimed, where the database is."""
+        """Begin the epoch that this host has claimed, with all that the host before wrote."""
         with self._transaction():
             begin_epoch(self._connection, self._journal, claim.epoch)
 

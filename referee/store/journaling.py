@@ -213,7 +213,7 @@ def _bring_together(connection: sqlite3.Connection, journal: Path, epoch: int) -
     """Let database and journal be at the same place, whichever of them is behind. Raises RefereeError."""
     path, position = log_path(journal, epoch), position_of(connection)
     size = _size(path)
-    if size is None and position is not None and position.epoch == epoch - 1:
+    if size is None and position is not None and position.epoch < epoch:
         begin_epoch(connection, journal, epoch)  # this host has taken over
     elif size is None:
         if position is not None:
@@ -263,31 +263,38 @@ def _files_from(
 ) -> Iterator[tuple[Path, int | None, Position, Header]]:
     """From a position on each file, up to where it counts (None: its end), the place to read from, and its header."""
     while True:
-        path, following = log_path(journal, position.epoch), log_path(journal, position.epoch + 1)
-        if not is_there(following):
+        path = log_path(journal, position.epoch)
+        following = next((one for one in _files(journal) if one.name > path.name), None)
+        if following is None:
             yield path, None, position, header
             return
         next_header, next_start = read_header(following)
+        if next_header.is_base:  # it goes on from no other file
+            raise _foreign(journal)
         yield path, next_header.after.size, position, header
         position, header = next_start, next_header
 
 
-def build(connection: sqlite3.Connection, journal: Path) -> Position:
-    """Make the database hold what the journal says, and nothing else, within a transaction. Raises JournalDamaged."""
-    epochs = sorted(int(one.stem) for one in journal.glob("[0-9]*.log"))
-    bases = [epoch for epoch in epochs if read_header(log_path(journal, epoch))[0].is_base]
+def _files(journal: Path) -> list[Path]:
+    """The files of all epochs, oldest first. One is missing where a host died while it took over."""
+    return sorted(journal.glob("[0-9]*.log"))
+
+
+def build(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) -> Position:
+    """Make the database hold what the journal says, and nothing else, within a transaction; `whole` as for `catch_up`.
+
+    Raises JournalDamaged.
+    """
+    bases = [path for path in _files(journal) if read_header(path)[0].is_base]
     if not bases:
         raise JournalDamaged(f"{journal} has no file that begins with a whole contest.")
     for table in tables():
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names from code
-    header, start = read_header(log_path(journal, bases[-1]))
+    start = read_header(bases[-1])[1]
     set_position(connection, start)
-    for path, end, place, its_header in _files_from(journal, start, header):
-        set_position(connection, place)
-        for record in read_records(path, place, end):
-            _applied(connection, its_header.tables, record.changes, record.end)
+    catch_up(connection, journal, whole=whole)
     found = position_of(connection)
-    if found is None or found.seq == 0:
+    if found is None or (whole and found.seq == 0):
         raise JournalDamaged(f"{journal} holds no record.")
     return found
 
@@ -313,14 +320,25 @@ def _applied(
 
 
 def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Begin the file of an epoch that goes on where the database is, within a transaction."""
+    """Begin the file of an epoch that this host has claimed, behind all that the hosts before wrote; a transaction.
+
+    What stands behind the last record that has a successor is written again here. The host before, which may have been
+    frozen, still takes such a record back or writes over it; of what has a successor it changes nothing.
+    """
+    catch_up(connection, journal, whole=False)
     former = position_of(connection)
     if former is None:
         raise _foreign(journal)
     header = _header(connection, epoch, former, is_base=False)
     data, link = encode_header(header)
-    begin_file(log_path(journal, epoch), [data])
-    set_position(connection, Position(former.seq, link, epoch, len(data)))
+    end, parts = Position(former.seq, link, epoch, len(data)), [data]
+    for last in [*read_records(log_path(journal, former.epoch), former)]:
+        data, link = encode(end, last.changes)
+        end = Position(end.seq + 1, link, epoch, end.size + len(data))
+        parts.append(data)
+        _applied(connection, header.tables, last.changes, end)
+    begin_file(log_path(journal, epoch), parts)
+    set_position(connection, end)
 
 
 def _begin_again(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:

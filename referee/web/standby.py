@@ -205,6 +205,5 @@ def _take_over(folder: Path, journal: Path, follower: Follower, clock: Clock) ->
     claim = claim_epoch(
         journal, folder, epoch, contest=before.contest, version=before.version, utc=clock.utc()
     )
-    follower.read_on(whole=True)  # after the claim: what was acknowledged before it is there
-    follower.begin(claim)
+    follower.begin(claim)  # reads on after the claim: what was acknowledged before it is there
     logger.warning("this host takes over with epoch %d, after record %d of %s", epoch, follower.seq, before)

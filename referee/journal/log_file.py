@@ -58,7 +58,8 @@ class LogFile:
 
     def take_back(self, end: Position) -> None:
         """Cut what stands behind `end`: it was not committed. Raises OSError."""
-        os.ftruncate(self._descriptor, end.size)
+        if os.fstat(self._descriptor).st_size > end.size:
+            os.ftruncate(self._descriptor, end.size)
 
     def close(self) -> None:
         """Close it."""

@@ -73,6 +73,7 @@ class Database:
         real = os.path.realpath(path)  # beside it lies the log, also where `path` is a link
         self._names = (str(path), f"{real}-wal", f"{real}-shm")
         self._inodes = _inodes(self._names)
+        self._size = 0  # of the file, which SQLite never makes shorter
 
     def _begin_journal(self) -> None:
         """Bring the database and its journal to the same place.
@@ -97,13 +98,20 @@ class Database:
         return _inodes(self._names) == self._inodes
 
     def require_in_place(self) -> None:
-        """Raise StorageFailed unless the next start will open the files in use."""
+        """Raise StorageFailed unless the next start will open the files in use, and no copy was written over them."""
         if _inodes(self._names) != self._inodes:
             raise StorageFailed(
                 f"{self._path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
                 "For the operator: put the file back, or stop the server and put contest-rescued-*.db beside it in "
                 "its place (delete its -wal and -shm)."
             )
+        size = self._path.stat().st_size
+        if size < self._size:
+            raise StorageFailed(
+                f"{self._path} was overwritten while in use ({size} bytes, it had {self._size}), so nothing was taken. For "
+                f"the operator: stop the server, then make it from the journal: referee restore --journal {self._folder}"
+            )
+        self._size = size
 
     def close(self) -> None:
         """Close the connections; the store is of no use afterwards."""

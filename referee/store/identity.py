@@ -89,7 +89,8 @@ class IdentityTables(Database):
         if found != "ok":
             raise RefereeError(
                 "database-damaged",
-                f"{self._path} is damaged ({found}); put your newest copy in its place and delete its -wal and -shm.",
+                f"{self._path} is damaged ({found}); stop the server and make it from the journal: referee restore "
+                f"--journal {self._folder}, or put your newest copy in its place and delete its -wal and -shm.",
             )
 
     def require_complete(self) -> None:

@@ -1,0 +1,321 @@
+"""The journal of a contest beside its database: what happens to either of them, nothing that was taken is lost."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from referee.errors import JournalDamaged, RefereeError, StorageFailed
+from referee.journal.log_file import log_path
+from referee.journal.records import Header, Position, encode, encode_header, read_header, read_records
+from referee.store import DATABASE_NAME, Store
+from referee.store.following import Follower, rebuild
+from referee.store.journaling import NOT_JOURNALED
+from referee.store.schema import columns_of, tables
+from tests.referee.factories import START, TEAM, reading, stored_run
+
+CONFIG = "name = 'Test'\ntestset = 'set'\n[[stations]]\nname = 'one'\nmeter = 'sim:constant:36W'\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A contest folder, as far as its database needs one."""
+    made = tmp_path / "contest"
+    made.mkdir()
+    (made / "contest.toml").write_text(CONFIG)
+    return made
+
+
+def opened(folder: Path, *, create: bool = False) -> Store:
+    return Store(folder / DATABASE_NAME, create=create)
+
+
+def post(store: Store, run: int, number: int) -> None:
+    rows = np.array([[number, 1, 0.5, 0, 0, 5, 5.25]])
+    body = rows.astype("<f4").tobytes()
+    key = f"key {number}"
+    about: dict[str, Any] = {"sha256": f"{number:064x}", "idempotency_key": key, "elapsed_s": 1.0 * number}
+    store.append_post(run, rows, now=START, content_type="application/octet-stream", body=body, **about)
+
+
+def played(folder: Path, posts: int = 3) -> None:
+    """A contest with a run, its bodies, readings, events, served images, and rows that were changed and deleted."""
+    with closing(opened(folder, create=True)) as store:
+        store.accept("0123456789ab")
+        run = stored_run(store)
+        for number in range(1, posts + 1):
+            post(store, run.id, number)
+        store.append_readings(run.id, 0.0, [reading(float(second)) for second in range(3)])
+        store.log_served(run.id, [(1, 100), (2, 200)], 0.5)
+        store.log_event(START, run.id, "happened", value=0.1)
+        for queue in (["bees", TEAM], [TEAM]):
+            store.change_queue(lambda _, queue=queue: queue)
+        store.set_team_disabled(TEAM, disabled=True)
+
+
+def content(database: Path) -> dict[str, list[Any]]:
+    """Every row of every table but where the journal ends."""
+    with closing(sqlite3.connect(database)) as connection:
+        return {
+            table: sorted(connection.execute(f"SELECT {', '.join(columns_of(table))} FROM {table}"), key=repr)
+            for table in tables()
+            if table not in NOT_JOURNALED
+        }
+
+
+def log(folder: Path) -> Path:
+    return log_path(folder / "journal", 1)
+
+
+def test_a_database_made_from_the_journal_alone_is_the_one_that_was_lost(
+    folder: Path, tmp_path: Path
+) -> None:
+    played(folder)
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+    assert content(tmp_path / "made.db")["posts"]
+
+
+def test_the_journal_of_a_contest_of_an_earlier_version_begins_with_all_that_it_has(
+    folder: Path, tmp_path: Path
+) -> None:
+    config = (folder / "contest.toml").rename(tmp_path / "hidden")
+    played(folder)
+    assert not log(folder).exists()
+    config.rename(folder / "contest.toml")
+    with closing(opened(folder)) as store:
+        post(store, 1, 9)
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+def test_an_older_copy_of_the_database_gets_what_it_lacks_from_the_journal(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    played(folder)
+    older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
+    with closing(opened(folder)) as store:
+        for number in range(10, 20):
+            post(store, 1, number)
+    whole = content(folder / DATABASE_NAME)
+    shutil.copy(older, folder / DATABASE_NAME)
+    with caplog.at_level(logging.WARNING), closing(opened(folder)) as store:
+        assert len(store.post_log(1)) == 13
+    assert content(folder / DATABASE_NAME) == whole
+    assert "the database lacked the last 10 transactions: taken from the journal" in caplog.text
+
+
+def test_an_older_copy_over_the_file_in_use_is_noticed_before_anything_is_acknowledged(folder: Path) -> None:
+    played(folder)
+    older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
+    with closing(opened(folder)) as store:
+        for number in range(100, 400):
+            post(store, 1, number)
+        store._connection.execute("PRAGMA wal_checkpoint")  # noqa: SLF001 - as SQLite does by itself
+        shutil.copy(older, folder / DATABASE_NAME)
+        with pytest.raises(StorageFailed, match="was overwritten while in use"):
+            post(store, 1, 500)
+
+
+def test_zeros_over_the_beginning_of_the_file_lose_nothing_that_was_acknowledged_before_or_after(
+    folder: Path, tmp_path: Path
+) -> None:
+    played(folder)
+    with closing(opened(folder)) as store:
+        post(store, 1, 9)
+        store._connection.execute("PRAGMA wal_checkpoint")  # noqa: SLF001 - as SQLite does by itself
+        with (folder / DATABASE_NAME).open("r+b") as file:
+            file.write(bytes(20_000))
+        try:
+            post(store, 1, 10)
+            taken = {"key 9", "key 10"}
+        except RefereeError:
+            taken = {"key 9"}
+    with pytest.raises((RefereeError, sqlite3.Error)), closing(opened(folder)) as store:
+        store.require_sound()
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert taken <= {row[4] for row in content(tmp_path / "made.db")["posts"] if row[4] is not None} | {
+        row[5] for row in content(tmp_path / "made.db")["posts"]
+    }
+
+
+def test_a_record_that_was_not_committed_is_no_part_of_the_journal(folder: Path, tmp_path: Path) -> None:
+    played(folder)
+    size = log(folder).stat().st_size
+    with closing(opened(folder)) as store:
+        with pytest.raises(ZeroDivisionError), store._transaction() as connection:  # noqa: SLF001
+            connection.execute("UPDATE teams SET disabled = 0")
+            raise ZeroDivisionError
+        assert log(folder).stat().st_size == size
+        with pytest.raises(sqlite3.IntegrityError):
+            post(store, 77, 1)  # there is no such run
+        post(store, 1, 9)
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+def test_a_process_that_died_between_journal_and_commit_leaves_a_record_that_is_applied(folder: Path) -> None:
+    played(folder)
+    copy = shutil.copy(folder / DATABASE_NAME, folder / "before.db")
+    with closing(opened(folder)) as store:
+        post(store, 1, 9)
+    shutil.copy(copy, folder / DATABASE_NAME)
+    with closing(opened(folder)) as store:
+        assert len(store.post_log(1)) == 4
+        assert store.find_post(1, "key 9") is not None
+
+
+@pytest.mark.parametrize("left", [0.5, 0.99])
+def test_a_journal_that_was_cut_begins_again_from_the_database_and_is_kept(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, left: float
+) -> None:
+    played(folder)
+    with log(folder).open("r+b") as file:
+        file.truncate(int(left * log(folder).stat().st_size))
+    with closing(opened(folder)) as store:
+        post(store, 1, 9)
+    assert "was cut or is an older copy" in caplog.text
+    assert [*(folder / "journal").glob("000001-aside-*")]
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+def test_a_journal_that_is_gone_begins_again(folder: Path, tmp_path: Path) -> None:
+    played(folder)
+    shutil.rmtree(folder / "journal")
+    with closing(opened(folder)) as store:
+        post(store, 1, 9)
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+def doubled(file: Path) -> None:
+    file.write_bytes(file.read_bytes() * 2)
+
+
+def of_another(file: Path) -> None:
+    other = file.parents[2] / "other"
+    other.mkdir()
+    (other / "contest.toml").write_text(CONFIG)
+    played(other, posts=9)
+    shutil.copy(log(other), file)
+
+
+def changed_in_the_middle(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("harm", [doubled, of_another])
+def test_a_journal_that_does_not_lead_to_the_database_is_refused_in_one_sentence(
+    folder: Path, harm: Callable[[Path], None]
+) -> None:
+    played(folder)
+    before = content(folder / DATABASE_NAME)
+    harm(log(folder))
+    with pytest.raises(RefereeError) as failure:
+        opened(folder)
+    assert failure.value.code in ("journal-foreign", "journal-damaged")
+    assert content(folder / DATABASE_NAME) == before
+
+
+def test_a_journal_that_was_changed_makes_no_database(folder: Path, tmp_path: Path) -> None:
+    played(folder)
+    changed_in_the_middle(log(folder))
+    with pytest.raises(JournalDamaged, match=r"is damaged behind record \d+, at byte \d+: it was changed"):
+        rebuild(tmp_path / "made.db", folder / "journal")
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda file: file.unlink(), "was removed, replaced or moved while in use"),
+        (lambda file: shutil.copy(file.rename(file.with_name("moved")), file), "was removed, replaced"),
+        (lambda file: file.open("r+b").truncate(100), "was cut while in use, to 100 of"),
+    ],
+)
+def test_a_journal_that_is_harmed_while_in_use_refuses_until_the_next_start(
+    folder: Path, tmp_path: Path, harm: Callable[[Path], object], words: str
+) -> None:
+    played(folder)
+    with closing(opened(folder)) as store:
+        harm(log(folder))
+        with pytest.raises(StorageFailed, match=words):
+            post(store, 1, 9)
+        assert len(store.post_log(1)) == 3
+    with closing(opened(folder)) as store:
+        post(store, 1, 9)
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+def test_two_processes_write_one_journal_in_the_order_of_their_commits(folder: Path, tmp_path: Path) -> None:
+    played(folder)
+    with closing(opened(folder)) as one, closing(opened(folder)) as other:
+        for number in range(10, 20):
+            post(one if number % 2 else other, 1, number)
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+def test_who_follows_has_all_but_the_last_record_until_it_takes_over(folder: Path, tmp_path: Path) -> None:
+    played(folder)
+    second = tmp_path / "second"
+    second.mkdir()
+    with closing(Follower(second, folder / "journal")) as follower, closing(opened(folder)) as store:
+        follower.read_on(whole=True)
+        assert content(second / DATABASE_NAME) == content(folder / DATABASE_NAME)
+        post(store, 1, 9)
+        assert follower.read_on() == 0
+        post(store, 1, 10)
+        assert follower.read_on() == 1
+        assert follower.read_on(whole=True) == 1
+    assert content(second / DATABASE_NAME) == content(folder / DATABASE_NAME)
+
+
+def test_what_stands_behind_the_place_of_a_takeover_is_no_part_of_the_journal(
+    folder: Path, tmp_path: Path
+) -> None:
+    played(folder)
+    header, end = read_header(log(folder))
+    *_, last = read_records(log(folder), end)
+    follows = Header("0123456789ab", header.form, 2, is_base=False, tables=header.tables, after=last.end)
+    log_path(folder / "journal", 2).write_bytes(encode_header(follows)[0])
+    late, _ = encode(last.end, [("queue", "put", (None, 7, "too late"))])
+    with log(folder).open("ab") as file:
+        file.write(late)
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+def test_records_are_read_as_they_were_written_up_to_one_that_was_cut(tmp_path: Path) -> None:
+    path = tmp_path / "000001.log"
+    start, link = encode_header(Header("0123456789ab", 17, 1, is_base=True, tables={"t": ["a", "b"]}))
+    place = Position(0, link, 1, len(start))
+    parts, ends = [start], [place]
+    wanted = [
+        [("t", "put", [None, 0.1, b"\x00\xff"]), ("t", "delete", ["x"])],
+        [("t", "put", [3, None, "\u00fc"])],
+    ]
+    for changes in wanted:
+        data, link = encode(place, changes)
+        place = Position(place.seq + 1, link, 1, place.size + len(data))
+        parts.append(data)
+        ends.append(place)
+    whole = b"".join(parts)
+    for size in range(ends[0].size, len(whole) + 1):
+        path.write_bytes(whole[:size])
+        _, begin = read_header(path)
+        found = [*read_records(path, begin)]
+        complete = sum(end.size <= size for end in ends) - 1
+        assert [record.end for record in found] == ends[1 : complete + 1]
+        assert [[*record.changes] for record in found] == wanted[:complete]

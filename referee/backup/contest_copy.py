@@ -129,8 +129,9 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
         contest, config = contest_id(partial), partial / CONFIG_NAME
         read_config(partial)  # raises what is wrong with it
         write_atomically(config, _with_values(config.read_text("utf-8-sig"), changes).encode())
-        with closing(Store(partial / DATABASE_NAME)) as store:
+        with closing(Store(partial / DATABASE_NAME, journaled=False)) as store:
             store.require_sound()
+            store.leave_journal()
             store.log_event(now, None, "restored", backup_utc=newest["utc"], former=former, contest=contest)
             store.end_all_sessions()
             store.note_count() if contest == former else store.accept(contest)

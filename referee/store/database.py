@@ -29,11 +29,12 @@ LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the
 class Database:
     """One open database file: a connection that writes and one that reads, so that neither waits for the other.
 
-    Only with `create` is a missing or empty file made a database. Raises RefereeError `database-missing`,
+    Only with `create` is a missing or empty file made a database. One that is not `journaled` is a copy on its way
+    into a folder: what is written to it is in no journal. Raises RefereeError `database-missing`,
     `database-foreign`, `database-version`, `contest-busy`, `storage-failed`.
     """
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
+    def __init__(self, path: Path, *, create: bool = False, journaled: bool = True) -> None:
         self._path, self._folder = path, path.parent
         self._lock = threading.RLock()
         self._reading = threading.Lock()
@@ -46,7 +47,8 @@ class Database:
                 opened.callback(self._connection.close)
                 opened.callback(self._close_journal)
                 self._prepare(path, create=create)
-                self._begin_journal()
+                if journaled:
+                    self._begin_journal()
                 self._reader = connect(path)
             except sqlite3.Error as error:
                 fail("opened", error)

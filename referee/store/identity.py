@@ -77,6 +77,11 @@ class IdentityTables(Database):
             put_on_record(connection)
         self.note_count()
 
+    def leave_journal(self) -> None:
+        """Forget where in a journal this copy of a database is: it begins its own, or is made from one again."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM journal")
+
     def end_all_sessions(self) -> None:
         """End the sessions of all operators: of a copy it is not known who has logged out since it was made."""
         with self._transaction() as connection:

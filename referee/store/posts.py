@@ -82,10 +82,10 @@ class _Head(NamedTuple):
 class PostTables(Database):
     """Append-only."""
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
+    def __init__(self, path: Path, *, create: bool = False, journaled: bool = True) -> None:
         self._heads: dict[int, _Head] = {}
         self._meters = MeterChains()
-        super().__init__(path, create=create)
+        super().__init__(path, create=create, journaled=journaled)
 
     def append_post(
         self,

@@ -30,6 +30,7 @@ from tests.contest_day import (
     Day,
     Program,
     Server,
+    called,
     descendants_of,
     is_running,
     problem,
@@ -219,7 +220,10 @@ def test_a_server_that_was_ended_in_order_is_taken_over_only_by_hand(pair: tuple
     time.sleep(2 * float(AFTER_S))
     problem(standby.ask("GET", "/v1/session", token), 503, "stands-by")
     assert standby.end() == 0
-    now = Standby(folder, "--now")
+    backup, restored = folder.with_name("day.zip"), folder.with_name("restored")
+    assert called("backup", str(first.folder), "-o", str(backup), "--with-keys").returncode == 0
+    assert called("restore", str(backup), str(restored)).returncode == 0
+    now = Standby(restored, "--now")
     first.servers.append(now)
     now.until_serving()
     assert now.ask("GET", "/v1/session", token).json()["detections_accepted"] == len(ROWS)

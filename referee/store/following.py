@@ -21,7 +21,7 @@ class Follower:
     def __init__(self, folder: Path, journal: Path) -> None:
         path = folder / DATABASE_NAME
         make_private(path)
-        self._journal = journal
+        self._path, self._journal = path, journal
         self._connection = connect(path)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute(
@@ -52,6 +52,8 @@ class Follower:
             except RefereeError as error:
                 if error.code != "journal-foreign":
                     raise
+                # It counts the records of the database that was here before.
+                self._path.with_name(f"{DATABASE_NAME}-count").unlink(missing_ok=True)
                 return build(self._connection, self._journal, whole=False).seq
 
     def begin(self, claim: Claim) -> None:

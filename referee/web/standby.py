@@ -168,10 +168,11 @@ def _follow(folder: Path, journal: Path, watch: Watch, door: Door, serve: Callab
     clock, never = Clock(), threading.Event()
     while True:
         try:
-            with closing(Follower(folder, journal)) as follower:
-                _until_dead(folder, journal, watch, follower, clock)
-                door.say("it takes over")
-                _take_over(folder, journal, follower, clock)
+            if not has_epoch(journal, folder):  # else only serving failed
+                with closing(Follower(folder, journal)) as follower:
+                    _until_dead(folder, journal, watch, follower, clock)
+                    door.say("it takes over")
+                    _take_over(folder, journal, follower, clock)
             door.open(serve())
         except EpochTaken as error:
             logger.warning("%s", error.sentence)

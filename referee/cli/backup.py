@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from referee.backup import contest_copy
+from referee.backup import contest_copy, journal_copy
 from referee.cli.shared_options import any_path
 from referee.clock import Clock
 
@@ -27,11 +27,22 @@ def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> No
 
 
 @click.command()
-@click.argument("file", type=any_path)
-@click.argument("folder", type=any_path)
+@click.argument("places", type=any_path, nargs=-1, metavar="[FILE] FOLDER")
 @click.option("--base", type=any_path, help="An earlier backup, for what FILE lacks: keys, test sets.")
-def restore(file: Path, folder: Path, base: Path | None) -> None:
-    """Make the contest FOLDER from FILE, which `referee backup` or the server wrote: all of it or nothing."""
+@click.option("--journal", "by_journal", is_flag=True, help="Make the database of FOLDER from its journal.")
+def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) -> None:
+    """Make the contest FOLDER from FILE, which `referee backup` or the server wrote: all of it or nothing.
+
+    With --journal only the database of FOLDER is made, from the journal that its contest.toml names.
+    """
+    if by_journal:
+        if len(places) != 1 or base is not None:
+            raise click.UsageError("With --journal give the contest FOLDER alone.")
+        _restore_by_journal(places[0])
+        return
+    if len(places) != 2:
+        raise click.UsageError("Give the backup's FILE and the FOLDER to make.")
+    file, folder = places
     with _named(folder):
         contest, former, missing = contest_copy.restore(file, folder, base, Clock().utc())
     if contest != former:
@@ -46,6 +57,15 @@ def restore(file: Path, folder: Path, base: Path | None) -> None:
     for one in missing:
         click.echo(f"There is no test set at {folder / one}: put it there, or change contest.toml.")
     click.echo(f"Restored {folder}. Never serve it beside the former folder. Next: referee serve {folder}")
+
+
+def _restore_by_journal(folder: Path) -> None:
+    with _named(folder):
+        found = journal_copy.restore_database(folder, Clock().utc())
+    click.echo(f"Made {found.database} from {found.journal}: {found.transactions} transactions.")
+    if found.kept is not None:
+        click.echo(f"What was there before is kept as {found.kept}.")
+    click.echo(f"Next: referee serve {folder}")
 
 
 @contextmanager

@@ -110,8 +110,9 @@ class Database:
         size = self._path.stat().st_size
         if size < self._size:
             raise StorageFailed(
-                f"{self._path} was overwritten while in use ({size} bytes, it had {self._size}), so nothing was taken. For "
-                f"the operator: stop the server, then make it from the journal: referee restore --journal {self._folder}"
+                f"{self._path} was overwritten while in use ({size} bytes, it had {self._size}), so nothing was taken. "
+                "For the operator: stop the server, then make the database from its journal: "
+                f"referee restore --journal {self._folder}"
             )
         self._size = size
 
@@ -230,7 +231,8 @@ def require_content(path: Path) -> None:
         return
     raise RefereeError(
         "database-missing",
-        f"{path} is missing or empty; put it, or a copy of it, back (a new contest is made by: referee init).",
+        f"{path} is missing or empty; make it from the journal: referee restore --journal {path.parent}, or put a copy "
+        "of it back (a new contest is made by: referee init).",
     )
 
 

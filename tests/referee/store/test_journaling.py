@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -66,10 +67,14 @@ def content(database: Path) -> dict[str, list[Any]]:
     """Every row of every table but where the journal ends."""
     with closing(sqlite3.connect(database)) as connection:
         return {
-            table: sorted(connection.execute(f"SELECT {', '.join(columns_of(table))} FROM {table}"), key=repr)
+            table: sorted(connection.execute(rows_of(table)), key=repr)
             for table in tables()
             if table not in NOT_JOURNALED
         }
+
+
+def rows_of(table: str) -> str:
+    return f"SELECT {', '.join(columns_of(table))} FROM {table}"  # noqa: S608 - names from code
 
 
 def log(folder: Path) -> Path:
@@ -148,13 +153,17 @@ def test_zeros_over_the_beginning_of_the_file_lose_nothing_that_was_acknowledged
     }
 
 
+def changed_then_failed(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE teams SET disabled = 0")
+    raise ZeroDivisionError
+
+
 def test_a_record_that_was_not_committed_is_no_part_of_the_journal(folder: Path, tmp_path: Path) -> None:
     played(folder)
     size = log(folder).stat().st_size
     with closing(opened(folder)) as store:
         with pytest.raises(ZeroDivisionError), store._transaction() as connection:  # noqa: SLF001
-            connection.execute("UPDATE teams SET disabled = 0")
-            raise ZeroDivisionError
+            changed_then_failed(connection)
         assert log(folder).stat().st_size == size
         with pytest.raises(sqlite3.IntegrityError):
             post(store, 77, 1)  # there is no such run
@@ -241,7 +250,7 @@ def test_a_journal_that_was_changed_makes_no_database(folder: Path, tmp_path: Pa
     [
         (lambda file: file.unlink(), "was removed, replaced or moved while in use"),
         (lambda file: shutil.copy(file.rename(file.with_name("moved")), file), "was removed, replaced"),
-        (lambda file: file.open("r+b").truncate(100), "was cut while in use, to 100 of"),
+        (lambda file: os.truncate(file, 100), "was cut while in use, to 100 of"),
     ],
 )
 def test_a_journal_that_is_harmed_while_in_use_refuses_until_the_next_start(

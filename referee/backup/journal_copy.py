@@ -1,0 +1,78 @@
+"""The database of a contest folder, made from its journal alone."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from referee.contest import contest_id
+from referee.errors import RefereeError
+from referee.presence import is_there
+from referee.served import is_served
+from referee.store import DATABASE_NAME, Store
+from referee.store.following import rebuild
+from referee.store.journaling import place_of
+
+
+@dataclass(frozen=True)
+class Made:
+    """A database made from a journal, of so many transactions; `kept` is where the former one lies now, if any."""
+
+    database: Path
+    journal: Path
+    transactions: int
+    kept: Path | None
+
+
+def restore_database(folder: Path, now: datetime) -> Made:
+    """Make the database of a contest folder from its journal; the former one is kept beside it.
+
+    Raises RefereeError `contest-missing`, `contest-busy`, `journal-missing`, `journal-damaged`, `contest-mixed`;
+    OSError.
+    """
+    place = place_of(folder)
+    if place is None:
+        raise RefereeError("contest-missing", f"{folder} is not a contest folder: it has no contest.toml.")
+    if is_served(folder):
+        raise RefereeError("contest-busy", f"{folder} is being served; stop the server first.")
+    if not is_there(place.journal):
+        words = f"There is no journal at {place.journal}; mount its disk, or take a backup: referee restore FILE FOLDER"
+        raise RefereeError("journal-missing", words)
+    database = folder / DATABASE_NAME
+    partial = folder / f".{DATABASE_NAME}.made"
+    partial.unlink(missing_ok=True)
+    try:
+        partial.touch(mode=0o600)
+        transactions = rebuild(partial, place.journal)
+        _require_ours(folder, partial)
+        kept = _set_aside(database, now)
+        partial.replace(database)
+    finally:
+        partial.unlink(missing_ok=True)
+    with closing(Store(database)) as store:
+        store.require_sound()
+        store.note_count()
+        store.log_event(now, None, "restored", journal=str(place.journal), transactions=transactions)
+    return Made(database, place.journal, transactions, kept)
+
+
+def _require_ours(folder: Path, database: Path) -> None:
+    """Raise RefereeError `contest-mixed` unless the journal is of the contest whose secrets are in the folder."""
+    with closing(Store(database)) as store:
+        own = contest_id(folder)
+        its = store.contest_id(own)
+    if own != its:
+        words = f"The journal is of contest {its}, the secrets in {folder} are of {own}; nothing was changed."
+        raise RefereeError("contest-mixed", words)
+
+
+def _set_aside(database: Path, now: datetime) -> Path | None:
+    """Give the former database, with what belongs to it, a name that says when it was replaced."""
+    kept = database.with_name(f"contest-replaced-{now:%Y%m%d-%H%M%S}.db")
+    for suffix in ("-wal", "-shm", ""):
+        former = database.with_name(database.name + suffix)
+        if is_there(former):
+            former.rename(kept.with_name(kept.name + suffix))
+    return kept if is_there(kept) else None

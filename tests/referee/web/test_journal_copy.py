@@ -1,0 +1,50 @@
+"""`referee restore --journal`: a contest whose database is lost, damaged or of another contest."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.contest_day import Day, called, until
+from tests.referee.store.test_journaling import content
+
+MakeDay = Callable[..., Day]
+
+
+def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(day: MakeDay) -> None:
+    made = day()
+    server = made.server
+    token = made.login()["token"]
+    for number in range(1, 4):
+        assert made.post(token, [[number, 1, 0.5, 0, 0, 5, 5]]).status_code == 202
+    busy = called("restore", "--journal", str(made.folder))
+    assert (busy.returncode, "is being served; stop the server first" in busy.stderr) == (1, True)
+    server.kill()
+    before = content(made.folder / "contest.db")
+    for one in made.folder.glob("contest.db*"):
+        one.unlink()
+    lost = called("serve", str(made.folder), "--port", "0")
+    assert "referee restore --journal" in lost.stderr
+    found = called("restore", "--journal", str(made.folder))
+    assert (found.returncode, found.stderr) == (0, "")
+    assert f"Made {made.folder}/contest.db from {made.folder}/journal: " in found.stdout
+    after = content(made.folder / "contest.db")
+    assert {table: rows for table, rows in after.items() if table not in ("events", "published")} == {
+        table: rows for table, rows in before.items() if table != "events"
+    }
+    assert len(after["events"]) == len(before["events"]) + 1
+    again = made.serve()
+    until(lambda: again.ask("GET", "/v1/health").status_code == 200)
+    assert again.ask("GET", "/v1/session", token).json()["detections_accepted"] == 3
+
+
+def test_the_journal_of_another_contest_changes_nothing(day: MakeDay, tmp_path: Path) -> None:
+    made = day(served=False)
+    other = tmp_path / "other"
+    shutil.copytree(made.folder, other)
+    (other / "secret").write_text("1" * 64 + "\n")
+    held = (other / "contest.db").read_bytes()
+    found = called("restore", "--journal", str(other))
+    assert (found.returncode, "The journal is of contest " in found.stderr) == (1, True)
+    assert (other / "contest.db").read_bytes() == held

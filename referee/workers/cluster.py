@@ -160,6 +160,7 @@ class ClusterWorkers:
             there = self._workers_there()
         except TimeoutError:
             self._note_silence()
+            self._count_empty(round(HANG_S / LOOK_S))
             return
         self._note_answer()
         new = [*(there.keys() - self._threads.keys() - self._left_out)]
@@ -171,12 +172,19 @@ class ClusterWorkers:
                 self._left_out.add(address)
                 self._say(f"Worker {address} gets no work. It has: {found}. Needed: {versions()}.")
         self._threads = {address: many for address, many in there.items() if address not in self._left_out}
-        self._empty_looks = 0 if self._threads else self._empty_looks + 1
-        if self._empty_looks > MOST_LOOKS:
-            self._client.close()
+        if self._threads:
+            self._empty_looks = 0
+        else:
+            self._count_empty(1)
         for future, given in [*self._given.items()]:
             if self._threads and given.at.isdisjoint(self._threads):
                 self.stop(future)
+
+    def _count_empty(self, looks: int) -> None:
+        """Give up after a minute without a worker or an answer."""
+        self._empty_looks += looks
+        if self._empty_looks > MOST_LOOKS:
+            self._client.close()
 
     def _workers_there(self) -> dict[str, int]:
         """The threads of each worker, by address; notes their limits of memory. Raises TimeoutError."""

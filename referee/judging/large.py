@@ -34,7 +34,9 @@ from referee.workers import Workers
 from referee.workers.dispatch import mapped
 
 BLOCK_ROWS = 1 << 20
-"""Of a block, which may have those of one image more."""
+"""Of a block at most, which may have those of one image more."""
+BYTES_A_ROW = 320
+"""What matching a block takes of memory, at most, with the rows as they come to the worker."""
 
 Ints = NDArray[np.int64]
 Posts = Callable[[], Iterable[Floats]]
@@ -47,10 +49,10 @@ def stored_posts(store: Store, run: int) -> Posts:
 
 
 def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scored | None = None) -> Scored:
-    """The result of `score_whole`, bit for bit, by a metric with one IoU threshold; `known` as for it.
+    """The result of `score_whole`, bit for bit; `known` as for it.
 
     `given` has no rows. `posts()`, called again for every block, yields them (n, 7) post by post, with the test set's
-    image numbers. Raises RefereeError as `score_whole` does, and `unknown-metric` for COCO.
+    image numbers. Raises RefereeError as `score_whole` does.
     """
     objects = object_digests(given.ground_truth)
     are_new = changed(objects, known)
@@ -62,7 +64,9 @@ def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scor
     has_two = unserved.any() and not given.count_unserved
 
     metrics = list(dict.fromkeys([given.metric, PUBLISHED]))
-    parts = [*mapped(workers, match_block, _blocks(given.ground_truth, are_new, posts, sizes, metrics))]
+    block_of = _cut(sizes, workers.memory_bytes)
+    blocks = _blocks(given.ground_truth, are_new, posts, block_of, metrics)
+    parts = [*mapped(workers, match_block, blocks)]
     images = counted[given.ground_truth.image_ids]
     tasks = (
         (its, metrics[place // len(new)], images, place < len(new))
@@ -100,11 +104,16 @@ def _looked_through(
     return sizes, Implausible(total, unit_square, above_1, outside, first)
 
 
+def _cut(sizes: Ints, memory_bytes: int) -> Ints:
+    """The block of each image number (N + 1,), by its rows: as large as a worker's memory allows."""
+    block_rows = max(1, min(BLOCK_ROWS, memory_bytes // BYTES_A_ROW))
+    return np.cumsum(sizes) // block_rows
+
+
 def _blocks(
-    truth: GroundTruth, categories: set[int], posts: Posts, sizes: Ints, metrics: Sequence[str]
+    truth: GroundTruth, categories: set[int], posts: Posts, block_of: Ints, metrics: Sequence[str]
 ) -> Iterator[tuple[GroundTruth, Floats, Sequence[str]]]:
-    """What `match_block` takes, block by block; `sizes` (N + 1,) are the rows by image number."""
-    block_of = np.cumsum(sizes) // BLOCK_ROWS
+    """What `match_block` takes, block by block; `block_of` (N + 1,) goes by image number."""
     for block in np.unique(block_of).tolist():
         is_here = block_of == block
         parts = [each[is_here.take(each[:, IMAGE].astype(np.int64))] for each in posts()]

@@ -21,7 +21,7 @@ from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged
 from referee.judging.case import restricted_to, scoring_input, were_served
 from referee.judging.judge import case_of, ground_truth_of, judge, judgeable, with_interval
-from referee.judging.large import score_large, stored_posts
+from referee.judging.large import BYTES_A_ROW, score_large, stored_posts
 from referee.judging.scoring_job import (
     Scored,
     name_of,
@@ -32,14 +32,11 @@ from referee.judging.scoring_job import (
     stem_of,
     with_halves,
 )
-from referee.scoring import COCO
 from referee.store import Store
 from referee.store.records import Run, Score
 from referee.workers import Workers
 from referee.workers.dispatch import Task, carry_out, reason_of
-from referee.workers.processes import LocalWorkers
-
-LARGE_ROWS = 4_000_000
+from referee.workers.processes import MEMORY_BYTES, LocalWorkers
 
 Done = Callable[[Run, Scored], None]
 Failed = Callable[[Run, str], None]
@@ -62,7 +59,7 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
     contest = as_judged(contest, run)
     job = job_of(contest, run)
     found = stored_scoring(contest.store, job)
-    if found is None and is_large(contest, run):
+    if found is None and is_large(contest, run, MEMORY_BYTES):
         found = score_here(contest, run, job)
         store_scoring(contest.store, job, found, clock)
     if found is not None:
@@ -123,7 +120,7 @@ def _task(
     contest: Contest, job: ScoringJob, runs: list[Run], clock: Clock, done: Done, failed: Failed
 ) -> Task:
     def start(workers: Workers) -> Future[Scored]:
-        if is_large(contest, runs[0]):
+        if is_large(contest, runs[0], workers.memory_bytes):
             return _beside(lambda: _by_blocks(contest, runs[0], job, workers))
         given = scoring_input(case_of(contest, runs[0]))
         return workers.submit(score_whole, given, known_of(contest.store, job))
@@ -150,15 +147,15 @@ def _task(
 
 def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
     """The scoring of a run; of a large one by a process of this host: memory stays bounded."""
-    if not is_large(contest, run):
+    if not is_large(contest, run, MEMORY_BYTES):
         return score_whole(scoring_input(case_of(contest, run)), known_of(contest.store, job))
     with closing(LocalWorkers(1)) as workers:
         return _by_blocks(contest, run, job, workers)
 
 
-def is_large(contest: Contest, run: Run) -> bool:
-    """Whether the rows of a run are too many for one worker. COCO's are always taken together."""
-    return contest.config.metric != COCO and contest.store.count_detections(run.id) > LARGE_ROWS
+def is_large(contest: Contest, run: Run, memory_bytes: int) -> bool:
+    """Whether the rows of a run are too many for a worker with so much memory."""
+    return contest.store.count_detections(run.id) * BYTES_A_ROW > memory_bytes
 
 
 def _by_blocks(contest: Contest, run: Run, job: ScoringJob, workers: Workers) -> Scored:

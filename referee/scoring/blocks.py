@@ -6,51 +6,88 @@ lists of blocks of ascending images, behind each other and sorted stably by conf
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.ground_truth import GroundTruth
+from referee.scoring.coco import CocoCategory, ranked_coco
 from referee.scoring.columns import Detections
-from referee.scoring.halves import Category, Floats, category_average, halves_of, ranked_images
+from referee.scoring.evaluation import refuse_not_finite
+from referee.scoring.halves import (
+    Category,
+    Floats,
+    category_average,
+    coco_average,
+    halves_of,
+    ranked_images,
+)
 from referee.scoring.ordering import descending
-from referee.scoring.rules import rule_named
+from referee.scoring.rules import COCO, rule_named
+
+AnyCategory = Category | CocoCategory
+C = TypeVar("C", bound=AnyCategory)
 
 
-def match_block(ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]) -> list[Category]:
+def match_block(ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]) -> list[AnyCategory]:
     """Match the rows (n, 7), in order of arrival, of some images: all categories by the first metric, by the second ...
 
     The ground truth has all images and the objects of these. Raises `RefereeError` as `evaluate` does.
     """
-    found = Detections.from_rows(rows[np.argsort(rows[:, 0], kind="stable")])
-    rules = map(rule_named, metrics)
-    return [each for rule in rules for each in ranked_images(ground_truth, found, rule, frozenset(), None)]
+    by_image = rows[np.argsort(rows[:, 0], kind="stable")]
+    found = Detections.from_rows(by_image)
+    return [each for metric in metrics for each in _ranked(ground_truth, found, metric)]
 
 
-def merged(parts: Sequence[Category]) -> Category:
+def _ranked(ground_truth: GroundTruth, found: Detections, metric: str) -> Iterator[AnyCategory]:
+    if metric == COCO:
+        refuse_not_finite(found)
+        return ranked_coco(ground_truth, found, frozenset())
+    return ranked_images(ground_truth, found, rule_named(metric), frozenset(), None)
+
+
+def merged(parts: Sequence[C]) -> C:
     """One category of all blocks, which ascend by image."""
-    confidence, image, is_true, object_images = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("confidence", "image", "is_true", "object_images")
-    )
-    order = descending(confidence)
-    return Category(confidence.take(order), image.take(order), is_true.take(order), object_images)
+    columns = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(parts[0])
+    }
+    whole = type(parts[0])(**columns)
+    return _taken(whole, descending(whole.confidence))
 
 
 def score_category(
-    parts: Sequence[Category], metric: str, counted: NDArray[np.bool_], with_halves: bool
+    parts: Sequence[AnyCategory], metric: str, counted: NDArray[np.bool_], with_halves: bool
 ) -> tuple[float | None, float | None, Floats | None]:
     """Return the AP of a category, None without objects: of the images that are `counted` (N,), and of all.
 
     And that of the former in each half (HALVES,), as `half_averages`, if asked for.
     """
-    whole, rule = merged(parts), rule_named(metric)
-    which = counted.take(whole.image)
-    part = replace(whole, image=whole.image[which], is_true=whole.is_true[which])
-    ranks = [np.flatnonzero(each.is_true) + 1 for each in (part, whole)]
-    objects = len(whole.object_images)
-    ap, of_all = (rule.average(each, objects) if objects else None for each in ranks)
-    halves = category_average(part, rule, halves_of(len(counted))) if with_halves else None
-    return ap, of_all, halves
+    whole = merged(parts)
+    part = _taken(whole, np.flatnonzero(counted.take(whole.image)))
+    ap, of_all = (_average(each, metric) for each in (part, whole))
+    return ap, of_all, _of_halves(part, metric, len(counted)) if with_halves else None
+
+
+def _taken(category: C, places: NDArray[np.int64]) -> C:
+    """The category with the detections at these ranks, in this order."""
+    by_detection = [field.name for field in fields(category) if field.name != "object_images"]
+    return replace(category, **{name: getattr(category, name).take(places) for name in by_detection})
+
+
+def _average(category: AnyCategory, metric: str) -> float | None:
+    if isinstance(category, CocoCategory):
+        return category.average_precision()
+    objects = len(category.object_images)
+    ranks = np.flatnonzero(category.is_true) + 1
+    return rule_named(metric).average(ranks, objects) if objects else None
+
+
+def _of_halves(category: AnyCategory, metric: str, images: int) -> Floats:
+    drawn = halves_of(images)
+    if isinstance(category, CocoCategory):
+        return coco_average(category, drawn)
+    return category_average(category, rule_named(metric), drawn)

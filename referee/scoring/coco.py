@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from lpirc_testsets.boxes import coco_from_corners
 from lpirc_testsets.ground_truth import GroundTruth
-from referee.scoring.coco_ranking import LEAST_OVERLAPS, MOST, AreaResult, matched_at_each_iou, rank
+from referee.scoring.coco_ranking import (
+    LEAST_OVERLAPS,
+    MOST,
+    AreaResult,
+    category_precisions,
+    matched_at_each_iou,
+    rank,
+)
 from referee.scoring.columns import Detections
 from referee.scoring.groups import Listing, group_objects, list_detections
 from referee.scoring.matching import Objects, Pairs, in_turn, pairs_of
@@ -40,6 +47,7 @@ AREAS = {
 """Ranges of areas in square pixels, both ends inside."""
 
 _ALL = 0
+_BITS = [np.uint16(1 << place) for place in range(len(LEAST_OVERLAPS))]
 AT_50 = 0
 AT_75 = 5
 
@@ -106,20 +114,37 @@ def results_by_area(
 
 
 @dataclass(frozen=True, eq=False)
-class CocoRanks:
-    """A category in the range of all areas: the images of its objects that count, and its detections at each IoU.
+class CocoCategory:
+    """By rank, the confidence and image (M,) of the detections of one category in the range of all areas.
 
-    Each of `rankings` has by rank the image (M,) of the detections that count there, and which are true. Images are
-    places among all.
+    Bit k of `counts` and of `is_true` (M,): whether a detection counts, and is true, at the k-th IoU. `object_images`
+    are those of its objects that count. Images are places among all.
     """
 
+    confidence: Floats
+    image: NDArray[np.uint32]
+    counts: NDArray[np.uint16]
+    is_true: NDArray[np.uint16]
     object_images: NDArray[np.uint32]
-    rankings: list[tuple[NDArray[np.uint32], NDArray[np.bool_]]]
+
+    def rankings(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.bool_]]]:
+        """At each IoU, by rank, the image (m,) of the detections that count, and which are true."""
+        for bit in _BITS:
+            here = np.flatnonzero(self.counts & bit)
+            yield self.image.take(here), (self.is_true.take(here) & bit).astype(np.bool_)
+
+    def average_precision(self) -> float | None:
+        """The AP of `evaluate_coco`, None without objects."""
+        objects = len(self.object_images)
+        if not objects:
+            return None
+        precisions = category_precisions((is_true for _, is_true in self.rankings()), objects)
+        return math.fsum(precisions.ravel().tolist()) / precisions.size
 
 
 def ranked_coco(
     ground_truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]]
-) -> Iterator[CocoRanks]:
+) -> Iterator[CocoCategory]:
     """Match in the range of all areas: every category in the order of the ids. Raises as `evaluate_coco` does."""
     matching = _Matching(ground_truth, detections, banned)
     groups, ignored = matching.groups, matching.ignored[_ALL]
@@ -129,16 +154,21 @@ def ranked_coco(
     images = groups.images.places(detections.image).astype(np.uint32)
     for first, last in matching.listing.batches():
         batch = matching.batch(first, last)
-        of_batch = images[batch.members]
-        found: list[list[tuple[NDArray[np.uint32], NDArray[np.bool_]]]] = [[] for _ in range(first, last)]
-        for counts, true in matched_at_each_iou(batch.pairs, ignored, matching.crowd, batch.inside[_ALL]):
-            is_true = np.zeros(len(counts), np.bool_)
-            is_true[true] = True
-            for rankings, (low, high) in zip(found, pairwise(batch.bounds.tolist()), strict=True):
-                here = counts[low:high]
-                rankings.append((of_batch[low:high][here], is_true[low:high][here]))
-        for id_, rankings in zip(groups.categories.ids[first:last], found, strict=True):
-            yield CocoRanks(object_images[object_categories == id_], rankings)
+        counts, is_true = np.zeros((2, len(batch.members)), np.uint16)
+        at_each_iou = matched_at_each_iou(batch.pairs, ignored, matching.crowd, batch.inside[_ALL])
+        for bit, (counts_here, true_here) in zip(_BITS, at_each_iou, strict=True):
+            counts[counts_here] |= bit
+            is_true[true_here] |= bit
+        confidence, image = detections.confidence[batch.members], images[batch.members]
+        bounds = pairwise(batch.bounds.tolist())
+        for id_, (low, high) in zip(groups.categories.ids[first:last], bounds, strict=True):
+            yield CocoCategory(
+                confidence[low:high],
+                image[low:high],
+                counts[low:high],
+                is_true[low:high],
+                object_images[object_categories == id_],
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ no other is left. It is the greedy assignment of `matching` with the ignored obj
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,9 +66,7 @@ def rank(
     A detection without an object counts if it is `inside` (N,) the range; `within` (N,) is its place among those of
     its image and category.
     """
-    # The true positives with which a recall is reached (K, R), from 0.
-    reached = [np.searchsorted(np.arange(1, count + 1) / count, RECALLS) for count in objects.tolist()]
-    needed = np.reshape(reached, (-1, len(RECALLS))).astype(np.int64)
+    needed = _needed(objects)
     counted = np.zeros(len(inside) + 1, np.int32)  # how many detections before each one count
     precision, found, listed = [], [], []
     for counts, true in matched_at_each_iou(pairs, ignored, crowd, inside):
@@ -96,6 +94,23 @@ def matched_at_each_iou(
         counts = inside.copy()
         counts[matched] = is_true
         yield counts, matched[is_true]
+
+
+def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
+    """As `precision` of `rank`, for one category (T, R): at each IoU which of its detections that count are true."""
+    needed = _needed(np.array([objects]))
+    rows = []
+    for is_true in by_iou:
+        ranks = np.flatnonzero(is_true) + 1
+        found = np.array([len(ranks)])
+        rows.append(_precisions(ranks, found, needed)[0])
+    return np.array(rows)
+
+
+def _needed(objects: Ints) -> Ints:
+    """The true positives with which each of RECALLS is reached (K, R), from 0, by the objects (K,) of categories."""
+    reached = [np.searchsorted(np.arange(1, count + 1) / count, RECALLS) for count in objects.tolist()]
+    return np.reshape(reached, (-1, len(RECALLS))).astype(np.int64)
 
 
 def _precisions(ranks: Ints, found: Ints, needed: Ints) -> Floats:

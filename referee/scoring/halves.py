@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.ground_truth import GroundTruth
-from referee.scoring.coco import CocoRanks, ranked_coco
-from referee.scoring.coco_ranking import RECALLS, SPACING
+from referee.scoring.coco import CocoCategory, ranked_coco
+from referee.scoring.coco_ranking import IOUS, RECALLS, SPACING
 from referee.scoring.columns import Detections
 from referee.scoring.evaluation import ranked_categories, refuse_not_finite
 from referee.scoring.groups import group_objects
@@ -159,14 +159,14 @@ def category_average(category: Category, rule: Rule, drawn: Bools) -> Floats:
     return ap
 
 
-def coco_average(category: CocoRanks, drawn: Bools) -> Floats:
+def coco_average(category: CocoCategory, drawn: Bools) -> Floats:
     """As `category_average`, by COCO: the sum over the IoUs of the sums over the recalls, by their number."""
     objects = _objects(category.object_images, drawn)
     total = np.zeros(len(objects))
-    for image, is_true in category.rankings:
+    for image, is_true in category.rankings():
         for part, envelope, found in _envelopes(image, is_true, drawn, SPACING):
             total[part] += _in_turn(_at_recalls(envelope, found, objects[part], RECALLS))
-    ap = total / (len(category.rankings) * len(RECALLS))
+    ap = total / (len(IOUS) * len(RECALLS))
     ap[objects == 0] = np.nan
     return ap
 

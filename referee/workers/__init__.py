@@ -30,6 +30,10 @@ class Workers(Protocol):
     def count(self) -> int:
         """How many pieces of work are carried out at a time."""
 
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory a piece of work may take."""
+
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Do this as soon as a worker is free; everything must be picklable. The future may raise WorkerLost."""
 

@@ -1,67 +1,84 @@
 """Workers of a Dask cluster: processes of this host, or those of a scheduler, on any number of hosts.
 
-A piece of work travels as one packed blob, which the cluster forgets when its result is here. Only workers with the
-versions of this host get work: others may compute something else.
+A piece of work travels as one packed blob, to a worker without a stop at the scheduler, and the cluster forgets it when
+its result is here. Only workers with the versions of this host get work: others may compute something else.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
+import os
 import pickle
 import sys
 import threading
-import warnings
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import dask
 import distributed
 import numpy as np
 from distributed.client import Client, ClosedClientError
-from distributed.comm import connect
 from distributed.scheduler import KilledWorker
 
 from referee.scoring.result import RULES_VERSION, VERSION
 from referee.workers import NoWorkers, P, T, WorkerLost
+from referee.workers.cluster_client import LOCAL, WAIT_S, connected
+from referee.workers.processes import NICENESS
 
-LOCAL = "local"
-WAIT_S = 10.0
 LOOK_S = 1.0
+HANG_S = 10.0
+"""How long the scheduler has for an answer; it is said when it takes longer."""
 MOST_LOOKS = 60  # in a row, without a worker
-SETTINGS = {
-    "distributed.admin.large-graph-warning-threshold": "1TB",
-    "distributed.scheduler.allowed-failures": 0,  # of LOCAL: jobs count their losses
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # Dask's makes scoring half as slow again
-}
-LOCAL_WORKERS = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": None}
+OF_MEMORY = 0.6
+"""The share of a worker's limit that work may take: above it Dask writes to the disk, then ends the worker."""
+WORKER_BYTES = 200_000_000
+"""What a worker takes without work."""
+OUT_OF_MEMORY = "worker-restart-memory"  # what a nanny logs before it ends a worker for its memory
 
 
-def versions() -> str:
-    """What must be the same everywhere, for the same results."""
+def versions(niceness: int = 0) -> str:
+    """Versions that every worker must share with this host; the worker that is asked yields to others by so much."""
+    if niceness:
+        os.nice(niceness)
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     referee = f"lpirc-referee {VERSION} (rules {RULES_VERSION})"
     return f"{referee}, Python {python}, numpy {np.__version__}, distributed {distributed.__version__}"
 
 
+@dataclass(frozen=True)
+class _Given:
+    """A piece of work: Dask's future of it, the workers that may do it, and the one to which its blob was sent."""
+
+    work: Any
+    at: set[str]
+    to: str | None
+
+
 class ClusterWorkers:
     """The workers of a scheduler, as they come and go; of LOCAL as many as `most`, or as there are cores.
 
-    At most so many pieces of work are done at a time. `say` gets a sentence about each worker that gets none.
+    At most so many pieces of work are done at a time. `say` gets a sentence about each worker that gets none, and when
+    the scheduler does not answer.
     """
 
     def __init__(self, address: str, most: int | None, say: Callable[[str], None]) -> None:
         """Connect to the scheduler and wait for a worker. Raises NoWorkers."""
         self._address, self._most, self._say = address, most or sys.maxsize, say
+        self._niceness = NICENESS if address == LOCAL else 0
         self._threads: dict[str, int] = {}  # of the workers that get work, by address
+        self._limits: dict[str, int] = {}  # of their memory in bytes, where they have one
         self._left_out: set[str] = set()
-        self._given: dict[Future[Any], tuple[Any, set[str]]] = {}  # and to which of them
+        self._given: dict[Future[Any], _Given] = {}
+        self._ended_with_bytes: dict[str, int] = {}  # of memory: why a worker was ended, by address
         self._empty_looks = 0
+        self._is_direct = True  # blobs reach workers from here
+        self._is_silent = False  # the scheduler
         self._closing, self._aside = threading.Event(), ThreadPoolExecutor()
-        self._client = _connected(address, most)
+        self._client: Client = connected(address, most, versions)
+        self._client.subscribe_topic(OUT_OF_MEMORY, self._note_memory)
         with suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=WAIT_S)
         self._look()
@@ -76,22 +93,33 @@ class ClusterWorkers:
         """See `Workers`."""
         return min(sum(self._threads.values()), self._most)
 
+    @property
+    def memory_bytes(self) -> int:
+        """See `Workers`: of the worker that has least."""
+        there = self._threads.items()
+        least = [self._limits[address] / threads for address, threads in there if self._limits.get(address)]
+        if not least:
+            return sys.maxsize
+        return max(0, int(min(least) * OF_MEMORY) - WORKER_BYTES)
+
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """See `Workers`. Raises NoWorkers when the scheduler is gone, or all its workers are."""
         future, packed, at = Future[T](), pickle.dumps(partial(work, *args, **kwargs), 5), set(self._threads)
+        to = self._least_busy() if self._is_direct else None
         try:
-            given = self._client.submit(_done, packed, pure=False, workers=at)
+            sent = packed if to is None else self._sent(packed, to)
+            given = self._client.submit(_done, sent, pure=False, workers=at)
         except ClosedClientError:
             sentence = f"The scheduler at {self._address} is gone, or all its workers are. Start them again,"
             raise NoWorkers("cluster-gone", f"{sentence} then this command: what is done is kept.") from None
-        self._given[future] = given, at
+        self._given[future] = _Given(given, at, to)
         given.add_done_callback(partial(self._end, future))
         return future
 
     def stop(self, future: Future[Any]) -> None:
         """See `Workers`. Without a nanny, a worker goes on to the end: nothing else can end a thread."""
         if found := self._given.pop(future, None):
-            self._aside.submit(self._restart_worker_of, found[0])
+            self._aside.submit(self._restart_worker_of, found.work)
             _lose(future, "it was stopped")
 
     def close(self) -> None:
@@ -102,6 +130,22 @@ class ClusterWorkers:
         self._aside.shutdown(wait=self._address != LOCAL)
         self._client.close()
 
+    def _least_busy(self) -> str | None:
+        """The worker with the least work for each of its threads."""
+        busy = Counter(given.to for given in [*self._given.values()])
+        there = [*self._threads.items()]
+        return min(there, key=lambda each: busy[each[0]] / each[1])[0] if there else None
+
+    def _sent(self, packed: bytes, to: str) -> Any:
+        """What stands for a blob that lies at a worker; the blob itself, if this host cannot reach workers."""
+        try:
+            return self._client.scatter(packed, workers=[to], direct=True, hash=False, timeout=WAIT_S)
+        except ClosedClientError:
+            raise
+        except Exception:  # noqa: BLE001 - by the scheduler it takes longer, but it arrives
+            self._is_direct = to not in self._threads
+            return packed
+
     def _watch(self) -> None:
         while not self._closing.wait(LOOK_S):
             if self._client.status == "closed":
@@ -111,22 +155,60 @@ class ClusterWorkers:
                 self._look()
 
     def _look(self) -> None:
-        """Check who is new; take work back from those that are gone."""
-        there = self._client.nthreads()
+        """Check who is new; take work back from those that are gone. Says it when the scheduler does not answer."""
+        try:
+            there = self._workers_there()
+        except TimeoutError:
+            self._note_silence()
+            self._count_empty(round(HANG_S / LOOK_S))
+            return
+        self._note_answer()
         new = [*(there.keys() - self._threads.keys() - self._left_out)]
-        for address, found in self._client.run(versions, workers=new, on_error="return").items():
+        asked = self._client.run(versions, self._niceness, workers=new, on_error="return")
+        for address, found in asked.items():
             if isinstance(found, OSError):
                 del there[address]  # it is gone, or asked again
             elif found != versions():
                 self._left_out.add(address)
                 self._say(f"Worker {address} gets no work. It has: {found}. Needed: {versions()}.")
         self._threads = {address: many for address, many in there.items() if address not in self._left_out}
-        self._empty_looks = 0 if self._threads else self._empty_looks + 1
+        if self._threads:
+            self._empty_looks = 0
+        else:
+            self._count_empty(1)
+        for future, given in [*self._given.items()]:
+            if self._threads and given.at.isdisjoint(self._threads):
+                self.stop(future)
+
+    def _count_empty(self, looks: int) -> None:
+        """Give up after a minute without a worker or an answer."""
+        self._empty_looks += looks
         if self._empty_looks > MOST_LOOKS:
             self._client.close()
-        for future, (_, at) in [*self._given.items()]:
-            if self._threads and at.isdisjoint(self._threads):
-                self.stop(future)
+
+    def _workers_there(self) -> dict[str, int]:
+        """The threads of each worker, by address; notes their limits of memory. Raises TimeoutError."""
+        identity = self._client.scheduler.identity
+        there = self._client.sync(identity, n_workers=-1, callback_timeout=HANG_S)["workers"]
+        self._limits = {address: worker["memory_limit"] or 0 for address, worker in there.items()}
+        return {address: worker["nthreads"] for address, worker in there.items()}
+
+    def _note_silence(self) -> None:
+        if not self._is_silent:
+            sentence = (
+                f"The scheduler at {self._address} has not answered for {HANG_S:g} s; this waits for it."
+            )
+            self._say(f"{sentence} Ctrl-C ends it: what is done is kept.")
+        self._is_silent = True
+
+    def _note_answer(self) -> None:
+        if self._is_silent:
+            self._say(f"The scheduler at {self._address} answers again.")
+        self._is_silent = False
+
+    def _note_memory(self, event: tuple[float, dict[str, Any]]) -> None:
+        _, ended = event
+        self._ended_with_bytes[ended["worker"]] = ended["rss"]
 
     def _restart_worker_of(self, given: Any) -> None:
         at = [address for address, keys in self._client.processing().items() if given.key in keys]
@@ -138,36 +220,20 @@ class ClusterWorkers:
         try:
             future.set_result(given.result())
         except KilledWorker as error:
-            _lose(future, f"the worker {error.last_worker.address} died")
+            _lose(future, self._death_of(error.last_worker.address))
         except Exception as error:  # noqa: BLE001 - of the work, or the result was lost on its way
-            with suppress(InvalidStateError):  # it was stopped
-                future.set_exception(error if given.status == "error" else WorkerLost(str(error)))
+            if given.status == "error":
+                with suppress(InvalidStateError):  # it was stopped
+                    future.set_exception(error)
+            else:
+                _lose(future, "its worker or its result was lost on the way")
 
-
-def _connected(address: str, count: int | None) -> Any:
-    for name in ("distributed", "distributed.client"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    warnings.filterwarnings("ignore", module="distributed")  # of versions, which are checked here
-    dask.config.set(SETTINGS)
-    local = LOCAL_WORKERS | {"n_workers": count, "silence_logs": logging.CRITICAL}
-    to, more = (None, local) if address == LOCAL else (address, {})
-    try:
-        if to is not None:
-            asyncio.run(_try(to))
-        client = Client(to, timeout=WAIT_S, set_as_default=False, **more)
-        client.run_on_scheduler(versions)
-    except Exception as error:  # noqa: BLE001 - whatever there is at this address
-        why = str(error) or "timeout"
-        sentence = f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {why}."
-        raise NoWorkers("no-scheduler", f"{sentence} Start one: dask scheduler") from None
-    return client
-
-
-async def _try(address: str) -> None:
-    """Connect once: a Client that cannot be made is not closed either, and holds up the end of the process."""
-    tls = distributed.Security().get_connection_args("client")
-    async with asyncio.timeout(WAIT_S):
-        await (await connect(address, timeout=WAIT_S, **tls)).close()
+    def _death_of(self, address: str) -> str:
+        held_bytes = self._ended_with_bytes.get(address)
+        if held_bytes is None:
+            return f"the worker {address} died"
+        of_memory = f"the worker {address} was out of memory, with {held_bytes / 1e9:.2f} GB"
+        return f"{of_memory}: start workers with a larger --memory-limit"
 
 
 def _lose(future: Future[Any], why: str) -> None:

@@ -177,4 +177,6 @@ class _Dispatch:
 
 def reason_of(error: Exception) -> str:
     """Why something failed, in words."""
+    if isinstance(error, MemoryError):
+        return "The worker was out of memory: give it more, or use fewer workers."
     return error.sentence if isinstance(error, RefereeError) else f"{type(error).__name__}: {error}"

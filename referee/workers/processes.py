@@ -15,6 +15,8 @@ from typing import Any
 from referee.workers import P, T, WorkerLost
 
 NICENESS = 10  # a contest that is served here comes first
+MEMORY_BYTES = 1_280_000_000
+"""What a piece of work may take."""
 PRELOADED = ["referee.judging.scoring_job"]
 
 
@@ -35,6 +37,11 @@ class LocalWorkers:
         self._context.set_forkserver_preload(PRELOADED)
         self._threads = ThreadPoolExecutor(count, "worker")
 
+    @property
+    def memory_bytes(self) -> int:
+        """See `Workers`."""
+        return MEMORY_BYTES
+
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """See `Workers`."""
 
@@ -53,7 +60,7 @@ class LocalWorkers:
                 process.kill()
                 process.join()
                 if isinstance(error, EOFError | OSError):
-                    raise WorkerLost("the worker's process died") from None
+                    raise WorkerLost(_death(process.exitcode)) from None
                 raise
             finally:
                 with self._lock:
@@ -93,6 +100,13 @@ class LocalWorkers:
         process.start()
         its.close()
         return process, ours
+
+
+def _death(exit_code: int | None) -> str:
+    """How a worker's process ended, in words."""
+    if exit_code == -signal.SIGKILL:
+        return "the worker's process was killed, as the system does when memory runs out: use fewer --workers"
+    return "the worker's process died"
 
 
 def _work(pipe: Connection) -> None:

@@ -30,7 +30,7 @@ from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.test_uncertainty import FIXED, closed_run
 from tests.referee.scoring import oracle
 
-METRICS = ("lpirc", "ilsvrc-det", "voc-area", "voc-11")
+METRICS = ("lpirc", "ilsvrc-det", "voc-area", "voc-11", "coco")
 BOXES = st.sampled_from([(0, 0, 9, 9), (1, 0, 10, 9), (0, 2, 9, 11), (50, 50, 59, 59), (0, 0, 1, 1)])
 CONFIDENCES = st.sampled_from([0.5, 0.9, 0.3, -0.0, 0.0, 2.0])
 
@@ -38,7 +38,7 @@ CONFIDENCES = st.sampled_from([0.5, 0.9, 0.3, -0.0, 0.0, 2.0])
 class Here:
     """Workers of this process; each third piece of work is lost once."""
 
-    count = 2
+    count, memory_bytes = 2, 1 << 40
 
     def __init__(self) -> None:
         self.done = 0

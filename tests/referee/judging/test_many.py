@@ -17,6 +17,7 @@ from referee.judging import large, many
 from referee.judging.many import job_of, judge_with_interval
 from referee.store.model_records import JobKind, JobState
 from referee.store.records import Run, RunState
+from referee.workers import processes
 from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
@@ -76,7 +77,8 @@ def test_large_runs_are_scored_by_blocks_to_the_same_bits(
     for copy in ("alone", "by blocks"):
         shutil.copytree(folder, tmp_path / copy)
     alone = judged(tmp_path / "alone")
-    monkeypatch.setattr(many, "LARGE_ROWS", 5)
+    for module in (processes, many):
+        monkeypatch.setattr(module, "MEMORY_BYTES", 5 * large.BYTES_A_ROW)
     monkeypatch.setattr(large, "BLOCK_ROWS", 6)
     monkeypatch.setattr(many, "score_whole", None)
     assert judged(folder, "--workers", "1") == alone

@@ -22,9 +22,10 @@ from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.store import Store
 from referee.store.model_records import JobState
-from referee.workers import NoWorkers, WorkerLost, Workers, cluster
+from referee.workers import NoWorkers, WorkerLost, Workers, cluster, cluster_client
 from referee.workers.cluster import ClusterWorkers
 from referee.workers.dispatch import Task, carry_out
+from referee.workers.processes import NICENESS
 from tests.contest_day import called, is_running, until
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses
@@ -153,6 +154,81 @@ def test_results_and_errors_come_back_as_they_were(workers: ClusterWorkers) -> N
     assert workers.count == 1
 
 
+def test_a_blob_reaches_its_worker_without_a_stop_at_the_scheduler(
+    workers: ClusterWorkers, hall: Cluster
+) -> None:
+    def read_bytes() -> int:
+        return int(Path(f"/proc/{hall.scheduler.pid}/io").read_text().split()[1])
+
+    big, before = bytes(50_000_000), read_bytes()
+    assert workers.submit(len, big).result(TIMEOUT_S) == len(big)
+    assert read_bytes() - before < len(big) / 10
+
+
+def test_where_workers_cannot_be_reached_blobs_go_by_the_scheduler(
+    workers: ClusterWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(workers._client, "scatter", fails)  # noqa: SLF001 - as behind a firewall
+    assert workers.submit(len, b"123").result(TIMEOUT_S) == 3
+
+
+def test_work_may_take_what_the_smallest_worker_allows_and_running_out_of_it_is_said(
+    workers: ClusterWorkers, hall: Cluster
+) -> None:
+    small = hall.worker("-m", "distributed.cli.dask_worker", "--memory-limit", "500MB")
+    until(lambda: workers.memory_bytes == 500_000_000 * cluster.OF_MEMORY - cluster.WORKER_BYTES)
+    address = min(workers._limits, key=lambda each: workers._limits[each])  # noqa: SLF001
+    others = workers._threads.keys() - {address}  # noqa: SLF001
+    workers._left_out |= others  # noqa: SLF001 - they get no work
+    until(lambda: workers._threads.keys() == {address})  # noqa: SLF001
+    filled = "[bytearray(b'x' * 10**8) for _ in range(5)] and __import__('time').sleep(60)"
+    with pytest.raises(WorkerLost, match=r"was out of memory, with 0\.\d\d GB: start workers with a larger"):
+        workers.submit(eval, filled).result(TIMEOUT_S)
+    workers._left_out -= others  # noqa: SLF001
+    small.terminate()
+    small.wait(TIMEOUT_S)
+    until(lambda: workers.count == 1 and workers.memory_bytes > 500_000_000)
+
+
+def test_a_scheduler_that_hangs_is_said_and_waited_for(
+    workers: ClusterWorkers, hall: Cluster, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "HANG_S", 0.5)
+    said.clear()
+    hall.scheduler.send_signal(signal.SIGSTOP)
+    try:
+        until(lambda: said)
+        assert said == [
+            f"The scheduler at {hall.address} has not answered for 0.5 s; this waits for it. "
+            "Ctrl-C ends it: what is done is kept."
+        ]
+    finally:
+        hall.scheduler.send_signal(signal.SIGCONT)
+    until(lambda: len(said) > 1)
+    assert said[1] == f"The scheduler at {hall.address} answers again."
+    assert workers.submit(len, b"12").result(TIMEOUT_S) == 2
+    said.clear()
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("tcp://127.0.0.1:1", "nothing listens there"),
+        ("gopher://127.0.0.1:1", "an address is written tcp://HOST:PORT or tls://HOST:PORT"),
+    ],
+)
+def test_why_there_is_no_scheduler_is_said_in_our_words(
+    address: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_client, "WAIT_S", 1.0)
+    with pytest.raises(NoWorkers) as failure:
+        ClusterWorkers(address, None, print)
+    assert failure.value.sentence.endswith(f"answers at {address}: {why}. Start one: dask scheduler")
+
+
 def test_runs_are_judged_as_by_one_process(workers: ClusterWorkers, hall: Cluster, tmp_path: Path) -> None:
     images = synthesize(tmp_path / "set", images=6, categories=3, seed=4, size=(96, 64))
     create_contest(tmp_path / "alone", config_text(images))
@@ -226,13 +302,14 @@ def test_a_scheduler_that_is_killed_gives_the_jobs_back(
     assert failure.value.sentence.startswith(f"The scheduler at {hall.address} is gone, ")
     job = store.job("stay")
     assert (job.state, job.failures, job.lease_until_utc) == (JobState.WAITING, 0, None)
-    monkeypatch.setattr(cluster, "WAIT_S", 1.0)
+    monkeypatch.setattr(cluster_client, "WAIT_S", 1.0)
     with pytest.raises(NoWorkers) as failure:
         ClusterWorkers(hall.address, None, print)
     assert (failure.value.code, hall.address in failure.value.sentence) == ("no-scheduler", True)
     with workers_of(1, cluster.LOCAL) as others:
         assert others is not None
         worker = others.submit(os.getpid).result(TIMEOUT_S)
+        assert others.submit(os.nice, 0).result(TIMEOUT_S) == min(os.nice(0) + NICENESS, 19)
         assert stay.carried_out(store, others, lambda: None) == [""]  # a second start goes on
     assert not is_running(worker)
 

@@ -1,0 +1,75 @@
+"""The connection to a Dask scheduler, or to one with workers that are started here; why there is none, in words."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import warnings
+from collections.abc import Callable
+
+import dask
+import distributed
+from distributed.client import Client
+from distributed.comm import connect
+
+from referee.scoring.result import VERSION
+from referee.workers import NoWorkers
+
+LOCAL = "local"
+WAIT_S = 10.0
+SETTINGS = {
+    "distributed.admin.large-graph-warning-threshold": "1TB",
+    "distributed.scheduler.allowed-failures": 0,  # of LOCAL: jobs count their losses
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,  # Dask's makes scoring half as slow again
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.multiprocessing-method": "forkserver",  # which imports Dask once for all workers
+}
+LOCAL_WORKERS = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": None}
+
+
+def connected(address: str, count: int | None, question: Callable[[], object]) -> Client:
+    """A client of the scheduler, which can answer `question`; for LOCAL with `count` workers of its own.
+
+    Raises NoWorkers `no-scheduler`.
+    """
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    warnings.filterwarnings(
+        "ignore", module="distributed"
+    )  # of versions, which are checked by `ClusterWorkers`
+    dask.config.set(SETTINGS)
+    local = LOCAL_WORKERS | {"n_workers": count, "silence_logs": logging.CRITICAL}
+    to, more = (None, local) if address == LOCAL else (address, {})
+    try:
+        if to is not None:
+            asyncio.run(_try(to))
+        client = Client(to, timeout=WAIT_S, set_as_default=False, **more)
+        client.run_on_scheduler(question)
+    except Exception as error:  # noqa: BLE001 - whatever there is at this address
+        sentence = f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {_why(error)}."
+        raise NoWorkers("no-scheduler", f"{sentence} Start one: dask scheduler") from None
+    return client
+
+
+async def _try(address: str) -> None:
+    """Connect once: a Client that cannot be made is not closed either, and holds up the end of the process."""
+    tls = distributed.Security().get_connection_args("client")
+    async with asyncio.timeout(WAIT_S):
+        await (await connect(address, timeout=WAIT_S, **tls)).close()
+
+
+def _why(error: BaseException) -> str:
+    """Why there is no connection, in our words: Dask's own name its classes and coroutines."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    for each in causes:
+        if isinstance(each, ConnectionRefusedError):
+            return "nothing listens there"
+        if isinstance(each, ValueError):
+            return "an address is written tcp://HOST:PORT or tls://HOST:PORT"
+        if isinstance(each, ModuleNotFoundError):
+            return f"it has no module {each.name}"
+    if any(isinstance(each, TimeoutError) for each in causes):
+        return f"no answer in {WAIT_S:g} s"
+    return "what answers there is none"

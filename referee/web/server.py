@@ -39,6 +39,7 @@ from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
+from referee.tracks.submissions.confining import note_confinement
 from referee.web.app import create_app
 from referee.web.config_watch import note_settings
 from referee.web.listener import (
@@ -229,6 +230,7 @@ def _load_worker(
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
     looks: list[Callable[[], object]] = [contest.key.require, partial(getattr, state, "limits_by_number")]
     looks += [contest.store.require_sound] * was_interrupted
+    looks += [partial(note_confinement, contest)]
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
     return app
 

@@ -1,4 +1,7 @@
-"""What `bench`, `validate` and `confinement` do and print; modules that need the extra are imported only here, and late."""
+"""What `bench`, `validate` and `confinement` do and print.
+
+Modules that need the extra are imported only here, and late.
+"""
 
 from __future__ import annotations
 

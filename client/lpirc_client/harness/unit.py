@@ -21,6 +21,8 @@ from typing import IO, Any
 HARNESS = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
 LOOPBACK = "lo"
 CGROUPS = Path("/sys/fs/cgroup")
+LIMITS = {"memory": ("memory.max", "memory.limit_in_bytes"), "pids": ("pids.max",)}
+"""The files of a control group with a limit, of the second version and of the first."""
 MODEL, IMAGES, REQUEST = "model", "images", "request.json"
 
 
@@ -70,8 +72,7 @@ def open_to(hidden: list[str], uid: int) -> str | None:
 
 
 def _limit(controller: str) -> int | None:
-    """The limit of this process's cgroup, in bytes or processes; None where there is none, or it cannot be read."""
-    names = {"memory": ("memory.max", "memory.limit_in_bytes"), "pids": ("pids.max", "pids.max")}[controller]
+    """The limit of this process's control group, in bytes or processes; None where there is none, or it is not seen."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -80,13 +81,19 @@ def _limit(controller: str) -> int | None:
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
-        root = CGROUPS / controllers if controllers else CGROUPS
-        for name in names:
-            try:
-                return int((root / path.lstrip("/") / name).read_text())
-            except (OSError, ValueError):  # there is no such file, or it says: max
-                continue
+        group = CGROUPS / controllers / path.lstrip("/")  # of the second version there is one tree, without a name
+        for name in LIMITS[controller]:
+            found = _number(group / name)
+            if found is not None:
+                return found
     return None
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):  # there is no such file, or it says: max
+        return None
 
 
 if __name__ == "__main__":

@@ -31,12 +31,13 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from referee.clock import Clock
-from referee.contest import Contest, open_contest, require_unchanged
+from referee.contest import Contest, open_contest
 from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import write_atomically
 from referee.operating_system import fork_workers
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
+from referee.runs.start_checks import StartChecks
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
 from referee.tracks.submissions.confining import note_confinement
@@ -52,6 +53,7 @@ from referee.web.listener import (
 from referee.web.live_process import live_scores
 from referee.web.processes import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
 from referee.web.server_log import LOGGING
+from referee.web.start_look import start_look
 from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, WebState, state_of
 
 # Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
@@ -110,23 +112,26 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
 
     With `parent`, a process id, the server ends when that process does.
 
+    Images, key and database are looked at in full meanwhile: where they have a fault, the server ends, unless a run
+    is open.
+
     Raises RefereeError `port-busy`, `port-refused`, `host-unknown`, `tls-refused`, `contest-busy`, `server-failed`,
     `testset-unfit`, `database-damaged`, and what `open_contest` and `require_unchanged` raise.
     """
     with open_contest(folder) as contest:
         _require_detection(contest)
-        if not contest.store.runs(RunState.OPEN):  # else the worker looks meanwhile
-            contest.key.require()
-            require_unchanged(contest.test_set)
-            contest.store.require_sound()
     require_certificate(listen)
     fork_workers()
-    with sole_server(folder) as lock, held_port(listen) as listen:
+    # The look comes first: it must not inherit the lock, which would outlive a server that is killed.
+    with start_look(folder) as look, sole_server(folder) as lock, held_port(listen) as listen:
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
         server = _server(folder, listen)
+        look.on_fault(server.signal_handler_interrupt)
         try:
             server.serve(
-                target_loader=partial(_load_worker, folder, listen, on_ready, parent, server.beats, lock),
+                target_loader=partial(
+                    _load_worker, folder, listen, on_ready, parent, server.beats, lock, look.checks
+                ),
                 wrap_loader=False,
             )
         except SystemExit as stop:
@@ -137,6 +142,7 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
                 ) from stop
         finally:
             (folder / SERVER_NAME).unlink(missing_ok=True)
+        look.require_sound()
 
 
 def _require_detection(contest: Contest) -> None:
@@ -189,6 +195,7 @@ def _load_worker(
     parent: int | None,
     beats: ctypes.c_ulong,
     lock: ContestLock,
+    checks: StartChecks,
 ) -> Flask:
     """In the worker process: take up the runs, make the app, announce it once it answers.
 
@@ -205,7 +212,7 @@ def _load_worker(
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
     note_settings(contest, clock)
-    control = RunControl(contest, clock)
+    control = RunControl(contest, clock, checks)
     was_interrupted = bool(contest.store.runs(RunState.OPEN))
     control.recover()
     resources.callback(control.shutdown)
@@ -229,7 +236,6 @@ def _load_worker(
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
     looks: list[Callable[[], object]] = [contest.key.require, partial(getattr, state, "limits_by_number")]
-    looks += [contest.store.require_sound] * was_interrupted
     looks += [partial(note_confinement, contest)]
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
     return app

@@ -16,7 +16,12 @@ from referee.cli.acts import act, line_of_text
 from referee.cli.model_board import board_command
 from referee.cli.model_publish import publish_command
 from referee.cli.model_report import print_result, submission_line
-from referee.cli.model_withdraw import restore_command, uncount_command, withdraw_command
+from referee.cli.model_withdraw import (
+    confirm_command,
+    restore_command,
+    uncount_command,
+    withdraw_command,
+)
 from referee.cli.processes import endings_interrupt, interruption_reported
 from referee.cli.shared_options import any_path, as_json, contest_folder, seconds_option
 from referee.clock import Clock
@@ -98,7 +103,14 @@ def model() -> None:
     """Model tracks: validate, bench, submit and withdraw models; publish a track's final board."""
 
 
-for command in (board_command, withdraw_command, restore_command, uncount_command, publish_command):
+for command in (
+    board_command,
+    withdraw_command,
+    restore_command,
+    uncount_command,
+    confirm_command,
+    publish_command,
+):
     model.add_command(command)
 
 

@@ -62,7 +62,7 @@ class StartLook:
             fault, is_run_open = self._found.recv()
         except (EOFError, OSError):  # it was killed, or the server ends
             self.checks.note(Found.FAULTS)
-            logger.error("The look at images and database was broken off; start the server again.")
+            logger.error("The look at images and database was broken off; start it again.")  # noqa: TRY400
             return
         self._process.join()
         self.checks.note(Found.SOUND if fault is None else Found.FAULTS)

@@ -131,6 +131,8 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
         return keys | {"state": "withdrawn", "reason": one.withdrawn, "since_utc": one.withdrawn_utc}
     if (outcome := one.measurement) is not None:
         ended = {"since_utc": outcome.measured_utc}
+        if outcome.doubt is not None:
+            return keys | ended | {"state": "review", "reason": outcome.doubt}
         if outcome.valid:
             return keys | ended | {"state": "scored", "score": outcome.metric, "sentence": outcome.sentence}
         return keys | ended | {"state": "failed", "reason": outcome.sentence}
@@ -197,6 +199,7 @@ def _without_place(made: Sequence[Submission], split: str, digest: str | None) -
     valid = [one for one in measured if one.measurement is not None and one.measurement.valid]
     return {
         "failed": len(measured) - len(valid),
+        "in_review": sum(one.doubt is not None for one in valid),
         "waiting": len(newest) - len(measured),
         "outdated": sum(one.testset_digest != images for one in valid),
     }

@@ -39,6 +39,9 @@ ATTEMPTS = 3  # to measure a stable latency
 Bench = Callable[[Path], bytes]
 """Measures the model in a file and returns the result document; raises ModelCrashed, or another RefereeError."""
 
+Doubt = Callable[[ResultDocument], str | None]
+"""Says why a document is in review, None where it is not."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -162,7 +165,13 @@ def _carry_out(
 
 
 def measure(
-    contest: Contest, track: OpenTrack, accepted: Submission, bench: Bench, model: Path, clock: Clock
+    contest: Contest,
+    track: OpenTrack,
+    accepted: Submission,
+    bench: Bench,
+    model: Path,
+    clock: Clock,
+    doubt: Doubt = lambda _: None,
 ) -> None:
     """Bench an accepted model and store the outcome. Raises RefereeError as `submit`."""
     try:
@@ -192,6 +201,8 @@ def measure(
     if unstable is not None:
         sentence = f"the latency is unstable, {unstable}."
         outcome = replace(outcome, valid=False, sentence=sentence, metric=None, figures={}, unstable=True)
+    elif outcome.valid:
+        outcome = replace(outcome, doubt=doubt(document))
     contest.store.add_measurement(accepted.id, outcome, content)
 
 

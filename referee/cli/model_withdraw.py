@@ -1,4 +1,4 @@
-"""`referee model withdraw|restore|uncount|confirm`: what an operator takes off the boards, puts back, and gives back."""
+"""`referee model withdraw|restore|uncount|confirm`: what an operator takes off the boards, puts back, gives back."""
 
 from __future__ import annotations
 

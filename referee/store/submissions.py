@@ -26,8 +26,10 @@ _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
 _INSERT = insert("submissions")
 _INSERT_MEASUREMENT = insert("measurements")
 FREE_REPETITIONS = 3
-"""Of a team's models that are to be measured again, so many a day and track cost nothing: else a model that makes its own
-latency unstable is measured as often as its team likes, while the others wait."""
+"""Of a team's models that are to be measured again, so many a day and track cost nothing.
+
+Else a model that makes its own latency unstable is measured as often as its team likes, while the others wait.
+"""
 _COUNT = (
     "SELECT count(*) - sum(is_unstable) AS settled, sum(is_unstable) AS unstable FROM"
     " (SELECT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable) AS is_unstable"

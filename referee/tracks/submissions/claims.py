@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,17 @@ CATEGORY, CONFIDENCE, CORNERS = 1, 2, slice(3, 7)  # of a row
 LEAST_PARTNERS = 0.9  # of the best rows of an image, on both sides
 
 
-def doubt_of(desk: EntryDesk, track: OpenTrack, made: Submission, document: ResultDocument) -> str | None:
+def doubt_of(
+    desk: EntryDesk,
+    track: OpenTrack,
+    made: Submission,
+    keep_lease: Callable[[], object],
+    document: ResultDocument,
+) -> str | None:
     """Why a device's document is in review; None where the referee's own run confirms it.
 
-    It runs in a worker of low priority; `document` is valid for `track` and `made`.
+    It runs in a worker of low priority, which may have something else to do first: meanwhile `keep_lease` is called.
+    `document` is valid for `track` and `made`. Raises what `keep_lease` raises.
     """
     contest, config = desk.contest, configured_track(desk.contest, made.track)
     numbers = drawn_images(contest.secret, made, document["processed"])
@@ -54,8 +61,8 @@ def doubt_of(desk: EntryDesk, track: OpenTrack, made: Submission, document: Resu
             run_again, model, made.model_file, track.rule, files, limits, hidden
         ).result()
     except (RefereeError, WorkerLost) as error:
-        words = "the referee could not repeat the device's answers on"
-        return f"{words} {len(numbers)} of its images: {str(error).removesuffix('.')}."
+        reason, _, _ = str(error).removesuffix(".").partition("; --")  # which option would allow more
+        return f"the referee could not repeat the device's answers on {len(numbers)} of its images: {reason}."
     return difference(document, own, numbers)
 
 

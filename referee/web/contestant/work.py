@@ -86,6 +86,7 @@ def hand_in(job: str, what: str) -> Response:
     """What the harness printed: the result document, or how it failed."""
     printed, state = read_body(request.environ, LARGEST_BYTES), web_state()
     track = measuring_queue.track_of(state.contest, g.made)
+    keep_lease = partial(measuring_queue.leased, state.contest, job, g.device, state.clock)
     outcome = measuring_queue.take_outcome(
         state.contest,
         g.made,
@@ -93,6 +94,6 @@ def hand_in(job: str, what: str) -> Response:
         printed,
         failed=what == "failed",
         clock=state.clock,
-        doubt=partial(doubt_of, state.entries, track, g.made),
+        doubt=partial(doubt_of, state.entries, track, g.made, keep_lease),
     )
     return jsonify(outcome=outcome)

@@ -14,13 +14,13 @@ import socket
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -124,7 +124,7 @@ def ask_unit(
     request = {"command": command, "arguments": [*arguments], "uid": os.getuid()}
     request["hidden"] = [str(path) for path in hidden]
     content = {"request.json": json.dumps(request).encode(), **files}
-    until_s = time.monotonic() + within_s
+    until_s = Clock().monotonic_s() + within_s
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(within_s)
         try:
@@ -167,7 +167,7 @@ def _received(connection: socket.socket, until_s: float) -> dict[str, Any]:
 def _parts(connection: socket.socket, until_s: float) -> Iterator[bytes]:
     received = 0
     while received <= LARGEST_ANSWER:
-        left_s = until_s - time.monotonic()
+        left_s = until_s - Clock().monotonic_s()
         if left_s <= 0:
             raise TimeoutError
         connection.settimeout(left_s)

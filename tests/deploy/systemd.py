@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -46,53 +46,61 @@ exec /lib/systemd/systemd --system --unit=under-test.target --log-target=console
 """
 
 
-@contextmanager
-def models_unit(folder: Path, changes: Mapping[str, str] | None = None) -> Iterator[Path]:
-    """The socket of the units for models, in `folder`; only the places named here differ from docs/deploy."""
-    program("systemd-analyze")
-    if os.getuid() != 0 or not SYSTEMD.exists():
-        pytest.skip("only root can start a systemd of its own")
-    units, listens = folder / "units", folder / "models.sock"
-    units.mkdir()
+def models_units(folder: Path, changes: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The units for models, whose socket is `models.sock` in `folder`; only these places differ from docs/deploy."""
     pythons = {Path(sys.prefix), Path(sys.base_prefix), PROJECT / "client"}
     places = {
-        "/run/referee-models.sock": str(listens),
+        "/run/referee-models.sock": str(folder / "models.sock"),
         "SocketUser=referee": "SocketUser=root",
         "/opt/lpirc/.venv/bin/python": sys.executable,
         "/opt/lpirc/.venv /opt/lpirc/client": " ".join(map(str, pythons)),
     }
-    for name in ("referee-models.socket", "referee-models@.service"):
-        text = (DEPLOY / name).read_text()
-        for old, new in (places | dict(changes or {})).items():
-            text = text.replace(old, new)
-        # This systemd has none of the usual targets.
-        text = text.replace("[Unit]\n", "[Unit]\nDefaultDependencies=no\n")
-        (units / name).write_text(text)
-    (units / "under-test.target").write_text(TARGET.format("referee-models.socket", "referee-models.socket"))
-    with _own_groups() as groups, (folder / "systemd.log").open("wb") as log:
+    names = ("referee-models.socket", "referee-models@.service")
+    return {name: changed(name, places | dict(changes or {})) for name in names}
+
+
+def changed(name: str, places: Mapping[str, str]) -> str:
+    """A unit of docs/deploy with these places changed, each of which it or another one has."""
+    text = (DEPLOY / name).read_text()
+    for old, new in places.items():
+        text = text.replace(old, new)
+    return text.replace("[Unit]\n", "[Unit]\nDefaultDependencies=no\n")  # this systemd has no usual targets
+
+
+@contextmanager
+def running(folder: Path, units: Mapping[str, str], is_ready: Callable[[], bool]) -> Iterator[None]:
+    """A systemd with these units, by their names, of which all but templates are started; from when `is_ready`."""
+    program("systemd-analyze")
+    if os.getuid() != 0 or not SYSTEMD.exists():
+        pytest.skip("only root can start a systemd of its own")
+    place, log = folder / "units", folder / "systemd.log"
+    place.mkdir()
+    for name, text in units.items():
+        (place / name).write_text(text)
+    started = " ".join(name for name in units if "@" not in name)
+    (place / "under-test.target").write_text(TARGET.format(started, started))
+    with _own_groups() as groups, log.open("wb") as said:
         joined = "".join(f"echo $$ > {group}/cgroup.procs; " for group in groups)
         version = "v2" if (CGROUPS / "cgroup.controllers").exists() else "v1"
         boot = ["unshare", "--cgroup", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", BOOT]
-        words = [
-            "sh",
-            "-c",
-            f'{joined}exec "$@"',
-            "sh",
-            *boot,
-            "boot",
-            version,
-            str(units),
-            str(folder / "systemd.log"),
-        ]
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        words = ["sh", "-c", f'{joined}exec "$@"', "sh", *boot, "boot", version, str(place), str(log)]
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         try:
-            until(lambda: listens.is_socket() or process.poll() is not None)
+            until(lambda: is_ready() or process.poll() is not None)
             if process.poll() is not None:
-                pytest.skip(f"no systemd runs here: {_last_line(folder / 'systemd.log')}")
-            yield listens
+                pytest.skip(f"no systemd runs here: {_last_line(log)}")
+            yield
         finally:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def models_unit(folder: Path, changes: Mapping[str, str] | None = None) -> Iterator[Path]:
+    """The socket of the units for models, which run."""
+    listens = folder / "models.sock"
+    with running(folder, models_units(folder, changes), listens.is_socket):
+        yield listens
 
 
 @contextmanager

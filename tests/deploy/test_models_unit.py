@@ -6,11 +6,13 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from lpirc_testsets import synthesize
 from referee.errors import RefereeError
@@ -18,12 +20,14 @@ from referee.tracks.submissions import confining
 from referee.tracks.submissions.confining import ask_unit, confinement_of
 from referee.tracks.submissions.harness import failure, in_unit
 from tests import onnx_models
-from tests.contest_day import PASSWORD, TEAM, called, contest_day, problem
+from tests.contest_day import PASSWORD, TEAM, called, contest_day, problem, until
 from tests.deploy.deployment import program
-from tests.deploy.systemd import DEPLOY, models_unit
-from tests.tflite_models import classifier, detector
+from tests.deploy.systemd import DEPLOY, changed, models_unit, models_units, running
+from tests.ports import own_port
+from tests.tflite_models import classifier, detector, endless, greedy
 from tests.timeouts import TIMEOUT_S
 
+TRACK = '\n[[tracks]]\nname = "models"\nrule = "ovic-detection"\ntestset = "{images}"\n'
 UNITS = ("referee.service", "referee-models.socket", "referee-models@.service")
 TAKEN_OVER = {
     "-m lpirc_client.harness.unit": '-c "import sys; exec(sys.stdin.read())"',
@@ -156,9 +160,12 @@ def test_models_are_checked_in_the_unit_as_on_the_host(unit: Path, tmp_path: Pat
         "torn.tflite": (detector()[:3000], None),
         "none.tflite": (b"nothing", "not-tflite"),
         "large.onnx": (onnx_models.classifier(), "wrong-runtime"),
+        "greedy.tflite": (greedy(when_run=True), "out-of-memory"),
+        "endless.tflite": (endless(), "model-timeout"),
     }
-    options = {"task": "detection", "rules": "ovic"}
     for name, (data, code) in cases.items():
+        task = "classification" if code in ("out-of-memory", "model-timeout") else "detection"
+        options = {"task": task, "rules": "ovic", "timeout_s": 1}
         done = in_unit(unit, "validate", name, data, options, {}, [tmp_path])
         if name == "good.tflite":
             assert done.returncode == 0, done.stderr
@@ -176,8 +183,7 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
     images = synthesize(tmp_path / "set", images=2, categories=2, seed=4, size=(64, 64)).folder
     with contest_day(tmp_path / "contest", images) as day:
         config = day.folder / "contest.toml"
-        track = f'\n[[tracks]]\nname = "models"\nrule = "ovic-detection"\ntestset = "{images}"\n'
-        config.write_text(config.read_text() + track)
+        config.write_text(config.read_text() + TRACK.format(images=images))
         server = day.serve()
 
         def hand_in(model: bytes) -> Any:
@@ -191,6 +197,42 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
         log = (day.folder / "server.log").read_text()
     words = "confined in a unit of systemd each, as a user of its own, no network, no file of this contest, "
     assert f"{words}at most 5120 MB of memory and 64 processes" in log
+
+
+@pytest.mark.parametrize("has_models_unit", [False, True])
+def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_takes_none(
+    tmp_path: Path, has_models_unit: bool
+) -> None:
+    images = synthesize(tmp_path / "set", images=2, categories=2, seed=4, size=(64, 64)).folder
+    with contest_day(tmp_path / "contest", images) as day:
+        config = day.folder / "contest.toml"
+        config.write_text(config.read_text() + TRACK.format(images=images))
+        log, port = tmp_path / "server.log", own_port()
+        places = {
+            "User=referee\nGroup=referee\nStateDirectory=referee\nStateDirectoryMode=0700\n": "User=root\n",
+            "WorkingDirectory=/var/lib/referee": f"WorkingDirectory={day.folder}\nReadWritePaths={tmp_path}",
+            "/var/lib/referee/day": str(day.folder),
+            "--port 8080": f"--port {port}",
+            "/opt/lpirc/.venv/bin/referee": f"{sys.prefix}/bin/referee",
+            # Here project and contest lie in /tmp and Python in a home.
+            "PrivateTmp=yes": f"Environment=REFEREE_MODELS={tmp_path / 'models.sock'}",
+            "ProtectHome=yes": f"StandardOutput=append:{log}\nStandardError=append:{log}",
+        }
+        units = {"referee.service": changed("referee.service", places)}
+        if has_models_unit:
+            units |= models_units(tmp_path)
+        with running(tmp_path, units, lambda: log.exists() and "Serving" in log.read_text()):
+            url = f"http://127.0.0.1:{port}/v1/entries?track=models&name=m.tflite"
+            answer = requests.post(url, detector(), auth=(TEAM, PASSWORD), timeout=TIMEOUT_S)
+            said_at_start = (
+                "Models run confined in a unit" if has_models_unit else "takes no models: Models cannot run"
+            )
+            until(lambda: said_at_start in log.read_text())
+    if has_models_unit:
+        assert answer.status_code == 202, answer.text
+    else:
+        problem(answer, 503, "not-ready")
+        assert "bwrap failed: " in log.read_text()
 
 
 def test_a_unit_that_does_not_answer_takes_no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

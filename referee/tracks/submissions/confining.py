@@ -9,11 +9,13 @@ from __future__ import annotations
 import io
 import json
 import logging
+import math
 import os
 import socket
 import subprocess
 import sys
 import tarfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +32,8 @@ PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
 NOT_CONFINED = "not-confined"
 """The code of all errors about a model that is not confined, here and of the harness."""
 LOOK_S = 60.0
+KEPT_S = 5.0
+"""For so long a look counts; a model that runs is confined or refused whatever it said."""
 LONGEST_S = 300.0
 """A check ends sooner by the harness's own limits; the unit has the same (RuntimeMaxSec)."""
 LARGEST_ANSWER = 64 << 20
@@ -64,6 +68,27 @@ def confinement_of(hidden: Sequence[Path]) -> Confinement:
     return Confinement(True, sentence)
 
 
+class Looks:
+    """Keeps for a few seconds how models are confined, and looks once at a time: each look starts a process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._known: dict[tuple[Path, ...], tuple[float, Confinement]] = {}
+
+    def confinement_of(self, hidden: Sequence[Path]) -> Confinement:
+        """How a model would run here, as `confinement_of`."""
+        key = tuple(hidden)
+        with self._lock:
+            until_s, found = self._known.get(key, (-math.inf, None))
+            if found is None or self._clock.monotonic_s() >= until_s:
+                found = confinement_of(hidden)
+                self._known[key] = (self._clock.monotonic_s() + KEPT_S, found)
+            return found
+
+
+_LOOKS = Looks(Clock())
+
+
 def takes_models(track: ModelTrack) -> bool:
     """Whether models are handed in to a track, not files of results."""
     return track.rule_name != RESULTS
@@ -72,7 +97,7 @@ def takes_models(track: ModelTrack) -> bool:
 def require_confined(contest: Contest, track: ModelTrack) -> None:
     """Raise RefereeError `not-confined` unless a track's models run confined here, or may run unconfined."""
     if takes_models(track) and not track.unconfined:
-        found = confinement_of(hidden_files(contest))
+        found = _LOOKS.confinement_of(hidden_files(contest))
         if not found.is_in_force:
             raise RefereeError(NOT_CONFINED, f"The track {track.name} takes no models: {found.sentence}")
 

@@ -84,6 +84,11 @@ class Submission:
         return None if self.measurement is None else self.measurement.doubt
 
     @property
+    def has_no_place(self) -> bool:
+        """Whether what was measured counts nowhere for now: it is to be measured again, or in review."""
+        return self.is_unstable or self.doubt is not None
+
+    @property
     def is_unstable(self) -> bool:
         """Whether it is to be measured again."""
         return self.measurement is not None and self.measurement.unstable

@@ -81,9 +81,8 @@ def _limit(controller: str) -> int | None:
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
-        group = (
-            CGROUPS / controllers / path.lstrip("/")
-        )  # of the second version there is one tree, without a name
+        # Of the second version there is one tree, without a name.
+        group = CGROUPS / controllers / path.lstrip("/")
         for name in LIMITS[controller]:
             found = _number(group / name)
             if found is not None:

@@ -68,7 +68,7 @@ class Board:
 def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]:
     """The measured submissions of a track, oldest first, on a test set that are not withdrawn.
 
-    One with an unstable latency is among them only while its model has no stable one.
+    One that has no place is among them only while its model has none that has one.
     """
     found: list[Candidate] = []
     handed_in: dict[tuple[str, str], int] = {}
@@ -77,11 +77,10 @@ def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]
             continue
         first = handed_in.setdefault(one.model_key, one.id)
         if one.split == split and one.measurement is not None:
-            has_no_place = one.is_unstable or one.doubt is not None
-            figures = None if has_no_place else one.measurement.measured
+            figures = None if one.has_no_place else one.measurement.measured
             found.append(Candidate(one, None if figures is None else Measured(**figures), first))
-    done = {one.made.model_key for one in found if not one.made.is_unstable}
-    return [one for one in found if not one.made.is_unstable or one.made.model_key not in done]
+    done = {one.made.model_key for one in found if not one.made.has_no_place}
+    return [one for one in found if not one.made.has_no_place or one.made.model_key not in done]
 
 
 def board(track: Track, candidates: Sequence[Candidate]) -> Board:

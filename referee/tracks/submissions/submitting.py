@@ -126,11 +126,11 @@ def kept_model(contest: Contest, made: Submission) -> bytes:
 def to_measure_again(submissions: Sequence[Submission], split: str, build: str) -> list[Submission]:
     """Each team's models that no submission of that build has measured on `split`, by the oldest submission.
 
-    A measurement that was broken off, or whose latency is unstable, is repeated; a model that failed, or whose
-    submissions are withdrawn, is not.
+    A measurement that was broken off, is in review, or whose latency is unstable, is repeated; a model that failed, or
+    whose submissions are withdrawn, is not.
     """
     standing = [one for one in submissions if one.withdrawn is None and one.measurement is not None]
-    settled = [one for one in standing if not one.is_unstable]
+    settled = [one for one in standing if not one.has_no_place]
     done = {(one.team, one.model_sha256) for one in settled if (one.split, one.build) == (split, build)}
     wanted: dict[tuple[str, str], Submission] = {}
     for one in standing:

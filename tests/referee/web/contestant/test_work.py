@@ -25,7 +25,7 @@ from referee.tracks.submissions.entries import entry_document
 from referee.tracks.submissions.measuring_queue import LEASE_S
 from referee.tracks.submissions.oddities import oddities
 from referee.tracks.submissions.open_track import open_track
-from referee.tracks.submissions.submitting import keep_model, measure_again
+from referee.tracks.submissions.submitting import keep_model, measure_again, to_measure_again
 from referee.web.app import create_app
 from tests import tflite_models as models
 from tests import warm_programs
@@ -244,6 +244,8 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     assert ([one["score"] for one in shown["places"]], shown["in_review"], shown["failed"]) == ([75.0], 1, 0)
     assert entry_document(ours.house.store, ours.submission(2))["state"] == "review"
     assert f"in review, {lie.removesuffix('.')}; by itself 100.0000: " in ours.referee("model", "list")
+    submissions = ours.house.store.submissions("phones")
+    assert [one.id for one in to_measure_again(submissions, "public", "b")] == [2]
     doubtful = oddities(ours.house.contest.config.tracks[0], ours.house.store.submissions(), "")
     assert [one.submissions for one in doubtful if one.code == "in-review"] == [(2,)]
 

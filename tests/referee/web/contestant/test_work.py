@@ -27,6 +27,7 @@ from referee.tracks.submissions.oddities import oddities
 from referee.tracks.submissions.open_track import open_track
 from referee.tracks.submissions.submitting import keep_model, measure_again, to_measure_again
 from referee.web.app import create_app
+from referee.web.state import state_of
 from tests import tflite_models as models
 from tests import warm_programs
 from tests.contest_day import called, descendants_of, is_running, problem, until
@@ -81,9 +82,9 @@ class Desk:
         return "" if outcome is None else outcome.sentence
 
     def serve(self) -> None:
-        server = make_server(
-            "127.0.0.1", self.port, create_app(self.house.contest, self.house.control, self.house.clock), True
-        )
+        app = create_app(self.house.contest, self.house.control, self.house.clock)
+        self.house.stack.callback(state_of(app).entries.close)
+        server = make_server("127.0.0.1", self.port, app, True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         for end in (server.server_close, thread.join, server.shutdown):

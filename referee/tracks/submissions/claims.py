@@ -9,8 +9,8 @@ from __future__ import annotations
 import hmac
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from referee.tracks import Track
 from referee.tracks.submissions import harness
 from referee.tracks.submissions.confining import hidden_files, unit_socket
 from referee.tracks.submissions.harness import Limits
+from referee.tracks.submissions.measuring_queue import LEASE_S
 from referee.tracks.submissions.open_track import OpenTrack, configured_track
 from referee.tracks.submissions.result_document import ResultDocument, parse_result
 from referee.tracks.submissions.results_files import EntryDesk
@@ -51,15 +52,22 @@ def doubt_of(
     It runs in a worker of low priority, which may have something else to do first: meanwhile `keep_lease` is called.
     `document` is valid for `track` and `made`. Raises what `keep_lease` raises.
     """
-    contest, config = desk.contest, configured_track(desk.contest, made.track)
+    contest = desk.contest
+    config = configured_track(contest, made.track)
     numbers = drawn_images(contest.secret, made, document["processed"])
-    files = {number: track.test_set.image_path(number) for number in numbers}
-    limits = Limits(timeout_s=TIMEOUT_S, repeats=1, confined=not config.unconfined)
-    model, hidden = kept_model(contest, made), hidden_files(contest)
+    running = desk.workers.submit(
+        run_again,
+        kept_model(contest, made),
+        made.model_file,
+        track.rule,
+        [track.test_set.image_path(number) for number in numbers],
+        Limits(timeout_s=TIMEOUT_S, repeats=1, confined=not config.unconfined),
+        hidden_files(contest),
+    )
+    while not wait([running], LEASE_S / 3).done:
+        keep_lease()
     try:
-        own = desk.workers.submit(
-            run_again, model, made.model_file, track.rule, files, limits, hidden
-        ).result()
+        own = running.result()
     except (RefereeError, WorkerLost) as error:
         reason, _, _ = str(error).removesuffix(".").partition("; --")  # which option would allow more
         return f"the referee could not repeat the device's answers on {len(numbers)} of its images: {reason}."
@@ -68,41 +76,56 @@ def doubt_of(
 
 def drawn_images(secret: bytes, made: Submission, processed: int) -> list[int]:
     """The numbers of the images, ascending, of those that the device has answered."""
-    key = hmac.digest(secret, f"claim {made.id} {made.split} {made.model_sha256}".encode(), "sha256")
+    about = f"claim {made.id} {made.split} {made.model_sha256}"
+    key = hmac.digest(secret, about.encode(), "sha256")
 
     def place(number: int) -> bytes:
         return hmac.digest(key, str(number).encode(), "sha256")
 
-    return sorted(sorted(range(1, processed + 1), key=place)[:IMAGES])
+    in_drawn_order = sorted(range(1, processed + 1), key=place)
+    return sorted(in_drawn_order[:IMAGES])
 
 
 def run_again(
-    model: bytes, file: str, rule: Track, images: Mapping[int, Path], limits: Limits, hidden: Sequence[Path]
+    model: bytes,
+    file: str,
+    rule: Track,
+    images: Sequence[Path],
+    limits: Limits,
+    hidden: Sequence[Path],
 ) -> ResultDocument:
     """The referee's own document of a model on images, which it numbers from 1 on in their order.
 
     Raises RefereeError as `harness.bench`.
     """
-    named = {f"{place:08}.jpg": path for place, path in enumerate(images.values(), start=1)}
+    named = {f"{place:08}.jpg": path for place, path in enumerate(images, start=1)}
     unit = unit_socket()
-    if unit is not None:
-        contents = {name: path.read_bytes() for name, path in named.items()}
-        done = harness.in_unit(unit, "bench", file, model, _options(rule, limits), contents, hidden)
-        if done.returncode != 0:
-            raise harness.failure(done)
-        return parse_result(done.stdout)
+    if unit is None:
+        return _run_here(model, file, rule, named, limits)
+    contents = {name: path.read_bytes() for name, path in named.items()}
+    options = harness.of_rule(rule) | {
+        "preprocessing": rule.preprocessing,
+        "threads": rule.threads,
+        "timeout_s": limits.timeout_s,
+        "repeats": limits.repeats,
+    }
+    done = harness.in_unit(unit, "bench", file, model, options, contents, hidden)
+    if done.returncode != 0:
+        raise harness.failure(done)
+    return parse_result(done.stdout)
+
+
+def _run_here(
+    model: bytes, file: str, rule: Track, named: Mapping[str, Path], limits: Limits
+) -> ResultDocument:
     with tempfile.TemporaryDirectory() as scratch:
-        folder, own = Path(scratch) / "images", Path(scratch) / f"model{Path(file).suffix.lower()}"
+        folder = Path(scratch) / "images"
         folder.mkdir()
         for name, path in named.items():
             (folder / name).symlink_to(path.resolve())
+        own = Path(scratch) / f"model{Path(file).suffix.lower()}"
         own.write_bytes(model)
         return parse_result(harness.bench(own, folder, rule, None, limits))
-
-
-def _options(rule: Track, limits: Limits) -> dict[str, Any]:
-    given = {"timeout_s": limits.timeout_s, "repeats": limits.repeats}
-    return harness.of_rule(rule) | {"preprocessing": rule.preprocessing, "threads": rule.threads} | given
 
 
 def difference(document: ResultDocument, own: ResultDocument, numbers: Sequence[int]) -> str | None:
@@ -119,9 +142,11 @@ def difference(document: ResultDocument, own: ResultDocument, numbers: Sequence[
 def _is_equal(document: ResultDocument, number: int, own: ResultDocument, place: int) -> bool:
     if document["task"] == "classification":
         return dict(document.answers).get(number) == dict(own.answers).get(place)
-    theirs, ours = _rows(document, number), _rows(own, place)
+    theirs = _rows(document, number)
+    ours = _rows(own, place)
     scale = max((float(rows[0, CONFIDENCE]) for rows in (theirs, ours) if len(rows)), default=0.0)
-    their_best, our_best = theirs[:BEST_ROWS], ours[:BEST_ROWS]
+    their_best = theirs[:BEST_ROWS]
+    our_best = ours[:BEST_ROWS]
     found = _with_partner(their_best, ours, scale) + _with_partner(our_best, theirs, scale)
     return found >= LEAST_PARTNERS * (len(their_best) + len(our_best))
 
@@ -137,8 +162,9 @@ def _with_partner(rows: NDArray[np.float64], others: NDArray[np.float64], scale:
     """How many rows have one like them among the others: category, place and confidence."""
     found = 0
     for row in rows:
-        alike = others[others[:, CATEGORY] == row[CATEGORY]]
-        alike = alike[np.abs(alike[:, CONFIDENCE] - row[CONFIDENCE]) <= CONFIDENCE_SHARE * abs(scale)]
+        is_same_category = others[:, CATEGORY] == row[CATEGORY]
+        apart = np.abs(others[:, CONFIDENCE] - row[CONFIDENCE])
+        alike = others[is_same_category & (apart <= CONFIDENCE_SHARE * abs(scale))]
         if len(alike):
             boxes = np.tile(row[CORNERS], (len(alike), 1))
             found += bool(overlaps(boxes, alike[:, CORNERS]).max() >= LEAST_OVERLAP)

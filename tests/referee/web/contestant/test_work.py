@@ -20,7 +20,7 @@ from werkzeug.serving import make_server
 
 from lpirc_testsets import TestSet
 from referee.store.model_records import JobKind, JobState, Submission
-from referee.tracks.submissions import claims
+from referee.tracks.submissions import claims, measuring_queue
 from referee.tracks.submissions.entries import entry_document
 from referee.tracks.submissions.measuring_queue import LEASE_S
 from referee.tracks.submissions.oddities import oddities
@@ -221,8 +221,11 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
 
 
 def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an_operator_decides(
-    desk: Callable[..., Desk],
+    desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(claims, "LEASE_S", 0.1)
+    renew, renewed = measuring_queue.leased, []
+    monkeypatch.setattr(measuring_queue, "leased", lambda *given: renewed.append(given) or renew(*given))
     ours = desk("pixel-4")
     ours.serve()
     for model, answers in (
@@ -233,6 +236,7 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
         told = ours.hand_in(
             ours.lease(), packed(result(ours.test_set, model, answers, device__host="pixel-4"))
         )
+    assert len(renewed) > 2  # beside each of the two requests: the look takes longer than this lease
     lie = "the device's answers differ from the referee's own on 1 of 4 images (4)."
     assert told.json()["outcome"].endswith(f"In review: {lie}")
 

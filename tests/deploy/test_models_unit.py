@@ -16,15 +16,18 @@ import requests
 
 from lpirc_testsets import synthesize
 from referee.errors import RefereeError
+from referee.tracks import track_named
 from referee.tracks.submissions import confining
+from referee.tracks.submissions.claims import run_again
 from referee.tracks.submissions.confining import ask_unit, confinement_of
-from referee.tracks.submissions.harness import failure, in_unit
+from referee.tracks.submissions.harness import Limits, failure, in_unit
 from tests import onnx_models
 from tests.contest_day import PASSWORD, TEAM, called, contest_day, problem, until
 from tests.deploy.deployment import program
 from tests.deploy.systemd import DEPLOY, changed, models_unit, models_units, running
 from tests.ports import own_port
-from tests.tflite_models import classifier, detector, endless, greedy
+from tests.referee.tracks.submissions.model_days import colour_set
+from tests.tflite_models import BLUE, GREEN, RED, classifier, detector, endless, greedy
 from tests.timeouts import TIMEOUT_S
 
 TRACK = '\n[[tracks]]\nname = "models"\nrule = "ovic-detection"\ntestset = "{images}"\n'
@@ -176,6 +179,19 @@ def test_models_are_checked_in_the_unit_as_on_the_host(unit: Path, tmp_path: Pat
             assert "/scratch" not in refused.sentence
 
 
+def test_a_device_s_answers_are_repeated_in_the_unit(
+    unit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(confining.SOCKET_VARIABLE, str(unit))
+    colours = colour_set(tmp_path, ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN))
+    images = [colours.image_path(number) for number in (1, 3)]
+    rule, limits = track_named("lpirc2018-track1"), Limits(timeout_s=30, repeats=1, confined=True)
+    own = run_again(classifier(), "m.tflite", rule, images, limits, [tmp_path])
+    assert own.answers == ((1, RED), (2, BLUE))
+    with pytest.raises(RefereeError, match=r"^m\.tflite: "):
+        run_again(b"nothing", "m.tflite", rule, images, limits, [tmp_path])
+
+
 def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
     unit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,7 +226,7 @@ def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_
         log, port = tmp_path / "server.log", own_port()
         places = {
             "User=referee\nGroup=referee\nStateDirectory=referee\nStateDirectoryMode=0700\n": "User=root\n",
-            "WorkingDirectory=/var/lib/referee": f"WorkingDirectory={day.folder}\nReadWritePaths={tmp_path}",
+            "WorkingDirectory=/var/lib/referee": f"WorkingDirectory={day.folder}\nReadWritePaths={tmp_path} /tmp",
             "/var/lib/referee/day": str(day.folder),
             "--port 8080": f"--port {port}",
             "/opt/lpirc/.venv/bin/referee": f"{sys.prefix}/bin/referee",

@@ -31,9 +31,9 @@ TURNS, TARGET_S, LOOK_S, TIMEOUT_S = 5, 2.0, 0.005, 300.0
 def measure() -> list[dict[str, Any]]:
     """Kill all processes of a server, its supervisor alone, and its worker alone; print the table, return its rows."""
     ways = {
-        "server, all processes": _all,
-        "server, supervisor alone": lambda pid: [pid],
-        "worker": children_of,
+        "server, all processes, to an image": _all,
+        "server, supervisor alone, to an image": lambda pid: [pid],
+        "worker, to an image": children_of,
     }
     with tempfile.TemporaryDirectory(prefix="restart-") as name:
         folder = Path(name)
@@ -47,13 +47,17 @@ def measure() -> list[dict[str, Any]]:
                 what: [served.restarted_s(victims, token) for _ in range(TURNS)]
                 for what, victims in ways.items()
             }
+            served.log_out(token)
+            times["server, all processes, no run open, to an answer"] = [
+                served.restarted_s(_all, {}, "/v1/health") for _ in range(TURNS)
+            ]
         finally:
             served.kill(_all(served.process.pid))
         size_mb = sum(file.stat().st_size for file in (folder / "contest").glob("contest.db*")) / 1e6
     rows = []
     for what, several in times.items():
         waited, processor = zip(*several, strict=True)
-        rows.append(row(f"kill -9 of the {what}, to an image: median (s)", median(waited), TARGET_S))
+        rows.append(row(f"kill -9 of the {what}: median (s)", median(waited), TARGET_S))
         rows += [row("its worst (s)", max(waited)), row("its processor time, median (s)", median(processor))]
     rows += [
         row("images", COUNT),
@@ -108,7 +112,7 @@ class _Served:
                 requests.post(
                     f"{self._url}/v1/detections", body, headers=token | kind, timeout=60
                 ).raise_for_status()
-            requests.delete(f"{self._url}/v1/session", headers=token, timeout=60).raise_for_status()
+            self.log_out(token)
 
     def log_in(self) -> dict[str, str]:
         """Open a run; returns what its requests carry."""
@@ -123,8 +127,14 @@ class _Served:
                 raise TimeoutError(f"no server answers at {self._url}")
             time.sleep(LOOK_S)
 
-    def restarted_s(self, victims: Any, token: dict[str, str]) -> tuple[float, float]:
-        """Kill, start again if the supervisor was killed, wait for an image; how long, and the new processes' time."""
+    def log_out(self, token: dict[str, str]) -> None:
+        """Close the run."""
+        requests.delete(f"{self._url}/v1/session", headers=token, timeout=60).raise_for_status()
+
+    def restarted_s(
+        self, victims: Any, token: dict[str, str], path: str = f"/v1/images/{COUNT}"
+    ) -> tuple[float, float]:
+        """Kill, start again if the supervisor was killed, wait for an answer; how long, and the new processes' time."""
         time.sleep(3.0)  # it has loaded its images
         former, formerly = self.process, children_of(self.process.pid)
         started_s = time.monotonic()
@@ -133,7 +143,7 @@ class _Served:
             self.start()
         while time.monotonic() < started_s + TIMEOUT_S:
             with suppress(requests.ConnectionError):
-                answer = requests.get(f"{self._url}/v1/images/{COUNT}", headers=token, timeout=60)
+                answer = requests.get(f"{self._url}{path}", headers=token, timeout=60)
                 answer.raise_for_status()
                 # They answer until they notice that their supervisor has gone.
                 if not any(map(is_running, formerly)):

@@ -43,6 +43,7 @@ EXAMPLES = """\
 # rule = "ovic-classification"   # or "ovic-detection", "lpirc2018-track1", "dac-sdc"; "results": results files
 # testset = "public"        # a test-set folder, relative to this file; holdout = "..." is another one, for the prize
 # submissions_per_day = 3
+# unconfined = false        # models run here confined (bubblewrap, or docs/deploy/referee-models.socket) or not at all
 """
 
 

@@ -32,6 +32,13 @@ from referee.journal.place import is_shared, journal_folder
 from referee.presence import is_there
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
+from referee.tracks.submissions.confining import (
+    NOT_CONFINED,
+    confinement_of,
+    hidden_files,
+    takes_models,
+    unconfined_tracks,
+)
 
 LEAST_FREE_BYTES = 2**30
 SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
@@ -110,6 +117,7 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
                 )
                 yield Finding("backup-folder", sentence)
             yield from look_at_rules(contest)
+            yield from _look_at_models(contest)
             yield from _look_at_stations(contest, trial=trial, served=served)
             for track in contest.config.tracks:
                 for name in filter(None, (track.testset, track.holdout)):
@@ -187,6 +195,17 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
         answer = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
         if answer.stdout.strip() == "no":
             click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
+
+
+def _look_at_models(contest: Contest) -> Iterator[Finding]:
+    """Say how models that are handed in are confined on this host, if a track takes any."""
+    if not any(map(takes_models, contest.config.tracks)):
+        return
+    found = confinement_of(hidden_files(contest))
+    if found.is_in_force:
+        click.echo(f"{found.sentence} The server's log says how it confines them.", err=True)
+    for track, sentence in unconfined_tracks(contest, found):
+        yield Finding(NOT_CONFINED, sentence, is_advice=track.unconfined)
 
 
 def _look_at_stations(contest: Contest, *, trial: bool, served: bool) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,12 @@ from referee.cli.acts import act, line_of_text
 from referee.cli.model_board import board_command
 from referee.cli.model_publish import publish_command
 from referee.cli.model_report import print_result, submission_line
-from referee.cli.model_withdraw import restore_command, uncount_command, withdraw_command
+from referee.cli.model_withdraw import (
+    confirm_command,
+    restore_command,
+    uncount_command,
+    withdraw_command,
+)
 from referee.cli.processes import endings_interrupt, interruption_reported
 from referee.cli.shared_options import any_path, as_json, contest_folder, seconds_option
 from referee.clock import Clock
@@ -98,7 +103,14 @@ def model() -> None:
     """Model tracks: validate, bench, submit and withdraw models; publish a track's final board."""
 
 
-for command in (board_command, withdraw_command, restore_command, uncount_command, publish_command):
+for command in (
+    board_command,
+    withdraw_command,
+    restore_command,
+    uncount_command,
+    confirm_command,
+    publish_command,
+):
     model.add_command(command)
 
 
@@ -184,6 +196,7 @@ def submit_command(
         raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
     with interruption_reported(lambda: GIVEN_UP), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
+        limits = _confined(contest, track, limits)
         if result is None:
             _require_meter(opened, metering)
         document = None if result is None else read_submitted(result, LARGEST_BYTES + 1, "result")
@@ -225,6 +238,7 @@ def remeasure_command(
     with interruption_reported(lambda: GIVEN_UP), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout)
         _require_meter(opened, metering)
+        limits = _confined(contest, track, limits)
         wanted = to_measure_again(contest.store.submissions(track), opened.split, build)
         if not wanted and not as_json:
             click.echo("Nothing is left to measure.")
@@ -274,6 +288,11 @@ def _present_rules(contest: Contest, tracks: set[str]) -> dict[str, Track]:
                 warning = f"{failure.sentence.rstrip('.')}; its submissions are listed as they were judged."
                 click.echo(f"referee: warning: {warning}", err=True)
     return found
+
+
+def _confined(contest: Contest, track: str, limits: Limits) -> Limits:
+    """The same limits; what a team handed in runs confined unless the track says otherwise."""
+    return replace(limits, confined=not configured_track(contest, track).unconfined)
 
 
 def _require_meter(track: OpenTrack, metering: Metering | None) -> None:

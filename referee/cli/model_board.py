@@ -110,5 +110,7 @@ def _print(made: Board, rule: Track, title: str) -> None:
         print_table(columns, rows, "u unofficial meter")
     for one, sentence in made.invalid:
         state = "to be measured again" if one.made.is_unstable else "not valid"
+        if one.made.doubt is not None:
+            state = "without a place"
         who = f"{one.made.team}{one.made.origin}"
         console().print(f"Submission {one.made.id} of {who} is {state}: {sentence}")

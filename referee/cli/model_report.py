@@ -36,6 +36,8 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
     value = "not valid" if one.measurement.metric is None else f"{one.measurement.metric:.4f}"
     if one.is_unstable:
         value = "to be measured again"
+    if one.doubt is not None:
+        value = f"in review, {one.doubt.removesuffix('.')}; by itself {value}"
     return f"{value}: {one.measurement.sentence}{CONFINED[one.measurement.confined]}"
 
 

@@ -1,4 +1,4 @@
-"""`referee model withdraw|restore|uncount`: what an operator takes off the boards, puts back, and gives back."""
+"""`referee model withdraw|restore|uncount|confirm`: what an operator takes off the boards, puts back, gives back."""
 
 from __future__ import annotations
 
@@ -69,6 +69,23 @@ def uncount_command(number: int, reason: str, folder: Path) -> None:
     ):
         contest.store.uncount_submission(number)
     click.echo(f"Submission {number} no longer counts for its day's limit.")
+
+
+@click.command("confirm")
+@submission_number
+@required_reason("Why; kept in the contest's log with the reason of the review.")
+@contest_folder
+def confirm_command(number: int, reason: str, folder: Path) -> None:
+    """Let submission NUMBER, which is in review, have its place: its device's answers count as they are.
+
+    A final board of its track is taken back; publish it again with: referee model publish
+    """
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "model-confirm", submission=number, reason=reason),
+    ):
+        contest.store.end_review(number, Clock().utc())
+        _show(contest, [number])
 
 
 def _show(contest: Contest, numbers: Iterable[int]) -> None:

@@ -18,6 +18,9 @@ class ModelTrack:
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
     measurements count, "": that of the first one.
 
+    With `unconfined`, models run on the referee's host with the rights of its user where they cannot be confined;
+    without, they do not run there.
+
     From `holdout_until` on it takes no uploads. Its hold-out figures are public once an operator has published its
     final board; with `publish_automatically`, from `holdout_until` on.
 
@@ -37,6 +40,7 @@ class ModelTrack:
     holdout_part: float = 0.5
     holdout_until: datetime | None = None
     publish_automatically: bool = False
+    unconfined: bool = False
 
     @property
     def rule_name(self) -> str:

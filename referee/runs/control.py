@@ -19,6 +19,7 @@ from referee.runs.meters import MeterState, RunMeter, StationMeters, state_of
 from referee.runs.open_run import REQUESTS_AT_ONCE, OpenRun, kept_marks, key_reused, window_closed
 from referee.runs.recorder import note_event
 from referee.runs.recovery import read_left_over, take_up_runs
+from referee.runs.start_checks import Found, StartChecks
 from referee.runs.window import Phase, Window, elapsed_s, phase_at
 from referee.store import Event
 from referee.store.records import RUN_CLOSED, Post, Run, RunState
@@ -35,11 +36,13 @@ class RunControl:
     order of their names), a live run's `closing`, a station's (whatever frees or takes the station). Only these may be
     held while a meter is asked; `_lock` guards the tables here and is never held long.
 
-    `board` is where teams wait for a heat's start signal.
+    `board` is where teams wait for a heat's start signal. Before `checks` are sound, no run is armed or opened; None:
+    nothing is left to look at.
     """
 
-    def __init__(self, contest: Contest, clock: Clock) -> None:
+    def __init__(self, contest: Contest, clock: Clock, checks: StartChecks | None = None) -> None:
         self._contest = contest
+        self._checks = checks or StartChecks(Found.SOUND)
         self._store = contest.store
         self._clock = clock
         self._meters = StationMeters(contest, clock)
@@ -75,6 +78,7 @@ class RunControl:
         """
         station = self._contest.station(station_name)
         self._store.require_team(team)
+        self._checks.require_sound(self._clock)
         with ExitStack() as held:
             if heat is not None:
                 held.enter_context(self._lock_of(f"heat {heat}"))
@@ -95,6 +99,7 @@ class RunControl:
                 return live
             if live is not None and not self._clock.wait(live.done, now_s + CLOSING_TIMEOUT_S):
                 raise WindowClosed(f"Run {live.run.id} is still being closed; log in again.", run=live.run.id)
+            self._checks.require_sound(self._clock)
             run = self._arming.armed_run(team, address)
             require_place(self._contest.station(run.station), address)
             if run.heat is not None:
@@ -113,6 +118,7 @@ class RunControl:
         Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`, `no-room`,
         `team-absent` unless every team waits for it or `absent_too`; MeterError.
         """
+        self._checks.require_sound(self._clock)
         with self._lock_of(f"heat {heat}"), ExitStack() as held:
             for team in sorted({run.team for run in self._store.runs(heat=heat)}):
                 held.enter_context(self._lock_of(f"team {team}"))

@@ -16,7 +16,8 @@ class ModelMeasurement:
     `measured` are the fields of `referee.tracks.Measured`, None if the model failed; `metric` is the track's value and
     `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured;
     `meter_official` says whether it counts in a contest, and `confined` whether the model was, None in an earlier form.
-    An `unstable` latency is never valid and counts towards no limit: the model is to be measured again.
+    An `unstable` latency is never valid: the model is to be measured again. `doubt` says why it is in review, without a
+    place: the referee's own run of the model on some images does not confirm the device's answers.
     """
 
     measured_utc: str
@@ -30,6 +31,7 @@ class ModelMeasurement:
     meter_official: bool | None = None
     confined: bool | None = None
     unstable: bool = False
+    doubt: str | None = None
 
     @property
     def official(self) -> bool:
@@ -75,6 +77,16 @@ class Submission:
     def origin(self) -> str:
         """What to write behind a team or a sentence where the organiser has not measured it; else empty."""
         return f" (measured by {self.measured_by}, not by the organiser)" if self.measured_by else ""
+
+    @property
+    def doubt(self) -> str | None:
+        """Why it is in review; None where it is not."""
+        return None if self.measurement is None else self.measurement.doubt
+
+    @property
+    def has_no_place(self) -> bool:
+        """Whether what was measured counts nowhere for now: it is to be measured again, or in review."""
+        return self.is_unstable or self.doubt is not None
 
     @property
     def is_unstable(self) -> bool:

@@ -184,6 +184,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "meter_official": int,  # NULL: no energy, or of an earlier form
             "confined": int,  # NULL: the model failed, or of an earlier form
             "unstable": int,  # to be measured again; NULL: of an earlier form
+            "doubt": str,  # why it is in review; NULL: it is not
         },
         {
             "pk": "submission", "foreign_keys": [("submission", "submissions", "id")],

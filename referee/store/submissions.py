@@ -11,7 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from datetime import date, datetime
+from datetime import datetime
 
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
@@ -25,10 +25,15 @@ _COLUMNS = tuple(one.name for one in fields(Submission) if one.name not in ("id"
 _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
 _INSERT = insert("submissions")
 _INSERT_MEASUREMENT = insert("measurements")
+FREE_REPETITIONS = 3
+"""Of a team's models that are to be measured again, so many a day and track cost nothing.
+
+Else a model that makes its own latency unstable is measured as often as its team likes, while the others wait.
+"""
 _COUNT = (
-    "SELECT count(*) AS n FROM submissions WHERE track = ? AND team = ? AND counts"
-    " AND substr(accepted_utc, 1, 10) = ?"
-    " AND NOT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable)"
+    "SELECT count(*) - sum(is_unstable) AS settled, sum(is_unstable) AS unstable FROM"
+    " (SELECT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable) AS is_unstable"
+    " FROM submissions WHERE track = ? AND team = ? AND counts AND substr(accepted_utc, 1, 10) = ?)"
 )
 _REPEATED = (
     "SELECT id FROM submissions LEFT JOIN measurements ON submission = id WHERE track = ? AND team = ?"
@@ -79,12 +84,11 @@ class SubmissionTables(Database):
 
     def require_below_limit(self, track: str, team: str, limit: int, now: datetime) -> None:
         """Raise RefereeError `submission-limit` when a team has used up its submissions of the UTC day of `now`."""
-        if (used := self.submissions_used(track, team, now)) >= limit:
-            raise _submission_limit(track, team, used, limit, now.date())
+        _require_below(self._rows(_COUNT, *_of_day(track, team, now))[0], track, team, limit, now)
 
     def submissions_used(self, track: str, team: str, now: datetime) -> int:
         """How many submissions of a team count on the UTC day of `now`."""
-        return int(self._rows(_COUNT, track, team, now.date().isoformat())[0]["n"])
+        return _used(self._rows(_COUNT, *_of_day(track, team, now))[0])
 
     def add_measurement(
         self, submission: int, measurement: ModelMeasurement, result: bytes | None = None
@@ -131,9 +135,9 @@ def _accepted(
 ) -> Submission:
     made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
     made = replace(made, withdrawn_utc=None, withdrawn_by=None)
-    used = connection.execute(_COUNT, (made.track, made.team, now.date().isoformat())).fetchone()["n"]
-    if made.counts and used >= limit:
-        raise _submission_limit(made.track, made.team, used, limit, now.date())
+    if made.counts:
+        counted = connection.execute(_COUNT, _of_day(made.track, made.team, now)).fetchone()
+        _require_below(counted, made.track, made.team, limit, now)
     number = int(connection.execute(_INSERT, asdict(made) | {"id": None}).lastrowid or 0)
     made = replace(made, id=number)
     if kind is not None:
@@ -149,10 +153,27 @@ def lease_lost(what: str) -> RefereeError:
     return RefereeError("lease-lost", f"The lease of {what} is lost: it is over, or another device's now.")
 
 
-def _submission_limit(track: str, team: str, used: int, limit: int, day: date) -> RefereeError:
-    which = f"{used} of its {limit} submissions to the track {track} on {day}"
+def _of_day(track: str, team: str, now: datetime) -> tuple[str, str, str]:
+    return track, team, now.date().isoformat()
+
+
+def _beyond_free(counted: sqlite3.Row) -> int:
+    return max(0, (counted["unstable"] or 0) - FREE_REPETITIONS)
+
+
+def _used(counted: sqlite3.Row) -> int:
+    return int(counted["settled"] or 0) + _beyond_free(counted)
+
+
+def _require_below(counted: sqlite3.Row, track: str, team: str, limit: int, now: datetime) -> None:
+    used, beyond = _used(counted), _beyond_free(counted)
+    if used < limit:
+        return
+    which = f"{used} of its {limit} submissions to the track {track} on {now.date()}"
+    if beyond:
+        which += f", {beyond} of them to be measured again beyond the {FREE_REPETITIONS} that are free"
     sentence = f"Team {team} has used up {which}; hand in the next one after midnight UTC."
-    return RefereeError("submission-limit", sentence, used=used, limit=limit)
+    raise RefereeError("submission-limit", sentence, used=used, limit=limit)
 
 
 def _submission(row: sqlite3.Row) -> Submission:

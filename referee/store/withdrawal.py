@@ -26,6 +26,8 @@ _WITHDRAW = "UPDATE submissions SET withdrawn = ?, withdrawn_utc = ?, withdrawn_
 _JOB_IS_NEEDED = "SELECT 1 FROM submissions WHERE job = ? AND withdrawn IS NULL"
 _WITH_JOB = "SELECT id FROM submissions WHERE job = ? AND withdrawn IS NULL"
 _GIVE_UP = "UPDATE submissions SET withdrawn = ?, counts = 0 WHERE id = ? AND withdrawn IS NULL"
+_DOUBT = "SELECT doubt FROM measurements WHERE submission = ?"
+_END_REVIEW = "UPDATE measurements SET doubt = NULL WHERE submission = ?"
 _NEWEST_OF_FILE = (
     "SELECT id FROM submissions WHERE track = ? AND team = ? AND model_sha256 = ? AND model_sha256 <> ''"
     " ORDER BY id DESC LIMIT 1"
@@ -108,6 +110,21 @@ class WithdrawalTables(Database):
                 )
                 raise RefereeError("not-counted", sentence)
             put_on_record(connection)
+
+    def end_review(self, number: int, now: datetime) -> str:
+        """Let the measurement of a submission have its place; returns why it was in review.
+
+        A final board of its track is taken back. Raises RefereeError `submission-unknown`, `not-in-review`.
+        """
+        with self._transaction() as connection:
+            track = _parts(connection, number)[0]["track"]
+            found = connection.execute(_DOUBT, (number,)).fetchone()
+            if found is None or found["doubt"] is None:
+                raise RefereeError("not-in-review", f"Submission {number} is not in review.")
+            connection.execute(_END_REVIEW, (number,))
+            take_back_publication(connection, track, f"the review of submission {number} ended", now)
+            put_on_record(connection, doubt=found["doubt"])
+            return str(found["doubt"])
 
 
 def is_withdrawn(parts: Sequence[sqlite3.Row]) -> bool:

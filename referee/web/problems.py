@@ -42,7 +42,15 @@ CODES_OF_STATUS = {
 }
 STATUS_OF_CODE = {code: status for status, codes in CODES_OF_STATUS.items() for code in codes.split()}
 OPERATORS = frozenset(
-    {"bad-config", "bad-track", "model-missing", "not-accessible", "testset-empty", "testset-unfit"}
+    {
+        "bad-config",
+        "bad-track",
+        "model-missing",
+        "not-accessible",
+        "not-confined",
+        "testset-empty",
+        "testset-unfit",
+    }
 )
 """What only the operator can set right."""
 RETRY_AFTER_S = 5

@@ -18,7 +18,7 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
@@ -31,7 +31,7 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from referee.clock import Clock
-from referee.contest import Contest, open_contest, require_unchanged
+from referee.contest import Contest, open_contest
 from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import write_atomically
 from referee.journal.epochs import FIRST
@@ -39,8 +39,10 @@ from referee.judging.status import program_version
 from referee.operating_system import fork_workers, machine_name
 from referee.runs.control import RunControl
 from referee.runs.open_run import REQUESTS_AT_ONCE
+from referee.runs.start_checks import StartChecks
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
+from referee.tracks.submissions.confining import note_confinement
 from referee.web.app import create_app
 from referee.web.config_watch import note_settings
 from referee.web.gateway import App
@@ -55,6 +57,7 @@ from referee.web.listener import (
 from referee.web.live_process import live_scores
 from referee.web.processes import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
 from referee.web.server_log import LOGGING
+from referee.web.start_look import LookedAt, StartLook, start_look
 from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, WebState, state_of
 
 # Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
@@ -69,6 +72,7 @@ SWITCH_S = (
     0.0005  # a thread that parses lets another one go on after so long; by default it is ten times that
 )
 READY_TIMEOUT_S = 30.0
+Load = Callable[[Path, Listen, StartChecks], App]
 BACKLOG = 4096
 WATCH_S = 1.0
 FROZEN_BEATS = 15  # a worker that shows no sign of life at so many looks in a row is replaced
@@ -113,21 +117,25 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
 
     With `parent`, a process id, the server ends when that process does.
 
+    Images, key and database are looked at in full meanwhile: where they have a fault, the server ends, unless a run
+    is open.
+
     Raises RefereeError `port-busy`, `port-refused`, `host-unknown`, `tls-refused`, `contest-busy`, `server-failed`,
     `testset-unfit`, `database-damaged`, and what `open_contest` and `require_unchanged` raise.
     """
     with open_contest(folder) as contest:
         _require_detection(contest)
         require_journal(contest, program_version(), Clock().utc())
-        if not contest.store.runs(RunState.OPEN):  # else the worker looks meanwhile
-            contest.key.require()
-            require_unchanged(contest.test_set)
-            contest.store.require_sound()
-    run_server(folder, listen, partial(load_app, on_ready=on_ready), parent)
+    look = partial(start_look, folder)
+    run_server(folder, listen, partial(load_app, on_ready=on_ready), look, parent)
 
 
 def run_server(
-    folder: Path, listen: Listen, load: Callable[[Path, Listen], App], parent: int | None = None
+    folder: Path,
+    listen: Listen,
+    load: Load,
+    look_at_start: Callable[[], AbstractContextManager[StartLook | LookedAt]],
+    parent: int | None = None,
 ) -> None:
     """Run the server's processes until SIGINT or SIGTERM; `load` makes the app in the worker process.
 
@@ -135,12 +143,16 @@ def run_server(
     """
     require_certificate(listen)
     fork_workers()
-    with sole_server(folder) as lock, held_port(listen) as listen:
+    # The look comes first: it must not inherit the lock, which would outlive a server that is killed.
+    with look_at_start() as look, sole_server(folder) as lock, held_port(listen) as listen:
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
         server = _server(folder, listen)
+        look.on_fault(server.signal_handler_interrupt)
         try:
             server.serve(
-                target_loader=partial(_load_worker, folder, listen, load, parent, server.beats, lock),
+                target_loader=partial(
+                    _load_worker, folder, listen, load, parent, server.beats, lock, look.checks
+                ),
                 wrap_loader=False,
             )
         except SystemExit as stop:
@@ -151,6 +163,7 @@ def run_server(
                 ) from stop
         finally:
             (folder / SERVER_NAME).unlink(missing_ok=True)
+        look.require_sound()
     require_not_superseded(folder)
 
 
@@ -200,12 +213,13 @@ def _server(folder: Path, listen: Listen) -> _Server:
 def _load_worker(
     folder: Path,
     listen: Listen,
-    load: Callable[[Path, Listen], App],
+    load: Load,
     parent: int | None,
     beats: ctypes.c_ulong,
     lock: ContestLock,
+    checks: StartChecks,
 ) -> App:
-    """In the worker process: make the app. This process holds `lock` until it ends."""
+    """In the worker process: make the app. This process holds `lock` until it ends: nothing closes its descriptors."""
     threading.Thread(target=_beat, args=(beats,), name="beat", daemon=True).start()
     sys.setswitchinterval(SWITCH_S)
     supervisor = multiprocessing.parent_process()
@@ -213,10 +227,10 @@ def _load_worker(
         end_with(supervisor.pid)
     if parent is not None:
         end_with(parent, signalled=os.getppid())
-    return load(folder, listen)
+    return load(folder, listen, checks)
 
 
-def load_app(folder: Path, listen: Listen, on_ready: Callable[[str], None]) -> Flask:
+def load_app(folder: Path, listen: Listen, checks: StartChecks, on_ready: Callable[[str], None]) -> Flask:
     """Take up the runs, make the app, announce it once it answers."""
     resources = ExitStack()
     contest = resources.enter_context(open_contest(folder))
@@ -224,7 +238,7 @@ def load_app(folder: Path, listen: Listen, on_ready: Callable[[str], None]) -> F
     if contest.epoch > FIRST:
         contest.store.take_over_open_runs(contest.epoch, machine_name(), clock.utc())
     note_settings(contest, clock)
-    control = RunControl(contest, clock)
+    control = RunControl(contest, clock, checks)
     was_interrupted = bool(contest.store.runs(RunState.OPEN))
     control.recover()
     resources.callback(control.shutdown)
@@ -250,7 +264,7 @@ def load_app(folder: Path, listen: Listen, on_ready: Callable[[str], None]) -> F
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
     looks: list[Callable[[], object]] = [contest.key.require, partial(getattr, state, "limits_by_number")]
-    looks += [contest.store.require_sound] * was_interrupted
+    looks += [partial(note_confinement, contest)]
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
     return app
 

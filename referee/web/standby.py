@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,12 +23,14 @@ from referee.journal.epochs import Claim, claim_epoch, claim_of, has_epoch, newe
 from referee.journal.first_host import Address, FirstHost
 from referee.journal.place import is_shared, journal_folder
 from referee.judging.status import program_version
+from referee.runs.start_checks import StartChecks
 from referee.store.following import Follower
 from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse
 from referee.web.gateway import App
 from referee.web.listener import Listen
 from referee.web.problems import problem
 from referee.web.server import health_status, load_app, run_server
+from referee.web.start_look import LookedAt, StartLook, looked_at, start_look
 
 logger = logging.getLogger(__name__)
 LOOK_S = 0.2
@@ -88,13 +90,15 @@ def stand_by(
     """
     config = read_config(folder)
     journal = _shared_journal(folder, config)
+    look: Callable[[], AbstractContextManager[StartLook | LookedAt]] = partial(start_look, folder)
     if not has_epoch(journal, folder):
+        look = looked_at  # now, and what is taken over comes by the journal
         _require_match(folder, journal)
         require_unchanged(load_test_set(folder / config.testset))
         with closing(Follower(folder, journal)) as follower:
             follower.read_on()
             require_own_key(folder, follower.public_key())
-    run_server(folder, listen, partial(_load, on_ready=on_ready, watch=watch), parent)
+    run_server(folder, listen, partial(_load, on_ready=on_ready, watch=watch), look, parent)
 
 
 def _shared_journal(folder: Path, config: ContestConfig) -> Path:
@@ -139,11 +143,13 @@ def _require_match(folder: Path, journal: Path) -> Claim:
     return newest
 
 
-def _load(folder: Path, listen: Listen, on_ready: Callable[[str], None], watch: Watch) -> App:
+def _load(
+    folder: Path, listen: Listen, checks: StartChecks, on_ready: Callable[[str], None], watch: Watch
+) -> App:
     """In the worker process: the contest's app, if this host has taken over already, or else the door."""
     config = read_config(folder)
     journal = journal_folder(folder, config)
-    serve = partial(load_app, folder, listen, on_ready)
+    serve = partial(load_app, folder, listen, checks, on_ready)
     if has_epoch(journal, folder):
         return serve()
     door = Door(config.name)

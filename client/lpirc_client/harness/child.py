@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 OWN_MB = 128
 """For a batch of images and its outputs, beside what the model may take."""
 LOG_BYTES = 1 << 20
+NEXT_MODEL_BYTES = 1 << 30
+"""What code that has taken over the runtime can add to its memory: we need it to read the next model."""
+OWN_PROCESSES = 16
+"""Threads of the runtime beside those that a model asks for; in a namespace of its own nothing else counts."""
 CPU_SLACK_S = 5
 LARGEST_LIMIT = (1 << 63) - 1
 """What the system call takes."""
@@ -62,6 +66,8 @@ class Worker:
         _unlimit_memory()
         memory_mb = request["memory_mb"] + OWN_MB
         _limit_memory(memory_mb)
+        if request.get("is_confined"):
+            _limit_processes(request["threads"])
         self._memory_bytes = memory_mb << 20
         before_s = time.perf_counter()
         try:
@@ -102,7 +108,22 @@ def _confine(parent: int, core: int | None) -> None:
 
 def _limit_memory(memory_mb: int) -> None:
     """Allow this much address space beyond what the process has now, which includes the runtime's mappings."""
-    _set_soft(resource.RLIMIT_AS, _address_space_bytes() + (memory_mb << 20))
+    most = _address_space_bytes() + (memory_mb << 20)
+    _set_soft(resource.RLIMIT_AS, most)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if hard == resource.RLIM_INFINITY and most + NEXT_MODEL_BYTES < LARGEST_LIMIT:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (soft, most + NEXT_MODEL_BYTES))
+
+
+def _limit_processes(threads: int) -> None:
+    """Allow no more processes than the runtime has threads.
+
+    Only in a namespace of our own: elsewhere Linux counts what else the user runs. It never limits root.
+    """
+    most = threads + OWN_PROCESSES
+    with contextlib.suppress(ValueError, OSError):  # an earlier model of this process had fewer threads
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
 def _unlimit_memory() -> None:

@@ -1,16 +1,20 @@
-"""What `bench` and `validate` do and print; modules that need the extra are imported only here, and late."""
+"""What `bench`, `validate` and `confinement` do and print.
+
+Modules that need the extra are imported only here, and late.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from lpirc_client.errors import ClientError, ModelError, missing_extra, printable
 from lpirc_client.files import require_writable, write_atomically
-from lpirc_client.harness.settings import settings_from
+from lpirc_client.harness.settings import DEFAULT_DELEGATE, settings_from
 from lpirc_client.operating_system import require_models
 from lpirc_client.parent import ending_with
 from lpirc_client.terminal import result, say
@@ -23,7 +27,8 @@ class ResultOnStdoutError(ModelError):
 def execute(options: argparse.Namespace) -> None:
     """Do what the command line asks. Raises ClientError."""
     try:
-        require_models()
+        if options.command != "confinement":
+            require_models()
         with ending_with(options.parent):
             _with_extra(options)
     except ClientError as error:
@@ -36,7 +41,7 @@ def execute(options: argparse.Namespace) -> None:
 
 def _with_extra(options: argparse.Namespace) -> None:
     try:
-        (_bench if options.command == "bench" else _validate)(options)
+        COMMANDS[options.command](options)
     except OSError as error:  # no room for a log, no further process, no reader of the result
         sentence = f"{error.filename or 'the system'}: {error.strerror or error}"
         raise ModelError("system-failed", sentence) from error
@@ -52,6 +57,8 @@ def _validate(options: argparse.Namespace) -> None:
     from lpirc_client.harness.validator import examine
 
     settings = settings_from(options, 0)
+    if options.confined:
+        _require_confined(settings.delegate)
     model = read_model(options.model, options.runtime)
     with ModelProcess(model.path.name, settings.core, confinement_with(settings.delegate)) as process:
         signature, problems = examine(process, model, settings)
@@ -81,6 +88,8 @@ def _bench(options: argparse.Namespace) -> None:
             require_writable(options.out)  # before the bench, which may take hours
         except OSError as error:
             raise _unwritable(ModelError, options.out, error) from error
+    if options.confined:
+        _require_confined(settings.delegate)
     model = read_model(options.model, options.runtime)
     reports = options.progress == "lines" or (options.progress == "auto" and sys.stderr.isatty())
     document = measure(model, images, settings, say if reports else lambda _: None)
@@ -93,6 +102,30 @@ def _bench(options: argparse.Namespace) -> None:
             more = "; the result document is on stdout"
             raise _unwritable(ResultOnStdoutError, options.out, error, more) from error
     result(text if options.json else table(document))
+
+
+def _confinement(options: argparse.Namespace) -> None:
+    _require_confined(DEFAULT_DELEGATE)
+    if options.json:
+        result(json.dumps({"confined": True}))
+    else:
+        say("Models run confined here, by bubblewrap (bwrap).")
+
+
+def _require_confined(delegate: str) -> None:
+    """Raise ModelError `not-confined` where a model would run with the rights of this user."""
+    from lpirc_client.harness.confinement import confinement_with
+
+    found = confinement_with(delegate)
+    if not found.prefix:
+        raise ModelError("not-confined", f"models cannot run confined here: {found.reason}")
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "bench": _bench,
+    "validate": _validate,
+    "confinement": _confinement,
+}
 
 
 def _unwritable(kind: type[ModelError], out: Path, error: OSError, more: str = "") -> ModelError:

@@ -1,4 +1,4 @@
-"""The options of `bench` and `validate`."""
+"""The options of `bench`, `validate` and `confinement`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_LEVEL, LEAST_SIGMA = 1e6, 1e-6
 
 
 def add_parsers(subparsers: Any) -> None:
-    """Add both commands to the command line's subparsers."""
+    """Add the commands to the command line's subparsers."""
     text = "check a TFLite or ONNX model against the rules of the model tracks"
     about = "Check a model; exit code 1 if a rule refuses it."
     _add_model(subparsers.add_parser("validate", help=text, description=about, allow_abbrev=False))
@@ -24,6 +24,9 @@ def add_parsers(subparsers: Any) -> None:
     bench = subparsers.add_parser("bench", help=text, description=about, allow_abbrev=False)
     _add_model(bench)
     _add_bench(bench)
+    text = "say whether models run confined on this machine, and if not, why"
+    about = "Say whether models run confined here; exit code 1 if not."
+    _add_common(subparsers.add_parser("confinement", help=text, description=about, allow_abbrev=False))
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +47,13 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     add("--memory-mb", type=whole(1), metavar="M", help=text)
     text = f"longest time to load it, and for one inference (default {Settings.timeout_s:g})"
     add("--timeout-s", type=positive_seconds, metavar="S", help=text)
+    text = "refuse to run the model where it cannot be confined"
+    add("--confined", action="store_true", help=text)
+    _add_common(parser)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--json", action="store_true", help="one JSON document on stdout")
     add("--parent", type=whole(1), metavar="PID", help="end when process PID ends")
 

@@ -44,6 +44,7 @@ def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signatu
     """Load a model in its process and return its signature. Raises ModelError."""
     asked = {"runtime": model.runtime, "delegate": settings.delegate}
     request = {"do": "load", "memory_mb": settings.memory_mb, "threads": settings.threads} | asked
+    request["is_confined"] = bool(process.confinement.prefix)
     within_s = START_S + settings.timeout_s if process.is_new else settings.timeout_s
     answer, _ = process.ask("loaded", request, within_s, model.data)
     try:

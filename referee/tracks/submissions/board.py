@@ -16,7 +16,9 @@ from referee.tracks import Entry, Measured, Track, Verdict
 
 @dataclass(frozen=True)
 class Candidate:
-    """A measured submission; `measured` is None where the model failed or its latency is unstable, as `sentence` says.
+    """A measured submission; `measured` is None where it has no place, as `sentence` says.
+
+    The model failed, its latency is unstable, or it is in review.
 
     `handed_in` is the team's first submission of that model, of which this one may be a later build; of equal values
     the lower one is the earlier.
@@ -28,8 +30,11 @@ class Candidate:
 
     @property
     def sentence(self) -> str:
-        """What the measurement states, by the settings of its time."""
-        return "" if self.made.measurement is None else self.made.measurement.sentence
+        """What the measurement states, by the settings of its time; or why it is in review."""
+        outcome = self.made.measurement
+        if outcome is None:
+            return ""
+        return outcome.sentence if outcome.doubt is None else f"in review: {outcome.doubt}"
 
     @property
     def confined(self) -> bool | None:
@@ -63,7 +68,7 @@ class Board:
 def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]:
     """The measured submissions of a track, oldest first, on a test set that are not withdrawn.
 
-    One with an unstable latency is among them only while its model has no stable one.
+    One that has no place is among them only while its model has none that has one.
     """
     found: list[Candidate] = []
     handed_in: dict[tuple[str, str], int] = {}
@@ -72,10 +77,10 @@ def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]
             continue
         first = handed_in.setdefault(one.model_key, one.id)
         if one.split == split and one.measurement is not None:
-            figures = None if one.is_unstable else one.measurement.measured
+            figures = None if one.has_no_place else one.measurement.measured
             found.append(Candidate(one, None if figures is None else Measured(**figures), first))
-    done = {one.made.model_key for one in found if not one.made.is_unstable}
-    return [one for one in found if not one.made.is_unstable or one.made.model_key not in done]
+    done = {one.made.model_key for one in found if not one.made.has_no_place}
+    return [one for one in found if not one.made.has_no_place or one.made.model_key not in done]
 
 
 def board(track: Track, candidates: Sequence[Candidate]) -> Board:

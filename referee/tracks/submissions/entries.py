@@ -27,6 +27,7 @@ from referee.store import Store
 from referee.store.model_records import JobKind, JobState, Submission
 from referee.tracks import Track
 from referee.tracks.submissions.board import Line, board, candidates
+from referee.tracks.submissions.confining import hidden_files, require_confined, unit_socket
 from referee.tracks.submissions.harness import Limits, refusals
 from referee.tracks.submissions.open_track import rule_of, track_on
 from referee.tracks.submissions.results_files import (
@@ -59,6 +60,7 @@ def require_open(contest: Contest, config: ModelTrack, team: str, file: str, now
         sentence = f"The track {config.name} takes no uploads: no device that measures them measures energy."
         raise RefereeError("track-closed", sentence)
     contest.store.require_below_limit(config.name, team, config.submissions_per_day, now)
+    require_confined(contest, config)
 
 
 def take_entry(
@@ -85,7 +87,9 @@ def take_entry(
         else:
             kind, sets = JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}
             folders = {split: contest.folder / name for split, name in sets.items() if name}
-            checked = desk.workers.submit(check_model, upload, file, rule_of(contest, config), folders)
+            limits, hidden = Limits(confined=not config.unconfined), hidden_files(contest)
+            rule = rule_of(contest, config)
+            checked = desk.workers.submit(check_model, upload, file, rule, folders, limits, hidden)
         one = Submission(0, "", config.name, team, PUBLIC, program_version(), file, sha256, "", counts=True)
         parts = [
             replace(one, split=split, testset_digest=found, counts=split == PUBLIC, job=jobs.get(split))
@@ -100,9 +104,14 @@ def take_entry(
         upload.unlink(missing_ok=True)
 
 
-def check_model(model: Path, file: str, rule: Track, folders: dict[str, Path]) -> dict[str, str]:
-    """The digests of the splits that a model is measured on. Raises RefereeError `model-refused`, with every reason."""
-    if found := refusals(model, rule, Limits()):
+def check_model(
+    model: Path, file: str, rule: Track, folders: dict[str, Path], limits: Limits, hidden: Sequence[Path]
+) -> dict[str, str]:
+    """The digests of the splits that a model is measured on; it runs where it does not see `hidden`.
+
+    Raises RefereeError `model-refused`, with every reason, `not-confined`.
+    """
+    if found := refusals(model, rule, limits, unit_socket(), hidden):
         reasons = [one.replace(str(model), file).replace(model.name, file) for one in found]
         raise RefereeError("model-refused", f"The model is refused: {reasons[0]}", refusals=reasons)
     opened = {split: track_on(one, "", rule, split, to_run=False) for split, one in folders.items()}
@@ -122,6 +131,8 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
         return keys | {"state": "withdrawn", "reason": one.withdrawn, "since_utc": one.withdrawn_utc}
     if (outcome := one.measurement) is not None:
         ended = {"since_utc": outcome.measured_utc}
+        if outcome.doubt is not None:
+            return keys | ended | {"state": "review", "reason": outcome.doubt}
         if outcome.valid:
             return keys | ended | {"state": "scored", "score": outcome.metric, "sentence": outcome.sentence}
         return keys | ended | {"state": "failed", "reason": outcome.sentence}
@@ -188,6 +199,7 @@ def _without_place(made: Sequence[Submission], split: str, digest: str | None) -
     valid = [one for one in measured if one.measurement is not None and one.measurement.valid]
     return {
         "failed": len(measured) - len(valid),
+        "in_review": sum(one.doubt is not None for one in valid),
         "waiting": len(newest) - len(measured),
         "outdated": sum(one.testset_digest != images for one in valid),
     }

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import subprocess
-import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -15,8 +15,8 @@ from typing import Any
 
 from referee.errors import ModelCrashed, ModelFault, RefereeError
 from referee.tracks import Track
+from referee.tracks.submissions.confining import ADVICE, NOT_CONFINED, PROGRAM, ask_unit
 
-PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
 PREFIX = "lpirc-harness: "
 LONGEST_LINE = 300
 CRASHED = frozenset(
@@ -41,6 +41,7 @@ class Limits:
     channels: str | None = None
     mean: str | None = None
     sigma: str | None = None
+    confined: bool = False  # refuse to run it otherwise
 
 
 def client_version() -> str:
@@ -52,13 +53,20 @@ def client_version() -> str:
         raise RefereeError("client-missing", sentence) from None
 
 
-def refusals(model: Path, rule: Track, limits: Limits) -> tuple[str, ...]:
+def refusals(
+    model: Path, rule: Track, limits: Limits, unit: Path | None = None, hidden: Sequence[Path] = ()
+) -> tuple[str, ...]:
     """The validator's reasons to refuse a model, one sentence each; empty for a valid model.
 
+    It runs in the `unit` of models that has this socket and must not see the files `hidden`, or, without one, here.
     Raises RefereeError when validation fails for a reason other than the model.
     """
     given = {name: getattr(limits, name) for name in ("memory_mb", "timeout_s", "core")}
-    done = _run("validate", model, of_rule(rule) | given)
+    options = of_rule(rule) | given
+    if unit is None:
+        done = _run("validate", model, options | {"confined": limits.confined})
+    else:
+        done = in_unit(unit, "validate", model.name, model.read_bytes(), options, {}, hidden)
     if done.returncode == 0:
         return ()
     refused = failure(done)
@@ -81,7 +89,8 @@ def bench(
     Raises RefereeError with the harness's code and sentence: ModelCrashed, ModelFault for a model it refuses.
     """
     options = of_rule(rule) | {"images": images, "preprocessing": rule.preprocessing, "budget_s": budget_s}
-    options |= {"energy_loop_s": energy_loop_s, **asdict(limits), "threads": limits.threads or rule.threads}
+    given = asdict(limits) | {"threads": limits.threads or rule.threads}
+    options |= {"energy_loop_s": energy_loop_s, **given}
     done = _run("bench", model, options)
     if done.returncode != 0:
         raise failure(done)
@@ -97,9 +106,8 @@ def of_rule(rule: Track) -> dict[str, Any]:
 def _run(command: str, model: Path, options: dict[str, Any]) -> subprocess.CompletedProcess[bytes]:
     """Run the harness to its end. It ends when this process does, or when this call is interrupted."""
     client_version()
-    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
     process = subprocess.Popen(  # noqa: S603 - our own program
-        [*PROGRAM, command, f"--parent={os.getpid()}", *given, "--json", "--", str(model)],
+        [*PROGRAM, command, f"--parent={os.getpid()}", *_words(options), "--json", "--", str(model)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -115,6 +123,35 @@ def _run(command: str, model: Path, options: dict[str, Any]) -> subprocess.Compl
     return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
+def in_unit(
+    unit: Path,
+    command: str,
+    name: str,
+    model: bytes,
+    options: Mapping[str, Any],
+    images: Mapping[str, bytes],
+    hidden: Sequence[Path],
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the harness on a model of that `name`, and on `images` by their files' names, in the unit of models.
+
+    Raises RefereeError as `ask_unit`.
+    """
+    files = {f"model/{name}": model} | {f"images/{file}": data for file, data in images.items()}
+    words = _words(options)
+    answer = ask_unit(unit, command, words, files, hidden)
+    stdout, stderr = (
+        answer[stream].replace(answer["model"], name).encode() for stream in ("stdout", "stderr")
+    )
+    return subprocess.CompletedProcess(words, answer["returncode"], stdout, stderr)
+
+
+def _words(options: Mapping[str, Any]) -> list[str]:
+    """Options as the harness takes them; None and False: not given."""
+    named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+    given = {name: value for name, value in named.items() if value is not None and value is not False}
+    return [name if value is True else f"{name}={value}" for name, value in given.items()]
+
+
 def _lines(stderr: bytes) -> list[str]:
     return [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
 
@@ -128,6 +165,8 @@ def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
         lines = _lines(done.stderr) or [f"it ended with exit code {done.returncode}"]
         last = lines[-1][-LONGEST_LINE:]
         return RefereeError("harness-failed", f"The device harness failed: {last.removeprefix(PREFIX)}")
+    if code == NOT_CONFINED:
+        sentence = f"{sentence[:1].upper()}{sentence[1:]}; {ADVICE}."
     if code in CRASHED:
         return ModelCrashed(code, sentence, **facts)
     is_refused = code in REFUSED or code.startswith("wrong-")

@@ -22,7 +22,7 @@ from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.open_track import OpenTrack, open_track
 from referee.tracks.submissions.result_document import parse_result
 from referee.tracks.submissions.results_files import HOLDOUT
-from referee.tracks.submissions.submitting import expected_device, measure
+from referee.tracks.submissions.submitting import Doubt, expected_device, measure
 
 LEASE_S = 30.0
 
@@ -73,9 +73,18 @@ def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
 
 
 def take_outcome(
-    contest: Contest, made: Submission, device: str, printed: bytes, *, failed: bool, clock: Clock
+    contest: Contest,
+    made: Submission,
+    device: str,
+    printed: bytes,
+    *,
+    failed: bool,
+    clock: Clock,
+    doubt: Doubt,
 ) -> str:
     """Store what the harness printed, or says of the model if it `failed`, and return its sentence.
+
+    `doubt` looks at a valid result before it is stored.
 
     Raises RefereeError `not-measured` for any other failure, after giving the job back.
     """
@@ -90,9 +99,11 @@ def take_outcome(
         return printed
 
     try:
-        measure(contest, track_of(contest, made), made, bench, Path(made.model_sha256), clock)
+        measure(contest, track_of(contest, made), made, bench, Path(made.model_sha256), clock, doubt)
     except (RefereeError, TestSetError) as error:
         contest.store.give_job_back(str(made.job), device, str(error), clock.utc(), failed=True)
         raise RefereeError("not-measured", str(error)) from error
     outcome = contest.store.submission(made.id).measurement
-    return outcome.sentence if outcome else ""
+    if outcome is None:
+        return ""
+    return outcome.sentence if outcome.doubt is None else f"{outcome.sentence} In review: {outcome.doubt}"

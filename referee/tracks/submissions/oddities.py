@@ -101,6 +101,8 @@ def _doubts(config: ModelTrack, one: Submission) -> Iterator[tuple[str, str]]:
     if one.measured_by is not None:
         yield "measured-elsewhere", f"was measured by {one.measured_by}, not by the organiser"
     outcome, until = one.measurement, config.holdout_until
+    if outcome is not None and outcome.doubt is not None:
+        yield "in-review", f"has no place: {outcome.doubt.removesuffix('.')}"
     if outcome is not None and outcome.confined is False:
         yield "not-confined", "could reach the network or the contest folder while it was measured"
     if outcome is not None and not outcome.official:

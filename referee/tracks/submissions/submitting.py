@@ -39,6 +39,9 @@ ATTEMPTS = 3  # to measure a stable latency
 Bench = Callable[[Path], bytes]
 """Measures the model in a file and returns the result document; raises ModelCrashed, or another RefereeError."""
 
+Doubt = Callable[[ResultDocument], str | None]
+"""Says why a document is in review, None where it is not."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -123,11 +126,11 @@ def kept_model(contest: Contest, made: Submission) -> bytes:
 def to_measure_again(submissions: Sequence[Submission], split: str, build: str) -> list[Submission]:
     """Each team's models that no submission of that build has measured on `split`, by the oldest submission.
 
-    A measurement that was broken off, or whose latency is unstable, is repeated; a model that failed, or whose
-    submissions are withdrawn, is not.
+    A measurement that was broken off, is in review, or whose latency is unstable, is repeated; a model that failed, or
+    whose submissions are withdrawn, is not.
     """
     standing = [one for one in submissions if one.withdrawn is None and one.measurement is not None]
-    settled = [one for one in standing if not one.is_unstable]
+    settled = [one for one in standing if not one.has_no_place]
     done = {(one.team, one.model_sha256) for one in settled if (one.split, one.build) == (split, build)}
     wanted: dict[tuple[str, str], Submission] = {}
     for one in standing:
@@ -162,7 +165,13 @@ def _carry_out(
 
 
 def measure(
-    contest: Contest, track: OpenTrack, accepted: Submission, bench: Bench, model: Path, clock: Clock
+    contest: Contest,
+    track: OpenTrack,
+    accepted: Submission,
+    bench: Bench,
+    model: Path,
+    clock: Clock,
+    doubt: Doubt = lambda _: None,
 ) -> None:
     """Bench an accepted model and store the outcome. Raises RefereeError as `submit`."""
     try:
@@ -192,6 +201,8 @@ def measure(
     if unstable is not None:
         sentence = f"the latency is unstable, {unstable}."
         outcome = replace(outcome, valid=False, sentence=sentence, metric=None, figures={}, unstable=True)
+    elif outcome.valid:
+        outcome = replace(outcome, doubt=doubt(document))
     contest.store.add_measurement(accepted.id, outcome, content)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 
 from flask import Blueprint, Response, g, jsonify, request
 
 from referee.errors import RefereeError, SessionRefused
 from referee.judging.status import program_version
 from referee.tracks.submissions import measuring_queue
+from referee.tracks.submissions.claims import doubt_of
 from referee.tracks.submissions.result_document import LARGEST_BYTES
 from referee.tracks.submissions.submitting import kept_model
 from referee.web.answers import Answer, Stream, through_flask
@@ -83,7 +85,15 @@ def images(job: str) -> Response:
 def hand_in(job: str, what: str) -> Response:
     """What the harness printed: the result document, or how it failed."""
     printed, state = read_body(request.environ, LARGEST_BYTES), web_state()
+    track = measuring_queue.track_of(state.contest, g.made)
+    keep_lease = partial(measuring_queue.leased, state.contest, job, g.device, state.clock)
     outcome = measuring_queue.take_outcome(
-        state.contest, g.made, g.device, printed, failed=what == "failed", clock=state.clock
+        state.contest,
+        g.made,
+        g.device,
+        printed,
+        failed=what == "failed",
+        clock=state.clock,
+        doubt=partial(doubt_of, state.entries, track, g.made, keep_lease),
     )
     return jsonify(outcome=outcome)

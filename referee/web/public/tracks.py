@@ -31,6 +31,8 @@ def as_page(name: str) -> Response:
     board = _board(name)
     rows = [[_cell(_shown(place, column)) for column in COLUMNS] for place in board["places"]]
     counts = f"Entries: {board['entries']}; failed: {board['failed']}; not scored yet: {board['waiting']}"
+    if board.get("in_review"):  # a board that an earlier version published does not say
+        counts += f"; in review: {board['in_review']}"
     if board["outdated"]:
         counts += f"; measured on other images, and left out: {board['outdated']}"
     return page(

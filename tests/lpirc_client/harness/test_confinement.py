@@ -16,6 +16,7 @@ from lpirc_client.harness.confinement import Confinement, confinement
 from lpirc_client.harness.process import ModelProcess, launch
 from lpirc_client.harness.settings import Settings
 from lpirc_client.harness.validator import load
+from tests.contest_day import descendants_of
 from tests.deploy.deployment import program
 from tests.lpirc_client.harness.pictures import model_file
 from tests.tflite_models import classifier
@@ -88,6 +89,15 @@ def test_a_model_runs_confined_with_its_limits(confined: Confinement) -> None:
     with ModelProcess("m.tflite") as process:
         assert process.confinement is confined
         load(process, model_file(classifier()), Settings("classification", "resize"))
+        (model,) = [pid for pid in descendants_of(process.pid) if b"harness.child" in _command(pid)][-1:]
+        limits = Path(f"/proc/{model}/limits").read_text()
+    hard = {line[:26].strip(): line[26:].split()[1] for line in limits.splitlines()}
+    assert int(hard["Max processes"]) < 64
+    assert int(hard["Max address space"]) < 16 << 30  # code that took over the runtime cannot raise it
+
+
+def _command(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 @pytest.mark.parametrize(

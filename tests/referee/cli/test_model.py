@@ -328,6 +328,39 @@ def test_a_model_that_only_fails_when_it_is_measured_is_listed_as_not_valid_and_
     assert (listed["counts"], listed["withdrawn"]) == (True, None)
 
 
+def test_a_model_that_cannot_run_confined_does_not_run_unless_its_track_says_so(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = hall.folder / "bin"
+    nothing.mkdir()
+    monkeypatch.setenv("PATH", str(nothing))
+    file = hall.model("good", models.classifier())
+    words = ("submit", file, "--track", "phones", "--team", "alpha", *ONCE)
+    told = hall.refusal(*words)
+    assert told.startswith("Models cannot run confined here: bubblewrap (bwrap) is not installed; install")
+    assert "unconfined = true in its [[tracks]] of contest.toml" in told
+    assert hall.call("list").stdout == ""
+
+    def doctor() -> tuple[int, str]:
+        found = CliRunner().invoke(main, ["doctor", str(hall.day)])
+        assert "Models run confined" not in found.stderr
+        lines = [line for line in found.stdout.splitlines() if "The track phones" in line]
+        assert len(lines) == 1
+        return found.exit_code, lines[0]
+
+    code, line = doctor()
+    assert (code, line.partition(" Models cannot")[0]) == (
+        1,
+        "not-confined: The track phones takes no models:",
+    )
+    config = hall.day / "contest.toml"
+    config.write_text(config.read_text().replace("[[tracks]]", "[[tracks]]\nunconfined = true"))
+    _, line = doctor()
+    assert line.startswith("advice, not-confined: The track phones runs models with all rights of this user:")
+    made = hall.told(*words)
+    assert (made["measurement"]["confined"], made["counts"]) == (False, True)
+
+
 @pytest.fixture
 def terminal() -> Iterator[None]:
     """Ctrl-C and a closed terminal end us, also where the tests run without one, or in the background of a shell."""

@@ -18,8 +18,9 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, RefereeError
 from referee.store.model_records import Submission
+from referee.store.submissions import FREE_REPETITIONS
 from referee.tracks.submissions.board import board, build_number, candidates, judged_now
-from referee.tracks.submissions.open_track import OpenTrack, open_track
+from referee.tracks.submissions.open_track import OpenTrack, configured_track, open_track
 from referee.tracks.submissions.result_document import parse_result
 from referee.tracks.submissions.submitting import (
     MODELS,
@@ -193,6 +194,28 @@ def test_a_document_with_an_unstable_latency_costs_no_submission(
     (content,) = runs(track, 0.5)
     made = submit(contest, track, Order("alpha", model, "b", content), accepts, never, clock)
     assert (made.is_unstable, contest.store.submissions_used("phones", "alpha", clock.utc())) == (True, 0)
+
+
+def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
+    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+) -> None:
+    store, limit = contest.store, configured_track(contest, "phones").submissions_per_day
+    contents = runs(track, *[0.5] * (FREE_REPETITIONS + limit + 1))
+
+    def hand(team: str = "alpha") -> Submission:
+        return submit(contest, track, Order(team, model, "b", next(contents)), accepts, never, clock)
+
+    for number in range(FREE_REPETITIONS + limit):
+        assert hand().is_unstable
+        assert store.submissions_used("phones", "alpha", clock.utc()) == max(0, number + 1 - FREE_REPETITIONS)
+    refused = refusal(hand)
+    assert refused.code == "submission-limit"
+    assert (
+        f"{limit} of them to be measured again beyond the {FREE_REPETITIONS} that are free"
+        in refused.sentence
+    )
+    store.require_below_limit("phones", "beta", limit, clock.utc())
+    store.require_below_limit("phones", "alpha", limit, clock.utc() + timedelta(days=1))
 
 
 @pytest.mark.parametrize("confined", [True, False, None])

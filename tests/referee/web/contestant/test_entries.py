@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -410,6 +411,22 @@ def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
         job = store.job(str(made.job))
     assert (job.kind, job.about) == (JobKind.MEASURING, f"submission {made.id}")
     assert "in the queue" in day.refers("model", "list").stdout
+
+
+def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
+    day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = tmp_path / "models.sock"
+    with socket.socket(socket.AF_UNIX) as gone:
+        gone.bind(str(left))
+    monkeypatch.setenv("REFEREE_MODELS", str(left))
+    day.serve()
+    problem(hand_in(day, detector(), track="models", name="m.tflite"), 503, "not-ready")
+    assert hand_in(day, csv_of(rows_of(day.testset))).status_code == 202  # results files do not run
+    with day.store() as store:
+        assert store.submissions("models") == []
+    sentence = f"The track models takes no models: The unit of models at {left} does not answer"
+    until(lambda: (day.folder / "server.log").read_text().count(sentence) >= 2)  # at the start, and now
 
 
 def test_a_model_whose_name_ends_in_capitals_is_found_again(day: Day) -> None:

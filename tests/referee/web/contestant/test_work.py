@@ -20,10 +20,14 @@ from werkzeug.serving import make_server
 
 from lpirc_testsets import TestSet
 from referee.store.model_records import JobKind, JobState, Submission
+from referee.tracks.submissions import claims, measuring_queue
+from referee.tracks.submissions.entries import entry_document
 from referee.tracks.submissions.measuring_queue import LEASE_S
+from referee.tracks.submissions.oddities import oddities
 from referee.tracks.submissions.open_track import open_track
-from referee.tracks.submissions.submitting import keep_model, measure_again
+from referee.tracks.submissions.submitting import keep_model, measure_again, to_measure_again
 from referee.web.app import create_app
+from referee.web.state import state_of
 from tests import tflite_models as models
 from tests import warm_programs
 from tests.contest_day import called, descendants_of, is_running, problem, until
@@ -78,9 +82,9 @@ class Desk:
         return "" if outcome is None else outcome.sentence
 
     def serve(self) -> None:
-        server = make_server(
-            "127.0.0.1", self.port, create_app(self.house.contest, self.house.control, self.house.clock), True
-        )
+        app = create_app(self.house.contest, self.house.control, self.house.clock)
+        self.house.stack.callback(state_of(app).entries.close)
+        server = make_server("127.0.0.1", self.port, app, True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         for end in (server.server_close, thread.join, server.shutdown):
@@ -143,8 +147,9 @@ def test_a_model_goes_through_the_queue_to_the_board_though_the_referee_was_away
 
 
 def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which_measures_it_once(
-    desk: Callable[..., Desk],
+    desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(claims, "TIMEOUT_S", 0.5)  # the model never answers, here as there
     ours = desk("pixel-4", "jetson")
     ours.serve()
     endless = models.endless()
@@ -172,15 +177,16 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
     document = packed(result(ours.test_set, endless, [7, 8, 9, 8], device__host="jetson"))
     problem(ours.hand_in(work, document), 409, "lease-lost")
     assert ours.sentence() == ""
-    assert ours.hand_in(work, document, "jetson").json() == {"outcome": ours.sentence()}
+    told = ours.hand_in(work, document, "jetson").json()["outcome"]
+    assert told.startswith(f"{ours.sentence()} In review: the referee could not repeat")
     for name in ("jetson", "pixel-4"):
         late = problem(ours.hand_in(work, document, name), 409, "lease-lost")
         assert late["detail"] == "The lease of this job is lost: it is over, or another device's now."
     job = ours.house.store.job(str(made.job))
     assert (job.state, job.losses) == (JobState.DONE, 1)
-    assert (
-        json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["places"][0]["builds"] == 1
-    )
+    listed = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))
+    assert [one["submission"] for one in listed["invalid"]] == [1]
+    assert "could not repeat" in listed["invalid"][0]["sentence"]
     assert ours.submission().measurement.device == "jetson"  # type: ignore[union-attr]  # it is measured
 
 
@@ -212,6 +218,47 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
     assert (job.state, job.failures) == (JobState.FAILED, 3)
     assert not ours.submission(other.id).counts
     assert ours.submission(1).counts
+
+
+def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an_operator_decides(
+    desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "LEASE_S", 0.1)
+    renew, renewed = measuring_queue.leased, []
+    monkeypatch.setattr(measuring_queue, "leased", lambda *given: renewed.append(given) or renew(*given))
+    ours = desk("pixel-4")
+    ours.serve()
+    for model, answers in (
+        (models.classifier(), [7, 8, 1000, 7]),
+        (models.classifier() + b" ", [7, 8, 1000, 8]),
+    ):
+        ours.queue(model)
+        told = ours.hand_in(
+            ours.lease(), packed(result(ours.test_set, model, answers, device__host="pixel-4"))
+        )
+    assert len(renewed) > 2  # beside each of the two requests: the look takes longer than this lease
+    lie = "the device's answers differ from the referee's own on 1 of 4 images (4)."
+    assert told.json()["outcome"].endswith(f"In review: {lie}")
+
+    def places() -> list[int]:
+        found = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))
+        return [one["submission"] for one in found["places"]]
+
+    assert places() == [1]
+    shown = requests.get(f"{ours.url}/tracks/phones.json", timeout=60).json()
+    assert ([one["score"] for one in shown["places"]], shown["in_review"], shown["failed"]) == ([75.0], 1, 0)
+    assert entry_document(ours.house.store, ours.submission(2))["state"] == "review"
+    assert f"in review, {lie.removesuffix('.')}; by itself 100.0000: " in ours.referee("model", "list")
+    submissions = ours.house.store.submissions("phones")
+    assert [one.id for one in to_measure_again(submissions, "public", "b")] == [2]
+    doubtful = oddities(ours.house.contest.config.tracks[0], ours.house.store.submissions(), "")
+    assert [one.submissions for one in doubtful if one.code == "in-review"] == [(2,)]
+
+    ours.referee("model", "confirm", 2, "--reason", "a runtime of its own, checked by hand")
+    assert places() == [2]
+    again = called("model", "confirm", "2", "--reason", "x", "--contest", str(ours.house.folder))
+    assert again.stderr == "referee: Submission 2 is not in review.\n"
+    assert any(event["detail"].get("doubt") == lie for event in ours.house.store.events_after(0, 100)[1])
 
 
 def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:

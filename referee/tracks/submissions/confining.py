@@ -1,0 +1,229 @@
+"""What the models that teams hand in run in: a unit of systemd, bubblewrap, or nothing.
+
+The unit (docs/deploy/referee-models.socket) starts one process for each model, as a user of its own, and proves that it
+is confined before it runs anything. Where its socket is missing, the device harness confines a model by bubblewrap.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import math
+import os
+import socket
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from referee.clock import Clock
+from referee.config.tracks import RESULTS, ModelTrack
+from referee.contest import Contest
+from referee.errors import RefereeError
+
+SOCKET_VARIABLE, SOCKET = "REFEREE_MODELS", Path("/run/referee-models.sock")
+PROGRAM = (sys.executable, "-P", "-m", "lpirc_client.harness.cli")
+NOT_CONFINED = "not-confined"
+"""The code of all errors about a model that is not confined, here and of the harness."""
+LOOK_S = 60.0
+KEPT_S = 5.0
+"""For so long a look counts; a model that runs is confined or refused whatever it said."""
+LONGEST_S = 300.0
+"""A check ends sooner by the harness's own limits; the unit has the same (RuntimeMaxSec)."""
+LARGEST_ANSWER = 64 << 20
+PART_BYTES = 1 << 16
+ADVICE = (
+    "install bubblewrap (bwrap) or the unit docs/deploy/referee-models.socket, "
+    "or let the track's models run unconfined: unconfined = true in its [[tracks]] of contest.toml"
+)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """How models are confined on this host, as a sentence; `is_in_force` false: they are not, and why."""
+
+    is_in_force: bool
+    sentence: str
+
+
+def confinement_of(hidden: Sequence[Path]) -> Confinement:
+    """Try how a model would run here; it must not see the files `hidden`."""
+    try:
+        unit = unit_socket()
+        if unit is not None:
+            return Confinement(True, _unit_sentence(ask_unit(unit, None, [], {}, hidden)))
+        _require_bubblewrap()
+    except RefereeError as error:
+        return Confinement(False, error.sentence)
+    by_process = "their memory is limited for each process, by no cgroup"
+    sentence = f"Models run confined by bubblewrap: no network, no file of this contest; {by_process}."
+    return Confinement(True, sentence)
+
+
+class Looks:
+    """Keeps for a few seconds how models are confined, and looks once at a time: each look starts a process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._known: dict[tuple[Path, ...], tuple[float, Confinement]] = {}
+
+    def confinement_of(self, hidden: Sequence[Path]) -> Confinement:
+        """How a model would run here, as `confinement_of`."""
+        key = tuple(hidden)
+        with self._lock:
+            until_s, found = self._known.get(key, (-math.inf, None))
+            if found is None or self._clock.monotonic_s() >= until_s:
+                found = confinement_of(hidden)
+                self._known[key] = (self._clock.monotonic_s() + KEPT_S, found)
+            return found
+
+
+_LOOKS = Looks(Clock())
+
+
+def takes_models(track: ModelTrack) -> bool:
+    """Whether models are handed in to a track, not files of results."""
+    return track.rule_name != RESULTS
+
+
+def require_confined(contest: Contest, track: ModelTrack) -> None:
+    """Raise RefereeError `not-confined` unless a track's models run confined here, or may run unconfined."""
+    if takes_models(track) and not track.unconfined:
+        found = _LOOKS.confinement_of(hidden_files(contest))
+        if not found.is_in_force:
+            raise RefereeError(NOT_CONFINED, f"The track {track.name} takes no models: {found.sentence}")
+
+
+def unconfined_tracks(contest: Contest, found: Confinement) -> Iterator[tuple[ModelTrack, str]]:
+    """The tracks that take models, and what follows for each where models are not confined."""
+    for track in contest.config.tracks:
+        if takes_models(track) and not found.is_in_force:
+            words = "runs models with all rights of this user" if track.unconfined else "takes no models"
+            yield track, f"The track {track.name} {words}: {found.sentence}"
+
+
+def note_confinement(contest: Contest) -> None:
+    """Write into the log how the models of this contest are confined, if a track takes any."""
+    if any(map(takes_models, contest.config.tracks)):
+        found = confinement_of(hidden_files(contest))
+        if found.is_in_force:
+            logger.info("%s", found.sentence)
+        for _, sentence in unconfined_tracks(contest, found):
+            logger.error("%s", sentence)
+
+
+def hidden_files(contest: Contest) -> list[Path]:
+    """What no model may see: the contest folder, and the test sets of its tracks."""
+    sets = {name for track in contest.config.tracks for name in (track.testset, track.holdout) if name}
+    folders = (contest.folder, *(contest.folder / name for name in sorted(sets)))
+    return [folder.resolve() for folder in folders]
+
+
+def unit_socket() -> Path | None:
+    """Where the unit of models listens; None where there is none."""
+    path = Path(os.environ.get(SOCKET_VARIABLE) or SOCKET)
+    return path if path.is_socket() else None
+
+
+def ask_unit(
+    unit: Path,
+    command: str | None,
+    arguments: Sequence[str],
+    files: Mapping[str, bytes],
+    hidden: Sequence[Path],
+    within_s: float = LONGEST_S,
+) -> dict[str, Any]:
+    """Have the unit run a `command` of the harness on `files` (by their names in the archive); None: only look.
+
+    Returns its limits, and what the harness printed. Raises RefereeError `not-confined` where the unit does not answer
+    or can reach what it must not, `check-failed` where it ended without an answer.
+    """
+    request = {"command": command, "arguments": [*arguments], "uid": os.getuid()}
+    request["hidden"] = [str(path) for path in hidden]
+    content = {"request.json": json.dumps(request).encode(), **files}
+    until_s = Clock().monotonic_s() + within_s
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(within_s)
+        try:
+            connection.connect(str(unit))
+        except OSError as error:
+            sentence = f"The unit of models at {unit} does not answer ({error.strerror}); {ADVICE}."
+            raise RefereeError(NOT_CONFINED, sentence) from error
+        with suppress(
+            BrokenPipeError, ConnectionResetError
+        ):  # it ended before it had read all; did it say why?
+            _send(connection, content)
+        answer = _received(connection, until_s)
+    if "open_to" in answer:
+        sentence = f"The unit of models at {unit} does not confine them: {answer['open_to']}; {ADVICE}."
+        raise RefereeError(NOT_CONFINED, sentence)
+    return answer
+
+
+def _send(connection: socket.socket, files: Mapping[str, bytes]) -> None:
+    with connection.makefile("wb") as stream, tarfile.open(fileobj=stream, mode="w|") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(data), 0o600
+            archive.addfile(member, io.BytesIO(data))
+    connection.shutdown(socket.SHUT_WR)
+
+
+def _received(connection: socket.socket, until_s: float) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = json.loads(b"".join(_parts(connection, until_s)))
+    except (OSError, ValueError) as error:
+        words = (
+            "it ended without an answer, by its limits of memory or time; journalctl -u 'referee-models@*'"
+        )
+        sentence = f"The unit of models has not checked the model: {words}"
+        raise RefereeError("check-failed", f"{sentence}.") from error
+    return answer
+
+
+def _parts(connection: socket.socket, until_s: float) -> Iterator[bytes]:
+    received = 0
+    while received <= LARGEST_ANSWER:
+        left_s = until_s - Clock().monotonic_s()
+        if left_s <= 0:
+            raise TimeoutError
+        connection.settimeout(left_s)
+        part = connection.recv(PART_BYTES)
+        if not part:
+            return
+        received += len(part)
+        yield part
+    raise ValueError("the answer is too long")
+
+
+def _unit_sentence(limits: Mapping[str, Any]) -> str:
+    memory, processes = limits["memory_bytes"], limits["processes"]
+    within = "with no limit of memory" if memory is None else f"at most {memory >> 20} MB of memory"
+    many = "any number of processes" if processes is None else f"{processes} processes"
+    user = "as a user of its own, no network, no file of this contest"
+    return f"Models run confined in a unit of systemd each, {user}, {within} and {many}."
+
+
+def _require_bubblewrap() -> None:
+    try:
+        done = subprocess.run(  # noqa: S603 - our own program
+            [*PROGRAM, "confinement", "--json"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LOOK_S,
+            check=False,
+        )
+        answer = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        raise RefereeError(NOT_CONFINED, f"The device harness does not start here; {ADVICE}.") from None
+    if "error" in answer:
+        sentence = str(answer["error"]["sentence"])
+        raise RefereeError(NOT_CONFINED, f"{sentence[:1].upper()}{sentence[1:]}; {ADVICE}.")

@@ -1,0 +1,125 @@
+"""The process that looks at all images, the key and the database while the server already answers.
+
+It is forked from the server, so nothing is imported again, and it yields to it. It looks once and ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from lpirc_testsets import TestSetError
+from referee.contest import Contest, open_contest, require_unchanged
+from referee.errors import RefereeError
+from referee.runs.start_checks import Found, StartChecks
+from referee.store.records import RunState
+from referee.web.processes import end_with
+
+NICENESS = 5  # answers come first
+END_S = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+class StartLook:
+    """The look that a process makes; `checks` is what it has found, for the process that serves."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checks = StartChecks()
+        self._fault: RefereeError | TestSetError | None = None
+        ours, its = multiprocessing.Pipe(duplex=False)
+        self._found = ours
+        self._process = multiprocessing.Process(
+            target=_look, args=(folder, os.getpid(), its), name="start-look", daemon=True
+        )
+        self._process.start()
+        its.close()
+
+    def on_fault(self, stop: Callable[[], None]) -> None:
+        """Call `stop` when a fault is found while no run is open."""
+        threading.Thread(target=self._wait, args=(stop,), name="start-look", daemon=True).start()
+
+    def require_sound(self) -> None:
+        """Raise the fault that has stopped the server, if one has."""
+        if self._fault is not None:
+            raise self._fault
+
+    def end(self) -> None:
+        """End the process; the server has ended."""
+        self._process.terminate()
+        self._process.join(END_S)
+
+    def _wait(self, stop: Callable[[], None]) -> None:
+        try:
+            fault, is_run_open = self._found.recv()
+        except (EOFError, OSError):  # it was killed, or the server ends
+            self.checks.note(Found.FAULTS)
+            logger.error("The look at images and database was broken off; start it again.")  # noqa: TRY400
+            return
+        self._process.join()
+        self.checks.note(Found.SOUND if fault is None else Found.FAULTS)
+        if fault is None:
+            return
+        if is_run_open:  # teams that are in their window go on
+            logger.error("%s", fault.sentence)
+            return
+        self._fault = fault
+        stop()
+
+
+class LookedAt:
+    """A folder that was looked at before, as by a host that has stood by."""
+
+    def __init__(self) -> None:
+        self.checks = StartChecks()
+        self.checks.note(Found.SOUND)
+
+    def on_fault(self, stop: Callable[[], None]) -> None:
+        """None is found."""
+
+    def require_sound(self) -> None:
+        """It is."""
+
+
+@contextmanager
+def looked_at() -> Iterator[LookedAt]:
+    """No look is needed."""
+    yield LookedAt()
+
+
+@contextmanager
+def start_look(folder: Path) -> Iterator[StartLook]:
+    """Look at the contest in `folder` for the length of a with statement."""
+    look = StartLook(folder)
+    try:
+        yield look
+    finally:
+        look.end()
+
+
+def _look(folder: Path, server: int, found: Connection) -> None:
+    """Look, and send the fault, if there is one, and whether a run is open."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the server, which ends us
+    os.nice(NICENESS)
+    end_with(server)
+    with open_contest(folder) as contest:
+        fault = _fault_of(contest)
+        is_run_open = bool(contest.store.runs(RunState.OPEN))
+    found.send((fault, is_run_open))
+
+
+def _fault_of(contest: Contest) -> RefereeError | TestSetError | None:
+    try:
+        contest.key.require()
+        contest.store.require_sound()
+        require_unchanged(contest.test_set)
+    except (RefereeError, TestSetError) as error:
+        return error
+    return None

@@ -16,7 +16,7 @@ class ModelTrack:
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
-    measurements count, "": that of the first one.
+    measurements count, "": that of the first one. `devices` are several hosts which the organizer holds to be equal.
 
     From `holdout_until` on it takes no uploads. Its hold-out figures are public once an operator has published its
     final board; with `publish_automatically`, from `holdout_until` on.
@@ -37,6 +37,7 @@ class ModelTrack:
     holdout_part: float = 0.5
     holdout_until: datetime | None = None
     publish_automatically: bool = False
+    devices: tuple[str, ...] = ()
 
     @property
     def rule_name(self) -> str:
@@ -50,6 +51,11 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
         yield "name", "a track needs a name that is not blank and has only printable characters."
     if not track.testset.strip():
         yield "testset", f"track {track.name!r}: testset is blank; give its test-set folder."
+    if track.device and track.devices:
+        yield "devices", f"track {track.name!r}: give either device or devices, not both."
+    if len(set(track.devices)) < len(track.devices) or not all(map(str.strip, track.devices)):
+        words = f"devices = {list(track.devices)} must be names that are not blank, each once."
+        yield "devices", f"track {track.name!r}: {words}"
     if track.holdout and track.holdout == track.testset:
         yield "holdout", f"track {track.name!r}: holdout is the public test set; choose a secret one."
     if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:

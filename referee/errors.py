@@ -165,6 +165,10 @@ class ModelCrashed(ModelFault):
     """A model fails while it runs: it crashes, ends its process, takes too long or needs too much memory."""
 
 
+class WrongDevice(RefereeError):
+    """A model was measured on a device whose measurements do not count on the track."""
+
+
 class BadTrack(RefereeError):
     """The module or plug-in of a rule does not provide a valid `Track`."""
 

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,7 +105,8 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
         model = Path(scratch) / hashlib.sha256(data).hexdigest()
         model.write_bytes(data)
         arguments += [f"--images={folder.absolute()}", f"--parent={os.getpid()}", "--json", "--", str(model)]
-        code, printed, complaint = _run([*HARNESS, *arguments], connection, path, work["lease_s"] / 3)
+        command, limit_s = [*HARNESS, *arguments], work["limit_s"]
+        code, printed, complaint = _run(command, connection, path, work["lease_s"] / 3, limit_s)
     if code != 0:
         return "failed", printed or complaint
     document = json.loads(printed)
@@ -112,19 +114,33 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
     return "result", json.dumps(document).encode()
 
 
-def _run(command: list[str], connection: Connection, path: str, every_s: float) -> tuple[int, bytes, bytes]:
-    """Run the harness and renew the lease meanwhile; kill it when the lease is lost, or on Ctrl-C."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:  # noqa: S603 - our own
+def _run(
+    command: list[str], connection: Connection, path: str, every_s: float, limit_s: float
+) -> tuple[int, bytes, bytes]:
+    """Run the harness and renew the lease meanwhile; kill its process group when the lease is lost, or on Ctrl-C.
+
+    Raises ClientError `harness-hung` when it still runs after `limit_s`.
+    """
+    pipe, end_s = subprocess.PIPE, time.monotonic() + limit_s
+    with subprocess.Popen(  # noqa: S603 - our own
+        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
+    ) as process:
         try:
             while True:
+                left_s = max(end_s - time.monotonic(), 0)
                 with suppress(subprocess.TimeoutExpired):
-                    printed, complaint = process.communicate(timeout=every_s)
+                    printed, complaint = process.communicate(timeout=min(every_s, left_s))
                     return process.returncode, printed, complaint
+                if time.monotonic() >= end_s:
+                    words = (
+                        f"The harness did not finish within {limit_s:g} s, the track's limit, and was ended."
+                    )
+                    raise ClientError("harness-hung", f"{words} Look at the device, and restart it.")
                 with suppress(TransientError):  # measuring goes on while the referee is away
                     connection.ask("PUT", path)
         finally:
-            process.kill()
+            with suppress(ProcessLookupError, PermissionError):  # it has just ended
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Path) -> Path:

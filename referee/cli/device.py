@@ -13,7 +13,7 @@ from referee.cli.shared_options import contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.store.model_records import JobKind
-from referee.tracks.submissions.submitting import expected_device
+from referee.tracks.submissions.submitting import expected_devices
 
 
 @click.group()
@@ -51,7 +51,7 @@ def remove(name: str, folder: Path) -> None:
             contest.store.remove_device(name)
         waiting = contest.store.queued_submissions(JobKind.MEASURING)
         tracks = {one.track for one in waiting} & {one.name for one in contest.config.tracks}
-        only_here = [track for track in tracks if expected_device(contest, track) == name]
+        only_here = [track for track in tracks if expected_devices(contest, track) == (name,)]
     for track in sorted(only_here):
         words = f"models of the track {track} wait, and only {name} may measure them: add it again, or cancel them."
         click.echo(f"referee: warning: {words}", err=True)

@@ -258,6 +258,8 @@ def _checked(
 
 
 def _typed(where: _Table, key: str, value: object, kind: str) -> object:
+    if key == "devices":
+        return _names(where, key, value)
     if kind.startswith("tuple"):
         return _networks(where, key, value)
     if kind.startswith("Mapping"):  # the rule itself checks names and values
@@ -283,6 +285,12 @@ def _moment(where: _Table, key: str, value: object) -> datetime:
         form = "a time with its offset, unquoted: 2027-06-20T15:30:00+02:00."
         raise where.refused(key, f"{key} = {str(value)!r} must be {form}")
     return value
+
+
+def _names(where: _Table, key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise where.refused(key, f"{key} = {value!r} must be a list of names.")
+    return tuple(value)
 
 
 def _networks(where: _Table, key: str, value: object) -> tuple[str, ...]:

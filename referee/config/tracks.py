@@ -16,7 +16,7 @@ class ModelTrack:
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
-    measurements count, "": that of the first one.
+    measurements count, "": that of the first one. `devices` are several hosts which the organizer holds to be equal.
 
     With `unconfined`, models run on the referee's host with the rights of its user where they cannot be confined;
     without, they do not run there.
@@ -41,6 +41,7 @@ class ModelTrack:
     holdout_until: datetime | None = None
     publish_automatically: bool = False
     unconfined: bool = False
+    devices: tuple[str, ...] = ()
 
     @property
     def rule_name(self) -> str:
@@ -54,6 +55,11 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
         yield "name", "a track needs a name that is not blank and has only printable characters."
     if not track.testset.strip():
         yield "testset", f"track {track.name!r}: testset is blank; give its test-set folder."
+    if track.device and track.devices:
+        yield "devices", f"track {track.name!r}: give either device or devices, not both."
+    if len(set(track.devices)) < len(track.devices) or not all(map(str.strip, track.devices)):
+        words = f"devices = {list(track.devices)} must be names that are not blank, each once."
+        yield "devices", f"track {track.name!r}: {words}"
     if track.holdout and track.holdout == track.testset:
         yield "holdout", f"track {track.name!r}: holdout is the public test set; choose a secret one."
     if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:

@@ -23,15 +23,19 @@ MOST_LOSSES = 10
 _OPEN = "state IN ('waiting', 'leased')"
 _ADD = insert("jobs") + (
     " ON CONFLICT (name) DO UPDATE SET state = 'waiting', failures = 0, losses = 0, worker = NULL,"
-    " lease_until_utc = NULL, ended_utc = NULL WHERE state IN ('failed', 'cancelled')"
+    " lease_until_utc = NULL, renewals_left = NULL, ended_utc = NULL WHERE state IN ('failed', 'cancelled')"
 )
 _NEXT = "SELECT name FROM jobs WHERE kind = :kind AND state = 'waiting'"
 _NEXT += " AND name = coalesce(:name, name) ORDER BY created_utc, rowid LIMIT 1"
 _LEASE = (
-    "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until"  # noqa: S608 - constants
+    "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until, renewals_left = NULL"  # noqa: S608 - constants
     " WHERE name = (" + _NEXT + ") RETURNING *"
 )
-_RENEW = "UPDATE jobs SET lease_until_utc = ? WHERE name = ? AND worker = ? AND state = 'leased'"
+_RENEW = (
+    "UPDATE jobs SET lease_until_utc = ?, renewals_left = renewals_left - 1"
+    " WHERE name = ? AND worker = ? AND state = 'leased' AND coalesce(renewals_left, 1) > 0"
+)
+_LIMIT = "UPDATE jobs SET renewals_left = ? WHERE name = ? AND worker = ? AND state = 'leased'"
 _GIVE_BACK = (
     "UPDATE jobs SET failures = failures + :failed, losses = losses + :lost, reason = :reason, lease_until_utc = NULL,"
     " state = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses"
@@ -81,7 +85,7 @@ class JobTables(Database):
     def renew_leases(
         self, names: Iterable[str], worker: str, now: datetime, lease_s: float
     ) -> frozenset[str]:
-        """Lease jobs for longer; returns those that `worker` still holds: the others were cancelled or given back.
+        """Lease jobs for longer; returns those renewed: the others were cancelled, given back, or are at their limit.
 
         A lease that has run out is renewed, too, while no other has asked for the job.
         """
@@ -89,6 +93,11 @@ class JobTables(Database):
         with self._transaction() as connection:
             held = [name for name in names if connection.execute(_RENEW, (until, name, worker)).rowcount]
         return frozenset(held)
+
+    def limit_renewals(self, name: str, worker: str, most: int) -> None:
+        """Say how often `worker` may still renew its lease of a job."""
+        with self._transaction() as connection:
+            connection.execute(_LIMIT, (most, name, worker))
 
     def give_job_back(
         self, name: str, worker: str, reason: str, now: datetime, *, failed: bool = False, lost: bool = False
@@ -165,7 +174,7 @@ def insert_jobs(
     """As `JobTables.add_jobs`, within a transaction."""
     common: dict[str, object] = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc"))
     common |= {"kind": kind.value, "state": JobState.WAITING.value, "created_utc": now.isoformat()}
-    common |= {"failures": 0, "losses": 0}
+    common |= {"failures": 0, "losses": 0, "renewals_left": None}
     connection.executemany(_ADD, [common | {"name": name, "about": what} for name, what in about.items()])
 
 

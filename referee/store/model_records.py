@@ -132,6 +132,7 @@ class Job:
     """What is to be done once. `name` is the hash of all that its outcome follows from; `about` is for people.
 
     `failures` counts workers that said why they failed, `losses` those that vanished; `reason` is the newest of both.
+    `renewals_left` says how often its lease may still be renewed; None: there is no limit.
     """
 
     name: str
@@ -145,3 +146,4 @@ class Job:
     reason: str | None
     created_utc: str
     ended_utc: str | None
+    renewals_left: int | None

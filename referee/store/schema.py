@@ -209,6 +209,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "state": str,  # waiting, leased, done, failed, cancelled
             "failures": int, "losses": int,  # of its workers that said why, and that vanished
             "worker": str, "lease_until_utc": str,  # of the newest lease
+            "renewals_left": int,  # of the newest lease, since form 17; NULL: no limit
             "reason": str,  # why it failed, or was given back the last time
             "created_utc": str, "ended_utc": str,
         },

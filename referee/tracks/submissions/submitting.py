@@ -19,7 +19,7 @@ from typing import Any
 from lpirc_testsets.file_bytes import require_regular
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import ModelCrashed, ModelFault, RefereeError
+from referee.errors import ModelCrashed, ModelFault, RefereeError, WrongDevice
 from referee.files.atomic_write import sync_folder, write_atomically
 from referee.store.model_records import ModelMeasurement, Submission
 from referee.tracks import Measured, Verdict
@@ -247,19 +247,21 @@ def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, m
 
 
 def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) -> None:
-    """Raise RefereeError `wrong-device` unless measurements on this host count: see `expected_device`."""
-    expected = expected_device(contest, track.name)
-    if expected and host != expected:
-        board = f"the board of the track {track.name} is that of {expected!r}; measure the model there."
-        raise RefereeError("wrong-device", f"{what} on {host!r}, but {board}", device=host)
+    """Raise RefereeError `wrong-device` unless measurements on this host count: see `expected_devices`."""
+    expected = expected_devices(contest, track.name)
+    if expected and host not in expected:
+        names = " and ".join(map(repr, expected))
+        board = f"the board of the track {track.name} is that of {names}; measure the model there."
+        raise WrongDevice("wrong-device", f"{what} on {host!r}, but {board}", device=host)
 
 
-def expected_device(contest: Contest, track: str) -> str | None:
-    """The host whose measurements count: the configured one, or that of the first submission that stands, if any."""
-    if configured := configured_track(contest, track).device:
-        return configured
+def expected_devices(contest: Contest, track: str) -> tuple[str, ...]:
+    """The hosts whose measurements count: the configured ones, or that of the first submission that stands, if any."""
+    configured = configured_track(contest, track)
+    if configured.devices or configured.device:
+        return configured.devices or (configured.device,)
     standing = (one.measurement for one in contest.store.submissions(track) if one.withdrawn is None)
-    return next((one.device for one in standing if one is not None and one.device), None)
+    return next(((one.device,) for one in standing if one is not None and one.device), ())
 
 
 def read_submitted(path: Path, most: int, what: str) -> bytes:

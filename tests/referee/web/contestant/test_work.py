@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import platform
 import signal
 import threading
@@ -19,7 +20,7 @@ import requests
 from werkzeug.serving import make_server
 
 from lpirc_testsets import TestSet
-from referee.store.model_records import JobKind, JobState, Submission
+from referee.store.model_records import JobKind, JobState, ModelMeasurement, Submission
 from referee.tracks.submissions import claims, measuring_queue
 from referee.tracks.submissions.entries import entry_document
 from referee.tracks.submissions.measuring_queue import LEASE_S
@@ -373,3 +374,99 @@ def test_removing_the_only_device_of_a_track_says_that_its_models_wait(desk: Cal
     ours.add("another")
     done = called("device", "remove", "another", "--contest", str(ours.house.folder))
     assert done.stderr == ""
+
+
+def test_a_harness_that_is_stopped_is_ended_with_its_model_and_costs_no_attempt(
+    desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring_queue, "limit_s", lambda track: 6.0)
+    ours = desk("pixel-4")
+    ours.serve()
+    made = ours.queue(models.endless())
+    client = ours.device("--once")
+    until(lambda: len(descendants_of(client.pid)) >= 2)
+    harness = descendants_of(client.pid)
+    for process in harness:
+        os.kill(process, signal.SIGSTOP)
+    assert client.wait(TIMEOUT_S) == 0
+    until(lambda: not any(map(is_running, harness)))
+    job = ours.house.store.job(str(made.job))
+    assert (job.state, job.failures) == (JobState.WAITING, 1)
+    assert "did not finish within 6 s, the track's limit, and was ended" in str(job.reason)
+    assert ours.sentence() == ""
+
+
+def test_a_device_that_renews_its_lease_for_ever_loses_it(desk: Callable[..., Desk]) -> None:
+    ours = desk("pixel-4", "jetson", devices=["pixel-4", "jetson"])
+    ours.serve()
+    made = ours.queue(MODEL)
+    work = ours.lease()
+    images = len(ours.test_set.images)
+    assert work["limit_s"] == 300 + 10 * images * 0.03
+    for _ in range(work["renewals"]):
+        assert ours.ask("PUT", f"/{work['job']}").status_code == 204
+    refused = problem(ours.ask("PUT", f"/{work['job']}"), 409, "lease-lost")
+    assert refused["detail"].startswith("pixel-4 did not finish before the last renewal of its lease")
+    job = ours.house.store.job(str(made.job))
+    assert (job.state, job.failures, job.losses, job.reason) == (JobState.WAITING, 0, 1, refused["detail"])
+    assert ours.lease("jetson")["job"] == work["job"]  # the next lease begins with all of its renewals
+    assert ours.ask("PUT", f"/{work['job']}", "jetson").status_code == 204
+
+
+def test_several_devices_of_a_track_measure_a_model_each_and_none_is_thrown_away(
+    desk: Callable[..., Desk],
+) -> None:
+    ours = desk("pixel-4", "jetson", "stranger", devices=["pixel-4", "jetson"])
+    ours.serve()
+    made = {one.job: one for one in (ours.queue(MODEL), ours.queue(b"another model"))}
+    data = {
+        one.model_sha256: content
+        for one, content in zip(made.values(), (MODEL, b"another model"), strict=True)
+    }
+    works = {name: ours.lease(name) for name in ("pixel-4", "jetson")}
+    assert works["pixel-4"]["job"] != works["jetson"]["job"]
+    assert ours.ask("POST", name="stranger", json=HELLO | {"name": "stranger"}).status_code == 204
+    for name, work in works.items():
+        document = packed(
+            result(ours.test_set, data[work["model"]["sha256"]], [7, 8, 9, 8], device__host=name)
+        )
+        assert ours.hand_in(work, document, name).status_code == 200
+    assert {ours.submission(one.id).measurement.device for one in made.values()} == set(works)  # type: ignore[union-attr]
+
+
+def test_without_named_devices_a_second_one_waits_until_the_first_has_measured_or_failed(
+    desk: Callable[..., Desk],
+) -> None:
+    ours = desk("pixel-4", "jetson")
+    ours.serve()
+    ours.queue(MODEL)
+    second = ours.queue(b"another model")
+    work = ours.lease()
+    assert ours.ask("POST", name="jetson", json=HELLO | {"name": "jetson"}).status_code == 204
+    ours.house.clock.advance(LEASE_S + 1)
+    other = ours.lease("jetson")  # the first one vanished
+    assert other["job"] == work["job"]
+    document = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host="jetson"))
+    assert ours.hand_in(other, document, "jetson").status_code == 200
+    assert ours.ask("POST", json=HELLO).status_code == 204  # the track is the other's now
+    job = ours.house.store.job(str(second.job))
+    assert (job.failures, ours.lease("jetson")["job"]) == (0, second.job)
+
+
+def test_a_result_of_a_device_whose_track_became_anothers_is_no_failure_of_the_entry(
+    desk: Callable[..., Desk],
+) -> None:
+    ours = desk("pixel-4", "jetson")
+    ours.serve()
+    first = ours.queue(MODEL)
+    work = ours.lease()
+    digest = open_track(ours.house.contest, "phones").digest
+    meanwhile = Submission(0, "", "phones", TEAM, "public", "b", "m.tflite", "0" * 64, digest, counts=True)
+    accepted = ours.house.store.accept_submission(meanwhile, ours.house.clock.utc(), 99)
+    utc = ours.house.clock.utc().isoformat()
+    ours.house.store.add_measurement(accepted.id, ModelMeasurement(utc, True, "", device="jetson"))
+    document = packed(result(ours.test_set, MODEL, [7, 8, 9, 8], device__host="pixel-4"))
+    problem(ours.hand_in(work, document), 422, "not-measured")
+    job = ours.house.store.job(str(first.job))
+    assert (job.state, job.failures) == (JobState.WAITING, 0)
+    assert "that of 'jetson'" in str(job.reason)

@@ -64,4 +64,9 @@ def json_value(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON: {str(error).partition('; use sys')[0]}") from error
+        raise ValueError(not_json(error)) from error
+
+
+def not_json(error: Exception) -> str:
+    """Say why text is not JSON, by the error that reading it gave."""
+    return f"not JSON: {str(error).partition('; use sys')[0]}"

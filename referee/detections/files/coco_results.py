@@ -65,6 +65,7 @@ def _read_each(entries: Iterator[Any], finders: Finders, inverted_boxes: bool) -
     return _columns(np.array(values, np.float64).reshape(-1, 7))
 
 
+@np.errstate(over="ignore")
 def _all_good(read: Detections, finders: Finders) -> bool:
     boxes = read.coco_boxes if read.coco_boxes is not None else read.boxes[:0]
     return bool(

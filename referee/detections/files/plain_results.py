@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from lpirc_testsets.boxes import corners_from_coco
+from lpirc_testsets.values import has_long_number
 from referee.scoring.columns import Detections
 
 PIECE_BYTES = 2**15
@@ -26,9 +27,6 @@ LONGEST_ENTRY_BYTES = 2**20
 
 # The last comma between two objects. Where it lies inside an entry, the piece that ends before it is not JSON.
 _CUT = re.compile(rb"(?s:.*)\}[ \t\r\n]*(,)[ \t\r\n]*\{")
-# Python reads no integer of more than 4,300 digits: of every 128th byte, 33 in a row would be digits.
-_EACH = 128
-_LONG_NUMBER = re.compile(rb"[0-9]{33}")
 
 
 class _Entry(msgspec.Struct, gc=False):
@@ -62,12 +60,10 @@ def read_plain_results(path: Path) -> Detections | None:
         return None
     # The arrays lend their memory: a copy would double it.
     coco_boxes = np.asarray(boxes).reshape(-1, 4)
+    with np.errstate(over="ignore"):
+        corners = corners_from_coco(coco_boxes)
     return Detections(
-        image=np.asarray(image),
-        category=np.asarray(category),
-        confidence=np.asarray(confidence),
-        boxes=corners_from_coco(coco_boxes),
-        coco_boxes=coco_boxes,
+        np.asarray(image), np.asarray(category), np.asarray(confidence), corners, coco_boxes
     )
 
 
@@ -75,7 +71,7 @@ def _entries(piece: bytes) -> list[_Entry]:
     """Decode a piece. Raises one of `_NOT_PLAIN`."""
     if not piece.isascii():
         piece.decode()  # what is skipped must be UTF-8, too
-    if _LONG_NUMBER.search(piece[::_EACH]):
+    if has_long_number(piece):
         raise ValueError("a number may be too long")
     return _decoder.decode(piece)
 

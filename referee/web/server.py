@@ -8,6 +8,7 @@ the parent die without a word, the worker ends too, and the next `referee serve`
 from __future__ import annotations
 
 import ctypes
+import gc
 import http.client
 import logging
 import multiprocessing
@@ -230,6 +231,9 @@ def _load_worker(
     looks: list[Callable[[], object]] = [contest.key.require, partial(getattr, state, "limits_by_number")]
     looks += [contest.store.require_sound] * was_interrupted
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
+    # What there is now stays until the end: from here on the garbage collector looks only at what comes.
+    gc.collect()
+    gc.freeze()
     return app
 
 

@@ -68,7 +68,9 @@ def read_plain_coco(text: str) -> PlainCoco | None:
         return None
     try:
         document = _decoder.decode(text)
-        images, categories = (json_value(str(part, "utf-8")) for part in (document.images, document.categories))
+        images, categories = (
+            json_value(str(part, "utf-8")) for part in (document.images, document.categories)
+        )
         objects = document.annotations
         image = np.array([one.image_id for one in objects], np.int64)
         category = np.array([one.category_id for one in objects], np.int64)

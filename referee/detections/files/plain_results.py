@@ -62,9 +62,7 @@ def read_plain_results(path: Path) -> Detections | None:
     coco_boxes = np.asarray(boxes).reshape(-1, 4)
     with np.errstate(over="ignore"):
         corners = corners_from_coco(coco_boxes)
-    return Detections(
-        np.asarray(image), np.asarray(category), np.asarray(confidence), corners, coco_boxes
-    )
+    return Detections(np.asarray(image), np.asarray(category), np.asarray(confidence), corners, coco_boxes)
 
 
 def _entries(piece: bytes) -> list[_Entry]:

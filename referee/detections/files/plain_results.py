@@ -23,7 +23,7 @@ from referee.scoring.columns import Detections
 
 PIECE_BYTES = 2**15
 """Of so few entries that the garbage collector does not start for their boxes."""
-LONGEST_ENTRY_BYTES = 2**20
+LONGEST_ENTRY_BYTES = 2**18
 
 # The last comma between two objects. Where it lies inside an entry, the piece that ends before it is not JSON.
 _CUT = re.compile(rb"(?s:.*)\}[ \t\r\n]*(,)[ \t\r\n]*\{")

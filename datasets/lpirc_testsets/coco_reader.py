@@ -22,6 +22,7 @@ from lpirc_testsets.boxes import corners_from_coco
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.ground_truth import GroundTruth
+from lpirc_testsets.plain_coco import read_plain_coco
 from lpirc_testsets.values import LARGEST_ID, LARGEST_NUMBER, is_name, json_value, shown
 
 NUMBERS = frozenset((int, float))
@@ -56,7 +57,9 @@ def parse_coco(
 
     Raises TestSetError `ground-truth-missing` or `ground-truth-unreadable` if nothing in it can be used.
     """
-    lists = _load_lists(path, read_text(path) if text is None else text)
+    content = read_text(path) if text is None else text
+    plain = read_plain_coco(content)
+    lists = _load_lists(path, content) if plain is None else plain.lists
     images = _by_id(lists["images"], f"{path}: images", problems)
     categories = _by_id(lists["categories"], f"{path}: categories", problems, may_be_empty=only_labels)
     names = _names(categories, "name", f"{path}: category", problems)
@@ -64,23 +67,29 @@ def parse_coco(
         if uses > 1:
             problems.add(f"{path}: categories: the name {shown(name)} is used {uses} times")
     files = _names(images, "file_name", f"{path}: image", problems)
-    rows = _rows(lists["annotations"], f"{path}: annotations", images.keys(), names.keys(), problems)
-    if not problems.count and not rows and not only_labels:
+    if plain is not None and plain.is_good(images, names):
+        image, category, measures = plain.image, plain.category, plain.measures
+    else:
+        if plain is not None:
+            lists = _load_lists(path, content)
+        rows = _rows(lists["annotations"], f"{path}: annotations", images.keys(), names.keys(), problems)
+        table = np.array(rows, dtype=np.float64).reshape(-1, 9)
+        image, category, measures = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2:]
+    if not problems.count and not len(image) and not only_labels:
         problems.add(f"{path}: annotations: no objects in it")
     image_ids, category_ids = sorted(images), sorted(categories)
-    table = np.array(rows, dtype=np.float64).reshape(-1, 9)
     ground_truth = GroundTruth(
         image_ids=np.array(image_ids, dtype=np.int64),
         image_names=tuple(files[id_] if "file_name" in images[id_] else "" for id_ in image_ids),
         category_ids=np.array(category_ids, dtype=np.int64),
         category_names=tuple(names[id_] for id_ in category_ids),
-        image=table[:, 0].astype(np.int64),
-        category=table[:, 1].astype(np.int64),
-        boxes=corners_from_coco(table[:, 2:6]),
-        difficult=table[:, 8].astype(np.bool_),
-        crowd=table[:, 7].astype(np.bool_),
-        area=table[:, 6].copy(),
-        coco_boxes=table[:, 2:6].copy(),
+        image=image,
+        category=category,
+        boxes=corners_from_coco(measures[:, :4]),
+        difficult=measures[:, 6].astype(np.bool_),
+        crowd=measures[:, 5].astype(np.bool_),
+        area=measures[:, 4].copy(),
+        coco_boxes=measures[:, :4].copy(),
     )
     return CocoDocument(ground_truth, _sizes(images, path, problems))
 

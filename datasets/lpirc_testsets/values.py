@@ -11,6 +11,8 @@ import orjson
 LARGEST_ID = 2**53  # detections are float64, which holds no larger integer exactly
 LONGEST_NAME = 255  # as long as a file name can be
 LARGEST_NUMBER = 1e15  # pixels; the area of a box stays finite
+_EACH = 128
+_LONG_NUMBER = re.compile(rb"[0-9]{33}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -64,4 +66,18 @@ def json_value(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON: {str(error).partition('; use sys')[0]}") from error
+        raise ValueError(not_json(error)) from error
+
+
+def not_json(error: Exception) -> str:
+    """Say why text is not JSON, by the error that reading it gave."""
+    return f"not JSON: {str(error).partition('; use sys')[0]}"
+
+
+def has_long_number(text: str | bytes) -> bool:
+    """Whether JSON may hold an integer of more than 4,300 digits, which Python refuses and msgspec skips.
+
+    Of every 128th character, 33 in a row would be digits; in text of other numbers that hardly ever happens.
+    """
+    some = text[::_EACH]
+    return _LONG_NUMBER.search(some.encode() if isinstance(some, str) else some) is not None

@@ -48,7 +48,9 @@ def good_rows(
     return rows.values[finite & are_good], problems
 
 
-def is_known(values: NDArray[np.float64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
+def is_known(
+    values: NDArray[np.float64] | NDArray[np.int64], ascending: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Which values (M,) are among ids (K,) in ascending order."""
     if len(ascending) == 0:
         return np.zeros(len(values), np.bool_)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 
 from lpirc_testsets.values import shown
+from referee.detections.json_elements import elements, is_array
 from referee.detections.numbers import NUMBER_CHARACTERS, flat_array
 from referee.detections.rows import Rows, read_each, refuse
 
@@ -14,8 +13,6 @@ _BLANK = b" \t\r\n"
 _ROW_MARKS = b"[,,,,,,],"
 _NO_BRACKETS = bytes.maketrans(b"[]", b"  ")
 _FORM = "an array of rows of seven numbers"
-_GAP = re.compile(r"[ \t\r\n]*")
-_decode = json.JSONDecoder().raw_decode
 
 
 def parse_json(body: bytes) -> Rows:
@@ -31,7 +28,10 @@ def parse_json(body: bytes) -> Rows:
         if values is not None:
             return Rows(values, range(1, count + 1))
     try:
-        return read_each(enumerate(_elements(body.decode()), start=1), _number)
+        text = body.decode()
+        if not is_array(text):
+            refuse("bad-json", f"The body must be a JSON array: {_FORM}.")
+        return read_each(enumerate(elements(text), start=1), _number)
     except UnicodeDecodeError:
         refuse("bad-json", "The body is not UTF-8.")
     except json.JSONDecodeError as error:
@@ -40,31 +40,6 @@ def parse_json(body: bytes) -> Rows:
         refuse("bad-json", f"The body is nested too deeply; send {_FORM}.")
     except ValueError:  # int() refuses more than some thousand digits
         refuse("bad-json", "The body holds a number with too many digits.")
-
-
-def _elements(text: str) -> Iterator[object]:
-    """The elements of the array, one by one: decoding all at once would stop every other thread meanwhile."""
-    at = _after_gap(text, 0)
-    if text[at] != "[":
-        refuse("bad-json", f"The body must be a JSON array: {_FORM}.")
-    at = _after_gap(text, at + 1)
-    mark = text[at : at + 1]
-    while mark != "]":
-        value, at = _decode(text, at)
-        yield value
-        at = _after_gap(text, at)
-        mark = text[at : at + 1]
-        if mark not in ("]", ","):
-            raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
-        at = _after_gap(text, at + (mark == ","))
-    at = _after_gap(text, at + 1)
-    if at < len(text):
-        raise json.JSONDecodeError("Extra data", text, at)
-
-
-def _after_gap(text: str, at: int) -> int:
-    gap = _GAP.match(text, at)
-    return gap.end() if gap else at
 
 
 def _number(item: object) -> float:

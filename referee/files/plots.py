@@ -6,9 +6,9 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from referee.errors import RefereeError
 from referee.files.atomic_write import require_writable, write_atomically
@@ -69,7 +69,7 @@ def inline_svg(label: str, draw: Callable[[Any], None], size: tuple[float, float
     used = {*re.findall(r"#([\w.-]+)[\")]", text)}
     # Each drawing numbers its parts from 1: two in one page would share their ids.
     text = re.sub(r' id="([^"]*)"', lambda one: one[0] if one[1] in used else "", text)
-    return text.replace("<svg", f'<svg role="img" aria-label={quoteattr(label)}', 1)
+    return text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
 
 
 def note_in_middle(axes: Any, note: str, **style: Any) -> None:

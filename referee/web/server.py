@@ -8,6 +8,7 @@ the parent die without a word, the worker ends too, and the next `referee serve`
 from __future__ import annotations
 
 import ctypes
+import gc
 import http.client
 import logging
 import multiprocessing
@@ -266,6 +267,9 @@ def load_app(folder: Path, listen: Listen, checks: StartChecks, on_ready: Callab
     looks: list[Callable[[], object]] = [contest.key.require, partial(getattr, state, "limits_by_number")]
     looks += [partial(note_confinement, contest)]
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
+    # What there is now stays until the end: from here on the garbage collector looks only at what comes.
+    gc.collect()
+    gc.freeze()
     return app
 
 

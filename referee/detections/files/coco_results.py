@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +11,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.boxes import corners_from_coco
-from lpirc_testsets.values import LARGEST_ID, json_value
+from lpirc_testsets.values import json_value, not_json
 from referee.detections import is_known, shown
 from referee.detections.files.findings import INVERTED, refuse
 from referee.detections.files.names import Finders
+from referee.detections.files.plain_results import read_plain_results
 from referee.detections.files.text import checked_finite, text_of
+from referee.detections.json_elements import elements, is_array
 from referee.scoring.columns import Detections
 
 
 def read_coco_results(path: Path, finders: Finders, inverted_boxes: bool) -> Detections:
     """Read COCO results; problems and notices go into the finders' findings, by the number of the entry."""
-    try:
-        entries = json_value(text_of(path))
-    except ValueError as error:
-        refuse(path, str(error))
-    if not isinstance(entries, list):
-        refuse(path, "COCO results are a JSON array of {image_id, category_id, bbox, score}")
-    plain = _plain_rows(entries)
+    plain = read_plain_results(path)
     if plain is not None and _all_good(plain, finders):
-        return _columns(plain)
+        return plain
+    entries = _entries(path)
+    try:
+        return _read_each(entries, finders, inverted_boxes)
+    except (ValueError, RecursionError) as error:
+        refuse(path, not_json(error))
+
+
+def _entries(path: Path) -> Iterator[object]:
+    """The entries of a file, one by one, with the errors of `elements`. Raises `RefereeError` `unreadable-file`."""
+    text = text_of(path)
+    if not is_array(text):
+        reason = "COCO results are a JSON array of {image_id, category_id, bbox, score}"
+        try:
+            json_value(text)
+        except ValueError as error:
+            reason = str(error)
+        refuse(path, reason)
+    return elements(text)
+
+
+def _read_each(entries: Iterator[Any], finders: Finders, inverted_boxes: bool) -> Detections:
     findings = finders.images.findings
     values = array("d")
     for number, entry in enumerate(entries, start=1):
@@ -48,29 +65,21 @@ def read_coco_results(path: Path, finders: Finders, inverted_boxes: bool) -> Det
     return _columns(np.array(values, np.float64).reshape(-1, 7))
 
 
-def _plain_rows(entries: list[Any]) -> NDArray[np.float64] | None:
-    """Read rows (M, 7) as `_row` gives them; None unless every entry has numbers where those belong."""
-    try:
-        sizes = {len(one["bbox"]) for one in entries}
-        rows = ((one["image_id"], one["category_id"], one["score"], *one["bbox"]) for one in entries)
-        values = [*chain.from_iterable(rows)]
-        ids = {*map(type, values[::7]), *map(type, values[1::7])}
-        if sizes == {4} and ids == {int} and {*map(type, values)} <= {int, float}:
-            return np.array(values, np.float64).reshape(-1, 7)
-    except (KeyError, TypeError, OverflowError):
-        pass
-    return None
-
-
-def _all_good(rows: NDArray[np.float64], finders: Finders) -> bool:
-    known = [np.array(sorted(finder.known)) for finder in (finders.images, finders.categories)]
+@np.errstate(over="ignore")
+def _all_good(read: Detections, finders: Finders) -> bool:
+    boxes = read.coco_boxes if read.coco_boxes is not None else read.boxes[:0]
     return bool(
-        (np.abs(rows[:, :2]) < LARGEST_ID).all()
-        and all(is_known(rows[:, column], ids).all() for column, ids in enumerate(known))
-        and np.isfinite(rows).all()
-        and np.isfinite(rows[:, 3:5] + rows[:, 5:]).all()
-        and (rows[:, 5:] >= 0).all()
+        _are_known(read.image, finders.images.known)
+        and _are_known(read.category, finders.categories.known)
+        and np.isfinite(read.confidence).all()
+        and np.isfinite(boxes).all()
+        and np.isfinite(boxes[:, :2] + boxes[:, 2:]).all()
+        and (boxes[:, 2:] >= 0).all()
     )
+
+
+def _are_known(ids: NDArray[np.int64], known: frozenset[int]) -> bool:
+    return bool(is_known(ids, np.array(sorted(known), np.int64)).all())
 
 
 def _columns(rows: NDArray[np.float64]) -> Detections:

@@ -144,6 +144,7 @@ class Database:
         try:
             with self._lock:
                 self.require_in_place()
+                self._make_journal_ready()
                 self._connection.execute("BEGIN IMMEDIATE")
                 with self._journaled(), self._connection:
                     if self._journaling is not None:
@@ -152,10 +153,20 @@ class Database:
                     taken_along = self._take_along()
                     if self._journaling is not None:
                         self._journaling.append()
+                if self._journaling is not None:
+                    self._journaling.committed()
                 self.require_in_place()  # before anyone is told that it is stored
                 self._forget(taken_along)
         except sqlite3.Error as error:
             fail("written", error)
+
+    def _make_journal_ready(self) -> None:
+        """In a transaction of its own, so that what begins a journal is never mixed with what others are told."""
+        if self._journaling is None or self._journaling.is_ready:
+            return
+        self._connection.execute("BEGIN IMMEDIATE")
+        with self._connection:
+            self._journaling.make_ready()
 
     @contextmanager
     def _journaled(self) -> Iterator[None]:

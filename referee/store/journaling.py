@@ -341,13 +341,25 @@ def _applied(
             connection.execute(f"DELETE FROM {table} WHERE {key_of(table)} = ?", values)  # noqa: S608
             continue
         number, *row = values
-        names = [*columns[table]]
-        if number is not None:
-            names, row = [ROWID, *names], [number, *row]
-        marks = ", ".join("?" * len(row))
-        connection.execute(f"INSERT OR REPLACE INTO {table} ({', '.join(names)}) VALUES ({marks})", row)  # noqa: S608
+        if number is None:
+            connection.execute(_put_by_key(table, columns[table]), row)
+        else:
+            connection.execute(_put_by_number(table, columns[table]), [number, *row])
     set_position(connection, end)
     return 1
+
+
+def _put_by_key(table: str, columns: Sequence[str]) -> str:
+    """What inserts a row, or changes the one with its key: that one keeps its place among the others."""
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
+    conflict = f"ON CONFLICT ({key_of(table)}) DO UPDATE SET {changes}"
+    return f"INSERT INTO {table} ({names}) VALUES ({marks}) {conflict}"  # noqa: S608 - names from code
+
+
+def _put_by_number(table: str, columns: Sequence[str]) -> str:
+    names, marks = ", ".join([ROWID, *columns]), ", ".join("?" * (1 + len(columns)))
+    return f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names from code
 
 
 def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:

@@ -161,12 +161,18 @@ class Database:
             fail("written", error)
 
     def _make_journal_ready(self) -> None:
-        """In a transaction of its own, so that what begins a journal is never mixed with what others are told."""
+        """In a transaction of its own, so that what begins a journal is never mixed with what others are told.
+
+        It waits for the disk: no record follows in a file that the database may not know after a power cut.
+        """
         if self._journaling is None or self._journaling.is_ready:
             return
+        former = self._connection.execute("PRAGMA synchronous").fetchone()[0]
+        self._connection.execute("PRAGMA synchronous=FULL")
         self._connection.execute("BEGIN IMMEDIATE")
         with self._connection:
             self._journaling.make_ready()
+        self._connection.execute(f"PRAGMA synchronous={former}")
 
     @contextmanager
     def _journaled(self) -> Iterator[None]:

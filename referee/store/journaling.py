@@ -48,8 +48,8 @@ BEHIND, AGAIN = "journal-behind", "journal-again"
 """Kinds of events: from when to when the journal was not written."""
 NOT_JOURNALED = frozenset({"journal", "provisional"})
 """Where the journal ends, and figures that are computed again within a second."""
-ROWS_A_RECORD = 500
-"""Of a copy of the whole database."""
+ROWS_A_RECORD, POSTS_A_RECORD = 500, 8
+"""Of a copy of the whole database; a post has up to 4 MiB, and a record is held in memory."""
 
 _READ = "SELECT seq, link, epoch, size FROM journal"
 _WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind) VALUES (1, ?, ?, ?, ?, ?)"
@@ -376,7 +376,7 @@ def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> No
 def _begin_again(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
     """Begin the file of an epoch with a copy of the whole database."""
     former = position_of(connection) or Position()
-    records = sum(1 for _ in _copy(connection))
+    records = _records_of_copy(connection)
     header = _header(connection, epoch, former, is_base=True)
     data, link = encode_header(replace(header, base_records=records))
     kept = [Position(former.seq, link, epoch, len(data))]
@@ -401,8 +401,22 @@ def _copy(connection: sqlite3.Connection) -> Iterator[list[Change]]:
         number = ROWID if key_of(table) == ROWID else "NULL"
         names = ", ".join(columns_of(table))
         found = connection.execute(f"SELECT {number}, {names} FROM {table} ORDER BY rowid")  # noqa: S608
-        while rows := found.fetchmany(ROWS_A_RECORD):
+        while rows := found.fetchmany(_rows_a_record(table)):
             yield [(table, PUT, tuple(row)) for row in rows]
+
+
+def _rows_a_record(table: str) -> int:
+    return POSTS_A_RECORD if table == "posts" else ROWS_A_RECORD
+
+
+def _records_of_copy(connection: sqlite3.Connection) -> int:
+    """How many records a copy of the whole database has."""
+    records = 0
+    for table in tables():
+        if table not in NOT_JOURNALED:
+            (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - names from code
+            records += -(-rows // _rows_a_record(table))
+    return records
 
 
 def _header(connection: sqlite3.Connection, epoch: int, after: Position, *, is_base: bool) -> Header:

@@ -113,9 +113,12 @@ def record_contest(
     store: Make = Store,
     connection: type[Connection] = Connection,
     forgets: str | None = None,
+    *,
+    journaled: bool = True,
 ) -> Recording:
     """Record a contest of a few runs in `folder`, with a database of that class, whose disk may forget syncs."""
-    (folder / CONFIG_NAME).write_text(CONFIG)  # else there is no journal
+    if journaled:
+        (folder / CONFIG_NAME).write_text(CONFIG)
     kept: list[Recording] = []
     with recorded(folder, lambda own: kept[0].keep_commit(own), connection, forgets) as journal:
         kept.append(Recording(journal))

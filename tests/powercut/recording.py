@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -160,6 +161,9 @@ class Found:
 
     def fetchone(self) -> Row | None:
         return next(self._rows, None)
+
+    def fetchmany(self, size: int) -> list[Row]:
+        return list(islice(self._rows, size))
 
     def fetchall(self) -> list[Row]:
         return list(self._rows)

@@ -16,8 +16,19 @@ from referee.detections.rows import ProblemList, Rows, plain
 from referee.detections.text_body import parse_text
 from referee.errors import RefereeError
 
+PACKED = "application/octet-stream"
 ROW_BYTES = 28
 FIRST_INEXACT = 2.0**24
+
+
+def is_packed(content_type: str | None) -> bool:
+    """Whether a body of that type is what `unpack` reads."""
+    return content_type is not None and _kind(content_type) == PACKED
+
+
+def unpack(body: bytes) -> NDArray[np.float64]:
+    """The rows (n, 7) of a packed body that was accepted: float64 holds each float32 exactly."""
+    return np.frombuffer(body, "<f4").astype(np.float64).reshape(-1, 7)
 
 
 def parse_packed(body: bytes) -> Rows:
@@ -31,7 +42,7 @@ def parse_packed(body: bytes) -> Rows:
         problems = ProblemList()
         problems.add(count + 1, f"a packed row is {ROW_BYTES} bytes, the last one has {left_over}")
         raise bad_rows(problems)
-    rows = Rows.numbered(np.frombuffer(body, "<f4").astype(np.float64).reshape(-1, 7))
+    rows = Rows.numbered(unpack(body))
     inexact = np.flatnonzero(
         ((rows.values[:, :2] >= FIRST_INEXACT) & np.isfinite(rows.values[:, :2])).any(axis=1)
     )
@@ -46,7 +57,7 @@ _PARSERS: dict[str, Callable[[bytes], Rows]] = {
     "text/plain": parse_text,
     "text/csv": parse_text,
     "application/x-www-form-urlencoded": parse_form,
-    "application/octet-stream": parse_packed,
+    PACKED: parse_packed,
 }
 
 
@@ -60,12 +71,16 @@ def parse_detections(
     Raises `RefereeError` with code `unsupported-media-type`, `bad-json`, `length-mismatch` or `bad-rows`;
     the last has the facts `problems` (at most 20 of {"line", "problem"}) and `total`.
     """
-    kind = content_type.partition(";")[0].strip().lower()
+    kind = _kind(content_type)
     parse = _PARSERS.get(kind)
     if parse is None:
         sentence = f"Detections of type {kind[:80]!r} are not supported; send one of {', '.join(_PARSERS)}."
         raise RefereeError("unsupported-media-type", sentence, content_type=kind[:80])
     return check_rows(parse(body), images, category_ids)
+
+
+def _kind(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 @dataclass

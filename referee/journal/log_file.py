@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from referee.errors import StorageFailed
-from referee.journal.records import Change, Position, encode
+from referee.journal.records import Change, Position, encode, read_records
 
 
 def log_path(journal: Path, epoch: int) -> Path:
@@ -24,11 +25,30 @@ def begin_file(path: Path, parts: Iterable[bytes]) -> None:
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
+    _sync_folder(path.parent)
+
+
+def make_folder(journal: Path) -> None:
+    """Make the folder of a journal, unless it is there: its owner's only. Raises OSError."""
+    if not journal.is_dir():
+        journal.mkdir(mode=0o700)
+        _sync_folder(journal.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(descriptor)
     finally:
-        os.close(folder)
+        os.close(descriptor)
+
+
+def older_database(path: Path) -> StorageFailed:
+    """The refusal of a database that lacks what the journal has: what is written now would overwrite it there."""
+    return StorageFailed(
+        f"The database lacks transactions that are in the journal {path}: an older copy was put in its place while it "
+        "was in use, so nothing was taken. For the operator: start the server again; it takes them from the journal."
+    )
 
 
 class LogFile:
@@ -48,13 +68,26 @@ class LogFile:
         self._require_in_place(former)
         data, link = encode(former, changes)
         if os.fstat(self._descriptor).st_size > former.size:
+            self._require_uncommitted(former)
             os.ftruncate(self._descriptor, former.size)
-        written = os.pwrite(self._descriptor, data, former.size)
-        if written < len(data):  # the disk is full
-            os.pwrite(self._descriptor, data[written:], former.size + written)
+        self._write(data, former.size)
         os.fdatasync(self._descriptor)
         require()
         return Position(former.seq + 1, link, former.epoch, former.size + len(data))
+
+    def _write(self, data: bytes, at: int) -> None:
+        written = os.pwrite(self._descriptor, data, at)
+        while written < len(data):  # the disk is full: the next write says so
+            written += os.pwrite(self._descriptor, data[written:], at + written)
+
+    def _require_uncommitted(self, former: Position) -> None:
+        """Raise StorageFailed unless a single record, or a part of one, stands behind `former`.
+
+        Whoever writes cuts what was not committed, so more than one were: the database is an older copy.
+        """
+        behind = sum(1 for _ in islice(read_records(self._path, former), 2))
+        if behind > 1:
+            raise older_database(self._path)
 
     def take_back(self, end: Position) -> None:
         """Cut what stands behind `end`: it was not committed. Raises OSError."""

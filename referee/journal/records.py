@@ -48,7 +48,8 @@ class Position:
 class Header:
     """What a file begins with. `is_base`: its records make a database from nothing; otherwise they go on from `after`.
 
-    `after` is where the file before counts up to; what stands behind it there was never acknowledged.
+    `after` is where the file before counts up to; what stands behind it there was never acknowledged. A base has
+    `base_records`, and `after` is where the database was that it is a copy of.
     """
 
     contest: str
@@ -57,6 +58,7 @@ class Header:
     is_base: bool
     tables: Mapping[str, Sequence[str]]
     after: Position = Position()
+    base_records: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ def read_records(path: Path, start: Position, end: int | None = None) -> Iterato
                 return
             link, head, blobs, size = found
             if link != _link(former.link, head, blobs):
+                if end is None and not _has_record_behind(descriptor, former.size):
+                    return  # a power cut may leave the end of a record without its middle
                 raise _damaged(path, former)
             values = json.loads(head)
             if values["seq"] != former.seq + 1:

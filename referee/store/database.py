@@ -146,6 +146,7 @@ class Database:
         try:
             with self._lock:
                 self.require_in_place()
+                self._make_journal_ready()
                 self._connection.execute("BEGIN IMMEDIATE")
                 with self._journaled(), self._connection:
                     if self._journaling is not None:
@@ -154,10 +155,26 @@ class Database:
                     taken_along = self._take_along()
                     if self._journaling is not None:
                         self._journaling.append()
+                if self._journaling is not None:
+                    self._journaling.committed()
                 self.require_in_place()  # before anyone is told that it is stored
                 self._forget(taken_along)
         except sqlite3.Error as error:
             fail("written", error)
+
+    def _make_journal_ready(self) -> None:
+        """In a transaction of its own, so that what begins a journal is never mixed with what others are told.
+
+        It waits for the disk: no record follows in a file that the database may not know after a power cut.
+        """
+        if self._journaling is None or self._journaling.is_ready:
+            return
+        former = self._connection.execute("PRAGMA synchronous").fetchone()[0]
+        self._connection.execute("PRAGMA synchronous=FULL")
+        self._connection.execute("BEGIN IMMEDIATE")
+        with self._connection:
+            self._journaling.make_ready()
+        self._connection.execute(f"PRAGMA synchronous={former}")
 
     @contextmanager
     def _journaled(self) -> Iterator[None]:

@@ -12,8 +12,10 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +24,7 @@ from referee.config import CONFIG_NAME, Journal, read_config
 from referee.errors import JournalDamaged, JournalStalled, RefereeError, StorageFailed
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import FIRST, Claim, own_epoch, require_current
-from referee.journal.log_file import LogFile, begin_file, log_path
+from referee.journal.log_file import LogFile, begin_file, log_path, make_folder, older_database
 from referee.journal.place import JOURNAL_NAME
 from referee.journal.records import (
     DELETE,
@@ -46,8 +48,8 @@ BEHIND, AGAIN = "journal-behind", "journal-again"
 """Kinds of events: from when to when the journal was not written."""
 NOT_JOURNALED = frozenset({"journal", "provisional"})
 """Where the journal ends, and figures that are computed again within a second."""
-ROWS_A_RECORD = 500
-"""Of a copy of the whole database."""
+ROWS_A_RECORD, POSTS_A_RECORD = 500, 8
+"""Of a copy of the whole database; a post has up to 4 MiB, and a record is held in memory."""
 
 _READ = "SELECT seq, link, epoch, size FROM journal"
 _WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind) VALUES (1, ?, ?, ?, ?, ?)"
@@ -101,6 +103,8 @@ class Journaling:
         self._claim: Claim | None = None
         self._file: LogFile | None = None
         self._disk: JournalDisk | None = None
+        self._is_begun = False  # the transaction's record, which may be on the disk
+        self._last = self._next = Position()  # that this connection has committed, and is about to
         if place.is_shared:
             lock = place.folder / LOCK_NAME
             self._disk = JournalDisk(place.journal, place.settings.deadline_s, lock=lock)
@@ -122,11 +126,15 @@ class Journaling:
         """Keep a changed row; the triggers call it."""
         self._changes.append((table, what, values))
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the journal is open, at the place of the database."""
+        return self._file is not None
+
     def begin(self) -> None:
         """A transaction begins."""
         self._changes.clear()
-        if self._file is None:
-            self.make_ready()
+        self._is_begun, self._next = False, self._last
 
     def append(self) -> None:
         """Write what the transaction has changed to the journal. Raises StorageFailed."""
@@ -136,6 +144,9 @@ class Journaling:
         former = position_of(connection)
         if former is None or self._file is None or connection.execute(_IS_BEHIND).fetchone():
             return
+        if former.seq < self._last.seq:
+            raise older_database(log_path(self._place.journal, former.epoch))
+        self._is_begun = True
         require = partial(require_current, self._place.journal, self._claim) if self._claim else _nothing
         try:
             end = self._do(partial(self._file.append, former, self._changes, require))
@@ -143,13 +154,27 @@ class Journaling:
             self._fall_behind(former, error)
         else:
             set_position(connection, end)
+            self._next = end
+
+    def committed(self) -> None:
+        """The transaction was committed."""
+        self._last = self._next
 
     def take_back(self) -> None:
-        """The transaction was not committed: cut its record."""
+        """The transaction was not committed: cut its record.
+
+        In a transaction of its own: another process may have written its record in that place since.
+        """
+        if not self._is_begun or self._file is None:
+            return
         with suppress(sqlite3.Error, RefereeError, OSError):
-            former = position_of(self._connection)
-            if former is not None and self._file is not None:
-                self._do(partial(self._file.take_back, former))
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                former = position_of(self._connection)
+                if former is not None and former.seq >= self._last.seq:
+                    self._do(partial(self._file.take_back, former))
+            finally:
+                self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the file."""
@@ -219,21 +244,34 @@ def _bring_together(connection: sqlite3.Connection, journal: Path, epoch: int) -
         if position is not None:
             logger.warning("the journal %s is gone: it begins again with a copy of the database", path)
         _begin_again(connection, journal, epoch)
-    elif position is None:
-        raise _foreign(journal)
-    elif connection.execute(_IS_BEHIND).fetchone():
+    elif position is not None and connection.execute(_IS_BEHIND).fetchone():
         _set_aside(path)
-        _begin_again(connection, journal, epoch)
         append_event(connection, Clock().utc().isoformat(), None, AGAIN, {"seq": position.seq})
-    elif position.epoch == epoch and size < position.size:
+        _begin_again(connection, journal, epoch)
+    elif position is not None and position.epoch == epoch and size < position.size:
         aside = _set_aside(path)
         words = "the journal %s was cut or is an older copy: it is now %s, and begins again with a copy of the database"
         logger.warning(words, path, aside.name)
         _begin_again(connection, journal, epoch)
+    elif _is_copy_of(connection, path, position):
+        _begin_again(connection, journal, epoch)  # it was ended between the copy and its commit
     elif applied := catch_up(connection, journal):
         logger.warning(
             "the database lacked the last %d transactions: taken from the journal %s", applied, journal
         )
+
+
+def _is_copy_of(connection: sqlite3.Connection, path: Path, position: Position | None) -> bool:
+    """Whether a file is a copy of the whole database as it is, and nothing more: what was to be committed with it."""
+    header, start = read_header(path)
+    contest = connection.execute("SELECT id FROM contest").fetchone()
+    if not header.is_base or (contest and header.contest not in ("", contest[0])):
+        return False
+    former = Position() if position is None else position
+    if (header.after.seq, header.after.link) != (former.seq, former.link):
+        return False
+    records = sum(1 for _ in islice(read_records(path, start), header.base_records + 1))
+    return records == header.base_records
 
 
 def catch_up(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) -> int:
@@ -310,13 +348,25 @@ def _applied(
             connection.execute(f"DELETE FROM {table} WHERE {key_of(table)} = ?", values)  # noqa: S608
             continue
         number, *row = values
-        names = [*columns[table]]
-        if number is not None:
-            names, row = [ROWID, *names], [number, *row]
-        marks = ", ".join("?" * len(row))
-        connection.execute(f"INSERT OR REPLACE INTO {table} ({', '.join(names)}) VALUES ({marks})", row)  # noqa: S608
+        if number is None:
+            connection.execute(_put_by_key(table, columns[table]), row)
+        else:
+            connection.execute(_put_by_number(table, columns[table]), [number, *row])
     set_position(connection, end)
     return 1
+
+
+def _put_by_key(table: str, columns: Sequence[str]) -> str:
+    """What inserts a row, or changes the one with its key: that one keeps its place among the others."""
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
+    conflict = f"ON CONFLICT ({key_of(table)}) DO UPDATE SET {changes}"
+    return f"INSERT INTO {table} ({names}) VALUES ({marks}) {conflict}"  # noqa: S608 - names from code
+
+
+def _put_by_number(table: str, columns: Sequence[str]) -> str:
+    names, marks = ", ".join([ROWID, *columns]), ", ".join("?" * (1 + len(columns)))
+    return f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names from code
 
 
 def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
@@ -343,9 +393,11 @@ def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> No
 
 def _begin_again(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
     """Begin the file of an epoch with a copy of the whole database."""
-    data, link = encode_header(_header(connection, epoch, Position(epoch=epoch), is_base=True))
-    end = Position(0, link, epoch, len(data))
-    kept = [end]
+    former = position_of(connection) or Position()
+    records = _records_of_copy(connection)
+    header = _header(connection, epoch, former, is_base=True)
+    data, link = encode_header(replace(header, base_records=records))
+    kept = [Position(former.seq, link, epoch, len(data))]
 
     def parts() -> Iterator[bytes]:
         yield data
@@ -354,7 +406,7 @@ def _begin_again(connection: sqlite3.Connection, journal: Path, epoch: int) -> N
             kept[0] = Position(kept[0].seq + 1, its_link, epoch, kept[0].size + len(record))
             yield record
 
-    journal.mkdir(mode=0o700, exist_ok=True)
+    make_folder(journal)
     begin_file(log_path(journal, epoch), parts())
     set_position(connection, kept[0])
 
@@ -367,8 +419,22 @@ def _copy(connection: sqlite3.Connection) -> Iterator[list[Change]]:
         number = ROWID if key_of(table) == ROWID else "NULL"
         names = ", ".join(columns_of(table))
         found = connection.execute(f"SELECT {number}, {names} FROM {table} ORDER BY rowid")  # noqa: S608
-        while rows := found.fetchmany(ROWS_A_RECORD):
+        while rows := found.fetchmany(_rows_a_record(table)):
             yield [(table, PUT, tuple(row)) for row in rows]
+
+
+def _rows_a_record(table: str) -> int:
+    return POSTS_A_RECORD if table == "posts" else ROWS_A_RECORD
+
+
+def _records_of_copy(connection: sqlite3.Connection) -> int:
+    """How many records a copy of the whole database has."""
+    records = 0
+    for table in tables():
+        if table not in NOT_JOURNALED:
+            (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - names from code
+            records += -(-rows // _rows_a_record(table))
+    return records
 
 
 def _header(connection: sqlite3.Connection, epoch: int, after: Position, *, is_base: bool) -> Header:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from referee.detections.bodies import ROW_BYTES, is_packed, unpack
 from referee.detections.rows import NONE_REFUSED, Taken
 from referee.errors import RefereeError, StorageFailed
 from referee.store.chain import LOG_START, run_start
@@ -51,7 +52,10 @@ _BODIES = (
     f"SELECT {_RECEIPT}, id, elapsed_s, content_type, refused, body,"  # noqa: S608 - a constant
     " CASE WHEN body IS NULL THEN rows END AS rows FROM posts WHERE run = ? ORDER BY id"
 )
-_ROWS = "SELECT id, rows FROM posts WHERE run = ? AND id > ? ORDER BY id"
+# Of a packed body the rows are empty: the body says them.
+_KEPT = "id, row_count, rows, CASE WHEN row_count > 0 AND length(rows) = 0 THEN body END AS body"
+_ROWS = f"SELECT {_KEPT} FROM posts WHERE run = ? AND id > ? ORDER BY id"  # noqa: S608 - constants
+_ROWS_OF_POST = f"SELECT {_KEPT} FROM posts WHERE id = ?"  # noqa: S608 - a constant
 
 
 class NewPost(NamedTuple):
@@ -166,8 +170,8 @@ class PostTables(Database):
     def detections_by_post(self, run: int) -> Iterator[NDArray[np.float64]]:
         """The detections of a run, those of one body at a time, each as `detections`."""
         for post in self._rows("SELECT id FROM posts WHERE run = ? ORDER BY id", run):
-            (row,) = self._rows("SELECT rows FROM posts WHERE id = ?", post["id"])
-            yield np.frombuffer(row["rows"], dtype=ROW).astype(np.float64).reshape(-1, 7)
+            (row,) = self._rows(_ROWS_OF_POST, post["id"])
+            yield _detections(row)
 
     def post_log(self, run: int) -> list[tuple[float, int]]:
         """The posts of a run in order of arrival: (elapsed_s, rows)."""
@@ -187,9 +191,9 @@ class PostTables(Database):
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
         """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""
         rows = self._rows(_ROWS, run, post)
-        packed = b"".join(row["rows"] for row in rows)
         last = int(rows[-1]["id"]) if rows else post
-        return np.frombuffer(packed, dtype=ROW).astype(np.float64).reshape(-1, 7), last
+        found = [_detections(row) for row in rows]
+        return (np.concatenate(found) if found else np.empty((0, 7))), last
 
 
 def _insertion(
@@ -200,7 +204,7 @@ def _insertion(
     `heads` are remembered, since reading one means to hash and to walk through a body.
     """
     rows, refused = post.taken if isinstance(post.taken, tuple) else (post.taken, NONE_REFUSED)
-    packed = rows.astype(ROW, copy=False).tobytes()
+    packed = _kept_rows(rows, post)
     count, received_utc = len(rows), post.now.isoformat()
     stamp = (run, received_utc, post.elapsed_s, post.sha256, post.idempotency_key)
     content = (count, refused.total or None, packed, post.content_type, post.body)
@@ -220,6 +224,22 @@ def _insertion(
         return receipt
 
     return len(packed) + len(post.body or b""), insert
+
+
+def _kept_rows(rows: NDArray[np.float64], post: NewPost) -> bytes:
+    """The rows as they are stored: none where the body gives the same ones without being parsed."""
+    packed = rows.astype(ROW, copy=False).tobytes()
+    body = post.body
+    if body is None or not is_packed(post.content_type) or len(body) != len(rows) * ROW_BYTES:
+        return packed
+    return b"" if unpack(body).tobytes() == packed else packed
+
+
+def _detections(row: sqlite3.Row) -> NDArray[np.float64]:
+    """The rows of a post (n, 7)."""
+    if row["body"] is not None:
+        return unpack(row["body"])
+    return np.frombuffer(row["rows"], dtype=ROW).astype(np.float64).reshape(-1, 7)
 
 
 def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> _Head:

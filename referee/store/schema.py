@@ -55,7 +55,9 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {
             "id": int, "run": int, "received_utc": str, "elapsed_s": float, "sha256": str, "idempotency_key": str,
             "row_count": int, "received_total": int,  # of the run up to and with this post
-            "rows": bytes,  # little-endian float64, shape (row_count, 7), image numbers as the team knows them
+            # Little-endian float64, shape (row_count, 7), image numbers as the team knows them. Empty with rows counted
+            # (since form 17): the body is packed, and has them.
+            "rows": bytes,
             "refused": int,  # rows that were not taken; NULL: none, or of an earlier form
             "number": int, "previous": bytes,  # 1, 2, ... of the run; the chain's link before; NULL: of an earlier form
             "content_type": str, "body": bytes,  # as received; NULL: of an earlier form

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,6 +17,7 @@ import apsw
 
 from tests.powercut.disk import ROOT, Cut, Disk, Entry, Step, Sync, Write
 
+JOURNAL = ".log"
 PAGES_OF_LOG = 30
 """After which SQLite moves the write-ahead log into the database by itself: a day of a few posts sees it often."""
 
@@ -160,6 +162,9 @@ class Found:
     def fetchone(self) -> Row | None:
         return next(self._rows, None)
 
+    def fetchmany(self, size: int) -> list[Row]:
+        return list(islice(self._rows, size))
+
     def fetchall(self) -> list[Row]:
         return list(self._rows)
 
@@ -197,6 +202,9 @@ class Connection:
         with _errors_of_sqlite3():
             self._own.cursor().executemany(sql, several)
         return Found([], 0, 0)
+
+    def create_function(self, name: str, count: int, function: Callable[..., Any]) -> None:
+        self._own.create_scalar_function(name, function, count)
 
     def commit(self) -> None:
         if self.in_transaction:
@@ -243,7 +251,7 @@ def recorded(
     with ExitStack() as stack:
         stack.callback(vfs.unregister)
         stack.enter_context(mock.patch("sqlite3.connect", lambda path, **_: connection(path, committed)))
-        files = PlainFiles(journal)
+        files = PlainFiles(journal, forgets)
         stack.enter_context(mock.patch.object(io, "open", files.open_file))
         stack.enter_context(mock.patch.object(builtins, "open", files.open_file))
         for name, made in files.calls().items():
@@ -251,7 +259,9 @@ def recorded(
         yield journal
 
 
-REAL = {name: getattr(os, name) for name in ("open", "mkdir", "unlink", "replace", "fsync")}
+REAL = {
+    name: getattr(os, name) for name in ("open", "mkdir", "unlink", "replace", "fsync", "pwrite", "ftruncate")
+}
 REAL_OPEN = io.open
 
 
@@ -273,10 +283,10 @@ class PlainFile(io.FileIO):
 
 
 class PlainFiles:
-    """The calls by which the program writes whole files."""
+    """The calls by which the program writes whole files, and its journal."""
 
-    def __init__(self, journal: Journal) -> None:
-        self.journal = journal
+    def __init__(self, journal: Journal, forgets: str | None = None) -> None:
+        self.journal, self.forgets = journal, forgets
 
     def calls(self) -> dict[str, Callable[..., Any]]:
         gone, moved = self.unlink, self.replace
@@ -288,7 +298,9 @@ class PlainFiles:
             "replace": moved,
             "rename": moved,
             "fsync": self.fsync,
-            "fdatasync": self.fsync,
+            "fdatasync": self.fdatasync,
+            "pwrite": self.pwrite,
+            "ftruncate": self.ftruncate,
         }
 
     def open_file(self, file: Any, mode: str = "r", buffering: int = -1, *args: Any, **named: Any) -> Any:
@@ -331,3 +343,17 @@ class PlainFiles:
     def fsync(self, file: Any) -> None:
         REAL["fsync"](file)
         self.journal.synced(file if isinstance(file, int) else file.fileno())
+
+    def fdatasync(self, descriptor: int) -> None:
+        """Only the journal does that."""
+        if self.forgets != JOURNAL:
+            self.fsync(descriptor)
+
+    def pwrite(self, descriptor: int, data: bytes, offset: int) -> int:
+        size: int = REAL["pwrite"](descriptor, data, offset)
+        self.journal.wrote(descriptor, offset, bytes(data)[:size])
+        return size
+
+    def ftruncate(self, descriptor: int, size: int) -> None:
+        REAL["ftruncate"](descriptor, size)
+        self.journal.cut(descriptor, size)

@@ -19,20 +19,21 @@ import pytest
 
 from lpirc_testsets.synthetic import synthesize
 from referee.clock import Clock
+from referee.config import CONFIG_NAME
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board import Publisher, empty_board, public_hall
 from referee.store import DATABASE_NAME, Event, Job, NewPost, Store
 from referee.store.identity import _COUNT  # a mutant is of the inside
 from referee.web.live_process import make_copies
 from tests.powercut import recording
-from tests.powercut.contest import Recording, record_contest
+from tests.powercut.contest import CONFIG, Recording, record_contest
 from tests.powercut.disk import Sync, Write
 from tests.powercut.examination import examine, held, lay
-from tests.powercut.recording import Connection
+from tests.powercut.recording import JOURNAL, Connection
 from tests.referee.factories import START, config_text
 from tests.referee.store.test_schema import old_file
 
-WAYS = 1.6
+WAYS = 0.4
 PARTS = 2
 STATES = 2000
 UPGRADES = 15
@@ -76,8 +77,11 @@ def test_the_recorded_contest_moves_its_log_into_the_database_and_begins_it_anew
     assert len(pages) > 300
 
 
-def test_an_upgrade_that_is_cut_is_made_by_the_next_start(place: Path) -> None:
+@pytest.mark.parametrize("has_journal", [False, True])
+def test_an_upgrade_that_is_cut_is_made_by_the_next_start(place: Path, *, has_journal: bool) -> None:
     (place / "contest").mkdir()
+    if has_journal:  # which begins with a copy of the whole database
+        (place / "contest" / CONFIG_NAME).write_text(CONFIG)
     database = old_file(place / "contest" / DATABASE_NAME, 7)
     with recording.recorded(place / "contest") as journal, closing(Store(database)):
         pass
@@ -91,7 +95,7 @@ def test_an_upgrade_that_is_cut_is_made_by_the_next_start(place: Path) -> None:
 
 
 class NotDurable(Store):
-    """Commits that do not wait for the disk."""
+    """Commits that wait neither for the disk nor for a journal."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -159,13 +163,15 @@ class TwoTransactions(Store):
     ("how", "what"),
     [
         ({"store": NotDurable}, "lost"),
+        ({"forgets": JOURNAL}, "lost"),
         ({"connection": AnswersFirst}, "lost"),
         ({"store": CountsFirst}, "lacks the last"),
         ({"forgets": "-wal"}, "lost"),
         ({"forgets": "contest.db"}, ""),
     ],
     ids=[
-        "synchronous=NORMAL",
+        "synchronous=NORMAL without a journal",
+        "journal not synced",
         "answer before commit",
         "count before commit",
         "log not synced",
@@ -173,6 +179,7 @@ class TwoTransactions(Store):
     ],
 )
 def test_a_store_that_would_lose_something_is_caught(place: Path, how: dict[str, Any], what: str) -> None:
+    how["journaled"] = how.get("forgets") == JOURNAL  # which would hide what the others lose
     examined = examine(recorded(place, **how), place / "left", seed=1, ways=4, of=3, enough=1)
     assert what in examined.faults[0]
 
@@ -216,4 +223,7 @@ def test_an_event_of_the_process_that_publishes_is_on_disk_when_it_can_be_seen(
         seen = len(journal.steps)
         assert contest.store.events_after(0, 9)[1][0]["kind"] == kind
         disk = next(disk for number, disk in journal.disks() if number == seen)
-        assert not [step for step in disk.waiting if isinstance(step, Write)]
+        left = disk.left([])
+    lay(left, place / "left")
+    with closing(Store(place / "left" / DATABASE_NAME)) as store:
+        assert store.events_after(0, 9)[1][0]["kind"] == kind

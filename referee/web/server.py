@@ -36,10 +36,12 @@ from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import write_atomically
 from referee.operating_system import fork_workers
 from referee.runs.control import RunControl
+from referee.runs.open_run import FORMS_AT_ONCE as FORMS_OF_A_RUN
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
 from referee.web.app import create_app
+from referee.web.arriving import hand_over_protocol
 from referee.web.config_watch import note_settings
 from referee.web.listener import (
     Listen,
@@ -51,12 +53,24 @@ from referee.web.listener import (
 from referee.web.live_process import live_scores
 from referee.web.processes import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
 from referee.web.server_log import LOGGING
-from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, WebState, state_of
+from referee.web.state import (
+    FORMS_AT_ONCE,
+    LOG_INS_AT_ONCE,
+    LOG_INS_OF_A_STATION,
+    OPERATORS_AT_ONCE,
+    UNAUTHENTICATED_AT_ONCE,
+    WebState,
+    state_of,
+)
 
 # Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
 # also when the slots of several teams are held by requests of former runs.
 TEAMS_AT_ONCE, IMAGE_THREADS = 32, 64
-THREADS = TEAMS_AT_ONCE * REQUESTS_AT_ONCE + UNAUTHENTICATED_AT_ONCE + OPERATORS_AT_ONCE + IMAGE_THREADS
+OF_A_RUN = REQUESTS_AT_ONCE + FORMS_OF_A_RUN + LOG_INS_OF_A_STATION
+OF_OTHERS = (
+    UNAUTHENTICATED_AT_ONCE + FORMS_AT_ONCE + LOG_INS_AT_ONCE + LOG_INS_OF_A_STATION + OPERATORS_AT_ONCE
+)
+THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS
 IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
 # Of a connection, at most: a request's head must fit, and ten thousand of them into memory.
 BUFFER_BYTES = 2**17
@@ -120,6 +134,7 @@ def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent:
             contest.store.require_sound()
     require_certificate(listen)
     fork_workers()
+    hand_over_protocol()
     with sole_server(folder) as lock, held_port(listen) as listen:
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
         server = _server(folder, listen)
@@ -221,6 +236,9 @@ def _load_worker(
     watcher = threading.Thread(target=_watch_files, args=(state, ended), name="watch-files", daemon=True)
     watcher.start()
     resources.callback(watcher.join)
+    bodies = threading.Thread(target=state.arriving.watch, args=(ended,), name="watch-bodies", daemon=True)
+    bodies.start()
+    resources.callback(bodies.join)
     resources.callback(ended.set)
     resources.enter_context(live_scores(folder))
     multiprocessing.util.Finalize(None, resources.close, exitpriority=100)

@@ -152,6 +152,8 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
         ends = one.environ[_PEER], str(one.environ["SERVER_PORT"])
         by_ends.setdefault(ends, []).append(one.answered_s or 0)
     for connection in own_sockets():
+        if connection.family not in (socket.AF_INET, socket.AF_INET6):
+            continue
         with suppress(OSError):  # it has ended, or is not connected
             peer, own = connection.getpeername(), connection.getsockname()
             moments = by_ends.get((str(peer[0]), str(own[1])), [])

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -36,27 +36,28 @@ _PEER = "referee.peer"
 class ArrivingBody:
     """The body of a request: a thread waits for it no longer than `SILENCE_S` at a time, once it is watched.
 
-    `answered_s`: when its client was told that it took too long.
+    `answered_s`: when its client was told that it took too long. `is_given_up` is known at its `end`.
     """
 
-    def __init__(self, environ: Environ, clock: Clock) -> None:
+    def __init__(self, environ: Environ, bodies: ArrivingBodies) -> None:
         self.environ = environ
-        self._clock = clock
+        self._bodies = bodies
+        self._now_s = bodies.clock.monotonic_s
         self.due_s = NEVER_S
-        self.answered_s: float | None = None
+        self.answered_s = NEVER_S
+        self.is_given_up = False
         self._read: Callable[[int], bytes] = environ["wsgi.input"].read
-
-    @property
-    def is_given_up(self) -> bool:
-        """Whether it stayed silent for too long."""
-        return self.answered_s is not None
 
     def read(self, size: int) -> bytes:
         """Its next `size` bytes; fewer at its end only, or once it is given up."""
-        self.due_s = self._clock.monotonic_s() + SILENCE_S
+        self.due_s = self._now_s() + SILENCE_S
         part = self._read(size)
         self.due_s = NEVER_S  # storing what has come may take long
         return part
+
+    def end(self) -> None:
+        """It is whole, or no one waits for it any more: call it once."""
+        self.is_given_up = not self._bodies.end(self)
 
 
 class ArrivingBodies:
@@ -65,15 +66,22 @@ class ArrivingBodies:
     def __init__(self, clock: Clock, answer: Callable[[Environ], Answer]) -> None:
         self.clock = clock
         self._answer = answer
-        self._bodies: dict[int, ArrivingBody] = {}  # setting and popping one are atomic
+        # A body is in one of them: who pops it decides, atomically, whether it is taken or given up.
+        self._awaited: dict[int, ArrivingBody] = {}
+        self._answered: dict[int, ArrivingBody] = {}
 
-    def begin(self, body: ArrivingBody) -> None:
-        """Watch this one."""
-        self._bodies[id(body)] = body
+    def begin(self, environ: Environ) -> ArrivingBody:
+        """Watch the body of a request."""
+        body = ArrivingBody(environ, self)
+        self._awaited[id(body)] = body
+        return body
 
-    def end(self, body: ArrivingBody) -> None:
-        """It is whole, or no one waits for it any more."""
-        self._bodies.pop(id(body), None)
+    def end(self, body: ArrivingBody) -> bool:
+        """Watch it no longer; False for one that has been given up."""
+        if self._awaited.pop(id(body), None) is not None:
+            return True
+        self._answered.pop(id(body), None)
+        return False
 
     def watch(self, ended: threading.Event) -> None:
         """End the silent ones until `ended` is set."""
@@ -86,36 +94,26 @@ class ArrivingBodies:
     def look(self) -> None:
         """Answer the bodies that are overdue, and end the connections of those that were answered before."""
         now_s = self.clock.monotonic_s()
-        bodies = [*self._bodies.values()]
-        answered = [one for one in bodies if one.answered_s is not None]
-        if answered:
-            _end_connections(answered, self.clock)
-        for one in bodies:
-            if one.answered_s is None and one.due_s < now_s:
-                self._tell(one)
+        if self._answered:
+            _end_connections([*self._answered.values()], self.clock)
+        for one in [*self._awaited.values()]:
+            if one.due_s < now_s and _PROTOCOL in one.environ:
+                self._give_up(one)
 
-    def _tell(self, body: ArrivingBody) -> None:
-        protocol = body.environ.get(_PROTOCOL)
-        if protocol is None:  # not behind Granian
-            return
-        answer = self._answer(body.environ)
+    def _give_up(self, body: ArrivingBody) -> None:
+        self._answered[id(body)] = body  # first: its end, which may come now, looks there last
+        if self._awaited.pop(id(body), None) is None:
+            self._answered.pop(id(body), None)
+            return  # it has just come
+        protocol, answer = body.environ[_PROTOCOL], self._answer(body.environ)
         body.answered_s = self.clock.monotonic_s()
         protocol.response_bytes(answer.status, _closing(answer.headers), answer.body)
 
 
-@contextmanager
-def awaited_body(environ: Environ) -> Iterator[ArrivingBody]:
-    """The body of a request, watched while it is read."""
-    bodies: ArrivingBodies | None = environ.get(_ARRIVING)
-    if bodies is None:  # not behind our gateway
-        yield ArrivingBody(environ, Clock())
-        return
-    body = ArrivingBody(environ, bodies.clock)
-    bodies.begin(body)
-    try:
-        yield body
-    finally:
-        bodies.end(body)
+def awaited_body(environ: Environ) -> ArrivingBody:
+    """The body of a request, watched until its `end`."""
+    bodies: ArrivingBodies = environ.get(_ARRIVING) or _UNWATCHED
+    return bodies.begin(environ)
 
 
 def watch_arrival(environ: Environ, bodies: ArrivingBodies) -> None:
@@ -150,7 +148,7 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
     by_ends: dict[tuple[str, str], list[float]] = {}
     for one in answered:
         ends = one.environ[_PEER], str(one.environ["SERVER_PORT"])
-        by_ends.setdefault(ends, []).append(one.answered_s or 0)
+        by_ends.setdefault(ends, []).append(one.answered_s)
     for connection in own_sockets():
         if connection.family not in (socket.AF_INET, socket.AF_INET6):
             continue
@@ -167,6 +165,13 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
 
 def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [*(one for one in headers if one[0] != "Connection"), ("Connection", "close")]
+
+
+def _say_nothing(environ: Environ) -> Answer:
+    raise NotImplementedError(environ)
+
+
+_UNWATCHED = ArrivingBodies(Clock(), _say_nothing)  # of requests that came through no gateway
 
 
 def _is_between(sent_s: float, answered_s: float, now_s: float) -> bool:

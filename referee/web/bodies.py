@@ -45,11 +45,14 @@ def read_body(
 def parts_of_body(environ: Environ, length: int) -> Generator[bytes]:
     """The request's body of that length as it comes. Raises RefereeError `body-cut-off`, `body-too-slow` at its end."""
     left = length
-    with awaited_body(environ) as body:
+    body = awaited_body(environ)
+    try:
         while left and (part := body.read(min(left, PART_BYTES))):
             left -= len(part)
             yield part
-    if left and body.is_given_up:
+    finally:
+        body.end()
+    if body.is_given_up:  # perhaps the last part came while its client was told
         raise body_too_slow()
     if left:
         sentence = f"Only {length - left} of {length} bytes arrived, so nothing was taken; send it again."

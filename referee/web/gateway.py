@@ -26,6 +26,8 @@ from referee.web.state import WebState
 Handler = Callable[[WebState, Environ], Answer]
 App = Callable[[Environ, Any], Iterable[bytes]]
 
+PLAIN = frozenset({"wrong-address", "too-many-requests", "body-too-slow"})
+"""What an old client is told in its own words; what is no request of HTTP is told in a problem document."""
 IMAGE_PREFIX = images.IMAGES_PATH + "/"
 
 
@@ -75,7 +77,7 @@ def answer_to_silence(environ: Environ) -> Answer:
 def _refusal(environ: Environ, error: Exception) -> Answer:
     path = environ["PATH_INFO"]
     is_old = path in OLD_LOG_INS or path in FORMS
-    if not is_old or not isinstance(error, RefereeError):
+    if not is_old or not isinstance(error, RefereeError) or error.code not in PLAIN:
         return answer_to(error)
     answer = plain_refusal(path, error)
     return replace(answer, headers=[*answer.headers, ("Connection", "close")])

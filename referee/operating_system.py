@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -104,6 +105,16 @@ def probe(listener: socket.socket, silence_s: int, probe_s: int, probes: int, un
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread_s * 1000)
     elif sys.platform == "darwin":
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPALIVE, silence_s)
+
+
+def since_sent_s(connection: socket.socket) -> float | None:
+    """How long ago data of ours was last sent on a TCP connection; None where the kernel does not say (macOS)."""
+    if sys.platform != "linux":
+        return None
+    (sent_ms_ago,) = struct.unpack_from(
+        "=I", connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 44
+    )
+    return float(sent_ms_ago) / 1000
 
 
 def allow_files(wanted: int) -> int:

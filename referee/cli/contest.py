@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from ipaddress import ip_address
 from pathlib import Path
 
 import click
 
 from lpirc_power.addresses import MeterAddress
 from lpirc_testsets import load_test_set, synthesize
+from referee.cli.doctor_rules import unguarded
 from referee.cli.init_answers import (
     BACKUP_FOLDER,
     Answers,
@@ -188,6 +190,22 @@ def serve(
     from referee.web.server import serve as serve_contest
 
     listen = listening(host, port, tls_cert, tls_key)
-    for station in read_config(folder).stations:
+    config = read_config(folder)
+    for station in config.stations:
         MeterAddress(station.meter)
-    serve_contest(folder, listen, click.echo, parent)
+    guard = None if _is_of_this_machine(host) else unguarded(config)
+
+    def say(ready: str) -> None:
+        if guard is not None:
+            click.echo(f"Warning: {guard}", err=True)
+        click.echo(ready)
+
+    serve_contest(folder, listen, say, parent)
+
+
+def _is_of_this_machine(host: str) -> bool:
+    """Whether only this machine reaches a server at that host."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

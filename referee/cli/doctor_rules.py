@@ -29,6 +29,23 @@ def look_at_rules(contest: Contest) -> Iterator[Finding]:
         yield Finding(code, sentence, is_advice=True)
 
 
+def unguarded(config: ContestConfig) -> str | None:
+    """What no one guards where others reach the referee itself on an open network; None behind a proxy."""
+    if config.trusted_proxy:
+        return None
+    sentence = (
+        "trusted_proxy is not set: no proxy limits the connections of an address, so on an open network some 16,000 "
+        "half requests keep everyone out for 75 s; put nginx before the referee as docs/deploy does"
+    )
+    without = [one.name for one in config.stations if not one.clients]
+    if without:
+        sentence += (
+            f". And {', '.join(without)} without clients: log-ins and old forms from every address take slots; "
+            'write the board\'s address, as clients = ["192.168.1.30"]'
+        )
+    return f"{sentence}."
+
+
 def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
     if not config.attempts:
         yield (
@@ -45,6 +62,9 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
             "least_map is not set: a hundred blind rows and a log-out at once can win by their small energy; "
             f"write least_map = {LEAST_MAP:g} or more.",
         )
+    guard = unguarded(config)
+    if guard is not None:
+        yield "unguarded", guard
     if not config.backup.folder:
         yield (
             "backup-missing",

@@ -168,8 +168,7 @@ class RunControl:
         with ExitStack() as failed:
             failed.callback(meter.sampler.close)
             order = self._store.image_order(run.id)
-            with self._lock:
-                slots = self._slots.setdefault(run.team, threading.BoundedSemaphore(REQUESTS_AT_ONCE))
+            slots = self.slots_of(run.team)
             marks = kept_marks(self._marks_path(run), run.images)
             live = OpenRun(
                 run, window, order, meter, self._store, self._clock, slots, marks, self._is_one_open
@@ -182,6 +181,11 @@ class RunControl:
         name = f"deadline-{run.id}"
         threading.Thread(target=self._close_at_end, args=(live,), name=name, daemon=True).start()
         return live
+
+    def slots_of(self, team: str) -> threading.BoundedSemaphore:
+        """How many requests of a team's runs may be under way."""
+        with self._lock:
+            return self._slots.setdefault(team, threading.BoundedSemaphore(REQUESTS_AT_ONCE))
 
     def _is_one_open(self) -> bool:
         return len(self._live) <= 1

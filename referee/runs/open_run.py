@@ -24,6 +24,12 @@ from referee.store.records import Post, Run
 REQUESTS_AT_ONCE = 32
 """Of one run, beside single images: bodies that arrive, batches that are sent, everything else."""
 
+FORMS_AT_ONCE = 16
+"""Of one run: old forms from its addresses whose token has not been read yet."""
+
+MOST_ADDRESSES = 16
+"""Of one run: whence its team has logged in."""
+
 SMALL_TOGETHER = 8
 """At most so many small bodies of one run are parsed and stored together, by one thread; beside it one large body."""
 
@@ -50,7 +56,8 @@ class OpenRun:
     A body is admitted at the moment it has been read whole. Admitting and ending take the same lock: whatever was
     admitted before the end is committed before the run counts as closed, and nothing is admitted after it.
 
-    `slots` limits the run's requests at the same time (those of the team's former runs count, too). `is_alone` tells
+    `slots` limits the run's requests at the same time (those of the team's former runs count, too), `form_slots` those
+    whose token is not read yet, from `addresses`, where the team has logged in. `is_alone` tells
     whether no other run is open: if one is, large bodies leave it time, so that a team can only slow down itself. For
     its owner: `closing` is held by the one thread that closes the run or leaves it to the next server; `ending` is set
     once its end has come, `done` once it is closed or left.
@@ -74,6 +81,8 @@ class OpenRun:
         self.meter = meter
         self.closed_by = run.closed_by  # not None for a run whose end is on record already
         self.slots = slots or threading.BoundedSemaphore(REQUESTS_AT_ONCE)
+        self.form_slots = threading.BoundedSemaphore(FORMS_AT_ONCE)
+        self.addresses: frozenset[str] = frozenset()
         self._is_alone = is_alone
         self._small = Combining(self._take, SMALL_TOGETHER)
         self._large = threading.Lock()
@@ -197,6 +206,11 @@ class OpenRun:
                 image=image,
             )
         return int(self.order[image - 1])
+
+    def know_address(self, address: str) -> None:
+        """Note that the team has logged in, or used its token, from there."""
+        if address not in self.addresses and len(self.addresses) < MOST_ADDRESSES:
+            self.addresses |= {address}
 
     def require_open(self) -> None:
         """Raise RefereeError `window-closed` unless the window is open."""

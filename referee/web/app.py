@@ -14,11 +14,12 @@ from referee.runs.control import RunControl
 from referee.tracks.submissions.results_files import EntryDesk
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
+from referee.web.arriving import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import entries as entry_routes
 from referee.web.contestant import session as contest_routes
 from referee.web.contestant import work as work_routes
-from referee.web.gateway import Gateway
+from referee.web.gateway import Gateway, answer_to_silence
 from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
@@ -53,6 +54,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         judging=judging,
         status=LiveStatus(contest, control, clock, judging, config_watch, journal_watch),
         entries=EntryDesk(contest, clock),
+        arriving=ArrivingBodies(clock, answer_to_silence),
     )
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(entry_routes.blueprint)

@@ -1,21 +1,25 @@
 """Bodies of requests, taken only when they have arrived whole.
 
 The server in front of us ends a body quietly when its connection breaks, and says nothing of it. What tells a whole
-body from a cut one is its Content-Length; a chunked body has none and is refused.
+body from a cut one is its Content-Length; a chunked body has none and is refused. A part that does not come in time
+ends the connection (`referee.web.arriving`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
+from itertools import islice
 
 from flask import request
 
 from referee.errors import RefereeError
 from referee.web.answers import Environ
+from referee.web.arriving import SILENCE_S, awaited_body
 
 LARGEST_BODY_BYTES = 4 * 2**20  # about 90,000 text rows; the largest published contest output has 49,013
-PART_BYTES = 2**20
+PART_BYTES = 2**14  # each has `SILENCE_S` to arrive: less than a modem's 14 kbit/s
 LARGEST_DOCUMENT_BYTES = 64 * 2**10  # all that is read of a request before it is authenticated
 LONGEST_LENGTH = 20  # digits that count; the server in front of us passes on thousands of zeros before them
 
@@ -26,24 +30,42 @@ def read_body(
     """The request's whole body.
 
     With `authenticate`, which raises for a body that bears no good token, it is called with the first 64 KiB before
-    more is read. Raises RefereeError `length-missing`, `too-large`, both before anything is read, and `body-cut-off`.
+    more is read. Raises RefereeError `length-missing`, `too-large`, both before anything is read; `body-cut-off`,
+    `body-too-slow`.
     """
-    length, head = stated_length(environ, largest_bytes), b""
-    if authenticate is not None:
-        head = environ["wsgi.input"].read(min(length, LARGEST_DOCUMENT_BYTES))
+    parts = parts_of_body(environ, stated_length(environ, largest_bytes))
+    if authenticate is None:
+        return b"".join(parts)
+    with closing(parts):
+        head = b"".join(islice(parts, LARGEST_DOCUMENT_BYTES // PART_BYTES))
         authenticate(head)
-    return b"".join([head, *parts_of_body(environ, length, len(head))])
+        return b"".join([head, *parts])
 
 
-def parts_of_body(environ: Environ, length: int, arrived: int = 0) -> Iterator[bytes]:
-    """The request's body of that length as it comes. Raises RefereeError `body-cut-off` at its end."""
-    left = length - arrived
-    while left and (part := environ["wsgi.input"].read(min(left, PART_BYTES))):
-        left -= len(part)
-        yield part
+def parts_of_body(environ: Environ, length: int) -> Generator[bytes]:
+    """The request's body of that length as it comes. Raises RefereeError `body-cut-off`, `body-too-slow` at its end."""
+    left = length
+    body = awaited_body(environ)
+    try:
+        while left and (part := body.read(min(left, PART_BYTES))):
+            left -= len(part)
+            yield part
+    finally:
+        body.end()
+    if body.is_given_up:  # perhaps the last part came while its client was told
+        raise body_too_slow()
     if left:
         sentence = f"Only {length - left} of {length} bytes arrived, so nothing was taken; send it again."
         raise RefereeError("body-cut-off", sentence)
+
+
+def body_too_slow() -> RefereeError:
+    """The refusal of a body whose client falls silent."""
+    return RefereeError(
+        "body-too-slow",
+        f"The next {PART_BYTES} bytes of the body, or its rest, did not arrive within {SILENCE_S:g} s, so nothing was "
+        "taken; send it again.",
+    )
 
 
 def stated_length(environ: Environ, most: int, hint: str = ": send several") -> int:

@@ -8,20 +8,26 @@ address does not take.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from referee.auth.client_addresses import client_address
 from referee.errors import RefereeError
 from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse, Stream
+from referee.web.arriving import watch_arrival
+from referee.web.bodies import body_too_slow
 from referee.web.contestant import batches, detections, images
+from referee.web.legacy.refusals import plain_refusal
 from referee.web.problems import answer_to, note_refusal
 from referee.web.sessions import REMAINING, remaining_ms
-from referee.web.slots import hold_slot, release_slot, slots_of
+from referee.web.slots import FORMS, OLD_LOG_INS, hold_slot, release_slot, slots_of
 from referee.web.state import WebState
 
 Handler = Callable[[WebState, Environ], Answer]
 App = Callable[[Environ, Any], Iterable[bytes]]
 
+PLAIN = frozenset({"wrong-address", "too-many-requests", "body-too-slow"})
+"""What an old client is told in its own words; what is no request of HTTP is told in a problem document."""
 IMAGE_PREFIX = images.IMAGES_PATH + "/"
 
 
@@ -35,6 +41,7 @@ class Gateway:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
+        watch_arrival(environ, self._state.arriving)
         if self._trusted_proxy:
             peer, forwarded_for = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR")
             environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, self._trusted_proxy)
@@ -45,7 +52,7 @@ class Gateway:
                 return self._through_flask(environ, start_response)
             answer = handler(self._state, environ)
         except Exception as error:  # noqa: BLE001 - the boundary: it becomes one problem document
-            answer = answer_to(error)
+            answer = _refusal(environ, error)
             note_refusal(self._state, environ, error, answer.status)
         left_ms = remaining_ms(self._state, environ)
         headers = answer.headers if left_ms is None else [*answer.headers, (REMAINING, left_ms)]
@@ -60,6 +67,20 @@ class Gateway:
             return self._app(environ, start_response)
         finally:
             release_slot(environ)
+
+
+def answer_to_silence(environ: Environ) -> Answer:
+    """What the client reads whose body has stopped arriving."""
+    return _refusal(environ, body_too_slow())
+
+
+def _refusal(environ: Environ, error: Exception) -> Answer:
+    path = environ["PATH_INFO"]
+    is_old = path in OLD_LOG_INS or path in FORMS
+    if not is_old or not isinstance(error, RefereeError) or error.code not in PLAIN:
+        return answer_to(error)
+    answer = plain_refusal(path, error)
+    return replace(answer, headers=[*answer.headers, ("Connection", "close")])
 
 
 def _handler(environ: Environ) -> Handler | None:

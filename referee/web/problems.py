@@ -31,6 +31,7 @@ CODES_OF_STATUS = {
     409: "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven team-absent station-busy team-busy team-queued window-closed display-failed "
     "run-state board-state key-reused track-closed entry-repeated entry-withdrawn submission-limit",
+    408: "body-too-slow",
     411: "length-missing",
     413: "too-large",
     415: "unsupported-media-type",

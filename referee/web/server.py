@@ -39,12 +39,14 @@ from referee.journal.epochs import FIRST
 from referee.judging.status import program_version
 from referee.operating_system import fork_workers, machine_name
 from referee.runs.control import RunControl
+from referee.runs.open_run import FORMS_AT_ONCE as FORMS_OF_A_RUN
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.runs.start_checks import StartChecks
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
 from referee.tracks.submissions.confining import note_confinement
 from referee.web.app import create_app
+from referee.web.arriving import hand_over_protocol
 from referee.web.config_watch import note_settings
 from referee.web.gateway import App
 from referee.web.journal_watch import require_journal, require_not_superseded
@@ -59,12 +61,24 @@ from referee.web.live_process import live_scores
 from referee.web.processes import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
 from referee.web.server_log import LOGGING
 from referee.web.start_look import LookedAt, StartLook, start_look
-from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, WebState, state_of
+from referee.web.state import (
+    FORMS_AT_ONCE,
+    LOG_INS_AT_ONCE,
+    LOG_INS_OF_A_STATION,
+    OPERATORS_AT_ONCE,
+    UNAUTHENTICATED_AT_ONCE,
+    WebState,
+    state_of,
+)
 
 # Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
 # also when the slots of several teams are held by requests of former runs.
 TEAMS_AT_ONCE, IMAGE_THREADS = 32, 64
-THREADS = TEAMS_AT_ONCE * REQUESTS_AT_ONCE + UNAUTHENTICATED_AT_ONCE + OPERATORS_AT_ONCE + IMAGE_THREADS
+OF_A_RUN = REQUESTS_AT_ONCE + FORMS_OF_A_RUN + LOG_INS_OF_A_STATION
+OF_OTHERS = (
+    UNAUTHENTICATED_AT_ONCE + FORMS_AT_ONCE + LOG_INS_AT_ONCE + LOG_INS_OF_A_STATION + OPERATORS_AT_ONCE
+)
+THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS
 IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
 # Of a connection, at most: a request's head must fit, and ten thousand of them into memory.
 BUFFER_BYTES = 2**17
@@ -144,6 +158,7 @@ def run_server(
     """
     require_certificate(listen)
     fork_workers()
+    hand_over_protocol()
     # The look comes first: it must not inherit the lock, which would outlive a server that is killed.
     with look_at_start() as look, sole_server(folder) as lock, held_port(listen) as listen:
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
@@ -256,6 +271,9 @@ def load_app(folder: Path, listen: Listen, checks: StartChecks, on_ready: Callab
     watcher = threading.Thread(target=_watch_files, args=(state, ended), name="watch-files", daemon=True)
     watcher.start()
     resources.callback(watcher.join)
+    bodies = threading.Thread(target=state.arriving.watch, args=(ended,), name="watch-bodies", daemon=True)
+    bodies.start()
+    resources.callback(bodies.join)
     resources.callback(ended.set)
     if contest.config.journal.path:
         resources.callback(state.journal_watch.begin(os.getppid()))

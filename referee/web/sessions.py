@@ -65,9 +65,15 @@ def session_of(state: WebState, environ: Environ, token: str | None = None) -> S
             epoch=state.contest.epoch,
             newest_epoch=session.epoch,
         )
-    if state.clock.utc().timestamp() >= session.expires_s:
+    if state.clock.utc().timestamp() >= session.expires_s and not _is_of_open_run(state, session):
         raise SessionRefused("token-expired", "The token has expired; log in again.")
     return session
+
+
+def _is_of_open_run(state: WebState, session: Session) -> bool:
+    """Whether the session's run is open: that ends by the monotonic clock, whatever becomes of the wall clock."""
+    live = state.control.live_runs().get(session.run)
+    return live is not None and live.run.nonce == session.nonce
 
 
 def operator_of(state: WebState, environ: Environ) -> Operator | None:

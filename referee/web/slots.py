@@ -1,26 +1,47 @@
 """The concurrency limit: how many requests of one caller may hold a thread at the same time.
 
-A caller is an open run, the operator, or everyone else together. A request that finds no free slot is refused at once.
+A caller is an open run, the operator, who logs in, who sends an old form, or everyone else together. A request that
+finds no free slot is refused at once. Who may not log in from where it is gets none (docs/decisions/0020).
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
+from referee.auth.client_addresses import admits
+from referee.contest import require_place
 from referee.errors import RefereeError
-from referee.runs.open_run import OpenRun
 from referee.web.answers import Environ
 from referee.web.sessions import open_run_of, operator_of
-from referee.web.state import AddressSlots, WebState
+from referee.web.state import OPERATORS_LOG_IN, AddressSlots, WebState
 
 OPERATOR_PATH = "/operator"
+LOG_IN = "/v1/session"
+OLD_LOG_INS = frozenset({"/login", "/get_token"})
+FORMS = frozenset({"/verify", "/no_of_images", "/image", "/zipimages", "/image_camera", "/result", "/logout"})
+"""The routes of 2015 to 2019 that bear their token in a form: until it is read, no one knows whose they are."""
 _SLOTS = "referee.slots"
 
 
+class Slots(Protocol):
+    """Something of which a request holds one."""
+
+    def acquire(self, *, blocking: bool) -> bool:
+        """Take one if one is free."""
+        ...
+
+    def release(self) -> None:
+        """Give it back."""
+        ...
+
+
 @dataclass(frozen=True)
-class OtherSlots:
-    """The slots of an address among those of everyone else."""
+class OneAddress:
+    """The slots of an address among those that several share."""
 
     all: AddressSlots
     address: str
@@ -34,24 +55,52 @@ class OtherSlots:
         self.all.release(self.address)
 
 
-Slots = threading.BoundedSemaphore | OtherSlots
+class FirstFree:
+    """The slots of several runs whose teams are at one address: the first that is free is taken."""
+
+    def __init__(self, slots: Sequence[threading.BoundedSemaphore]) -> None:
+        self._slots = slots
+        self._taken: threading.BoundedSemaphore | None = None
+
+    def acquire(self, *, blocking: bool) -> bool:
+        """Take a slot if one is free."""
+        self._taken = next((one for one in self._slots if one.acquire(blocking=blocking)), None)
+        return self._taken is not None
+
+    def release(self) -> None:
+        """Give it back."""
+        if self._taken is not None:
+            self._taken.release()
 
 
 def slots_of(state: WebState, environ: Environ) -> Slots:
-    """The slots that the request counts on: those of the open run whose token it bears, of the operator, of others."""
-    if environ["PATH_INFO"].startswith(OPERATOR_PATH) and operator_of(state, environ) is not None:
+    """The slots that the request counts on. Raises WrongAddress for a log-in or an old form that no station admits.
+
+    They are those of the open run whose token it bears in its header, of the operator, of log-ins, of old forms from
+    where a run's team has logged in or from elsewhere, and of everyone else.
+    """
+    path, address = environ["PATH_INFO"], environ.get("REMOTE_ADDR", "")
+    if path.startswith(OPERATOR_PATH) and operator_of(state, environ) is not None:
         return state.operator_slots
     if "HTTP_AUTHORIZATION" in environ:
         try:
             return open_run_of(state, environ).slots
         except RefereeError:
             pass  # the handler raises it
+    if path in OLD_LOG_INS or (path == LOG_IN and environ["REQUEST_METHOD"] == "POST"):
+        return OneAddress(state.log_in_slots[_admitting(state, address)], address)
+    if path == OPERATORS_LOG_IN:
+        return OneAddress(state.log_in_slots[OPERATORS_LOG_IN], address)
+    if path in FORMS:
+        _admitting(state, address)
+        known = [one.form_slots for one in state.control.live_runs().values() if address in one.addresses]
+        return FirstFree(known) if known else OneAddress(state.form_slots, address)
     return other_slots(state, environ)
 
 
-def other_slots(state: WebState, environ: Environ) -> OtherSlots:
+def other_slots(state: WebState, environ: Environ) -> OneAddress:
     """The slots of a request without an open run."""
-    return OtherSlots(state.other_slots, environ.get("REMOTE_ADDR", ""))
+    return OneAddress(state.other_slots, environ.get("REMOTE_ADDR", ""))
 
 
 def too_many_requests() -> RefereeError:
@@ -70,12 +119,18 @@ def hold_slot(environ: Environ, slots: Slots) -> None:
     environ[_SLOTS] = slots
 
 
-def move_slot(environ: Environ, live: OpenRun) -> None:
-    """Hold a slot of this run instead: its token was in the body. Raises RefereeError `too-many-requests`."""
+def move_slot(environ: Environ, slots: Slots) -> None:
+    """Hold one of these slots instead: now it is known whose request it is. Raises RefereeError `too-many-requests`."""
     held = environ.get(_SLOTS)
-    if held is not None and held is not live.slots:
-        hold_slot(environ, live.slots)
+    if held is not None and held is not slots:
+        hold_slot(environ, slots)
         held.release()
+
+
+def prefer_slot(environ: Environ, slots: Slots) -> None:
+    """Hold one of these slots instead, if one is free: a log-in that waits for its start takes none from other ones."""
+    with suppress(RefereeError):
+        move_slot(environ, slots)
 
 
 def release_slot(environ: Environ) -> None:
@@ -83,3 +138,17 @@ def release_slot(environ: Environ) -> None:
     held = environ.pop(_SLOTS, None)
     if held is not None:
         held.release()
+
+
+def _admitting(state: WebState, address: str) -> str:
+    """The name of the first station that names the address; blank if only one that names none admits it.
+
+    Raises WrongAddress if none does.
+    """
+    stations = state.contest.config.stations
+    for one in stations:
+        if one.clients and admits(one.clients, address):
+            return one.name
+    if all(one.clients for one in stations):
+        require_place(stations[0], address)
+    return ""

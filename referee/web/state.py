@@ -21,6 +21,7 @@ from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Screens
 from referee.tracks.submissions.results_files import EntryDesk
+from referee.web.arriving import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
@@ -30,12 +31,15 @@ from referee.web.published_board import PublishedBoard
 from referee.web.refusals import Refusals
 
 EXTENSION = "referee"
+OPERATORS_LOG_IN = "/operator/login"
 UNAUTHENTICATED_AT_ONCE, OF_AN_ADDRESS = 128, 64
+FORMS_AT_ONCE, FORMS_OF_AN_ADDRESS = 64, 16
+LOG_INS_AT_ONCE, LOG_INS_OF_A_STATION, LOG_INS_OF_AN_ADDRESS = 128, 32, 16
 OPERATORS_AT_ONCE = 8
 
 
 class AddressSlots:
-    """The slots of those without a run; an address holds half of them at most: one host keeps no one else out."""
+    """Slots of requests without a run; an address holds some of them at most: one host keeps no one else out."""
 
     def __init__(self, in_all: int = UNAUTHENTICATED_AT_ONCE, of_one: int = OF_AN_ADDRESS) -> None:
         self._in_all, self._of_one = in_all, of_one
@@ -60,9 +64,10 @@ class AddressSlots:
 class WebState:
     """The finished objects that the app was made with.
 
-    An open run has its own slots for requests at the same time (`OpenRun.slots`), the operator has some, and everyone
-    else shares the rest, of which one address gets half: a run can only exhaust itself, and neither a run nor a single
-    host can keep the operator out.
+    An open run has its own slots for requests at the same time (`OpenRun.slots`), and others for old forms from the
+    addresses of its log-ins (`OpenRun.form_slots`). The operator has some, and everyone else shares the rest: a run can
+    only exhaust itself, and neither a run nor a single host can keep the operator out. `form_slots` are of old forms
+    from other addresses; log-ins have slots of their own (referee.web.slots).
     """
 
     contest: Contest
@@ -75,12 +80,14 @@ class WebState:
     judging: Judging
     status: LiveStatus
     entries: EntryDesk
+    arriving: ArrivingBodies
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(OPERATORS_AT_ONCE)
     )
     other_slots: AddressSlots = field(default_factory=AddressSlots)
+    form_slots: AddressSlots = field(default_factory=lambda: AddressSlots(FORMS_AT_ONCE, FORMS_OF_AN_ADDRESS))
     upload_slots: AddressSlots = field(default_factory=lambda: AddressSlots(16, 2))  # by team
     _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
 
@@ -95,6 +102,16 @@ class WebState:
     def limits_by_number(self) -> NDArray[np.float64]:
         """What is plausible by the test set's own image numbers. Made at the start: it takes a while."""
         return limits_by_number(self.contest.test_set)
+
+    @cached_property
+    def log_in_slots(self) -> dict[str, AddressSlots]:
+        """The slots of log-ins: by the name of the station that names the address, and those of everyone else."""
+        stations = (one.name for one in self.contest.config.stations if one.clients)
+        of_stations = {
+            name: AddressSlots(LOG_INS_OF_A_STATION, LOG_INS_OF_AN_ADDRESS)
+            for name in (*stations, OPERATORS_LOG_IN)
+        }
+        return of_stations | {"": AddressSlots(LOG_INS_AT_ONCE, LOG_INS_OF_AN_ADDRESS)}
 
     @cached_property
     def board(self) -> PublishedBoard:

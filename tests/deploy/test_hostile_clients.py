@@ -11,10 +11,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.contest_day import ROWS, TEAM, until
+from tests.contest_day import PASSWORD, ROWS, TEAM, until
 from tests.deploy.deployment import Attackers, Deployment, User, begun, head, read_answer, until_all_ended
 
 IDLE = 2000
+HALF_HEADS = 4000  # 17,500 were measured: docs/decisions/0020
 LIMIT = 64  # requests of one address at a time
 BURST = 20  # log-ins of one address at once
 LARGE = 5 * 2**20
@@ -30,6 +31,20 @@ def test_2000_idle_connections_hold_up_no_one(attackers: Attackers, user: User) 
     for n in range(IDLE):
         attackers.connect(f"127.0.2.{n % 4 + 1}")
     user.notices_nothing()
+
+
+def test_4000_half_heads_hold_up_no_old_client_and_no_log_in(
+    deployment: Deployment, attackers: Attackers, user: User
+) -> None:
+    for n in range(HALF_HEADS):
+        attackers.connect(f"127.0.2.{n % 10 + 1}", b"GET /v1/health HTTP/1.1\r\nHo")
+    user.notices_nothing()
+    token = urlencode({"token": deployment.other_token}).encode()
+    for path, method in (("/verify", "POST"), ("/image", "GET")):
+        old = deployment.ask(user.address, method, path, body=token + b"&image_name=1")
+        assert old.status == 200, old
+    login = urlencode({"username": TEAM, "password": PASSWORD}).encode()
+    assert deployment.ask("127.0.2.11", "POST", "/login", body=login).status == 200
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from referee.web.bodies import read_texts
 from referee.web.contestant import batches, detections, images
 from referee.web.login import issue_token, require_password
 from referee.web.sessions import OPEN_RUN, open_run_of, require_own, session_of, stored_run_of
+from referee.web.slots import prefer_slot
 from referee.web.state import web_state
 
 logger = logging.getLogger(__name__)
@@ -46,7 +47,9 @@ def log_in() -> tuple[Response, int]:
     team, password = read_texts("team", "password")
     require_password(team, password)
     state = web_state()
+    prefer_slot(request.environ, state.control.slots_of(team))
     live = state.control.login(team, request.remote_addr)
+    live.know_address(request.remote_addr or "")
     request.environ[OPEN_RUN] = live
     return jsonify(
         token=issue_token(state, live.run),

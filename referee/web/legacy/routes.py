@@ -23,7 +23,6 @@ from referee.detections.form_body import take_form
 from referee.detections.rows import NONE_REFUSED, Refused, Taken
 from referee.errors import (
     DisplayFailed,
-    LengthMismatch,
     LoginRefused,
     NotArmed,
     NotStarted,
@@ -34,6 +33,7 @@ from referee.errors import (
 )
 from referee.runs.open_run import OpenRun
 from referee.store.records import Run, RunState
+from referee.web.answers import through_flask
 from referee.web.bodies import LARGEST_BODY_BYTES, read_body
 from referee.web.contestant import batches, images
 from referee.web.legacy.answers import (
@@ -41,9 +41,7 @@ from referee.web.legacy.answers import (
     HELP,
     INVALID_INDEX,
     INVALID_LOGIN,
-    INVALID_TOKEN,
     INVALID_USER,
-    LENGTH_MISMATCH,
     LOGGED_OUT,
     MISSING_LOGIN,
     NO_DISPLAY,
@@ -62,10 +60,11 @@ from referee.web.legacy.answers import (
     text,
     token_of,
 )
+from referee.web.legacy.refusals import plain_refusal
 from referee.web.login import issue_token, require_password
-from referee.web.problems import STATUS_OF_CODE, facts_of, note_refusal
+from referee.web.problems import note_refusal
 from referee.web.sessions import open_run_of, require_own, session_of
-from referee.web.slots import move_slot
+from referee.web.slots import move_slot, prefer_slot
 from referee.web.state import web_state
 
 START_TIMEOUT_S = 600.0  # how long a log-in waits for the start signal of its heat
@@ -86,14 +85,7 @@ def refused(refusal: Refusal) -> Response:
 @blueprint.errorhandler(RefereeError)
 def failed(error: RefereeError) -> Response:
     """A failure by the body that the old clients know, or else in a sentence."""
-    if isinstance(error, SessionRefused):
-        return _logged(text(INVALID_TOKEN, 401), error)
-    if isinstance(error, LengthMismatch):
-        return _logged(text(LENGTH_MISMATCH, 406), error)
-    answer, facts = text(f"{error.sentence}\n", STATUS_OF_CODE.get(error.code, 500)), facts_of(error)
-    if "retry_after_s" in facts:
-        answer.headers["Retry-After"] = str(facts["retry_after_s"])
-    return _logged(answer, error)
+    return _logged(through_flask(plain_refusal(request.path, error)), error)
 
 
 def _logged(answer: Response, reason: BaseException) -> Response:
@@ -128,6 +120,7 @@ def log_in() -> Response:
         raise Refusal(401, MISSING_LOGIN)
     try:
         require_password(team, password)
+        prefer_slot(request.environ, web_state().control.slots_of(team))
         try:
             run = _opened(team).run
         except NotArmed as error:
@@ -158,10 +151,13 @@ def _opened(team: str) -> OpenRun:
     while True:
         signals = control.board.signals
         try:
-            return control.login(team, request.remote_addr)
+            live = control.login(team, request.remote_addr)
         except NotStarted:
             if clock.monotonic_s() >= deadline_s:
                 raise
+        else:
+            live.know_address(request.remote_addr or "")
+            return live
         ticket = ticket or control.board.enter(team)
         if not control.board.wait(team, ticket, signals):
             raise Refusal(500, NO_METER)
@@ -303,12 +299,14 @@ def _refuse_head(setup: BlueprintSetupState) -> None:
 
 
 def _session(token: str | None) -> Session:
-    return session_of(web_state(), request.environ, token or "")
+    # A hand-written client may end its body by a line's end, which the original's reading of a token skipped.
+    return session_of(web_state(), request.environ, (token or "").removesuffix("\r\n"))
 
 
 def _live_run(session: Session) -> OpenRun:
     live = open_run_of(web_state(), request.environ, session)
-    move_slot(request.environ, live)
+    live.know_address(request.remote_addr or "")
+    move_slot(request.environ, live.slots)
     return live
 
 

@@ -30,7 +30,7 @@ from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import START, config_text, station, stored_run
 
 SECRETS = ("secret", "operator-key")
-SAFE = {"attempts": 1, "least_map": 0.01, "backup": {"folder": "."}}
+SAFE = {"attempts": 1, "least_map": 0.01, "backup": {"folder": "."}, "trusted_proxy": ["127.0.0.1"]}
 """Rules of which there is nothing to say."""
 
 
@@ -238,6 +238,8 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
         ({"attempts": 2}, "images-repeated", "write per_attempt = 2 in [images], or attempts = 1"),
         ({"least_map": None}, "least-map-missing", "a hundred blind rows"),
         ({"backup": None}, "backup-missing", "folder in [backup]"),
+        ({"trusted_proxy": None}, "unguarded", "put nginx before the referee as docs/deploy does"),
+        ({"trusted_proxy": None}, "unguarded", "And one without clients: log-ins and old forms from every"),
         ({"teams_see_score": True}, "score-seen-by-team", "to two digits at most every 30 s"),
         ({"public_score": True}, "score-public", "the team itself and its rivals too"),
         ({"count_unserved": True}, "unserved-counted", "saves the energy of fetching"),

@@ -30,3 +30,27 @@ def test_a_token_is_good_until_the_moment_it_expires_however_often_it_was_read(
     with pytest.raises(RefereeError) as failure:
         session_of(state, environ)
     assert failure.value.code == "token-expired"
+
+
+def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
+    build: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = build()
+    state = state_of(create_app(house.contest, house.control, house.clock))
+    house.control.arm(TEAM, "one")
+    run = house.control.login(TEAM).run
+    opened = Session(run.id, TEAM, EXPIRES.timestamp(), run.nonce)
+    restored = Session(run.id, TEAM, EXPIRES.timestamp(), "of a run that a restore took back")
+    later = EXPIRES + timedelta(days=400)
+    monkeypatch.setattr(house.clock, "utc", lambda: later)
+
+    def asked(session: Session) -> Session:
+        token = issue(house.contest.secret, session, house.contest.id)
+        return session_of(state, {"HTTP_AUTHORIZATION": f"Bearer {token}"})
+
+    assert asked(opened) == opened
+    with pytest.raises(RefereeError, match="expired"):
+        asked(restored)
+    house.control.close(run.id, "logout")
+    with pytest.raises(RefereeError, match="expired"):
+        asked(opened)

@@ -11,7 +11,7 @@ import pytest
 
 from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
-from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE
+from referee.web.state import LOG_INS_OF_AN_ADDRESS, OPERATORS_AT_ONCE
 from tests.contest_day import ROWS, TEAM, TIMEOUT_S, Day, Server, problem, until
 from tests.large_images import IMAGES, large_test_set
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations
@@ -105,10 +105,11 @@ def test_stalled_log_ins_keep_no_open_run_and_no_operator_out(
     assert server is not None
     token = str(made.login()["token"])
     with everything_answered(made, token):
-        for _ in range(UNAUTHENTICATED_AT_ONCE):
+        for _ in range(LOG_INS_OF_AN_ADDRESS):
             crowd(server, unfinished("", "/v1/session"))
         login = unfinished("", "/v1/session")
-        until(lambda: crowd(server, login) and server.ask("GET", "/v1/health").status_code == 429)
+        until(lambda: crowd(server, login) and server.ask("POST", "/v1/session").status_code == 429)
+        assert server.ask("GET", "/v1/health").status_code == 200
         armed = made.refers("run", "arm", OTHER_TEAM, "--station", "station-2")
         assert armed.returncode == 0, armed.stderr
 

@@ -177,6 +177,9 @@ def test_all_networks_are_announced_by_addresses_that_answer(
     for url in urls:
         assert requests.get(f"{url}/v1/health", timeout=TIMEOUT_S).json()["status"] == "ok"
     assert made.refers("run", "arm", TEAM).returncode == 0
+    said = server.log.read_text()
+    assert "Warning: trusted_proxy is not set: no proxy limits the connections of an address" in said
+    assert "And station-1 without clients" in said
 
 
 def test_the_addresses_of_this_machine_are_those_that_it_sends_from() -> None:

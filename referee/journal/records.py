@@ -32,6 +32,7 @@ _MAGIC = b"LPJ1"
 _FRAME = struct.Struct("<4sIQ32s")
 _LENGTH = struct.Struct("<Q")
 _LARGEST_HEAD = 2**28
+_HEAD = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,15 @@ def encode_header(header: Header) -> tuple[bytes, bytes]:
 
 def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
     """The bytes of the record that follows `former`, and its link."""
-    blobs: list[bytes] = []
-
-    def stands_for(value: bytes) -> dict[str, int]:
-        blobs.append(value)
-        return {"blob": len(value)}
-
-    head = json.dumps({"seq": former.seq + 1, "changes": changes}, default=stands_for)
+    blobs = [value for _, _, values in changes for value in values if isinstance(value, bytes)]
+    plain = [(table, what, list(map(_stands_for, values))) for table, what, values in changes]
+    head = _HEAD.encode({"seq": former.seq + 1, "changes": plain})
     return _encode(former.link, head.encode(), b"".join(blobs))
+
+
+def _stands_for(value: Any) -> Any:
+    """What the head has for a value."""
+    return {"blob": len(value)} if isinstance(value, bytes) else value
 
 
 def _encode(former: bytes, head: bytes, blobs: bytes) -> tuple[bytes, bytes]:

@@ -101,13 +101,14 @@ class Database:
 
     def require_in_place(self) -> None:
         """Raise StorageFailed unless the next start will open the files in use, and no copy was written over them."""
-        if _inodes(self._names) != self._inodes:
+        found = _files(self._names)
+        if list(map(_INODE, found)) != self._inodes:
             raise StorageFailed(
                 f"{self._path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
                 "For the operator: put the file back, or stop the server and put contest-rescued-*.db beside it in "
                 "its place (delete its -wal and -shm)."
             )
-        size = self._path.stat().st_size
+        size = found[0].st_size
         if size < self._size:
             raise StorageFailed(
                 f"{self._path} was overwritten while in use ({size} bytes, it had {self._size}), so nothing was taken. "
@@ -253,12 +254,17 @@ def require_content(path: Path) -> None:
     )
 
 
-def _inodes(names: Iterable[str]) -> list[object]:
-    """Which files (device, inode) have these names now; none if one is missing."""
+def _files(names: Iterable[str]) -> list[os.stat_result]:
+    """The files that have these names now; none if one is missing."""
     try:
-        return list(map(_INODE, map(os.stat, names)))
+        return list(map(os.stat, names))
     except OSError:
         return []
+
+
+def _inodes(names: Iterable[str]) -> list[object]:
+    """Which files (device, inode) have these names now; none if one is missing."""
+    return list(map(_INODE, _files(names)))
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -52,6 +52,8 @@ ROWS_A_RECORD, POSTS_A_RECORD = 500, 8
 """Of a copy of the whole database; a post has up to 4 MiB, and a record is held in memory."""
 
 _READ = "SELECT seq, link, epoch, size FROM journal"
+_READ_WHOLE = "SELECT seq, link, epoch, size, is_behind FROM journal"
+_MOVE = "UPDATE journal SET seq = ?, link = ?, epoch = ?, size = ?"
 _WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind) VALUES (1, ?, ?, ?, ?, ?)"
 _IS_BEHIND = "SELECT 1 FROM journal WHERE is_behind"
 # The document is published again every second; what an operator decides is the state.
@@ -141,8 +143,12 @@ class Journaling:
         if not self._changes:
             return
         connection = self._connection
-        former = position_of(connection)
-        if former is None or self._file is None or connection.execute(_IS_BEHIND).fetchone():
+        found = connection.execute(_READ_WHOLE).fetchone()
+        if found is None or self._file is None:
+            return
+        *place, is_behind = tuple(found)
+        former = Position(*place)
+        if is_behind:
             return
         if former.seq < self._last.seq:
             raise older_database(log_path(self._place.journal, former.epoch))
@@ -153,7 +159,7 @@ class Journaling:
         except (JournalStalled, OSError) as error:
             self._fall_behind(former, error)
         else:
-            set_position(connection, end)
+            connection.execute(_MOVE, (end.seq, end.link, end.epoch, end.size))
             self._next = end
 
     def committed(self) -> None:

@@ -1,0 +1,149 @@
+"""What ends or delays a writer of the journal, or shows it another database, takes nothing of it that was committed."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from referee.errors import RefereeError, StorageFailed
+from referee.journal.log_file import LogFile, log_path
+from referee.journal.records import Position, read_header, read_records
+from referee.store import DATABASE_NAME
+from referee.store.following import rebuild
+from tests.referee.store.test_journaling import CONFIG, content, opened, played, post
+
+PAUSE_S = 1.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A contest with three bodies."""
+    made = tmp_path / "contest"
+    made.mkdir()
+    (made / "contest.toml").write_text(CONFIG)
+    played(made)
+    return made
+
+
+def log_of(folder: Path) -> Path:
+    return log_path(folder / "journal", 1)
+
+
+def position(folder: Path) -> Position:
+    with closing(sqlite3.connect(folder / DATABASE_NAME)) as connection:
+        return Position(*connection.execute("SELECT seq, link, epoch, size FROM journal").fetchone())
+
+
+def rebuilt(folder: Path, made: Path) -> dict[str, list[Any]]:
+    rebuild(made, folder / "journal")
+    return content(made)
+
+
+def test_who_takes_a_record_back_waits_for_one_that_is_written_in_its_place(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(opened(folder)) as failing, closing(opened(folder)) as writing:
+        ours, theirs = failing._journaling, writing._journaling  # noqa: SLF001 - a moment between two of its steps
+        assert ours is not None
+        assert theirs is not None
+        append, take_back = theirs.append, ours.take_back
+        is_appended, is_taken_back = threading.Event(), threading.Event()
+        thread = threading.Thread(target=post, args=(writing, 1, 50))
+
+        def append_slowly() -> None:
+            append()
+            is_appended.set()
+            is_taken_back.wait(PAUSE_S)  # which must not happen before the commit
+
+        def take_back_late() -> None:
+            thread.start()
+            assert is_appended.wait(30)
+            take_back()
+            is_taken_back.set()
+
+        def fail_at_the_commit() -> None:
+            raise StorageFailed("The disk is full.")
+
+        monkeypatch.setattr(theirs, "append", append_slowly)
+        monkeypatch.setattr(ours, "take_back", take_back_late)
+        its_append = ours.append
+        monkeypatch.setattr(ours, "append", lambda: (its_append(), fail_at_the_commit()))
+        with pytest.raises(StorageFailed):
+            post(failing, 1, 40)
+        thread.join()
+    assert position(folder).size == log_of(folder).stat().st_size
+    assert rebuilt(folder, tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+def test_an_older_database_never_writes_over_what_was_committed(folder: Path) -> None:
+    earlier = position(folder)
+    with closing(opened(folder)) as store:
+        for number in (50, 51):
+            post(store, 1, number)
+        before = log_of(folder).read_bytes()
+        with closing(sqlite3.connect(folder / DATABASE_NAME)) as other:  # as a copy over the file would
+            other.execute(
+                "UPDATE journal SET seq = ?, link = ?, epoch = ?, size = ?", [*vars(earlier).values()]
+            )
+            other.commit()
+        with pytest.raises(StorageFailed, match="an older copy was put in its place"):
+            post(store, 1, 52)
+        with closing(LogFile(log_of(folder))) as file, pytest.raises(StorageFailed, match="older copy"):
+            file.append(earlier, [], lambda: None)  # by a process that has not committed since
+        assert log_of(folder).read_bytes() == before
+
+
+def without_journal(folder: Path) -> Path:
+    """The database as an earlier version left it, at another path."""
+    copy = folder / "earlier.db"
+    shutil.copy(folder / DATABASE_NAME, copy)
+    shutil.rmtree(folder / "journal")
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("DELETE FROM journal")
+        connection.commit()
+    return copy
+
+
+@pytest.mark.parametrize("posts", [0, 1])
+def test_a_copy_whose_commit_was_lost_is_made_again_unless_something_follows_it(
+    folder: Path, tmp_path: Path, posts: int
+) -> None:
+    copy = without_journal(folder)
+    shutil.copy(copy, folder / DATABASE_NAME)
+    with closing(opened(folder)) as store:
+        for number in range(posts):
+            post(store, 1, 50 + number)
+    shutil.copy(copy, folder / DATABASE_NAME)
+    if posts:
+        with pytest.raises(RefereeError, match="restore --journal"):
+            opened(folder)
+        assert len(rebuilt(folder, tmp_path / "made.db")["posts"]) == 3 + posts
+    else:
+        opened(folder).close()
+        assert rebuilt(folder, tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+@pytest.mark.parametrize("kept", [0.3, 1.0])
+def test_a_last_record_whose_middle_a_power_cut_took_is_none(folder: Path, kept: float) -> None:
+    older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
+    start = position(folder).size
+    with closing(opened(folder)) as store:
+        post(store, 1, 50)
+    whole = log_of(folder).read_bytes()
+    middle = (start + len(whole)) // 2
+    end = start + int(kept * (len(whole) - start))
+    torn = bytearray(whole[:end])
+    torn[middle - 8 : middle + 8] = bytes(16)[: max(end - middle + 8, 0)]
+    log_of(folder).write_bytes(bytes(torn))
+    shutil.copy(older, folder / DATABASE_NAME)
+    with closing(opened(folder)) as store:
+        assert store.count_detections(1) == 3
+        post(store, 1, 51)
+    path = log_of(folder)
+    assert [one.end for one in read_records(path, read_header(path)[1])][-1] == position(folder)

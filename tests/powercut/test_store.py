@@ -33,7 +33,7 @@ from tests.powercut.recording import JOURNAL, Connection
 from tests.referee.factories import START, config_text
 from tests.referee.store.test_schema import old_file
 
-WAYS = 0.5
+WAYS = 0.6
 PARTS = 2
 STATES = 2000
 UPGRADES = 15

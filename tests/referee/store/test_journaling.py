@@ -221,7 +221,7 @@ def of_another(file: Path) -> None:
 
 def changed_in_the_middle(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[len(content) * 3 // 4] ^= 1  # behind its first record
     file.write_bytes(content)
 
 

@@ -11,12 +11,15 @@ from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
+from referee.tracks.submissions.check_queue import CheckQueue
 from referee.tracks.submissions.results_files import EntryDesk
+from referee.tracks.submissions.resumable import ResumableUploads
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import entries as entry_routes
 from referee.web.contestant import session as contest_routes
+from referee.web.contestant import uploads as upload_routes
 from referee.web.contestant import work as work_routes
 from referee.web.gateway import Gateway
 from referee.web.image_files import ImageFiles
@@ -40,6 +43,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.json.sort_keys = False  # type: ignore[attr-defined]
     config_watch = ConfigWatch(contest.folder, contest.config)
     judging = Judging(contest.folder, contest.store, clock)
+    desk = EntryDesk(contest, clock)
     state = app.extensions[EXTENSION] = WebState(
         contest=contest,
         control=control,
@@ -49,10 +53,13 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         refusals=Refusals(contest.store, clock),
         judging=judging,
         status=LiveStatus(contest, control, clock, judging, config_watch),
-        entries=EntryDesk(contest, clock),
+        entries=desk,
+        checks=CheckQueue(desk),
+        resumable=ResumableUploads(desk),
     )
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(entry_routes.blueprint)
+    app.register_blueprint(upload_routes.blueprint)
     for operators in (access, operator_routes, day_routes, board_routes, console):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)

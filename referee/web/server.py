@@ -51,12 +51,18 @@ from referee.web.listener import (
 from referee.web.live_process import live_scores
 from referee.web.processes import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
 from referee.web.server_log import LOGGING
-from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, WebState, state_of
+from referee.web.state import OPERATORS_AT_ONCE, UNAUTHENTICATED_AT_ONCE, UPLOADS_AT_ONCE, WebState, state_of
 
 # Threads start when they are needed. Single images need no slot: beside all requests that hold one they find a thread,
 # also when the slots of several teams are held by requests of former runs.
 TEAMS_AT_ONCE, IMAGE_THREADS = 32, 64
-THREADS = TEAMS_AT_ONCE * REQUESTS_AT_ONCE + UNAUTHENTICATED_AT_ONCE + OPERATORS_AT_ONCE + IMAGE_THREADS
+THREADS = (
+    TEAMS_AT_ONCE * REQUESTS_AT_ONCE
+    + UNAUTHENTICATED_AT_ONCE
+    + OPERATORS_AT_ONCE
+    + IMAGE_THREADS
+    + UPLOADS_AT_ONCE
+)
 IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
 # Of a connection, at most: a request's head must fit, and ten thousand of them into memory.
 BUFFER_BYTES = 2**17
@@ -216,6 +222,8 @@ def _load_worker(
     app = create_app(contest, control, clock)
     state = state_of(app)
     resources.callback(state.entries.close)
+    resources.callback(state.checks.close)
+    state.checks.ask()
     state.entries.ask()
     ended = threading.Event()
     watcher = threading.Thread(target=_watch_files, args=(state, ended), name="watch-files", daemon=True)

@@ -20,7 +20,9 @@ from referee.detections.plausibility import limits_by_number
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Screens
+from referee.tracks.submissions.check_queue import CheckQueue
 from referee.tracks.submissions.results_files import EntryDesk
+from referee.tracks.submissions.resumable import ResumableUploads
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 from referee.web.judge_process import Judging
@@ -31,6 +33,7 @@ from referee.web.refusals import Refusals
 EXTENSION = "referee"
 UNAUTHENTICATED_AT_ONCE, OF_AN_ADDRESS = 128, 64
 OPERATORS_AT_ONCE = 8
+UPLOADS_AT_ONCE = 512
 
 
 class AddressSlots:
@@ -73,13 +76,15 @@ class WebState:
     judging: Judging
     status: LiveStatus
     entries: EntryDesk
+    checks: CheckQueue
+    resumable: ResumableUploads
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_slots: threading.BoundedSemaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(OPERATORS_AT_ONCE)
     )
     other_slots: AddressSlots = field(default_factory=AddressSlots)
-    upload_slots: AddressSlots = field(default_factory=lambda: AddressSlots(16, 2))  # by team
+    upload_slots: AddressSlots = field(default_factory=lambda: AddressSlots(UPLOADS_AT_ONCE, 2))  # by team
     _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
 
     def limits_for(self, live: OpenRun) -> NDArray[np.float64]:

@@ -54,8 +54,8 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         judging=judging,
         status=LiveStatus(contest, control, clock, judging, config_watch),
         entries=desk,
-        checks=CheckQueue(desk),
-        resumable=ResumableUploads(desk),
+        checks=CheckQueue(contest, clock, desk.ask),
+        resumable=ResumableUploads(contest, clock),
     )
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(entry_routes.blueprint)

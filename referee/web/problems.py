@@ -30,7 +30,8 @@ CODES_OF_STATUS = {
     405: "method-not-allowed",
     409: "lease-lost wrong-version not-armed attempts-used not-started heat-started heat-alone "
     "heat-uneven team-absent station-busy team-busy team-queued window-closed display-failed "
-    "run-state board-state key-reused track-closed entry-repeated entry-withdrawn not-replaceable upload-mismatch offset-mismatch upload-busy track-unsettled submission-limit",
+    "run-state board-state key-reused track-closed entry-repeated entry-withdrawn submission-limit "
+    "not-replaceable upload-mismatch offset-mismatch upload-busy",
     411: "length-missing",
     412: "tus-version",
     413: "too-large",

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 from lpirc_testsets import TestSetError
+from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
+from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.store.model_records import JobKind, Submission
 from referee.tracks.submissions.checking import Refused, check_other, check_results
@@ -23,7 +25,6 @@ from referee.tracks.submissions.results_files import (
     HOLDOUT,
     PUBLIC,
     RETRY_S,
-    EntryDesk,
     kept_upload,
     results_set,
 )
@@ -52,10 +53,10 @@ def in_turn(waiting: Iterable[Submission], served: Sequence[str]) -> list[Submis
 
 
 class CheckQueue:
-    """Checks what was received, one upload at a time, and hands what is sound to the desk."""
+    """Checks what was received, one upload at a time; `admitted` is called when one was found sound."""
 
-    def __init__(self, desk: EntryDesk) -> None:
-        self.contest, self.clock, self._desk = desk.contest, desk.clock, desk
+    def __init__(self, contest: Contest, clock: Clock, admitted: Callable[[], object]) -> None:
+        self.contest, self.clock, self._admitted = contest, clock, admitted
         self._served: list[str] = []  # teams, the newest check last
         self._lock, self._wake, self._stop = threading.Lock(), threading.Event(), threading.Event()
         self._ended = threading.Condition()
@@ -98,6 +99,10 @@ class CheckQueue:
         with self._ended:
             self._ended.wait_for(is_over, timeout_s)
 
+    def check_next(self) -> bool:
+        """Check what is next; false if nothing waits, or only what the operator must put right first."""
+        return any(self._is_checked(one) for one in self.waiting())
+
     def _is_waiting(self, number: int) -> bool:
         one = self.contest.store.submission(number)
         return one.is_unchecked and one.withdrawn is None
@@ -106,7 +111,7 @@ class CheckQueue:
         while not self._stop.is_set():
             self._wake.clear()
             try:
-                is_any_checked = any(self._is_checked(one) for one in self.waiting())
+                is_any_checked = self.check_next()
             except RefereeError as error:
                 logger.error("uploads are not checked now: %s", error.sentence)  # noqa: TRY400
                 is_any_checked = False
@@ -166,11 +171,11 @@ class CheckQueue:
         parts.sort(key=lambda part: part.split != PUBLIC)
         self.contest.store.admit_upload(one, parts, kind, self.clock.utc())
         self._tell()
-        self._desk.ask()
+        self._admitted()
 
     def _refuse(self, one: Submission, problem: dict[str, Any]) -> None:
         if self.contest.store.refuse_upload(one, problem, self.clock.utc()):
-            remove_unneeded(self._desk, one)
+            remove_unneeded(self.contest, one)
         self._tell()
 
     def _tell(self) -> None:

@@ -66,7 +66,7 @@ def is_closed(config: ModelTrack, now: datetime) -> bool:
 
 
 def entry_document(store: Store, one: Submission) -> dict[str, Any]:
-    """An entry as its team sees it: where it stands now; of an upload that is not checked see also `upload_document`."""
+    """An entry as its team sees it: where it stands now. See also `upload_document`."""
     keys = {"id": one.id, "track": one.track, "split": one.split, "file": one.model_file}
     keys |= {"sha256": one.model_sha256, "accepted_utc": one.accepted_utc}
     if one.withdrawn is not None and one.is_unchecked and one.withdrawn_utc is None:

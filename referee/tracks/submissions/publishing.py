@@ -42,7 +42,8 @@ class FinalBoard:
 def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoard:
     """The final board as it would be published now.
 
-    Raises RefereeError `no-holdout`, `track-open`, `track-unsettled`, `nothing-to-publish`, and what `open_track` raises.
+    Raises RefereeError `no-holdout`, `track-open`, `track-unsettled`, `nothing-to-publish`, and what `open_track`
+    raises.
     """
     if config.holdout_until is None:
         sentence = (
@@ -86,8 +87,8 @@ def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[
     """The board for everyone, by the hold-out images once it is published: `published` says when and by whom.
 
     `taken_back` says why there is no final board any more, null while there is none or it stands; `closed`, whether the
-    track takes no more entries. `being_scored` counts the entries that are checked or scored; `provisional` says why the
-    board may still change by what came before, null if it cannot.
+    track takes no more entries. `being_scored` counts the entries that are checked or scored; `provisional` says why
+    the board may still change by what came before, null if it cannot.
     """
     newest = contest.store.publication(config.name)
     is_over = newest is not None or is_closed(config, now)

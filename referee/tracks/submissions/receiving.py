@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from referee.clock import Clock
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -24,7 +25,7 @@ from referee.judging.status import program_version
 from referee.store.chain import entry_text
 from referee.store.model_records import Submission, Upload
 from referee.tracks.submissions.entries import require_open
-from referee.tracks.submissions.results_files import PUBLIC, EntryDesk, kept_upload
+from referee.tracks.submissions.results_files import PUBLIC, kept_upload
 
 UPLOADS = "uploads"
 ARRIVED = ".arrived"
@@ -54,30 +55,32 @@ def require_takes(contest: Contest, offer: Offer, now: datetime) -> str | None:
     return None if replaced is None else until.date().isoformat()
 
 
-def receive_body(desk: EntryDesk, offer: Offer, body: Iterable[bytes]) -> Submission:
+def receive_body(contest: Contest, clock: Clock, offer: Offer, body: Iterable[bytes]) -> Submission:
     """Receive a file that comes in one piece. What is refused leaves nothing.
 
     Raises as `require_takes` and `SubmissionTables.receive_upload`, and what `body` raises; OSError.
     """
-    folder = uploads_folder(desk.contest)
+    folder = uploads_folder(contest)
     path = folder / f"{secrets.token_hex(8)}.part"
     try:
         append(path, body)
-        return receive_file(desk, offer, path)
+        return receive_file(contest, clock, offer, path)
     finally:
         path.unlink(missing_ok=True)
 
 
-def receive_file(desk: EntryDesk, offer: Offer, path: Path, sha256: str | None = None) -> Submission:
+def receive_file(
+    contest: Contest, clock: Clock, offer: Offer, path: Path, sha256: str | None = None
+) -> Submission:
     """Receive a file whose last byte has just come to `path`, which is then gone. Raises as `receive_body`.
 
     With `sha256` also RefereeError `upload-mismatch` unless it has this SHA-256.
     """
     arrived = path.with_suffix(ARRIVED)
-    received = desk.clock.utc()
+    received = clock.utc()
     path.rename(arrived)
     try:
-        limit_day = require_takes(desk.contest, offer, received)
+        limit_day = require_takes(contest, offer, received)
         with arrived.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.seek(0, os.SEEK_END)
@@ -91,29 +94,29 @@ def receive_file(desk: EntryDesk, offer: Offer, path: Path, sha256: str | None =
         given = Submission(0, "", *who, offer.file, found, "", counts=True, limit_day=limit_day)
         upload = Upload(0, received.isoformat(), size, offer.replaces)
         with _moving:
-            kept = kept_upload(desk.contest, given)
+            kept = kept_upload(contest, given)
             kept.parent.mkdir(mode=0o700, exist_ok=True)
             arrived.replace(kept)
             sync_folder(kept.parent)
             limit = offer.config.submissions_per_day
             try:
-                return desk.contest.store.receive_upload(given, upload, limit)
+                return contest.store.receive_upload(given, upload, limit)
             except RefereeError:
-                _remove_unneeded(desk, given)
+                _remove_unneeded(contest, given)
                 raise
     finally:
         arrived.unlink(missing_ok=True)
 
 
-def remove_unneeded(desk: EntryDesk, refused: Submission) -> None:
+def remove_unneeded(contest: Contest, refused: Submission) -> None:
     """Remove the file of a refused upload, unless it is another entry's, too."""
     with _moving:
-        _remove_unneeded(desk, refused)
+        _remove_unneeded(contest, refused)
 
 
-def _remove_unneeded(desk: EntryDesk, refused: Submission) -> None:
-    if not desk.contest.store.is_file_needed(refused.model_sha256):
-        kept_upload(desk.contest, refused).unlink(missing_ok=True)
+def _remove_unneeded(contest: Contest, refused: Submission) -> None:
+    if not contest.store.is_file_needed(refused.model_sha256):
+        kept_upload(contest, refused).unlink(missing_ok=True)
 
 
 def append(path: Path, body: Iterable[bytes]) -> None:

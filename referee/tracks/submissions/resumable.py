@@ -15,12 +15,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from referee.clock import Clock
+from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.store.model_records import Submission
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.receiving import ARRIVED, Offer, append, receive_file, uploads_folder
-from referee.tracks.submissions.results_files import EntryDesk
 
 IDLE = timedelta(days=1)
 MOST_OF_A_TEAM = 4
@@ -60,16 +61,16 @@ class Resumable:
 class ResumableUploads:
     """The uploads of a contest that are under way; each is written by one request at a time."""
 
-    def __init__(self, desk: EntryDesk) -> None:
-        self._desk = desk
+    def __init__(self, contest: Contest, clock: Clock) -> None:
+        self._contest, self._clock = contest, clock
         self._lock = threading.Lock()
         self._busy: set[str] = set()
-        self._sweep(desk.clock.utc(), is_start=True)
+        self._sweep(clock.utc(), is_start=True)
 
     def create(self, stated: Stated) -> Resumable:
         """Begin an upload. Raises RefereeError `too-many-uploads`, OSError."""
-        self._sweep(self._desk.clock.utc())
-        folder = uploads_folder(self._desk.contest)
+        self._sweep(self._clock.utc())
+        folder = uploads_folder(self._contest)
         with self._lock:
             own = sum(one.stated.team == stated.team for one in self._all())
             if own >= MOST_OF_A_TEAM:
@@ -106,9 +107,9 @@ class ResumableUploads:
                 return None
             stated = one.stated
             try:
-                config = configured_track(self._desk.contest, stated.track)
+                config = configured_track(self._contest, stated.track)
                 offer = Offer(config, stated.team, stated.file, stated.replaces)
-                return receive_file(self._desk, offer, one.path, stated.sha256)
+                return receive_file(self._contest, self._clock, offer, one.path, stated.sha256)
             finally:
                 _remove(one.path)
 
@@ -131,7 +132,7 @@ class ResumableUploads:
                 self._busy.discard(one.number)
 
     def _all(self) -> Iterator[Resumable]:
-        for beside in uploads_folder(self._desk.contest).glob("*.json"):
+        for beside in uploads_folder(self._contest).glob("*.json"):
             path = beside.with_suffix(".part")
             try:
                 stated = Stated(**json.loads(beside.read_bytes()))
@@ -148,7 +149,7 @@ class ResumableUploads:
         if not is_start:
             return
         known = {one.number for one in self._all()}
-        for path in uploads_folder(self._desk.contest).iterdir():
+        for path in uploads_folder(self._contest).iterdir():
             if path.stem not in known or path.suffix == ARRIVED:
                 path.unlink(missing_ok=True)
 

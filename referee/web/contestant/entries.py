@@ -41,7 +41,7 @@ def hand_in() -> tuple[Response, int]:
     length = stated_length(request.environ, most_bytes(offer.config), "")
     state.contest.store.require_room(length)
     with upload_slot(team):
-        made = receive_body(state.entries, offer, parts_of_body(request.environ, length))
+        made = receive_body(state.contest, state.clock, offer, parts_of_body(request.environ, length))
     state.checks.ask()
     if wait_s:
         state.checks.wait(made.id, wait_s)

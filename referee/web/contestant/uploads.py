@@ -13,9 +13,9 @@ from flask import Blueprint, Response, request, url_for
 
 from referee.errors import RefereeError
 from referee.tracks.submissions.resumable import Resumable, Stated
+from referee.tracks.submissions.submitting import LARGEST_MODEL_BYTES
 from referee.web.bodies import parts_of_body, stated_length
 from referee.web.contestant.entries import (
-    LARGEST_MODEL_BYTES,
     most_bytes,
     offer_of,
     team_of_request,

@@ -59,7 +59,8 @@ def hand_in() -> tuple[Response, int]:
 @blueprint.get("/<number>")
 def show(number: str | None = None) -> Response:
     """The team's entries, oldest first, or one of them, as they stand now; on hold-out sets once that is published."""
-    team, state, wait_s = team_of_request(), web_state(), _wait_s()
+    team, state = team_of_request(), web_state()
+    wait_s = 0 if number is None else _wait_s()
     now, tracks = state.clock.utc(), state.contest.config.tracks
     out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
     own = [one for one in state.contest.store.submissions() if one.team == team and one.job]

@@ -48,8 +48,8 @@ def about() -> Response:
 def create() -> Response:
     """Begin an upload."""
     team = team_of_request()
-    _require_version()
     stated = _stated(team)
+    _require_version()
     replaces = None if stated.replaces is None else str(stated.replaces)
     offer = offer_of(team, stated.track, stated.file, replaces)
     if stated.size > (most := most_bytes(offer.config)):
@@ -72,8 +72,8 @@ def offset(number: str) -> Response:
 def add(number: str) -> Response:
     """Take what comes next; the last byte makes the entry that `Content-Location` names."""
     state, team = web_state(), team_of_request()
-    _require_version()
     found = state.resumable.find(number, team)
+    _require_version()
     if request.mimetype != MEDIA_TYPE:
         raise RefereeError("unsupported-media-type", f"Send the bytes as {MEDIA_TYPE}.")
     at = _whole("Upload-Offset")
@@ -94,9 +94,9 @@ def add(number: str) -> Response:
 @blueprint.delete("/<number>")
 def remove(number: str) -> Response:
     """Forget an upload."""
-    team = team_of_request()
+    found = web_state().resumable.find(number, team_of_request())
     _require_version()
-    web_state().resumable.remove(web_state().resumable.find(number, team))
+    web_state().resumable.remove(found)
     return Response(status=204)
 
 

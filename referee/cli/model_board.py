@@ -10,12 +10,14 @@ import click
 
 from referee.cli.shared_options import any_path, as_json, contest_folder
 from referee.cli.terminal import Column, console, print_table
+from referee.clock import Clock
 from referee.contest import open_contest
 from referee.files.tables import harmless, table_bytes
 from referee.tracks import Track
 from referee.tracks.frontier_plot import Plot, PlotPoint, check_plot_path
 from referee.tracks.submissions.board import Board, Candidate, board, candidates
-from referee.tracks.submissions.open_track import open_track
+from referee.tracks.submissions.open_track import configured_track, open_track
+from referee.tracks.submissions.publishing import unsettled_sentence
 
 CONFINED = {None: "", True: "yes", False: "no"}
 MODEL_KEYS = ("model_file", "model_sha256")
@@ -42,6 +44,8 @@ def board_command(
         check_plot_path(plot)
     with open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=False)
+        config = configured_track(contest, track)
+        provisional = unsettled_sentence(contest, config, Clock().utc())
         found = candidates(contest.store.submissions(track), opened.split)
     for one in found:
         if one.made.testset_digest != opened.digest:
@@ -52,6 +56,8 @@ def board_command(
     for warning in rule.warnings():
         click.echo(f"referee: warning: {warning}", err=True)
     title = f"{track} ({rule.title}), {opened.split}"
+    if provisional is not None:
+        click.echo(provisional, err=True)
     if plot is not None:
         Plot(_points(made), rule.accuracy_at, rule.aim(), title).write(plot)
     if as_json:
@@ -59,7 +65,7 @@ def board_command(
         judged_by |= {"metric": rule.metric, "settings": rule.settings()}
         document = {"track": track, "split": opened.split, "rule": judged_by, "places": _places(made, rule)}
         invalid = [_of(one) | {"sentence": sentence} for one, sentence in made.invalid]
-        click.echo(json.dumps(document | {"invalid": invalid}))
+        click.echo(json.dumps(document | {"invalid": invalid, "provisional": provisional}))
     elif as_csv:
         click.echo(table_bytes((*COLUMNS, *rule.columns), map(harmless, _places(made, rule))), nl=False)
     else:

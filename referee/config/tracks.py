@@ -8,6 +8,7 @@ from datetime import datetime
 
 RESULTS = "results"
 MOST_SUBMISSIONS = 10_000  # per team and day
+MOST_REPLACEMENT_MINUTES = 1440
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class ModelTrack:
 
     Of a track for results files (rule RESULTS), by `metric` ("": the contest's), a secret `holdout_part` of the images
     is held out until then; None: no image is.
+
+    For `replacement_minutes` after its check a file that was found broken may be replaced, also after `holdout_until`.
     """
 
     name: str
@@ -42,6 +45,7 @@ class ModelTrack:
     publish_automatically: bool = False
     unconfined: bool = False
     devices: tuple[str, ...] = ()
+    replacement_minutes: float = 15.0
 
     @property
     def rule_name(self) -> str:
@@ -68,6 +72,9 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
     if track.publish_automatically and track.holdout_until is None:
         words = "publish_automatically needs a holdout_until: then the final board comes out."
         yield "publish_automatically", f"track {track.name!r}: {words}"
+    if not 0 <= (minutes := track.replacement_minutes) <= MOST_REPLACEMENT_MINUTES:
+        words = f"replacement_minutes = {minutes:g} must lie between 0 and {MOST_REPLACEMENT_MINUTES}."
+        yield "replacement_minutes", f"track {track.name!r}: {words}"
     if not track.holdout_part < 1:
         words = f"holdout_part = {track.holdout_part:g} must lie between 0 and 1."
         yield "holdout_part", f"track {track.name!r}: {words}"

@@ -22,19 +22,26 @@ ENOUGH_PROBLEMS = 10_000
 """Reading stops after this many problems."""
 
 
+class EnoughProblems(Exception):
+    """A reader has found as many problems as anyone wants to know."""
+
+
 @dataclass
 class ProblemList:
-    """Problems by line: the first of them in words, all of them counted."""
+    """Problems by line: the first of them in words, all of them counted; with `stops`, no more than the first."""
 
     first: list[tuple[int, str]] = field(default_factory=list)
     total: int = 0
     most: int = MAX_PROBLEMS
+    stops: bool = False
 
     def add(self, line: int, problem: str) -> None:
-        """Count a problem; keep its words if it is one of the first."""
+        """Count a problem; keep its words if it is one of the first. Raises EnoughProblems once it `stops`."""
         self.total += 1
         if len(self.first) < self.most:
             self.first.append((line, problem))
+        if self.stops and self.total >= self.most:
+            raise EnoughProblems
 
     def as_facts(self) -> list[dict[str, object]]:
         """Return the kept problems by line, ready for JSON."""

@@ -17,6 +17,7 @@ from referee.store.published import PublishedTable
 from referee.store.runs import RunTables
 from referee.store.scores import ScoreTables
 from referee.store.submissions import SubmissionTables
+from referee.store.uploads import UploadTables
 from referee.store.withdrawal import WithdrawalTables
 
 __all__ = ["DATABASE_NAME", "Combining", "Event", "Job", "LoggedEvent", "NewPost", "Store"]
@@ -28,6 +29,7 @@ class Store(
     EvidenceTables,
     ScoreTables,
     SubmissionTables,
+    UploadTables,
     WithdrawalTables,
     PublicationTables,
     JobTables,

@@ -65,6 +65,14 @@ def closing_text(run: int, posts: int, head: str, log: str) -> str:
     return f"lpirc-close-1\n{run}\n{posts}\n{head}\n{log}\n"
 
 
+def entry_text(
+    contest: str, entry: int, team: str, track: str, file: str, size: int, sha256: str, received_utc: str
+) -> str:
+    """What is signed of an upload once it is on disk: what was received, its size in bytes, and when."""
+    what = f"{team}\n{track}\n{file}\n{size}\n{sha256}\n{received_utc}"
+    return f"lpirc-entry-1\n{contest}\n{entry}\n{what}\n"
+
+
 def terms_sha256(terms: Sequence[object], image_order: Sequence[int]) -> str:
     """What stands for a run's images, window, setup, meter's identity and standing, images' digest and their order."""
     return _sha256(json.dumps([*terms, image_order])).hex()

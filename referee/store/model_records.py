@@ -48,7 +48,8 @@ class Submission:
     towards the team's limit of that UTC day. `withdrawn` says why it is worth nothing; `withdrawn_utc` and
     `withdrawn_by` are None where it was given up, since it could not be measured, or where an earlier version withdrew
     it. `measurement` is None until it has been measured. `measured_by` made its result document elsewhere; then there
-    may be no model file. `job` names what makes the result of an upload.
+    may be no model file. `job` names what makes the result of an upload, or checks it before that: an upload has no
+    `testset_digest` until then. `limit_day` is the UTC day whose limit it counts towards, None: that of `accepted_utc`.
     """
 
     id: int
@@ -67,6 +68,12 @@ class Submission:
     job: str | None = None
     withdrawn_utc: str | None = None
     withdrawn_by: str | None = None
+    limit_day: str | None = None
+
+    @property
+    def is_unchecked(self) -> bool:
+        """Whether it was received and waits for its check, or was refused by it."""
+        return self.job is not None and not self.testset_digest
 
     @property
     def model_key(self) -> tuple[str, str]:
@@ -95,6 +102,22 @@ class Submission:
 
 
 @dataclass(frozen=True)
+class Upload:
+    """A file as it was received: `size` in bytes, `received_utc` when its last byte came.
+
+    `checked_utc` is None until its check has ended; `problem`, None if it found none, has `code`, `detail` and facts.
+    `replaces` is the refused upload that it stands for.
+    """
+
+    submission: int
+    received_utc: str
+    size: int
+    replaces: int | None = None
+    checked_utc: str | None = None
+    problem: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
 class Publication:
     """The final board of a track, `document`, which `by` published; `code` identifies it and what looked odd.
 
@@ -113,6 +136,7 @@ class Publication:
 class JobKind(StrEnum):
     """Who does a job."""
 
+    CHECKING = "checking"  # the server's own process that checks uploads
     SCORING = "scoring"  # a worker of `referee judge`
     MEASURING = "measuring"  # a device
 

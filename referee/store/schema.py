@@ -169,6 +169,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "job": str,  # the name of the job that makes its result; NULL: it was made when it was handed in
             # Who withdrew its entry; NULL, NULL: it stands, could not be measured, or an earlier form does not say.
             "withdrawn_utc": str, "withdrawn_by": str,
+            "limit_day": str,  # the UTC day whose limit it counts towards; NULL: that of accepted_utc
         },
         {
             "pk": "id", "foreign_keys": [("team", "teams", "name")],
@@ -191,6 +192,20 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
         {
             "pk": "submission", "foreign_keys": [("submission", "submissions", "id")],
             "not_null": {"measured_utc", "valid", "sentence"},
+        },
+    ),
+    # What was received over HTTP, by the submission on the public images; without a row: of an earlier form.
+    "uploads": (
+        {
+            "submission": int, "received_utc": str,  # when its last byte came
+            "size": int,  # bytes
+            "replaces": int,  # the upload that was refused; NULL: none
+            "checked_utc": str,  # NULL: it waits for its check
+            "problem": str,  # JSON: why the check refused it; NULL: it did not
+        },
+        {
+            "pk": "submission", "foreign_keys": [("submission", "submissions", "id")],
+            "not_null": {"received_utc", "size"},
         },
     ),
     # The final boards of the model tracks; the newest of a track counts.

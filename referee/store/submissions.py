@@ -33,7 +33,8 @@ Else a model that makes its own latency unstable is measured as often as its tea
 _COUNT = (
     "SELECT count(*) - sum(is_unstable) AS settled, sum(is_unstable) AS unstable FROM"
     " (SELECT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable) AS is_unstable"
-    " FROM submissions WHERE track = ? AND team = ? AND counts AND substr(accepted_utc, 1, 10) = ?)"
+    " FROM submissions WHERE track = ? AND team = ? AND counts"
+    " AND coalesce(limit_day, substr(accepted_utc, 1, 10)) = ?)"
 )
 _REPEATED = (
     "SELECT id FROM submissions LEFT JOIN measurements ON submission = id WHERE track = ? AND team = ?"
@@ -61,7 +62,7 @@ class SubmissionTables(Database):
         with self._transaction() as connection:
             if not submission.counts:
                 require_not_withdrawn(connection, submission.track, submission.team, submission.model_sha256)
-            made = _accepted(connection, submission, now, limit, kind)
+            made = accepted_part(connection, submission, now, limit, kind)
             put_on_record(connection, submission=made.id)
         return made
 
@@ -75,20 +76,17 @@ class SubmissionTables(Database):
         """
         first = parts[0]
         with self._transaction() as connection:
-            require_not_withdrawn(connection, first.track, first.team, first.model_sha256)
-            same = connection.execute(_REPEATED, (first.track, first.team, first.model_sha256)).fetchone()
-            if same is not None:
-                sentence = f"The team's entry {same['id']} to the track {first.track} is the same file."
-                raise RefereeError("entry-repeated", sentence, entry=same["id"])
-            return [_accepted(connection, part, now, limit, kind) for part in parts]
+            require_new_file(connection, first)
+            return [accepted_part(connection, part, now, limit, kind) for part in parts]
 
     def require_below_limit(self, track: str, team: str, limit: int, now: datetime) -> None:
         """Raise RefereeError `submission-limit` when a team has used up its submissions of the UTC day of `now`."""
-        _require_below(self._rows(_COUNT, *_of_day(track, team, now))[0], track, team, limit, now)
+        day = now.date().isoformat()
+        _require_below(self._rows(_COUNT, track, team, day)[0], track, team, limit, day)
 
     def submissions_used(self, track: str, team: str, now: datetime) -> int:
         """How many submissions of a team count on the UTC day of `now`."""
-        return _used(self._rows(_COUNT, *_of_day(track, team, now))[0])
+        return _used(self._rows(_COUNT, track, team, now.date().isoformat())[0])
 
     def add_measurement(
         self, submission: int, measurement: ModelMeasurement, result: bytes | None = None
@@ -124,37 +122,59 @@ class SubmissionTables(Database):
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased')"
         return [_submission(row) for row in self._rows(_FIND.format(f"job IN ({jobs})"), kind.value)]
 
+    def unchecked_submissions(self) -> list[Submission]:
+        """The uploads whose check has not ended, oldest first; also one whose check failed while the server died."""
+        jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased', 'failed')"
+        rows = self._rows(_FIND.format(f"job IN ({jobs}) AND withdrawn IS NULL"), JobKind.CHECKING.value)
+        return [_submission(row) for row in rows]
+
     def submission_result(self, number: int) -> bytes | None:
         """The result document of a submission as received; None where it has none."""
         rows = self._rows("SELECT result FROM measurements WHERE submission = ?", number)
         return zlib.decompress(rows[0]["result"]) if rows and rows[0]["result"] is not None else None
 
 
-def _accepted(
+def require_new_file(connection: sqlite3.Connection, one: Submission) -> None:
+    """Raise RefereeError `entry-repeated`, EntryWithdrawn if the team handed in this file before; in a transaction."""
+    require_not_withdrawn(connection, one.track, one.team, one.model_sha256)
+    same = connection.execute(_REPEATED, (one.track, one.team, one.model_sha256)).fetchone()
+    if same is not None:
+        sentence = f"The team's entry {same['id']} to the track {one.track} is the same file."
+        raise RefereeError("entry-repeated", sentence, entry=same["id"])
+
+
+def accepted_part(
     connection: sqlite3.Connection, given: Submission, now: datetime, limit: int, kind: JobKind | None
 ) -> Submission:
+    """As `SubmissionTables.accept_submission`, within a transaction.
+
+    `limit` is that of the `limit_day`, by default of the day of `now`.
+    """
+    day = given.limit_day or now.date().isoformat()
     made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
     made = replace(made, withdrawn_utc=None, withdrawn_by=None)
     if made.counts:
-        counted = connection.execute(_COUNT, _of_day(made.track, made.team, now)).fetchone()
-        _require_below(counted, made.track, made.team, limit, now)
+        counted = connection.execute(_COUNT, (made.track, made.team, day)).fetchone()
+        _require_below(counted, made.track, made.team, limit, day)
     number = int(connection.execute(_INSERT, asdict(made) | {"id": None}).lastrowid or 0)
     made = replace(made, id=number)
     if kind is not None:
-        text = f"{made.track}\n{made.split}\n{number}\n{made.model_sha256}"
-        made = replace(made, job=(job := made.job or hashlib.sha256(text.encode()).hexdigest()))
+        job = made.job or job_name(made)
+        made = replace(made, job=job)
         connection.execute("UPDATE submissions SET job = ? WHERE id = ?", (job, number))
         insert_jobs(connection, kind, {job: f"submission {number}"}, now)
     return made
 
 
+def job_name(made: Submission, *of: str) -> str:
+    """The name of a submission's own job; `of` tells several apart."""
+    text = "\n".join([*of, made.track, made.split, str(made.id), made.model_sha256])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def lease_lost(what: str) -> RefereeError:
     """The error of a device that is not, or no longer, at a job."""
     return RefereeError("lease-lost", f"The lease of {what} is lost: it is over, or another device's now.")
-
-
-def _of_day(track: str, team: str, now: datetime) -> tuple[str, str, str]:
-    return track, team, now.date().isoformat()
 
 
 def _beyond_free(counted: sqlite3.Row) -> int:
@@ -165,11 +185,11 @@ def _used(counted: sqlite3.Row) -> int:
     return int(counted["settled"] or 0) + _beyond_free(counted)
 
 
-def _require_below(counted: sqlite3.Row, track: str, team: str, limit: int, now: datetime) -> None:
+def _require_below(counted: sqlite3.Row, track: str, team: str, limit: int, day: str) -> None:
     used, beyond = _used(counted), _beyond_free(counted)
     if used < limit:
         return
-    which = f"{used} of its {limit} submissions to the track {track} on {now.date()}"
+    which = f"{used} of its {limit} submissions to the track {track} on {day}"
     if beyond:
         which += f", {beyond} of them to be measured again beyond the {FREE_REPETITIONS} that are free"
     sentence = f"Team {team} has used up {which}; hand in the next one after midnight UTC."

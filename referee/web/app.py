@@ -11,13 +11,16 @@ from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
+from referee.tracks.submissions.check_queue import CheckQueue
 from referee.tracks.submissions.results_files import EntryDesk
+from referee.tracks.submissions.resumable import ResumableUploads
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.arriving import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import entries as entry_routes
 from referee.web.contestant import session as contest_routes
+from referee.web.contestant import uploads as upload_routes
 from referee.web.contestant import work as work_routes
 from referee.web.gateway import Gateway, answer_to_silence
 from referee.web.image_files import ImageFiles
@@ -43,6 +46,7 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     config_watch = ConfigWatch(contest.folder, contest.config)
     journal_watch = JournalWatch(contest, clock)
     judging = Judging(contest.folder, contest.store, clock)
+    desk = EntryDesk(contest, clock)
     state = app.extensions[EXTENSION] = WebState(
         contest=contest,
         control=control,
@@ -53,11 +57,14 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         refusals=Refusals(contest.store, clock),
         judging=judging,
         status=LiveStatus(contest, control, clock, judging, config_watch, journal_watch),
-        entries=EntryDesk(contest, clock),
+        entries=desk,
+        checks=CheckQueue(contest, clock, desk.ask),
+        resumable=ResumableUploads(contest, clock),
         arriving=ArrivingBodies(clock, answer_to_silence),
     )
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(entry_routes.blueprint)
+    app.register_blueprint(upload_routes.blueprint)
     for operators in (access, operator_routes, day_routes, board_routes, console):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)

@@ -67,6 +67,7 @@ from referee.web.state import (
     LOG_INS_OF_A_STATION,
     OPERATORS_AT_ONCE,
     UNAUTHENTICATED_AT_ONCE,
+    UPLOADS_AT_ONCE,
     WebState,
     state_of,
 )
@@ -78,7 +79,7 @@ OF_A_RUN = REQUESTS_AT_ONCE + FORMS_OF_A_RUN + LOG_INS_OF_A_STATION
 OF_OTHERS = (
     UNAUTHENTICATED_AT_ONCE + FORMS_AT_ONCE + LOG_INS_AT_ONCE + LOG_INS_OF_A_STATION + OPERATORS_AT_ONCE
 )
-THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS
+THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS + UPLOADS_AT_ONCE
 IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
 # Of a connection, at most: a request's head must fit, and ten thousand of them into memory.
 BUFFER_BYTES = 2**17
@@ -266,6 +267,8 @@ def load_app(folder: Path, listen: Listen, checks: StartChecks, on_ready: Callab
     app = create_app(contest, control, clock)
     state = state_of(app)
     resources.callback(state.entries.close)
+    resources.callback(state.checks.close)
+    state.checks.ask()
     state.entries.ask()
     ended = threading.Event()
     watcher = threading.Thread(target=_watch_files, args=(state, ended), name="watch-files", daemon=True)

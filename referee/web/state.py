@@ -20,7 +20,9 @@ from referee.detections.plausibility import limits_by_number
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Screens
+from referee.tracks.submissions.check_queue import CheckQueue
 from referee.tracks.submissions.results_files import EntryDesk
+from referee.tracks.submissions.resumable import ResumableUploads
 from referee.web.arriving import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
@@ -36,6 +38,7 @@ UNAUTHENTICATED_AT_ONCE, OF_AN_ADDRESS = 128, 64
 FORMS_AT_ONCE, FORMS_OF_AN_ADDRESS = 64, 16
 LOG_INS_AT_ONCE, LOG_INS_OF_A_STATION, LOG_INS_OF_AN_ADDRESS = 128, 32, 16
 OPERATORS_AT_ONCE = 8
+UPLOADS_AT_ONCE = 512
 
 
 class AddressSlots:
@@ -80,6 +83,8 @@ class WebState:
     judging: Judging
     status: LiveStatus
     entries: EntryDesk
+    checks: CheckQueue
+    resumable: ResumableUploads
     arriving: ArrivingBodies
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_passwords: PasswordChecks = field(default_factory=PasswordChecks)
@@ -88,7 +93,7 @@ class WebState:
     )
     other_slots: AddressSlots = field(default_factory=AddressSlots)
     form_slots: AddressSlots = field(default_factory=lambda: AddressSlots(FORMS_AT_ONCE, FORMS_OF_AN_ADDRESS))
-    upload_slots: AddressSlots = field(default_factory=lambda: AddressSlots(16, 2))  # by team
+    upload_slots: AddressSlots = field(default_factory=lambda: AddressSlots(UPLOADS_AT_ONCE, 2))  # by team
     _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
 
     def limits_for(self, live: OpenRun) -> NDArray[np.float64]:

@@ -48,12 +48,13 @@ def carry_out(
     workers: Workers,
     clock: Clock,
     stop: threading.Event | None = None,
+    kind: JobKind = JobKind.SCORING,
 ) -> None:
     """Do the jobs, by name; until `stop`, or until each is done, failed or cancelled, by whomever.
 
     What is under way when this ends is given back.
     """
-    dispatch = _Dispatch(store, tasks, workers, clock)
+    dispatch = _Dispatch(store, tasks, workers, clock, kind)
     try:
         dispatch.run(stop or threading.Event())
     finally:
@@ -85,8 +86,11 @@ def _result(workers: Workers, work: Callable[..., T], args: tuple[Any, ...], fut
 class _Dispatch:
     """The jobs that wait for a worker, and those that are at one."""
 
-    def __init__(self, store: Store, tasks: Mapping[str, Task], workers: Workers, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, tasks: Mapping[str, Task], workers: Workers, clock: Clock, kind: JobKind
+    ) -> None:
         self._store, self._tasks, self._workers, self._clock = store, tasks, workers, clock
+        self._kind = kind
         self._me = f"{socket.gethostname()} {os.getpid()}"
         self._waiting = deque(tasks)
         self._running: dict[Future[Any], tuple[str, float]] = {}  # name, since_s
@@ -94,7 +98,7 @@ class _Dispatch:
 
     def run(self, stop: threading.Event) -> None:
         about = {name: task.about for name, task in self._tasks.items()}
-        self._store.add_jobs(JobKind.SCORING, about, self._clock.utc())
+        self._store.add_jobs(self._kind, about, self._clock.utc())
         while (self._waiting or self._running) and not stop.is_set():
             self._fill()
             if self._running:
@@ -116,7 +120,7 @@ class _Dispatch:
                 return
             name = self._waiting.popleft()
             now = self._clock.utc()
-            if self._store.lease_job(JobKind.SCORING, self._me, now, LEASE_S, name) is None:
+            if self._store.lease_job(self._kind, self._me, now, LEASE_S, name) is None:
                 self._of_another(name)
                 continue
             at = name, self._clock.monotonic_s()

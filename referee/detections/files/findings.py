@@ -46,6 +46,8 @@ class Findings:
         line, problem = self.problems.first[0]
         total = self.problems.total
         others = f" (and {total - 1} more problems)" if total > 1 else ""
+        if self.problems.stops and total >= self.problems.most:
+            others = f" (and {total - 1} more problems, where the reading ended)"
         facts = self.problems.as_facts()
         sentence = f"{self.path}: line {line}: {problem}{others}"
         raise RefereeError(code, sentence, file=str(self.path), problems=facts, total=total)

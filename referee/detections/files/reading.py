@@ -13,6 +13,7 @@ from referee.detections.files.findings import Findings
 from referee.detections.files.names import Finders
 from referee.detections.files.rows import read_rows
 from referee.detections.files.text import check_length, csv_lines, head_of
+from referee.detections.rows import EnoughProblems
 from referee.scoring.columns import Detections
 from referee.scoring.rules import STRICT, Tolerance
 
@@ -34,7 +35,12 @@ def read_detections(path: Path, ground_truth: GroundTruth) -> Detections:
 
 
 def read_submission(
-    path: Path, ground_truth: GroundTruth, tolerance: Tolerance = STRICT, most_problems: int = MAX_PROBLEMS
+    path: Path,
+    ground_truth: GroundTruth,
+    tolerance: Tolerance = STRICT,
+    most_problems: int = MAX_PROBLEMS,
+    *,
+    stops: bool = False,
 ) -> Submission:
     """Read a file of detections in any of its three forms.
 
@@ -46,15 +52,19 @@ def read_submission(
     Raises `RefereeError` `bad-detections` for numbers that are not finite and, as far as `tolerance` does not
     accept them, unknown images or categories and inverted boxes, with the facts `file`, `problems` (at most
     `most_problems` of {"line", "problem"}; in JSON the entry's number) and `total`; `unreadable-file` when it cannot be
-    read.
+    read. With `stops` the reading ends at `most_problems`.
     """
-    findings = Findings(path, ProblemList(most=most_problems))
+    findings = Findings(path, ProblemList(most=most_problems, stops=stops))
     finders = Finders.of(ground_truth, tolerance, findings)
     head = head_of(path)
-    if is_json(path):
-        detections = read_coco_results(path, finders, tolerance.inverted_boxes)
-    else:
-        detections = read_rows(path, head, ground_truth, finders, tolerance.inverted_boxes)
+    try:
+        if is_json(path):
+            detections = read_coco_results(path, finders, tolerance.inverted_boxes)
+        else:
+            detections = read_rows(path, head, ground_truth, finders, tolerance.inverted_boxes)
+    except EnoughProblems:
+        findings.raise_if_any("bad-detections")
+        raise
     findings.raise_if_any("bad-detections")
     return Submission(detections, finders.completed(ground_truth), findings.warnings())
 

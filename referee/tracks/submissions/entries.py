@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import secrets
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -18,27 +15,20 @@ import numpy as np
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.files.atomic_write import sync_folder, write_atomically
 from referee.judging.leaderboard import SURE
-from referee.judging.status import program_version
 from referee.scoring.halves import HALVES, SEED
 from referee.scoring.interval import Halved, chance_of_order
 from referee.store import Store
 from referee.store.model_records import JobKind, JobState, Submission
 from referee.tracks import Track
 from referee.tracks.submissions.board import Line, board, candidates
-from referee.tracks.submissions.confining import hidden_files, require_confined, unit_socket
+from referee.tracks.submissions.confining import require_confined, unit_socket
 from referee.tracks.submissions.harness import Limits, refusals
 from referee.tracks.submissions.open_track import rule_of, track_on
 from referee.tracks.submissions.results_files import (
     HOLDOUT,
-    MODELS,
     PUBLIC,
-    EntryDesk,
-    check_file,
-    results_set,
 )
-from referee.workers import WorkerLost
 
 LONGEST_NAME = 100
 SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
@@ -63,47 +53,6 @@ def require_open(contest: Contest, config: ModelTrack, team: str, file: str, now
     require_confined(contest, config)
 
 
-def take_entry(
-    desk: EntryDesk, config: ModelTrack, team: str, file: str, body: Iterable[bytes]
-) -> Submission:
-    """Keep an upload, have it checked, and accept it with its jobs; what is refused leaves nothing.
-
-    Raises RefereeError: what `body` and the check raise, `check-failed`, `submission-limit`, `entry-repeated`;
-    EntryWithdrawn; OSError.
-    """
-    contest, folder = desk.contest, desk.contest.folder / MODELS
-    for place in (folder, desk.uploads):
-        place.mkdir(mode=0o700, exist_ok=True)
-    upload = desk.uploads / f"{secrets.token_hex(8)}{Path(file).suffix.lower()}"
-    try:
-        write_atomically(upload, body)
-        with upload.open("rb") as kept:
-            sha256 = hashlib.file_digest(kept, "sha256").hexdigest()
-        jobs: dict[str, str] = {}
-        if config.rule_name == RESULTS:
-            of, kind = results_set(contest, config), JobKind.SCORING
-            jobs = {split: of.job(split, sha256) for split in (PUBLIC, HOLDOUT)}
-            checked = desk.workers.submit(check_file, upload, of)
-        else:
-            kind, sets = JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}
-            folders = {split: contest.folder / name for split, name in sets.items() if name}
-            limits, hidden = Limits(confined=not config.unconfined), hidden_files(contest)
-            rule = rule_of(contest, config)
-            checked = desk.workers.submit(check_model, upload, file, rule, folders, limits, hidden)
-        one = Submission(0, "", config.name, team, PUBLIC, program_version(), file, sha256, "", counts=True)
-        parts = [
-            replace(one, split=split, testset_digest=found, counts=split == PUBLIC, job=jobs.get(split))
-            for split, found in checked.result().items()
-        ]
-        upload.replace(folder / f"{sha256}{upload.suffix}")
-        sync_folder(folder)
-        return contest.store.accept_entry(parts, kind, desk.clock.utc(), config.submissions_per_day)[0]
-    except WorkerLost as lost:
-        raise RefereeError("check-failed", f"Nothing was taken: in the check of {file} {lost}.") from lost
-    finally:
-        upload.unlink(missing_ok=True)
-
-
 def check_model(
     model: Path, file: str, rule: Track, folders: dict[str, Path], limits: Limits, hidden: Sequence[Path]
 ) -> dict[str, str]:
@@ -124,9 +73,11 @@ def is_closed(config: ModelTrack, now: datetime) -> bool:
 
 
 def entry_document(store: Store, one: Submission) -> dict[str, Any]:
-    """An entry as its team sees it: where it stands now."""
+    """An entry as its team sees it: where it stands now. See also `upload_document`."""
     keys = {"id": one.id, "track": one.track, "split": one.split, "file": one.model_file}
     keys |= {"sha256": one.model_sha256, "accepted_utc": one.accepted_utc}
+    if one.withdrawn is not None and one.is_unchecked and one.withdrawn_utc is None:
+        return keys | {"state": "refused", "reason": one.withdrawn}
     if one.withdrawn is not None:
         return keys | {"state": "withdrawn", "reason": one.withdrawn, "since_utc": one.withdrawn_utc}
     if (outcome := one.measurement) is not None:
@@ -138,6 +89,8 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
         return keys | ended | {"state": "failed", "reason": outcome.sentence}
     job = store.job(one.job or "")
     keys |= {"attempts": job.failures + job.losses, "reason": job.reason}
+    if job.kind is JobKind.CHECKING:
+        return keys | {"state": "checking" if job.state is JobState.LEASED else "received"}
     if job.state is JobState.WAITING:
         waiting = [other.created_utc for other in store.jobs(JobState.WAITING) if other.kind is job.kind]
         place = 1 + sum(created_utc < job.created_utc for created_utc in waiting)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from referee.config.tracks import ModelTrack
@@ -20,6 +20,7 @@ from referee.tracks.submissions.board import judged_now
 from referee.tracks.submissions.entries import board_by, is_closed
 from referee.tracks.submissions.oddities import Oddity, equal_scores, oddities
 from referee.tracks.submissions.open_track import open_track
+from referee.tracks.submissions.receiving import count_arrived, replaceable_until
 from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC
 
 CODE_LENGTH = 12
@@ -41,7 +42,8 @@ class FinalBoard:
 def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoard:
     """The final board as it would be published now.
 
-    Raises RefereeError `no-holdout`, `track-open`, `nothing-to-publish`, and what `open_track` raises.
+    Raises RefereeError `no-holdout`, `track-open`, `track-unsettled`, `nothing-to-publish`, and what `open_track`
+    raises.
     """
     if config.holdout_until is None:
         sentence = (
@@ -52,6 +54,8 @@ def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoa
         sentence = f"The track {config.name} takes entries until {config.holdout_until}; publish its final board then."
         raise RefereeError("track-open", sentence)
     mark = contest.store.track_mark(config.name)
+    if (unsettled := unsettled_sentence(contest, config, now)) is not None:
+        raise RefereeError("track-unsettled", f"{unsettled} Publish the final board of {config.name} then.")
     submissions = contest.store.submissions(config.name)
     opened = open_track(contest, config.name, holdout=True, to_run=False)
     document = board_by(contest, config, submissions, HOLDOUT, opened.digest)
@@ -83,11 +87,17 @@ def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[
     """The board for everyone, by the hold-out images once it is published: `published` says when and by whom.
 
     `taken_back` says why there is no final board any more, null while there is none or it stands; `closed`, whether the
-    track takes no more entries.
+    track takes no more entries. `being_scored` counts the entries that are checked or scored; `provisional` says why
+    the board may still change by what came before, null if it cannot.
     """
     newest = contest.store.publication(config.name)
     is_over = newest is not None or is_closed(config, now)
-    return _board_document(contest, config, newest, now) | {"closed": is_over}
+    scoring = count_unscored(contest, config)
+    provisional = None
+    if newest is None or newest.taken_back is not None:
+        provisional = unsettled_sentence(contest, config, now)
+    standing = {"closed": is_over, "being_scored": scoring, "provisional": provisional}
+    return _board_document(contest, config, newest, now) | standing
 
 
 def _board_document(
@@ -97,7 +107,7 @@ def _board_document(
         published = {"utc": newest.utc, "by": newest.by}
         return newest.document | {"published": published, "taken_back": None}
     submissions = contest.store.submissions(config.name)
-    if publishes_itself(config, now):
+    if publishes_itself(contest, config, now):
         document = board_by(contest, config, submissions, HOLDOUT)
         if document["places"]:
             itself = {"utc": document["holdout_until"], "by": None}
@@ -107,13 +117,33 @@ def _board_document(
     return document | {"published": None, "taken_back": taken_back}
 
 
-def publishes_itself(config: ModelTrack, now: datetime) -> bool:
+def count_unscored(contest: Contest, config: ModelTrack) -> int:
+    """How many entries of a track are being received, checked, scored or measured."""
+    standing = (one for one in contest.store.submissions(config.name) if one.job and one.withdrawn is None)
+    unscored = {one.model_key for one in standing if one.measurement is None}
+    return len(unscored) + count_arrived(contest)
+
+
+def unsettled_sentence(contest: Contest, config: ModelTrack, now: datetime) -> str | None:
+    """Why the board may still change by what came in time, or may come to replace it; None if it cannot."""
+    if count := count_unscored(contest, config):
+        return f"Provisional: {count} {'entry is' if count == 1 else 'entries are'} being scored."
+    since = now - timedelta(minutes=config.replacement_minutes)
+    refused = contest.store.refused_uploads(config.name, since) if is_closed(config, now) else []
+    until = max((replaceable_until(config, one) for one in refused), key=str, default=None)
+    if until is None:
+        return None
+    return f"Provisional: files that were found broken may be replaced until {until.isoformat()[:19]} UTC."
+
+
+def publishes_itself(contest: Contest, config: ModelTrack, now: datetime) -> bool:
     """Whether the organizer let the hold-out figures come out by themselves, and they are out."""
-    return config.publish_automatically and is_closed(config, now)
+    is_over = config.publish_automatically and is_closed(config, now)
+    return is_over and unsettled_sentence(contest, config, now) is None
 
 
 def is_final_shown(contest: Contest, config: ModelTrack, now: datetime) -> bool:
     """Whether everyone may know the hold-out figures."""
     newest = contest.store.publication(config.name)
     is_published = newest is not None and newest.taken_back is None
-    return is_published or publishes_itself(config, now)
+    return is_published or publishes_itself(contest, config, now)

@@ -29,6 +29,7 @@ from referee.scoring.result import RULES_VERSION
 from referee.store.model_records import JobKind, ModelMeasurement, Submission
 from referee.tracks import Measured, track_named
 from referee.tracks.measured import LEAST
+from referee.tracks.submissions.columns import COLUMNS, read_columns, write_columns
 from referee.workers import Workers
 from referee.workers.dispatch import Task, carry_out
 from referee.workers.processes import LocalWorkers
@@ -60,6 +61,12 @@ class ResultsSet:
         """The name of the job that scores a file: a hash of all that the result follows from."""
         return _digest("entry-2", RULES_VERSION, HALVES, SEED, self.digest(split), file_sha256)
 
+    def columns(self, folder: Path, file_sha256: str) -> Path:
+        """Where the columns of a file are kept in a contest's folder: they follow from file, images and rules."""
+        return (
+            folder / COLUMNS / f"{_digest('columns-1', RULES_VERSION, self.test_set.digest, file_sha256)}.npz"
+        )
+
     def images(self, split: str) -> list[int]:
         """The numbers of a split's images: one is held out if its draw, a keyed hash, lies below `part`."""
         drawn = ((one, hmac.digest(self.key, one.sha256.encode(), "sha256")) for one in self.test_set.images)
@@ -78,28 +85,41 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
     return ResultsSet(test_set, metric, 0.0 if config.holdout_until is None else config.holdout_part, key)
 
 
-def check_file(path: Path, of: ResultsSet) -> dict[str, str]:
-    """The digests of the splits that a file is scored on. Raises as `read_submission`, with 1,000 problems."""
-    _read(path, of)
+def check_file(path: Path, of: ResultsSet, columns: Path) -> dict[str, str]:
+    """The digests of the splits that a file is scored on; its detections are kept in `columns`.
+
+    Raises as `read_submission` does, at the latest at 1,000 problems.
+    """
+    _, given = _read(path, of)
+    write_columns(columns, given)
     found = {split: of.digest(split) for split in (PUBLIC, HOLDOUT) if of.images(split)}
     if PUBLIC not in found:
         raise RefereeError("testset-unfit", "The track's test set is too small for its holdout_part.")
     return found
 
 
-def score_file(path: Path, of: ResultsSet, split: str, digest: str) -> tuple[float, int, bytes]:
+def score_file(
+    path: Path, of: ResultsSet, split: str, digest: str, columns: Path
+) -> tuple[float, int, bytes]:
     """The mAP of a kept file on a split, the number of images, and the mAPs of its halves (HALVES,) as float64.
+
+    It takes the detections from `columns`, where they are kept.
 
     Raises RefereeError `entry-outdated`, and as `read_submission` and `evaluate` do.
     """
     if of.digest(split) != digest:
         sentence = "Test set or metric have changed since; a newer entry has its score."
         raise RefereeError("entry-outdated", sentence)
-    (whole, given), images = _read(path, of), np.array(of.images(split), np.int64)
+    given, images = read_columns(columns), np.array(of.images(split), np.int64)
+    if given is None:
+        whole, given = _read(path, of)
+        write_columns(columns, given)
+    else:
+        whole = read_ground_truth(of.test_set.folder)
     truth = restricted_to(whole, images)
     kept = np.isin(given.image, images)
-    columns = {name: column for name, column in vars(given).items() if column is not None}
-    own = Detections(**{name: column[kept] for name, column in columns.items()})
+    present = {name: column for name, column in vars(given).items() if column is not None}
+    own = Detections(**{name: column[kept] for name, column in present.items()})
     found, halves = evaluate(truth, own, of.metric), half_maps(truth, own, of.metric)
     return found.map, len(images), halves.astype("<f8").tobytes()
 
@@ -111,25 +131,28 @@ def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
         raise RefereeError("too-large", f"The JSON file has {size} bytes; {words}")
     whole = read_ground_truth(of.test_set.folder)
     try:
-        return whole, read_submission(path, whole, STRICT, MOST_PROBLEMS).detections
+        return whole, read_submission(path, whole, STRICT, MOST_PROBLEMS, stops=True).detections
     except RefereeError as error:
         error.facts.pop("file", None)
         raise RefereeError(error.code, error.sentence.removeprefix(f"{path}: "), **error.facts) from error
 
 
+def kept_upload(contest: Contest, one: Submission) -> Path:
+    """Where the file of an upload is kept."""
+    return contest.folder / MODELS / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
+
+
 class EntryDesk:
-    """Checks what is handed in and scores results files, in processes of low priority."""
+    """Scores results files that were checked, one at a time, in a process of low priority."""
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self.contest, self.clock = contest, clock
-        self.uploads = contest.folder / "uploads"
-        rmtree(self.uploads, ignore_errors=True)  # of a server that was killed
         self._asked, self._scoring, self._stop = threading.Semaphore(), threading.Lock(), threading.Event()
 
     @cached_property
     def workers(self) -> LocalWorkers:
-        """One file is scored at a time, so one process is left for checks."""
-        return LocalWorkers(2)
+        """Started with the first file."""
+        return LocalWorkers(1)
 
     def ask(self) -> None:
         """Have what waits scored soon, also what has waited since before a restart."""
@@ -166,14 +189,17 @@ class EntryDesk:
                         self._carry_out(config, one)
                 except (RefereeError, TestSetError) as error:
                     logger.error("the track %s: %s", config.name, error.sentence)  # noqa: TRY400
-            return not any(self._waiting(config.name) for config in results)
+            is_done = not any(self._waiting(config.name) for config in results)
         except RefereeError as error:
             logger.error("entries are not scored now: %s", error.sentence)  # noqa: TRY400
             return False
+        if is_done and not self.contest.store.unchecked_submissions():
+            rmtree(self.contest.folder / COLUMNS, ignore_errors=True)
+        return is_done
 
     def _waiting(self, track: str | None = None) -> list[Submission]:
         standing = (one for one in self.contest.store.submissions(track) if one.job and not one.withdrawn)
-        return [one for one in standing if one.measurement is None]
+        return [one for one in standing if one.measurement is None and not one.is_unchecked]
 
     def _accept_again(self, config: ModelTrack) -> None:
         """Accept again what was handed in before the set was corrected: its score is computed again."""
@@ -181,7 +207,8 @@ class EntryDesk:
         newest = {(one.model_key, one.split): one for one in store.submissions(config.name)}
         for one in newest.values():
             digest, job = of.digest(one.split), of.job(one.split, one.model_sha256)
-            if one.withdrawn is None and one.testset_digest != digest and of.images(one.split):
+            is_of_another = one.testset_digest != digest and not one.is_unchecked
+            if one.withdrawn is None and is_of_another and of.images(one.split):
                 again = replace(one, testset_digest=digest, job=job, counts=False)
                 store.accept_submission(again, self.clock.utc(), 0, JobKind.SCORING)
 
@@ -192,10 +219,11 @@ class EntryDesk:
         if self._is_withdrawn(one):  # since it was listed
             return
         store, name, of = self.contest.store, one.job or "", results_set(self.contest, config)
-        path = self.contest.folder / MODELS / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
+        path = kept_upload(self.contest, one)
+        columns = of.columns(self.contest.folder, one.model_sha256)
 
         def start(workers: Workers) -> Future[Any]:
-            return workers.submit(score_file, path, of, one.split, one.testset_digest or "")
+            return workers.submit(score_file, path, of, one.split, one.testset_digest or "", columns)
 
         def found() -> None:
             mean_ap, images = json.loads((store.scoring(name) or ("",))[0])

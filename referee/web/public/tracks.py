@@ -41,7 +41,7 @@ def as_page(name: str) -> Response:
         about=f"{board['title']}: {board['metric']}. {_which(board)}",
         columns=[(column.replace("_", " "), column not in ("team", "level_with")) for column in COLUMNS],
         rows=rows,
-        notes=[f"{counts}.", LEVEL, *_notes(board)],
+        notes=[*_provisional(board), f"{counts}.", LEVEL, *_notes(board)],
         made=f"{web_state().clock.utc():%Y-%m-%d %H:%M} UTC",
         style="",
     )
@@ -72,6 +72,10 @@ def _notes(board: dict[str, Any]) -> list[str]:
         at = f"{taken_back['utc'][:16].replace('T', ' ')} UTC"
         notes.append(f"A final board was taken back at {at}: {taken_back['reason']}.")
     return notes
+
+
+def _provisional(board: dict[str, Any]) -> list[str]:
+    return [] if board["provisional"] is None else [board["provisional"]]
 
 
 def _board(name: str) -> dict[str, Any]:

@@ -19,13 +19,20 @@ from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.model_records import JobState, Submission
-from referee.tracks.submissions.entries import take_entry
+from referee.store.model_records import JobKind, JobState, Submission
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import final_board, publish
 from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC, EntryDesk
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
-from tests.referee.web.contestant.test_entries import board, csv_of, hand_in, own, rows_of, scored
+from tests.referee.web.contestant.test_entries import (
+    board,
+    checked_entry,
+    csv_of,
+    hand_in,
+    own,
+    rows_of,
+    scored,
+)
 
 FUTURE, PAST = "2999-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
 TRACK = """
@@ -183,15 +190,15 @@ def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(day: Day
 
 
 def test_what_waits_for_a_withdrawn_entry_is_not_done_until_it_is_restored(day: Day, images: Path) -> None:
-    with open_contest(day.folder) as contest, closing(EntryDesk(contest, Clock())) as desk:
+    with open_contest(day.folder) as contest:
         config = configured_track(contest, "files")
-        mine = take_entry(desk, config, TEAM, "a.csv", [csv_of(rows_of(images))])
-        same = take_entry(desk, config, "bee", "b.csv", [csv_of(rows_of(images))])
-        alone = take_entry(desk, config, "bee", "c.csv", [csv_of(rows_of(images, 3))])
+        mine = checked_entry(contest, config, TEAM, "a.csv", csv_of(rows_of(images)))
+        same = checked_entry(contest, config, "bee", "b.csv", csv_of(rows_of(images)))
+        alone = checked_entry(contest, config, "bee", "c.csv", csv_of(rows_of(images, 3)))
         assert mine.job == same.job
         for one in (mine, alone):
             contest.store.withdraw_entry(one.id, "a trial", "ops", Clock().utc())
-        states = {one.about: one.state for one in contest.store.jobs()}
+        states = {one.about: one.state for one in contest.store.jobs() if one.kind is JobKind.SCORING}
         assert set(states.values()) == {JobState.WAITING, JobState.CANCELLED}
         assert contest.store.job(str(mine.job)).state is JobState.WAITING, "the other team's file needs it"
     day.serve()
@@ -223,7 +230,7 @@ def test_an_entry_that_is_withdrawn_while_another_one_is_scored_is_not_scored(da
     with open_contest(day.folder) as contest, closing(Withdrawing(contest, Clock())) as desk:
         config, store = configured_track(contest, "files"), contest.store
         first, second = (
-            take_entry(desk, config, team, f"{team}.csv", [csv_of(rows_of(images, misses))])
+            checked_entry(contest, config, team, f"{team}.csv", csv_of(rows_of(images, misses)))
             for misses, team in enumerate((TEAM, "bee"))
         )
         desk.to_withdraw = second
@@ -236,9 +243,9 @@ def test_an_entry_that_is_withdrawn_while_another_one_is_scored_is_not_scored(da
 
 
 def test_a_cancelled_job_withdraws_the_whole_entry(day: Day, images: Path) -> None:
-    with open_contest(day.folder) as contest, closing(EntryDesk(contest, Clock())) as desk:
+    with open_contest(day.folder) as contest:
         config = configured_track(contest, "files")
-        made = take_entry(desk, config, TEAM, "a.csv", [csv_of(rows_of(images))])
+        made = checked_entry(contest, config, TEAM, "a.csv", csv_of(rows_of(images)))
     day.refers("jobs", "--cancel", str(made.job)[:12])
     reasons = {one["split"]: one["withdrawn"] for one in told(day, "model", "list")}
     assert reasons == dict.fromkeys((PUBLIC, HOLDOUT), "its job was cancelled")

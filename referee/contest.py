@@ -18,6 +18,7 @@ from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError, TestSetChanged, WrongAddress
 from referee.files.atomic_write import sync_folder, write_atomically
 from referee.journal.epochs import FIRST, own_claim
+from referee.journal.place import JOURNAL_NAME
 from referee.presence import is_there
 from referee.scoring import METRICS
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME, read_secret, server_url
@@ -208,6 +209,8 @@ def create_contest(folder: Path, config_text: str) -> None:
     for one in new:
         sync_folder(one.parent)
     require_no_contest(folder)
+    if is_there(folder / JOURNAL_NAME):  # of a contest whose other files were deleted
+        (folder / JOURNAL_NAME).rename(folder / f"{JOURNAL_NAME}-former-{secrets.token_hex(4)}")
     for name in (SECRET_NAME, OPERATOR_KEY_NAME):
         write_atomically(folder / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), mode=0o600)
     write_atomically(folder / SIGNING_KEY_NAME, new_key(), mode=0o600)

@@ -261,10 +261,22 @@ def _bring_together(connection: sqlite3.Connection, journal: Path, epoch: int) -
         _begin_again(connection, journal, epoch)
     elif _is_copy_of(connection, path, position):
         _begin_again(connection, journal, epoch)  # it was ended between the copy and its commit
+    elif position is None and _is_of_contest(connection, path):
+        connection.execute("PRAGMA defer_foreign_keys=ON")
+        made = build(connection, journal)
+        words = "the database is a copy from before its journal began: the %d transactions of %s make it again"
+        logger.warning(words, made.seq, journal)
     elif applied := catch_up(connection, journal):
         logger.warning(
             "the database lacked the last %d transactions: taken from the journal %s", applied, journal
         )
+
+
+def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether a file of a journal says that it is of the contest that the database is of."""
+    header, _ = read_header(path)
+    contest = connection.execute("SELECT id FROM contest").fetchone()
+    return contest is not None and header.contest == contest[0]
 
 
 def _is_copy_of(connection: sqlite3.Connection, path: Path, position: Position | None) -> bool:

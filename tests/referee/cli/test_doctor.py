@@ -87,7 +87,7 @@ def test_all_findings_are_told_at_once(folder: Path) -> None:
 
 def test_a_missing_database_is_not_made_again(folder: Path) -> None:
     (folder / "contest.db").unlink()
-    assert "is missing or empty; put it, or a copy of it, back" in sentence_of(folder)
+    assert "is missing or empty; make it from the journal: referee restore --journal" in sentence_of(folder)
     assert not (folder / "contest.db").exists()
 
 
@@ -123,11 +123,22 @@ def test_a_contest_whose_key_is_lost_goes_on_with_a_new_one_on_record(folder: Pa
     assert [kind for kind, _ in log][-2:] == ["operator", "signing-key"]
 
 
-def test_an_older_copy_of_the_database_is_told_and_accepted_on_record(folder: Path) -> None:
+def test_an_older_copy_of_the_database_is_completed_from_the_journal(folder: Path) -> None:
     shutil.copy(folder / "contest.db", folder / "copy")
     with open_contest(folder) as contest:
         stored_run(contest.store)
     (folder / "copy").replace(folder / "contest.db")
+    with open_contest(folder) as contest:
+        assert len(contest.store.runs()) == 1
+    assert codes(folder) == []
+
+
+def test_an_older_copy_without_a_journal_is_told_and_accepted_on_record(folder: Path) -> None:
+    shutil.copy(folder / "contest.db", folder / "copy")
+    with open_contest(folder) as contest:
+        stored_run(contest.store)
+    (folder / "copy").replace(folder / "contest.db")
+    shutil.rmtree(folder / "journal")
     assert "lacks the last 1 of 2 records" in sentence_of(folder)
     assert codes(folder) == ["database-cut"]
     assert codes(folder, "--accept") == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -128,7 +130,7 @@ def test_a_scoring_is_stored_before_its_runs_are_judged(contest: Contest) -> Non
 def test_a_run_whose_scoring_fails_is_named_with_the_reason_and_the_others_are_judged(
     folder: Path, contest: Contest, how: list[str]
 ) -> None:
-    with contest.store._transaction() as connection:  # noqa: SLF001 - as a damaged disk would
+    with closing(sqlite3.connect(folder / "contest.db")) as connection, connection:  # as a damaged disk would
         connection.execute("UPDATE posts SET rows = zeroblob(56) WHERE run = 2")
         connection.execute("UPDATE posts SET rows = x'ff' || rows WHERE run = 3")
     done = called("judge", "--all", *how, "--json", "--contest", str(folder))

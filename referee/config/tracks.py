@@ -16,8 +16,9 @@ class ModelTrack:
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
-    measurements count, "": that of the first one. `devices` are several hosts which the organizer holds to be equal. `calibration` is a model's file, relative to the contest folder,
-    which they measure first and again, to show that they are; "": none.
+    measurements count, "": that of the first one. `devices` are several hosts which the organizer holds to be equal.
+    `calibration` is a model's file, relative to the contest folder, which they measure first and again, to show that
+    they are; "": none.
 
     With `unconfined`, models run on the referee's host with the rights of its user where they cannot be confined;
     without, they do not run there.

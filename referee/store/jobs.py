@@ -34,6 +34,7 @@ _LEASE = (
     "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until, renewals_left = NULL"  # noqa: S608 - constants
     " WHERE name = (" + _NEXT + ") AND NOT (:alone AND EXISTS (" + _HELD + ")) RETURNING *"
 )
+_EXPIRED = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
 _RENEW = (
     "UPDATE jobs SET lease_until_utc = ?, renewals_left = renewals_left - 1"
     " WHERE name = ? AND worker = ? AND state = 'leased' AND coalesce(renewals_left, 1) > 0"
@@ -88,12 +89,14 @@ class JobTables(Database):
         values: dict[str, object] = {"kind": kind.value, "worker": worker, "until": until, "name": name}
         values |= {"alone": alone, "now": now.isoformat()}
         with self._transaction() as connection:
-            sql = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
-            for job, holder in connection.execute(sql, (kind.value, now.isoformat())).fetchall():
-                why = {"reason": f"{holder} vanished: its lease ran out.", "failed": False, "lost": True}
-                give_back(connection, now, name=job, worker=holder, **why)
+            _give_expired_back(connection, kind, now)
             rows = connection.execute(_LEASE, values).fetchall()
         return _job(rows[0]) if rows else None
+
+    def give_expired_back(self, kind: JobKind, now: datetime) -> None:
+        """Let jobs wait again whose lease has run out."""
+        with self._transaction() as connection:
+            _give_expired_back(connection, kind, now)
 
     def renew_leases(
         self, names: Iterable[str], worker: str, now: datetime, lease_s: float
@@ -183,6 +186,12 @@ def give_back(connection: sqlite3.Connection, now: datetime, **values: object) -
     values |= limits | {"utc": now.isoformat()}
     connection.execute(_GIVE_BACK, values)
     connection.execute(_SAY_WHY, values)
+
+
+def _give_expired_back(connection: sqlite3.Connection, kind: JobKind, now: datetime) -> None:
+    for job, holder in connection.execute(_EXPIRED, (kind.value, now.isoformat())).fetchall():
+        why = {"reason": f"{holder} vanished: its lease ran out.", "failed": False, "lost": True}
+        give_back(connection, now, name=job, worker=holder, **why)
 
 
 def _job(row: sqlite3.Row) -> Job:

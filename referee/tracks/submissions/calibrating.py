@@ -100,8 +100,8 @@ def why_no_work(contest: Contest, device: str, track: str, now: datetime) -> str
     words, is_near = by_how_much(own, counted)
     if not is_near:
         return f"its calibration took {words}."
-    awaited = _awaited(contest, config, pool, now)
-    if len(counted) == 1 and awaited:
+    awaited = _awaited(contest, config, pool, now) if len(counted) == 1 else []
+    if awaited:
         return f"nothing to compare it with before another has calibrated: {', '.join(awaited)}."
     return None
 
@@ -228,7 +228,8 @@ def _awaited(contest: Contest, config: ModelTrack, pool: dict[str, Calibration],
     """The devices of the pool that will calibrate soon: not one that is away, or has failed to."""
     known = contest.store.devices()
     others = [one for one in expected_devices(contest, config.name) if one not in pool]
-    failed = {one.device for one in contest.store.calibrations(config.name) if _job(contest, one).failed_on}
+    made = [one for one in contest.store.calibrations(config.name) if one.device in others]
+    failed = {one.device for one in made if _job(contest, one).failed_on}
     return [one for one in others if is_present(known.get(one), now) and one not in failed]
 
 

@@ -171,9 +171,12 @@ def require_consistent(
         return
     if store.measured_since(made.track, device, newest.measured_utc) == 0:
         return
+    earlier = _results_of(contest, made, device)
+    if not earlier:
+        return
     measured, _ = judge(track, document)
-    for earlier in _results_of(contest, made, device):
-        found = difference(earlier, (measured.latency_ms, measured.accuracy_percent))
+    for figures in earlier:
+        found = difference(figures, (measured.latency_ms, measured.accuracy_percent))
         if found is not None:
             _add(contest, config, device, now, (sha256, digest))
             store.log_event(now, None, "device-doubted", device=device, submission=made.id, difference=found)

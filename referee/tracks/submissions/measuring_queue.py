@@ -48,10 +48,8 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
     leases = [job.lease_until_utc or "" for job in store.jobs(JobState.LEASED) if job.worker == device]
     if known is None or known.disabled is not None or max(leases, default="") > now.isoformat():
         return None
-    for kind in (
-        JobKind.CALIBRATING,
-        JobKind.MEASURING,
-    ):  # who vanished with a job is known before it is leased again
+    # Who vanished with a job must be known before it is leased again.
+    for kind in (JobKind.CALIBRATING, JobKind.MEASURING):
         store.give_expired_back(kind, now)
     may_measure = _tracks_of(contest, device, now)
     for made in _calibrations(contest, device, may_measure, now):

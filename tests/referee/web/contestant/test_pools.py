@@ -76,8 +76,8 @@ def pool(build: Callable[..., House], tmp_path: Path, monkeypatch: pytest.Monkey
 
     def make(*devices: str, calibration: bytes = b"", **track: object) -> Pool:
         test_set = colour_set(tmp_path, *SET)
-        settings = {"name": "phones", "rule": "lpirc2018-track1", "testset": str(test_set.folder)}
-        settings |= {"devices": list(devices)} | track
+        settings: dict[str, object] = {"name": "phones", "rule": "lpirc2018-track1"}
+        settings |= {"testset": str(test_set.folder), "devices": list(devices)} | track
         if calibration:
             (tmp_path / "calibration.tflite").write_bytes(calibration)
             settings |= {"calibration": str(tmp_path / "calibration.tflite")}

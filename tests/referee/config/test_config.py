@@ -186,7 +186,7 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
         (GOOD + '[[tracks]]\nname = "a"\n', "track 1: the key 'testset' is missing"),
         (GOOD + '[tracks]\nname = "a"\n', "tracks must be written as [[tracks]] tables"),
         (TRACK + "holdout_part = 1\n", "track 'ovic': holdout_part = 1 must lie between 0 and 1."),
-        (TRACK + "k = 5\n", "track 1: unknown key 'k'; the keys are calibration, device, devices, holdout, holdout_part"),
+        (TRACK + "k = 5\n", "track 1: unknown key 'k'; the keys are calibration, device, devices, holdout"),
         (TRACK + "settings = 5\n", "track 1: settings = 5 must be written as [tracks.settings]"),
         (TRACK + "submissions_per_day = 0\n", "track 'ovic': submissions_per_day = 0 must lie between 1 and 10000"),
         (TRACK + "submissions_per_day = 2.5\n", "submissions_per_day = 2.5 must be a whole number"),

@@ -169,6 +169,10 @@ class WrongDevice(RefereeError):
     """A model was measured on a device whose measurements do not count on the track."""
 
 
+class DeviceDoubted(RefereeError):
+    """A device's results for the same model differ; it is to show first that it is sound."""
+
+
 class BadTrack(RefereeError):
     """The module or plug-in of a rule does not provide a valid `Track`."""
 

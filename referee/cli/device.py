@@ -1,24 +1,29 @@
-"""`referee device add|list|remove`."""
+"""`referee device add|list|disable|enable|remove`."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from referee.cli.acts import act, line_of_text
-from referee.cli.shared_options import contest_folder
+from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
-from referee.contest import open_contest
-from referee.store.model_records import JobKind
+from referee.contest import Contest, open_contest
+from referee.store.model_records import Device, JobKind
+from referee.tracks.submissions.calibrating import calibrated, why_no_work
 from referee.tracks.submissions.submitting import expected_devices
 
 
 @click.group()
 def device() -> None:
-    """Register, list and remove devices, which measure models that wait: lpirc-client work."""
+    """Register, list, disable and remove devices, which measure models that wait: lpirc-client work."""
 
 
 @device.command()
@@ -34,11 +39,55 @@ def add(name: str, folder: Path) -> None:
 
 @device.command("list")
 @contest_folder
-def list_devices(folder: Path) -> None:
-    """List the devices and when each was seen last."""
+@as_json
+def list_devices(folder: Path, *, as_json: bool) -> None:
+    """List the devices, when each was seen last, and how far it is from the others of its tracks."""
+    now = Clock().utc()
     with open_contest(folder) as contest:
-        for name, seen_utc in contest.store.devices().items():
-            click.echo(f"{name}  {seen_utc or 'never seen'}")
+        found = [_shown(contest, one, now) for one in contest.store.devices().values()]
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for one in found:
+        click.echo(f"{one['name']}  {one['seen_utc'] or 'never seen'}")
+        if one["disabled"]:
+            click.echo(f"  disabled since {one['disabled_utc'][:19]}: {one['disabled']}")
+        for track in one["tracks"]:
+            said = (
+                f"no work: {track['no_work']}" if track["no_work"] else f"calibrated: {track['calibrated']}."
+            )
+            click.echo(f"  {track['track']}: {said}")
+
+
+def _shown(contest: Contest, one: Device, now: datetime) -> dict[str, Any]:
+    names = [track.name for track in contest.config.tracks if track.calibration]
+    tracks = []
+    for track in names:
+        if one.name in expected_devices(contest, track):
+            reason = "it is disabled." if one.disabled else why_no_work(contest, one.name, track, now)
+            where = calibrated(contest, one.name, track)
+            tracks.append({"track": track, "no_work": reason, "calibrated": where})
+    return asdict(one) | {"tracks": tracks}
+
+
+@device.command()
+@click.argument("name")
+@click.option("--reason", required=True, callback=line_of_text, help="Why; kept in the contest's log.")
+@contest_folder
+def disable(name: str, reason: str, folder: Path) -> None:
+    """Give device NAME no work; what it is at goes to another one, and costs nobody anything."""
+    with open_contest(folder) as contest, act(contest.store, "device-disable", name=name, reason=reason):
+        contest.store.disable_device(name, reason, Clock().utc())
+
+
+@device.command()
+@click.argument("name")
+@click.option("--reason", required=True, callback=line_of_text, help="Why; kept in the contest's log.")
+@contest_folder
+def enable(name: str, reason: str, folder: Path) -> None:
+    """Let device NAME measure again; it calibrates first, and what it measured before is not compared any more."""
+    with open_contest(folder) as contest, act(contest.store, "device-enable", name=name, reason=reason):
+        contest.store.enable_device(name, Clock().utc())
 
 
 @device.command()

@@ -18,6 +18,8 @@ class ModelTrack:
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose
     measurements count, "": that of the first one. `devices` are several hosts which the organizer holds to be equal.
+    `calibration` is a model's file, relative to the contest folder, which they measure first and again, to show that
+    they are; "": none.
 
     With `unconfined`, models run on the referee's host with the rights of its user where they cannot be confined;
     without, they do not run there.
@@ -46,6 +48,7 @@ class ModelTrack:
     unconfined: bool = False
     devices: tuple[str, ...] = ()
     replacement_minutes: float = 15.0
+    calibration: str = ""
 
     @property
     def rule_name(self) -> str:
@@ -64,6 +67,9 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
     if len(set(track.devices)) < len(track.devices) or not all(map(str.strip, track.devices)):
         words = f"devices = {list(track.devices)} must be names that are not blank, each once."
         yield "devices", f"track {track.name!r}: {words}"
+    if track.calibration and not (track.device or track.devices):
+        words = "calibration needs device or devices, which measure it first."
+        yield "calibration", f"track {track.name!r}: {words}"
     if track.holdout and track.holdout == track.testset:
         yield "holdout", f"track {track.name!r}: holdout is the public test set; choose a secret one."
     if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:

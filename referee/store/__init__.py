@@ -6,6 +6,7 @@ lock, since the web server answers from several threads.
 
 from referee.store.database import DATABASE_NAME
 from referee.store.day import DayTables
+from referee.store.devices import DeviceTables
 from referee.store.evidence import EvidenceTables
 from referee.store.group_commit import Combining, Job
 from referee.store.identity import IdentityTables
@@ -33,6 +34,7 @@ class Store(
     WithdrawalTables,
     PublicationTables,
     JobTables,
+    DeviceTables,
     DayTables,
     PublishedTable,
 ):

@@ -1,4 +1,4 @@
-"""Jobs with their leases, the results of scoring, and the devices that measure.
+"""Jobs with their leases, and the results of scoring.
 
 A lease says until when a worker is believed to be at a job. Whoever asks for work takes a waiting job, or one whose
 lease has run out: no job waits for a worker that is gone.
@@ -6,6 +6,7 @@ lease has run out: no job waits for a worker that is gone.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -23,14 +24,17 @@ MOST_LOSSES = 10
 _OPEN = "state IN ('waiting', 'leased')"
 _ADD = insert("jobs") + (
     " ON CONFLICT (name) DO UPDATE SET state = 'waiting', failures = 0, losses = 0, worker = NULL,"
-    " lease_until_utc = NULL, renewals_left = NULL, ended_utc = NULL WHERE state IN ('failed', 'cancelled')"
+    " lease_until_utc = NULL, renewals_left = NULL, ended_utc = NULL, failed_on = NULL"
+    " WHERE state IN ('failed', 'cancelled')"
 )
 _NEXT = "SELECT name FROM jobs WHERE kind = :kind AND state = 'waiting'"
 _NEXT += " AND name = coalesce(:name, name) ORDER BY created_utc, rowid LIMIT 1"
+_HELD = "SELECT 1 FROM jobs WHERE worker = :worker AND state = 'leased' AND lease_until_utc > :now"
 _LEASE = (
     "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until, renewals_left = NULL"  # noqa: S608 - constants
-    " WHERE name = (" + _NEXT + ") RETURNING *"
+    " WHERE name = (" + _NEXT + ") AND NOT (:alone AND EXISTS (" + _HELD + ")) RETURNING *"
 )
+_EXPIRED = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
 _RENEW = (
     "UPDATE jobs SET lease_until_utc = ?, renewals_left = renewals_left - 1"
     " WHERE name = ? AND worker = ? AND state = 'leased' AND coalesce(renewals_left, 1) > 0"
@@ -38,6 +42,8 @@ _RENEW = (
 _LIMIT = "UPDATE jobs SET renewals_left = ? WHERE name = ? AND worker = ? AND state = 'leased'"
 _GIVE_BACK = (
     "UPDATE jobs SET failures = failures + :failed, losses = losses + :lost, reason = :reason, lease_until_utc = NULL,"
+    " failed_on = CASE WHEN :failed + :lost THEN json_insert(coalesce(failed_on, '[]'), '$[#]', worker)"
+    " ELSE failed_on END,"
     " state = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses"
     " THEN 'failed' ELSE 'waiting' END,"
     " ended_utc = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses THEN :utc END"
@@ -51,7 +57,7 @@ _SAY_WHY = (
 )
 _WAIT_AGAIN = (
     "UPDATE jobs SET state = 'waiting', failures = 0, losses = 0, worker = NULL, lease_until_utc = NULL,"
-    " ended_utc = NULL WHERE name = ? AND state = 'cancelled'"
+    " failed_on = NULL, ended_utc = NULL WHERE name = ? AND state = 'cancelled'"
 )
 _END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason = NULL WHERE name = ?"
 
@@ -66,21 +72,31 @@ class JobTables(Database):
             put_on_record(connection)
 
     def lease_job(
-        self, kind: JobKind, worker: str, now: datetime, lease_s: float, name: str | None = None
+        self,
+        kind: JobKind,
+        worker: str,
+        now: datetime,
+        lease_s: float,
+        name: str | None = None,
+        *,
+        alone: bool = False,
     ) -> Job | None:
         """Lease the oldest job that waits, or that of a name; None if there is none.
 
-        Those whose lease has run out are given back first.
+        Those whose lease has run out are given back first. `alone`: only to a worker that holds no other lease.
         """
         until = (now + timedelta(seconds=lease_s)).isoformat()
-        values = {"kind": kind.value, "worker": worker, "until": until, "name": name}
+        values: dict[str, object] = {"kind": kind.value, "worker": worker, "until": until, "name": name}
+        values |= {"alone": alone, "now": now.isoformat()}
         with self._transaction() as connection:
-            sql = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
-            for job, holder in connection.execute(sql, (kind.value, now.isoformat())).fetchall():
-                why = {"reason": f"{holder} vanished: its lease ran out.", "failed": False, "lost": True}
-                _give_back(connection, now, name=job, worker=holder, **why)
+            _give_expired_back(connection, kind, now)
             rows = connection.execute(_LEASE, values).fetchall()
         return _job(rows[0]) if rows else None
+
+    def give_expired_back(self, kind: JobKind, now: datetime) -> None:
+        """Let jobs wait again whose lease has run out."""
+        with self._transaction() as connection:
+            _give_expired_back(connection, kind, now)
 
     def renew_leases(
         self, names: Iterable[str], worker: str, now: datetime, lease_s: float
@@ -108,7 +124,7 @@ class JobTables(Database):
         """
         with self._transaction() as connection:
             why = {"reason": reason, "failed": failed, "lost": lost}
-            _give_back(connection, now, name=name, worker=worker, **why)
+            give_back(connection, now, name=name, worker=worker, **why)
         return self.job(name)
 
     def job(self, name: str) -> Job:
@@ -143,30 +159,6 @@ class JobTables(Database):
         rows = self._rows(sql, stem)
         return tuple(rows[0]) if rows else None
 
-    def add_device(self, name: str, key_hash: str, now: datetime) -> None:
-        """Register a device, or give it another key."""
-        values = {"name": name, "key_hash": key_hash, "created_utc": now.isoformat(), "seen_utc": None}
-        with self._transaction() as connection:
-            connection.execute(insert("devices", "INSERT OR REPLACE"), values)
-            put_on_record(connection)
-
-    def remove_device(self, name: str) -> None:
-        """Remove a device, whose key is refused from now on. Raises RefereeError `device-unknown`."""
-        with self._transaction() as connection:
-            if not connection.execute("DELETE FROM devices WHERE name = ?", (name,)).rowcount:
-                raise RefereeError("device-unknown", f"There is no device {name!r}; see: referee device list")
-            put_on_record(connection)
-
-    def devices(self) -> dict[str, str | None]:
-        """When each device was seen last, by name."""
-        return dict(map(tuple, self._rows("SELECT name, seen_utc FROM devices ORDER BY name")))
-
-    def device_of(self, key_hash: str, now: datetime) -> str | None:
-        """The device with that SHA-256 of its key, which is seen now."""
-        sql = "UPDATE devices SET seen_utc = ? WHERE key_hash = ? RETURNING name"
-        with self._transaction() as connection:
-            return next((name for (name,) in connection.execute(sql, (now.isoformat(), key_hash))), None)
-
 
 def insert_jobs(
     connection: sqlite3.Connection, kind: JobKind, about: Mapping[str, str], now: datetime
@@ -174,7 +166,7 @@ def insert_jobs(
     """As `JobTables.add_jobs`, within a transaction."""
     common: dict[str, object] = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc"))
     common |= {"kind": kind.value, "state": JobState.WAITING.value, "created_utc": now.isoformat()}
-    common |= {"failures": 0, "losses": 0, "renewals_left": None}
+    common |= {"failures": 0, "losses": 0, "renewals_left": None, "failed_on": None}
     connection.executemany(_ADD, [common | {"name": name, "about": what} for name, what in about.items()])
 
 
@@ -188,12 +180,20 @@ def let_wait_again(connection: sqlite3.Connection, name: str) -> None:
     connection.execute(_WAIT_AGAIN, (name,))
 
 
-def _give_back(connection: sqlite3.Connection, now: datetime, **values: object) -> None:
+def give_back(connection: sqlite3.Connection, now: datetime, **values: object) -> None:
+    """As `JobTables.give_job_back`, within a transaction; `values` are its other arguments."""
     limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
     values |= limits | {"utc": now.isoformat()}
     connection.execute(_GIVE_BACK, values)
     connection.execute(_SAY_WHY, values)
 
 
+def _give_expired_back(connection: sqlite3.Connection, kind: JobKind, now: datetime) -> None:
+    for job, holder in connection.execute(_EXPIRED, (kind.value, now.isoformat())).fetchall():
+        why = {"reason": f"{holder} vanished: its lease ran out.", "failed": False, "lost": True}
+        give_back(connection, now, name=job, worker=holder, **why)
+
+
 def _job(row: sqlite3.Row) -> Job:
-    return Job(**(dict(row) | {"kind": JobKind(row["kind"]), "state": JobState(row["state"])}))
+    read = {"kind": JobKind(row["kind"]), "state": JobState(row["state"])}
+    return Job(**(dict(row) | read | {"failed_on": tuple(json.loads(row["failed_on"] or "[]"))}))

@@ -139,6 +139,7 @@ class JobKind(StrEnum):
     CHECKING = "checking"  # the server's own process that checks uploads
     SCORING = "scoring"  # a worker of `referee judge`
     MEASURING = "measuring"  # a device
+    CALIBRATING = "calibrating"  # one device, of itself
 
 
 class JobState(StrEnum):
@@ -156,7 +157,8 @@ class Job:
     """What is to be done once. `name` is the hash of all that its outcome follows from; `about` is for people.
 
     `failures` counts workers that said why they failed, `losses` those that vanished; `reason` is the newest of both.
-    `renewals_left` says how often its lease may still be renewed; None: there is no limit.
+    `renewals_left` says how often its lease may still be renewed; None: there is no limit. `failed_on` are the workers
+    on which it failed, or which vanished with it, in order.
     """
 
     name: str
@@ -171,3 +173,37 @@ class Job:
     created_utc: str
     ended_utc: str | None
     renewals_left: int | None
+    failed_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that pulls work. `disabled` says why it gets none; `enabled_utc` is when that ended the last time."""
+
+    name: str
+    seen_utc: str | None
+    disabled: str | None = None
+    disabled_utc: str | None = None
+    enabled_utc: str | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a device measured of a track's calibration model, None until it has; `digest` is of model and test set.
+
+    `latency_ms` is the mean of one inference, `accuracy_percent` that on the whole test set. `doubt` says why the
+    referee does not believe the answers.
+    """
+
+    id: int
+    job: str
+    device: str
+    track: str
+    model_sha256: str
+    model_file: str
+    digest: str
+    utc: str
+    measured_utc: str | None = None
+    latency_ms: float | None = None
+    accuracy_percent: float | None = None
+    doubt: str | None = None

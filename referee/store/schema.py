@@ -228,6 +228,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "worker": str, "lease_until_utc": str,  # of the newest lease
             "renewals_left": int,  # of the newest lease, since form 17; NULL: no limit
             "reason": str,  # why it failed, or was given back the last time
+            "failed_on": str,  # JSON list of the workers it failed on, or that lost it; since form 17
             "created_utc": str, "ended_utc": str,
         },
         {"pk": "name", "not_null": {"kind", "about", "state", "failures", "losses", "created_utc"}},
@@ -248,8 +249,23 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     ),
     # Devices that pull work of the model tracks.
     "devices": (
-        {"name": str, "key_hash": str, "created_utc": str, "seen_utc": str},
+        {
+            "name": str, "key_hash": str, "created_utc": str, "seen_utc": str,
+            "disabled": str, "disabled_utc": str,  # why it gets no work; since form 17
+            "enabled_utc": str,  # the last time; what it measured before is not compared any more
+        },
         {"pk": "name", "not_null": {"key_hash", "created_utc"}},
+    ),
+    # What devices measured of their track's calibration model (since form 17); without a latency: still to be done.
+    "calibrations": (
+        {
+            "id": int, "job": str, "device": str, "track": str,
+            "model_sha256": str, "model_file": str, "digest": str,  # of model and test set
+            "utc": str, "measured_utc": str, "latency_ms": float, "accuracy_percent": float,
+            "doubt": str,  # why the referee does not believe its answers
+            "result": bytes,  # the document, zlib
+        },
+        {"pk": "id", "not_null": {"job", "device", "track", "model_sha256", "model_file", "digest", "utc"}},
     ),
 }
 # fmt: on

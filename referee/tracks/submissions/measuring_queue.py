@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -16,13 +17,13 @@ from typing import Any
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import ModelCrashed, ModelFault, RefereeError, WrongDevice
+from referee.errors import DeviceDoubted, ModelCrashed, ModelFault, RefereeError, WrongDevice
 from referee.store.model_records import JobKind, JobState, Submission
 from referee.store.submissions import lease_lost
-from referee.tracks.submissions import harness
+from referee.tracks.submissions import calibrating, harness
 from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.open_track import OpenTrack, open_track
-from referee.tracks.submissions.result_document import parse_result
+from referee.tracks.submissions.result_document import ResultDocument, parse_result
 from referee.tracks.submissions.results_files import HOLDOUT
 from referee.tracks.submissions.submitting import Doubt, expected_devices, measure
 
@@ -38,24 +39,75 @@ logger = logging.getLogger(__name__)
 
 
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
-    """Lease the oldest model that a device may measure, and say how; None: none waits, or it has one already."""
+    """Lease the oldest model that a device may measure, and say how; None: none waits, or it has one already.
+
+    A track's calibration model comes before those of teams.
+    """
     store, now = contest.store, clock.utc()
+    known = store.devices().get(device)
     leases = [job.lease_until_utc or "" for job in store.jobs(JobState.LEASED) if job.worker == device]
-    if max(leases, default="") > now.isoformat():
+    if known is None or known.disabled is not None or max(leases, default="") > now.isoformat():
         return None
+    # Who vanished with a job must be known before it is leased again.
+    for kind in (JobKind.CALIBRATING, JobKind.MEASURING):
+        store.give_expired_back(kind, now)
     may_measure = _tracks_of(contest, device, now)
-    for made in store.queued_submissions(JobKind.MEASURING):
-        if made.track in may_measure and store.lease_job(JobKind.MEASURING, device, now, LEASE_S, made.job):
-            try:
-                work = _work(track_of(contest, made), made, device)
-            except (RefereeError, TestSetError) as error:  # only the operator can put this right
-                logger.error("submission %d cannot be measured: %s", made.id, error)  # noqa: TRY400
-                reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
-                store.give_job_back(str(made.job), device, reason, now)
-                continue
-            store.limit_renewals(str(made.job), device, work["renewals"])
+    for made in _calibrations(contest, device, may_measure, now):
+        work = _leased_work(contest, JobKind.CALIBRATING, made, device, now)
+        if work is not None:
             return work
+    working = {track for track in may_measure if calibrating.why_no_work(contest, device, track, now) is None}
+    for made in store.queued_submissions(JobKind.MEASURING):
+        if made.track in working and not _suits_another(contest, made, device, now):
+            work = _leased_work(contest, JobKind.MEASURING, made, device, now)
+            if work is not None:
+                return work
     return None
+
+
+def _leased_work(
+    contest: Contest, kind: JobKind, made: Submission, device: str, now: datetime
+) -> dict[str, Any] | None:
+    """Lease a model and say how to measure it; None: another device has it, this one has work, or nobody can."""
+    store = contest.store
+    if not store.lease_job(kind, device, now, LEASE_S, made.job, alone=True):
+        return None
+    try:
+        work = _work(track_of(contest, made), made, device)
+    except (RefereeError, TestSetError) as error:  # only the operator can put this right
+        logger.error("%s cannot be measured: %s", made.model_file, error)  # noqa: TRY400
+        reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
+        store.give_job_back(str(made.job), device, reason, now)
+        return None
+    store.limit_renewals(str(made.job), device, work["renewals"])
+    return work
+
+
+def _calibrations(
+    contest: Contest, device: str, tracks: frozenset[str], now: datetime
+) -> Iterator[Submission]:
+    for track in sorted(tracks):
+        try:
+            made = calibrating.next_calibration(contest, device, track, now)
+        except RefereeError as error:  # only the operator can put this right
+            logger.error("track %s: %s cannot calibrate: %s", track, device, error)  # noqa: TRY400
+            continue
+        if made is not None:
+            yield made
+
+
+def _suits_another(contest: Contest, made: Submission, device: str, now: datetime) -> bool:
+    """Whether a model failed on this device, while one of its pool on which it has not failed may soon take it."""
+    failed_on = contest.store.job(str(made.job)).failed_on
+    if device not in failed_on:
+        return False
+    known = contest.store.devices()
+    others = set(expected_devices(contest, made.track)) - set(failed_on)
+    return any(
+        calibrating.is_present(known.get(other), now)
+        and calibrating.why_no_work(contest, other, made.track, now) is None
+        for other in others
+    )
 
 
 def _tracks_of(contest: Contest, device: str, now: datetime) -> frozenset[str]:
@@ -116,6 +168,9 @@ def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
     """
     store = contest.store
     if store.renew_leases([job], device, clock.utc(), LEASE_S):
+        calibration = store.calibration_of_job(job)
+        if calibration is not None:
+            return calibrating.submission_of(calibration)
         for made in store.queued_submissions(JobKind.MEASURING):
             if made.job == job:
                 return made
@@ -153,10 +208,19 @@ def take_outcome(
             raise bad(f"lpirc-harness on {device!r} must have made it, not {document['device.host']!r}")
         return printed
 
+    now, track = clock.utc(), track_of(contest, made)
+    calibration = contest.store.calibration_of_job(str(made.job))
+    if calibration is not None:
+        return calibrating.take(contest, calibration, track, bench, clock, doubt)
+
+    def doubt_of_both(document: ResultDocument) -> str | None:
+        calibrating.require_consistent(contest, made, device, document, track, now)
+        return doubt(document)
+
     try:
-        measure(contest, track_of(contest, made), made, bench, Path(made.model_sha256), clock, doubt)
+        measure(contest, track, made, bench, Path(made.model_sha256), clock, doubt_of_both)
     except (RefereeError, TestSetError) as error:
-        is_its_fault = not isinstance(error, WrongDevice)
+        is_its_fault = not isinstance(error, WrongDevice | DeviceDoubted)
         contest.store.give_job_back(str(made.job), device, str(error), clock.utc(), failed=is_its_fault)
         raise RefereeError("not-measured", str(error)) from error
     outcome = contest.store.submission(made.id).measurement

@@ -1,0 +1,74 @@
+"""How far the devices of a pool are apart, by their calibrations, and whether one contradicts itself. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from statistics import median
+
+from referee.store.model_records import Calibration
+
+LATENCY_TOLERANCE = 0.05
+"""Of a latency: how far a device may be from its pool's middle, and one of its own from another."""
+ACCURACY_TOLERANCE = 0.1  # percentage points; equal devices answer alike
+AGAIN_AFTER = timedelta(days=1)
+AGAIN_AFTER_RESULTS = 20
+
+
+def is_due(newest: Calibration | None, results: int, now: datetime) -> bool:
+    """Whether a device must calibrate before it measures more, after so many results since its newest calibration."""
+    if newest is None or newest.measured_utc is None:
+        return True
+    age = now - datetime.fromisoformat(newest.measured_utc)
+    return results >= AGAIN_AFTER_RESULTS or age >= AGAIN_AFTER
+
+
+def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, bool]:
+    """Where a device lies among its pool, in words, and whether that is within the tolerances.
+
+    `pool` is the newest calibration of each device that counts, with its own.
+    """
+    middle_ms = median(_latency_ms(one) for one in pool)
+    middle_percent = median(_accuracy_percent(one) for one in pool)
+    apart = _latency_ms(own) / middle_ms - 1
+    apart_percent = _accuracy_percent(own) - middle_percent
+    words = (
+        f"{_latency_ms(own):.3f} ms, {apart:+.1%} from its pool's middle of {middle_ms:.3f} ms;"
+        f" {_accuracy_percent(own):.3f} % right, {apart_percent:+.3f} points from the middle"
+    )
+    is_near = abs(apart) <= LATENCY_TOLERANCE and abs(apart_percent) <= ACCURACY_TOLERANCE
+    return words, is_near
+
+
+def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | None:
+    """How a device's newest calibration contradicts one of its earlier ones; None where none does."""
+    for one in earlier:
+        found = difference(
+            (_latency_ms(one), _accuracy_percent(one)), (_latency_ms(newest), _accuracy_percent(newest))
+        )
+        if found is not None:
+            return f"its calibrations {one.id} and {newest.id} differ: {found}"
+    return None
+
+
+def difference(one: tuple[float, float], other: tuple[float, float]) -> str | None:
+    """How two results for the same model, (latency [ms], accuracy [%]), differ beyond the tolerances; None: not."""
+    (one_ms, one_percent), (other_ms, other_percent) = one, other
+    apart = max(one_ms, other_ms) / min(one_ms, other_ms) - 1
+    if apart > LATENCY_TOLERANCE:
+        return f"{one_ms:.3f} and {other_ms:.3f} ms, {apart:.1%} apart; at most {LATENCY_TOLERANCE:.0%} is allowed"
+    if abs(one_percent - other_percent) > ACCURACY_TOLERANCE:
+        return f"{one_percent:.3f} and {other_percent:.3f} % right; at most {ACCURACY_TOLERANCE} points are allowed"
+    return None
+
+
+def _latency_ms(one: Calibration) -> float:
+    if one.latency_ms is None:
+        raise ValueError(f"calibration {one.id} is not measured")
+    return one.latency_ms
+
+
+def _accuracy_percent(one: Calibration) -> float:
+    if one.accuracy_percent is None:
+        raise ValueError(f"calibration {one.id} is not measured")
+    return one.accuracy_percent

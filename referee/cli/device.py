@@ -35,10 +35,12 @@ def add(name: str, folder: Path) -> None:
 @device.command("list")
 @contest_folder
 def list_devices(folder: Path) -> None:
-    """List the devices and when each was seen last."""
+    """List the devices, when each was seen last, and the meter of one that measures energy."""
     with open_contest(folder) as contest:
+        meters = contest.store.meters()
         for name, seen_utc in contest.store.devices().items():
-            click.echo(f"{name}  {seen_utc or 'never seen'}")
+            meter = f"  {meters[name]}" if name in meters else ""
+            click.echo(f"{name}  {seen_utc or 'never seen'}{meter}")
 
 
 @device.command()

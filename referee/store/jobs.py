@@ -146,6 +146,7 @@ class JobTables(Database):
     def add_device(self, name: str, key_hash: str, now: datetime) -> None:
         """Register a device, or give it another key."""
         values = {"name": name, "key_hash": key_hash, "created_utc": now.isoformat(), "seen_utc": None}
+        values |= {"meter": None}
         with self._transaction() as connection:
             connection.execute(insert("devices", "INSERT OR REPLACE"), values)
             put_on_record(connection)
@@ -160,6 +161,16 @@ class JobTables(Database):
     def devices(self) -> dict[str, str | None]:
         """When each device was seen last, by name."""
         return dict(map(tuple, self._rows("SELECT name, seen_utc FROM devices ORDER BY name")))
+
+    def say_meter(self, device: str, meter: str | None) -> None:
+        """Keep which meter a device measures energy with; None: with none."""
+        sql = "UPDATE devices SET meter = ? WHERE name = ? AND meter IS NOT ?"
+        with self._transaction() as connection:
+            connection.execute(sql, (meter, device, meter))
+
+    def meters(self) -> dict[str, str]:
+        """The meters of the devices that measure energy, by the devices' names."""
+        return dict(map(tuple, self._rows("SELECT name, meter FROM devices WHERE meter IS NOT NULL")))
 
     def device_of(self, key_hash: str, now: datetime) -> str | None:
         """The device with that SHA-256 of its key, which is seen now."""

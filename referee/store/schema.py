@@ -231,7 +231,10 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     ),
     # Devices that pull work of the model tracks.
     "devices": (
-        {"name": str, "key_hash": str, "created_utc": str, "seen_utc": str},
+        {
+            "name": str, "key_hash": str, "created_utc": str, "seen_utc": str,
+            "meter": str,  # which it last said that it measures energy with, since form 17; NULL: with none
+        },
         {"pk": "name", "not_null": {"key_hash", "created_utc"}},
     ),
 }

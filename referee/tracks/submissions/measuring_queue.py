@@ -21,7 +21,8 @@ from referee.store.model_records import JobKind, JobState, Submission
 from referee.store.submissions import lease_lost
 from referee.tracks.submissions import harness
 from referee.tracks.submissions.fields import bad
-from referee.tracks.submissions.open_track import OpenTrack, open_track
+from referee.tracks.submissions.metering import DEFAULT_LOOP_S
+from referee.tracks.submissions.open_track import OpenTrack, open_track, rule_of
 from referee.tracks.submissions.result_document import parse_result
 from referee.tracks.submissions.results_files import HOLDOUT
 from referee.tracks.submissions.submitting import Doubt, expected_devices, measure
@@ -33,21 +34,27 @@ UNBUDGETED_IMAGE_S = 1.0  # of a rule without a budget
 RENEWALS_BY_LEASE = 3  # as the client does
 IMAGES_BY_RENEWAL = 25  # fetching them renews the lease, too; the client fetches 50 at a time
 SPARE_RENEWALS = 20
+METER = "meter-"
+"""How the codes of lpirc_power begin: a meter that failed says nothing of a model, as a device that vanished."""
 
 logger = logging.getLogger(__name__)
 
 
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
-    """Lease the oldest model that a device may measure, and say how; None: none waits, or it has one already."""
+    """Lease the oldest model that a device may measure, and say how; None: none waits, or it has one already.
+
+    A device that has said that it has a meter measures energy, whatever the track; others get no track that needs it.
+    """
     store, now = contest.store, clock.utc()
     leases = [job.lease_until_utc or "" for job in store.jobs(JobState.LEASED) if job.worker == device]
     if max(leases, default="") > now.isoformat():
         return None
-    may_measure = _tracks_of(contest, device, now)
+    has_meter = device in store.meters()
+    may_measure = _tracks_of(contest, device, now, has_meter=has_meter)
     for made in store.queued_submissions(JobKind.MEASURING):
         if made.track in may_measure and store.lease_job(JobKind.MEASURING, device, now, LEASE_S, made.job):
             try:
-                work = _work(track_of(contest, made), made, device)
+                work = _work(track_of(contest, made), made, device, has_meter=has_meter)
             except (RefereeError, TestSetError) as error:  # only the operator can put this right
                 logger.error("submission %d cannot be measured: %s", made.id, error)  # noqa: TRY400
                 reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
@@ -58,7 +65,7 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
     return None
 
 
-def _tracks_of(contest: Contest, device: str, now: datetime) -> frozenset[str]:
+def _tracks_of(contest: Contest, device: str, now: datetime, *, has_meter: bool) -> frozenset[str]:
     """The tracks whose models a device may measure.
 
     Where no device is named, and none has measured yet, whoever is at the first model keeps the track: a second
@@ -77,7 +84,8 @@ def _tracks_of(contest: Contest, device: str, now: datetime) -> frozenset[str]:
     found = set()
     for track in contest.config.tracks:
         expected = expected_devices(contest, track.name)
-        if device in (expected or at_work.get(track.name) or {device}):
+        is_able = has_meter or not rule_of(contest, track).needs_energy
+        if is_able and device in (expected or at_work.get(track.name) or {device}):
             found.add(track.name)
     return frozenset(found)
 
@@ -91,9 +99,11 @@ def limit_s(track: OpenTrack) -> float:
     return SETUP_S + PASSES * budget_s
 
 
-def _work(track: OpenTrack, made: Submission, device: str) -> dict[str, Any]:
+def _work(track: OpenTrack, made: Submission, device: str, *, has_meter: bool) -> dict[str, Any]:
     rule, count = track.rule, len(track.test_set.images)
     bench = {"preprocessing": rule.preprocessing, "threads": rule.threads, "budget_s": rule.budget_s(count)}
+    if has_meter:
+        bench["energy_loop_s"] = DEFAULT_LOOP_S
     longest_s = limit_s(track)
     renewals = math.ceil(longest_s / LEASE_S * RENEWALS_BY_LEASE + count / IMAGES_BY_RENEWAL) + SPARE_RENEWALS
     work: dict[str, Any] = {"job": made.job, "device": device, "lease_s": LEASE_S}
@@ -156,8 +166,10 @@ def take_outcome(
     try:
         measure(contest, track_of(contest, made), made, bench, Path(made.model_sha256), clock, doubt)
     except (RefereeError, TestSetError) as error:
-        is_its_fault = not isinstance(error, WrongDevice)
-        contest.store.give_job_back(str(made.job), device, str(error), clock.utc(), failed=is_its_fault)
+        is_lost = isinstance(error, RefereeError) and error.code.startswith(METER)
+        is_its_fault = not isinstance(error, WrongDevice) and not is_lost
+        reason, now = str(error), clock.utc()
+        contest.store.give_job_back(str(made.job), device, reason, now, failed=is_its_fault, lost=is_lost)
         raise RefereeError("not-measured", str(error)) from error
     outcome = contest.store.submission(made.id).measurement
     if outcome is None:

@@ -131,10 +131,11 @@ def _measured(
         model = Path(scratch) / hashlib.sha256(data).hexdigest()
         model.write_bytes(data)
         arguments += [f"--images={folder.absolute()}", f"--parent={os.getpid()}", "--json", "--", str(model)]
-        command, limit_s = [*HARNESS, *arguments], work["limit_s"]
+        command, ending_s = [*HARNESS, *arguments], 0.0
         if meter is not None:
-            command = metering.measuring(meter, command)
-        code, printed, complaint = _run(command, connection, path, work["lease_s"] / 3, limit_s)
+            command, ending_s = metering.measuring(meter, command), METER_RELEASED_S
+        every_s, limit_s = work["lease_s"] / 3, work["limit_s"]
+        code, printed, complaint = _run(command, connection, path, every_s, limit_s, ending_s)
     if code != 0:
         return "failed", printed or complaint
     document = json.loads(printed)
@@ -143,10 +144,16 @@ def _measured(
 
 
 def _run(
-    command: list[str], connection: Connection, path: str, every_s: float, limit_s: float
+    command: list[str],
+    connection: Connection,
+    path: str,
+    every_s: float,
+    limit_s: float,
+    ending_s: float,
 ) -> tuple[int, bytes, bytes]:
     """Run the harness and renew the lease meanwhile; kill its process group when the lease is lost, or on Ctrl-C.
 
+    It is asked to end first where it may take `ending_s` seconds to do so.
     Raises ClientError `harness-hung` when it still runs after `limit_s`.
     """
     pipe, end_s = subprocess.PIPE, time.monotonic() + limit_s
@@ -167,12 +174,19 @@ def _run(
                 with suppress(TransientError):  # measuring goes on while the referee is away
                     connection.ask("PUT", path)
         finally:
-            if process.poll() is None and command[: len(metering.PROGRAM)] == [*metering.PROGRAM]:
-                process.terminate()  # it ends the harness, and gives the meter's panel and settings back
-                with suppress(subprocess.TimeoutExpired):
-                    process.communicate(timeout=METER_RELEASED_S)
-            with suppress(ProcessLookupError, PermissionError):  # it has just ended
-                os.killpg(process.pid, signal.SIGKILL)
+            _end(process, ending_s)
+
+
+def _end(process: subprocess.Popen[bytes], ending_s: float) -> None:
+    """End a process with its group; one that measures with a meter first gives the meter's settings back."""
+    try:
+        if ending_s and process.poll() is None:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=ending_s)
+    finally:
+        with suppress(ProcessLookupError, PermissionError):  # it has just ended
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Path) -> Path:

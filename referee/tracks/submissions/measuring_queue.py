@@ -15,6 +15,7 @@ from typing import Any
 
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
+from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError, WrongDevice
 from referee.store.model_records import JobKind, JobState, Submission
@@ -84,10 +85,17 @@ def _tracks_of(contest: Contest, device: str, now: datetime, *, has_meter: bool)
     found = set()
     for track in contest.config.tracks:
         expected = expected_devices(contest, track.name)
-        is_able = has_meter or not rule_of(contest, track).needs_energy
+        is_able = has_meter or not _needs_energy(contest, track)
         if is_able and device in (expected or at_work.get(track.name) or {device}):
             found.add(track.name)
     return frozenset(found)
+
+
+def _needs_energy(contest: Contest, track: ModelTrack) -> bool:
+    try:
+        return rule_of(contest, track).needs_energy
+    except RefereeError:  # said when a model of it is leased
+        return False
 
 
 def limit_s(track: OpenTrack) -> float:

@@ -24,7 +24,9 @@ class MeterFailed(ClientError):
 def require_program() -> None:
     """Raise ModelError `missing-extra` unless the program that reads meters is installed."""
     if find_spec("lpirc_power") is None:
-        sentence = "--meter needs lpirc_power, of the referee's distribution; in the project's folder: pip install ."
+        sentence = (
+            "--meter needs lpirc_power, of the referee's distribution; in the project's folder: pip install ."
+        )
         raise ModelError("missing-extra", sentence, missing="lpirc_power")
 
 
@@ -36,7 +38,9 @@ def identity_at(address: str) -> str:
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise MeterFailed("meter-timeout", f"The meter at {address} did not answer for {PROBE_S:g} s.") from None
+        raise MeterFailed(
+            "meter-timeout", f"The meter at {address} did not answer for {PROBE_S:g} s."
+        ) from None
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").split("\n")
         said = next((line for line in reversed(lines) if line.strip()), f"meter: exit code {done.returncode}")

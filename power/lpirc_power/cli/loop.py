@@ -15,7 +15,7 @@ from lpirc_power.errors import MeterError
 from lpirc_power.sampling.loop import metered
 
 
-class _Failed(Exception):  # noqa: N818 - it is no failure of the meter
+class _Failed(Exception):
     """The program itself failed, and said why on its stdout."""
 
 

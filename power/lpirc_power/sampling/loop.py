@@ -64,7 +64,9 @@ def _loop(document: Any) -> tuple[int, float, float]:
         inferences = int(loop["inferences"])
         start_s, end_s = float(loop["start_monotonic_s"]), float(loop["end_monotonic_s"])
     except (TypeError, KeyError, ValueError, OverflowError) as error:
-        sentence = "The program that was measured states no energy_loop; run lpirc-harness with --energy-loop-s."
+        sentence = (
+            "The program that was measured states no energy_loop; run lpirc-harness with --energy-loop-s."
+        )
         raise EnergyUnmeasured(sentence) from error
     if inferences < 1 or not (math.isfinite(start_s) and start_s < end_s < math.inf):
         sentence = f"The energy loop of {inferences} inferences from {start_s:g} s to {end_s:g} s cannot be."

@@ -17,11 +17,11 @@ from referee.tracks.submissions import measuring_queue
 from referee.tracks.submissions.entries import require_open
 from tests import tflite_models as models
 from tests import warm_programs
-from tests.contest_day import called, problem, until
+from tests.contest_day import problem, until
 from tests.ports import own_port
 from tests.referee.conftest import Instrument
 from tests.referee.factories import TEAM, House
-from tests.referee.tracks.submissions.model_days import colour_set, packed, result, spot_set
+from tests.referee.tracks.submissions.model_days import colour_set, packed, spot_set
 from tests.referee.web.contestant.test_work import HELLO, SET, Desk
 from tests.timeouts import TIMEOUT_S
 

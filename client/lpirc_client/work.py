@@ -34,7 +34,7 @@ HARNESS = (sys.executable, "-m", "lpirc_client.harness.cli", "bench")
 ANSWER_S = 300.0  # the referee judges a result before it answers
 BATCH = 50
 METER_CHECKED_S = 60.0  # while nothing waits
-METER_RELEASED_S = 40.0  # 10 s for a harness that hangs, 10 s for a meter that is away
+METER_RELEASED_S = 25.0  # 10 s for a harness that hangs, 10 s for a meter that is away
 PASSED_ON = ("task", "runtime", "rules", "preprocessing", "threads", "budget_s", "energy_loop_s")
 """The options of the harness that the referee sets."""
 

@@ -121,7 +121,7 @@ def test_a_meter_that_is_lost_in_the_middle_costs_nothing_and_its_device_gets_no
 
     instrument("--port", meter.port)
     until(lambda: ours.sentence() != "")
-    assert ours.sentence().startswith("handed in.tflite: 75.000 % of 4 images")
+    assert ours.sentence().startswith("75.000 % of 4 images")
     assert "energy" in json.loads(ours.house.store.submission_result(made.id) or b"")
     client.send_signal(signal.SIGINT)
     assert client.wait(TIMEOUT_S) == 130

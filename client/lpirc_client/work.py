@@ -149,7 +149,7 @@ def _run(
     path: str,
     every_s: float,
     limit_s: float,
-    ending_s: float,
+    ending_s: float = 0.0,
 ) -> tuple[int, bytes, bytes]:
     """Run the harness and renew the lease meanwhile; kill its process group when the lease is lost, or on Ctrl-C.
 

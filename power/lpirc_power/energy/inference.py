@@ -27,8 +27,8 @@ def inference_energy(
     """The `energy` of a result document: of the loop from `start_s` to `end_s` and of each of its inferences.
 
     Times are on the clock of the readings. With the idle baseline `idle_w` the energy above idle is included. Raises
-    EnergyUnmeasured: fewer than ten readings in the loop, one without data, clipped, over range or with
-    a changed setting, two seconds without any, or no power.
+    EnergyUnmeasured: fewer than ten readings in the loop, one without data, clipped, over range or with a changed
+    setting, two seconds without any, or no power.
     """
     inside = [one for one in readings if start_s <= one.monotonic_s <= end_s]
     times_s = [one.monotonic_s for one in inside]

@@ -49,17 +49,17 @@ def metered(
             sampler.stop()
     finally:
         sampler.close()
-    document = json.loads(content)
-    inferences, start_s, end_s = _loop(document)
+    document, inferences, start_s, end_s = _parsed(content)
     start_s, end_s = of_process_s(start_s), of_process_s(end_s)
     energy = inference_energy(readings, start_s, end_s, inferences, identity, idle_w)
     document["energy"] = energy | {"official": standing(identity, address).official}
     return json.dumps(document).encode()
 
 
-def _loop(document: Any) -> tuple[int, float, float]:
-    """How many inferences the loop made, and when it began and ended. Raises EnergyUnmeasured."""
+def _parsed(content: bytes) -> tuple[dict[str, Any], int, float, float]:
+    """The document, how many inferences its loop made, and when that began and ended. Raises EnergyUnmeasured."""
     try:
+        document = json.loads(content)
         loop = document["energy_loop"]
         inferences = int(loop["inferences"])
         start_s, end_s = float(loop["start_monotonic_s"]), float(loop["end_monotonic_s"])
@@ -71,4 +71,4 @@ def _loop(document: Any) -> tuple[int, float, float]:
     if inferences < 1 or not (math.isfinite(start_s) and start_s < end_s < math.inf):
         sentence = f"The energy loop of {inferences} inferences from {start_s:g} s to {end_s:g} s cannot be."
         raise EnergyUnmeasured(sentence)
-    return inferences, start_s, end_s
+    return document, inferences, start_s, end_s

@@ -171,6 +171,8 @@ def take_outcome(
             raise bad(f"lpirc-harness on {device!r} must have made it, not {document['device.host']!r}")
         return printed
 
+    # The harness has ended: what renews the lease from here on is the referee's own look at the result.
+    contest.store.limit_renewals(str(made.job), device, None)
     try:
         measure(contest, track_of(contest, made), made, bench, Path(made.model_sha256), clock, doubt)
     except (RefereeError, TestSetError) as error:

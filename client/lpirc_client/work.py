@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from typing import Any
 
 import requests
 
+from lpirc_client import metering
 from lpirc_client.commands import password_from
 from lpirc_client.connection import Connection, pauses_s
 from lpirc_client.errors import ClientError, TransientError, missing_extra
@@ -31,7 +33,9 @@ from lpirc_client.zip_stream import numbered
 HARNESS = (sys.executable, "-m", "lpirc_client.harness.cli", "bench")
 ANSWER_S = 300.0  # the referee judges a result before it answers
 BATCH = 50
-PASSED_ON = ("task", "runtime", "rules", "preprocessing", "threads", "budget_s")
+METER_CHECKED_S = 60.0  # while nothing waits
+METER_RELEASED_S = 25.0  # 10 s for a harness that hangs, 10 s for a meter that is away
+PASSED_ON = ("task", "runtime", "rules", "preprocessing", "threads", "budget_s", "energy_loop_s")
 """The options of the harness that the referee sets."""
 
 
@@ -46,6 +50,8 @@ def add_parser(subparsers: Any) -> None:
     add("--key-file", type=Path, metavar="F", help=text)
     text = "keep the tracks' images there (default: lpirc-images)"
     add("--images", type=Path, default=Path("lpirc-images"), metavar="FOLDER", help=text)
+    text = "measure energy with the meter there, which is this command's alone (needs lpirc_power)"
+    add("--meter", metavar="ADDRESS", help=text)
     add("--once", action="store_true", help="end after one model")
     add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
 
@@ -55,13 +61,19 @@ def execute(options: argparse.Namespace) -> None:
     require_models()  # before a referee leases this device anything
     if sys.version_info < (3, 11) or not (find_spec("ai_edge_litert") or find_spec("onnxruntime")):
         raise missing_extra("measuring models", "Python 3.11 and LiteRT or ONNX Runtime", "models")
-    greeting = json.dumps({"name": options.name, "version": version("lpirc-client")}).encode()
+    greeting = {"name": options.name, "version": version("lpirc-client")}
+    if options.meter is not None:
+        metering.require_program()
+        greeting["meter"] = metering.identity_at(options.meter)
     key = password_from(options.key_file)
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize(f"Bearer {key}")
-        is_announced = False
+        is_announced, checked_s = False, time.monotonic()
         while True:
-            answer = _answer(connection, "POST", "/v1/jobs", greeting)
+            if options.meter is not None and time.monotonic() >= checked_s + METER_CHECKED_S:
+                greeting["meter"] = _meter_again(options.meter)
+                checked_s = time.monotonic()
+            answer = _answer(connection, "POST", "/v1/jobs", json.dumps(greeting).encode())
             if answer.status_code == 204:
                 if not is_announced:
                     say(f"Nothing waits for {options.name}; it is asked again and again.")
@@ -71,17 +83,29 @@ def execute(options: argparse.Namespace) -> None:
             work = json_object(answer)
             if "job" not in work:
                 raise from_response(f"{connection.url}/v1/jobs", answer)  # it is not a referee
-            _work(connection, work, options.images)
+            _work(connection, work, options.images, options.meter)
             if options.once:
                 return
-            is_announced = False
+            is_announced, checked_s = False, -math.inf
 
 
-def _work(connection: Connection, work: dict[str, Any], images: Path) -> None:
+def _meter_again(address: str) -> str:
+    """Wait until the meter answers: no work is leased meanwhile."""
+    for attempt, pause in enumerate(pauses_s()):
+        time.sleep(pause if attempt else 0)
+        try:
+            return metering.identity_at(address)
+        except metering.MeterFailed as error:
+            if attempt == 0:
+                say(f"{error.sentence} No model is asked for until the meter answers.")
+    raise AssertionError
+
+
+def _work(connection: Connection, work: dict[str, Any], images: Path, meter: str | None) -> None:
     path = f"/v1/jobs/{work['job']}"
     try:
         try:
-            what, printed = _measured(connection, path, work, images)
+            what, printed = _measured(connection, path, work, images, meter)
         except (ClientError, OSError) as error:
             what, printed = "failed", str(error).encode()
         outcome = json_object(_answer(connection, "POST", f"{path}/{what}", printed))["outcome"]
@@ -94,7 +118,9 @@ def _work(connection: Connection, work: dict[str, Any], images: Path) -> None:
     say(f"{work['track']}, {work['model']['name']}: {outcome}")
 
 
-def _measured(connection: Connection, path: str, work: dict[str, Any], images: Path) -> tuple[str, bytes]:
+def _measured(
+    connection: Connection, path: str, work: dict[str, Any], images: Path, meter: str | None
+) -> tuple[str, bytes]:
     """What to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
     folder = _fetched(connection, path, work["images"], images)
     data = _answer(connection, "GET", f"{path}/model").content
@@ -105,8 +131,11 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
         model = Path(scratch) / hashlib.sha256(data).hexdigest()
         model.write_bytes(data)
         arguments += [f"--images={folder.absolute()}", f"--parent={os.getpid()}", "--json", "--", str(model)]
-        command, limit_s = [*HARNESS, *arguments], work["limit_s"]
-        code, printed, complaint = _run(command, connection, path, work["lease_s"] / 3, limit_s)
+        command, ending_s = [*HARNESS, *arguments], 0.0
+        if meter is not None:
+            command, ending_s = metering.measuring(meter, command), METER_RELEASED_S
+        every_s, limit_s = work["lease_s"] / 3, work["limit_s"]
+        code, printed, complaint = _run(command, connection, path, every_s, limit_s, ending_s)
     if code != 0:
         return "failed", printed or complaint
     document = json.loads(printed)
@@ -115,10 +144,16 @@ def _measured(connection: Connection, path: str, work: dict[str, Any], images: P
 
 
 def _run(
-    command: list[str], connection: Connection, path: str, every_s: float, limit_s: float
+    command: list[str],
+    connection: Connection,
+    path: str,
+    every_s: float,
+    limit_s: float,
+    ending_s: float = 0.0,
 ) -> tuple[int, bytes, bytes]:
     """Run the harness and renew the lease meanwhile; kill its process group when the lease is lost, or on Ctrl-C.
 
+    It is asked to end first where it may take `ending_s` seconds to do so.
     Raises ClientError `harness-hung` when it still runs after `limit_s`.
     """
     pipe, end_s = subprocess.PIPE, time.monotonic() + limit_s
@@ -139,8 +174,19 @@ def _run(
                 with suppress(TransientError):  # measuring goes on while the referee is away
                     connection.ask("PUT", path)
         finally:
-            with suppress(ProcessLookupError, PermissionError):  # it has just ended
-                os.killpg(process.pid, signal.SIGKILL)
+            _end(process, ending_s)
+
+
+def _end(process: subprocess.Popen[bytes], ending_s: float) -> None:
+    """End a process with its group; one that measures with a meter first gives the meter's settings back."""
+    try:
+        if ending_s and process.poll() is None:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=ending_s)
+    finally:
+        with suppress(ProcessLookupError, PermissionError):  # it has just ended
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Path) -> Path:

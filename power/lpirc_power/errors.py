@@ -89,3 +89,9 @@ class MeterAddressError(NamedMeterError):
     """The address cannot be that of a meter."""
 
     CODE = "meter-wrong-address"
+
+
+class EnergyUnmeasured(NamedMeterError):
+    """The readings do not tell the energy of a loop of inferences."""
+
+    CODE = "energy-unmeasured"

@@ -41,7 +41,7 @@ def add(name: str, folder: Path) -> None:
 @contest_folder
 @as_json
 def list_devices(folder: Path, *, as_json: bool) -> None:
-    """List the devices, when each was seen last, and how far it is from the others of its tracks."""
+    """List the devices: when each was seen last, its meter, how far it is from the others of its tracks."""
     now = Clock().utc()
     with open_contest(folder) as contest:
         found = [_shown(contest, one, now) for one in contest.store.devices().values()]
@@ -49,7 +49,8 @@ def list_devices(folder: Path, *, as_json: bool) -> None:
         click.echo(json.dumps(found))
         return
     for one in found:
-        click.echo(f"{one['name']}  {one['seen_utc'] or 'never seen'}")
+        meter = f"  {one['meter']}" if one["meter"] else ""
+        click.echo(f"{one['name']}  {one['seen_utc'] or 'never seen'}{meter}")
         if one["disabled"]:
             click.echo(f"  disabled since {one['disabled_utc'][:19]}: {one['disabled']}")
         for track in one["tracks"]:

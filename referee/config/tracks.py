@@ -62,14 +62,7 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
         yield "name", "a track needs a name that is not blank and has only printable characters."
     if not track.testset.strip():
         yield "testset", f"track {track.name!r}: testset is blank; give its test-set folder."
-    if track.device and track.devices:
-        yield "devices", f"track {track.name!r}: give either device or devices, not both."
-    if len(set(track.devices)) < len(track.devices) or not all(map(str.strip, track.devices)):
-        words = f"devices = {list(track.devices)} must be names that are not blank, each once."
-        yield "devices", f"track {track.name!r}: {words}"
-    if track.calibration and not (track.device or track.devices):
-        words = "calibration needs device or devices, which measure it first."
-        yield "calibration", f"track {track.name!r}: {words}"
+    yield from _device_problems(track)
     if track.holdout and track.holdout == track.testset:
         yield "holdout", f"track {track.name!r}: holdout is the public test set; choose a secret one."
     if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:
@@ -84,3 +77,14 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
     if not track.holdout_part < 1:
         words = f"holdout_part = {track.holdout_part:g} must lie between 0 and 1."
         yield "holdout_part", f"track {track.name!r}: {words}"
+
+
+def _device_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
+    if track.device and track.devices:
+        yield "devices", f"track {track.name!r}: give either device or devices, not both."
+    if len(set(track.devices)) < len(track.devices) or not all(map(str.strip, track.devices)):
+        words = f"devices = {list(track.devices)} must be names that are not blank, each once."
+        yield "devices", f"track {track.name!r}: {words}"
+    if track.calibration and not (track.device or track.devices):
+        words = "calibration needs device or devices, which measure it first."
+        yield "calibration", f"track {track.name!r}: {words}"

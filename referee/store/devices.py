@@ -41,6 +41,7 @@ class DeviceTables(Database):
     def add_device(self, name: str, key_hash: str, now: datetime) -> None:
         """Register a device, or give it another key; one that is disabled stays so."""
         values: dict[str, object] = dict.fromkeys(("seen_utc", "disabled", "disabled_utc", "enabled_utc"))
+        values["meter"] = None
         values |= {"name": name, "key_hash": key_hash, "created_utc": now.isoformat()}
         with self._transaction() as connection:
             connection.execute(_ADD, values)
@@ -57,6 +58,16 @@ class DeviceTables(Database):
         """The devices, by name."""
         rows = self._rows(f"SELECT {_DEVICE} FROM devices ORDER BY name")  # noqa: S608 - names of columns
         return {row["name"]: Device(*row) for row in rows}
+
+    def say_meter(self, device: str, meter: str | None) -> None:
+        """Keep which meter a device measures energy with; None: with none."""
+        sql = "UPDATE devices SET meter = ? WHERE name = ? AND meter IS NOT ?"
+        with self._transaction() as connection:
+            connection.execute(sql, (meter, device, meter))
+
+    def meters(self) -> dict[str, str]:
+        """The meters of the devices that measure energy, by the devices' names."""
+        return {name: one.meter for name, one in self.devices().items() if one.meter is not None}
 
     def device_of(self, key_hash: str, now: datetime) -> str | None:
         """The device with that SHA-256 of its key, which is seen now."""

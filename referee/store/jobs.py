@@ -110,8 +110,8 @@ class JobTables(Database):
             held = [name for name in names if connection.execute(_RENEW, (until, name, worker)).rowcount]
         return frozenset(held)
 
-    def limit_renewals(self, name: str, worker: str, most: int) -> None:
-        """Say how often `worker` may still renew its lease of a job."""
+    def limit_renewals(self, name: str, worker: str, most: int | None) -> None:
+        """Say how often `worker` may still renew its lease of a job; None: without limit."""
         with self._transaction() as connection:
             connection.execute(_LIMIT, (most, name, worker))
 

@@ -264,7 +264,9 @@ def _bring_together(connection: sqlite3.Connection, journal: Path, epoch: int) -
     elif position is None and _is_of_contest(connection, path):
         connection.execute("PRAGMA defer_foreign_keys=ON")
         made = build(connection, journal)
-        words = "the database is a copy from before its journal began: the %d transactions of %s make it again"
+        words = (
+            "the database is a copy from before its journal began: the %d transactions of %s make it again"
+        )
         logger.warning(words, made.seq, journal)
     elif applied := catch_up(connection, journal):
         logger.warning(

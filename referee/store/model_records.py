@@ -178,13 +178,17 @@ class Job:
 
 @dataclass(frozen=True)
 class Device:
-    """A device that pulls work. `disabled` says why it gets none; `enabled_utc` is when that ended the last time."""
+    """A device that pulls work. `disabled` says why it gets none; `enabled_utc` is when that ended the last time.
+
+    `meter` is the one that it last said it measures energy with; None: with none.
+    """
 
     name: str
     seen_utc: str | None
     disabled: str | None = None
     disabled_utc: str | None = None
     enabled_utc: str | None = None
+    meter: str | None = None
 
 
 @dataclass(frozen=True)

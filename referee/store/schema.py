@@ -253,6 +253,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
             "name": str, "key_hash": str, "created_utc": str, "seen_utc": str,
             "disabled": str, "disabled_utc": str,  # why it gets no work; since form 17
             "enabled_utc": str,  # the last time; what it measured before is not compared any more
+            "meter": str,  # which it last said that it measures energy with, since form 17; NULL: with none
         },
         {"pk": "name", "not_null": {"key_hash", "created_utc"}},
     ),

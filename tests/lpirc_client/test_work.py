@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lpirc_client import work
+from lpirc_client.cli import main
 from lpirc_client.errors import ClientError
 
 
@@ -33,9 +34,19 @@ def test_without_its_lease_the_harness_is_killed_and_its_pipes_are_closed(
     monkeypatch.setattr(subprocess, "Popen", Kept)
     endless = [sys.executable, "-c", "import signal; signal.pause()"]
     with pytest.raises(ClientError, match="lease"):
-        work._run(endless, LostLease(), "/v1/work/1", 0.01)  # noqa: SLF001 - it alone sees the pipes
+        work._run(endless, LostLease(), "/v1/work/1", 0.01, 60.0)  # noqa: SLF001 - it alone sees the pipes
     (harness,) = started
     assert harness.returncode == -signal.SIGKILL
     assert harness.stdout is not None
     assert harness.stderr is not None
     assert (harness.stdout.closed, harness.stderr.closed) == (True, True)
+
+
+def test_a_meter_needs_the_program_that_reads_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lpirc_client.metering.find_spec", lambda _: None)
+    assert main(["work", "http://127.0.0.1:9", "--name", "pixel-4", "--meter", "sim:"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("lpirc-client: --meter needs lpirc_power")
+    assert told.endswith("pip install .\n")

@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "certify": "certify.certify",
     "fault": "fault.fault",
     "find": "find.find",
+    "loop": "loop.loop",
     "probe": "look.probe",
     "ptd": "ptd.ptd",
     "range": "ranging.range_command",

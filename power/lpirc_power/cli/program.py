@@ -8,7 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Final
+from typing import IO, Final
 
 import click
 
@@ -34,9 +34,16 @@ class Course:
     """
 
     def __init__(
-        self, duration_s: float | None, command: Sequence[str], monotonic: Callable[[], float]
+        self,
+        duration_s: float | None,
+        command: Sequence[str],
+        monotonic: Callable[[], float],
+        output: IO[bytes] | None = None,
     ) -> None:
-        """A usage error for two ends; MeterError `program-missing` for a program that is not there."""
+        """A usage error for two ends; MeterError `program-missing` for a program that is not there.
+
+        What the program prints goes to the file `output`; None: to this program's stdout.
+        """
         if command and duration_s is not None:
             raise click.UsageError("Give either --duration or a COMMAND, not both.")
         if command and shutil.which(command[0]) is None:
@@ -44,6 +51,7 @@ class Course:
         self.duration_s = duration_s
         self.exit_code = 0
         self._command = tuple(command)
+        self._output = output
         self._monotonic = monotonic
         self._interrupted: int | None = None
         self._ended = threading.Event()
@@ -70,7 +78,7 @@ class Course:
         if not self._command:
             yield
             return
-        with _started(self._command) as program:
+        with _started(self._command, self._output) as program:
             # The end of the program is noticed at once: whatever comes after it is measured too.
             watcher = threading.Thread(target=self._watch, args=(program,), daemon=True)
             watcher.start()
@@ -101,9 +109,9 @@ class Course:
 
 
 @contextlib.contextmanager
-def _started(command: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
+def _started(command: tuple[str, ...], output: IO[bytes] | None) -> Iterator[subprocess.Popen[bytes]]:
     try:
-        program = subprocess.Popen(command)  # noqa: S603  the user's own command, without a shell
+        program = subprocess.Popen(command, stdout=output)  # noqa: S603  the user's own command, without a shell
     except OSError as error:
         raise ProgramMissing(f"The program {command[0]!r} cannot be run: {error.strerror}.") from error
     with program:

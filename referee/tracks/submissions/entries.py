@@ -29,6 +29,7 @@ from referee.tracks.submissions.results_files import (
     HOLDOUT,
     PUBLIC,
 )
+from referee.tracks.submissions.submitting import expected_devices
 
 LONGEST_NAME = 100
 SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
@@ -46,11 +47,17 @@ def require_open(contest: Contest, config: ModelTrack, team: str, file: str, now
     if not (file.lower().endswith(suffixes) and file.isprintable() and len(file) <= LONGEST_NAME):
         words = f"be at most {LONGEST_NAME} printable characters and end in {' or '.join(suffixes)}."
         raise RefereeError("unsupported-media-type", f"name={file[:LONGEST_NAME]!r} must {words}")
-    if rule_of(contest, config).needs_energy:
-        sentence = f"The track {config.name} takes no uploads: no device that measures them measures energy."
-        raise RefereeError("track-closed", sentence)
+    if rule_of(contest, config).needs_energy and not _has_metered_device(contest, config.name):
+        words = "needs energy, and no device that measures it has said yet that it has a meter"
+        raise RefereeError("track-closed", f"The track {config.name} takes no uploads: it {words}.")
     contest.store.require_below_limit(config.name, team, config.submissions_per_day, now)
     require_confined(contest, config)
+
+
+def _has_metered_device(contest: Contest, track: str) -> bool:
+    """Whether a device whose measurements count has a meter; no device named: any device."""
+    meters = contest.store.meters()
+    return any(device in meters for device in expected_devices(contest, track) or meters)
 
 
 def check_model(

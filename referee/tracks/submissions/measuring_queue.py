@@ -16,13 +16,15 @@ from typing import Any
 
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
+from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import DeviceDoubted, ModelCrashed, ModelFault, RefereeError, WrongDevice
-from referee.store.model_records import JobKind, JobState, Submission
+from referee.store.model_records import Device, JobKind, JobState, Submission
 from referee.store.submissions import lease_lost
 from referee.tracks.submissions import calibrating, harness
 from referee.tracks.submissions.fields import bad
-from referee.tracks.submissions.open_track import OpenTrack, open_track
+from referee.tracks.submissions.metering import DEFAULT_LOOP_S
+from referee.tracks.submissions.open_track import OpenTrack, open_track, rule_of
 from referee.tracks.submissions.result_document import ResultDocument, parse_result
 from referee.tracks.submissions.results_files import HOLDOUT
 from referee.tracks.submissions.submitting import Doubt, expected_devices, measure
@@ -34,6 +36,8 @@ UNBUDGETED_IMAGE_S = 1.0  # of a rule without a budget
 RENEWALS_BY_LEASE = 3  # as the client does
 IMAGES_BY_RENEWAL = 25  # fetching them renews the lease, too; the client fetches 50 at a time
 SPARE_RENEWALS = 20
+METER = "meter-"
+"""How the codes of lpirc_power begin: a meter that failed says nothing of a model, as a device that vanished."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +45,8 @@ logger = logging.getLogger(__name__)
 def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | None:
     """Lease the oldest model that a device may measure, and say how; None: none waits, or it has one already.
 
-    A track's calibration model comes before those of teams.
+    A track's calibration model comes before those of teams. A device that has said that it has a meter measures energy,
+    whatever the track; others get no track that needs it.
     """
     store, now = contest.store, clock.utc()
     known = store.devices().get(device)
@@ -51,35 +56,35 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
     # Who vanished with a job must be known before it is leased again.
     for kind in (JobKind.CALIBRATING, JobKind.MEASURING):
         store.give_expired_back(kind, now)
-    may_measure = _tracks_of(contest, device, now)
+    may_measure = _tracks_of(contest, device, now, has_meter=known.meter is not None)
     for made in _calibrations(contest, device, may_measure, now):
-        work = _leased_work(contest, JobKind.CALIBRATING, made, device, now)
+        work = _leased_work(contest, JobKind.CALIBRATING, made, known, now)
         if work is not None:
             return work
     working = {track for track in may_measure if calibrating.why_no_work(contest, device, track, now) is None}
     for made in store.queued_submissions(JobKind.MEASURING):
         if made.track in working and not _suits_another(contest, made, device, now):
-            work = _leased_work(contest, JobKind.MEASURING, made, device, now)
+            work = _leased_work(contest, JobKind.MEASURING, made, known, now)
             if work is not None:
                 return work
     return None
 
 
 def _leased_work(
-    contest: Contest, kind: JobKind, made: Submission, device: str, now: datetime
+    contest: Contest, kind: JobKind, made: Submission, device: Device, now: datetime
 ) -> dict[str, Any] | None:
     """Lease a model and say how to measure it; None: another device has it, this one has work, or nobody can."""
     store = contest.store
-    if not store.lease_job(kind, device, now, LEASE_S, made.job, alone=True):
+    if not store.lease_job(kind, device.name, now, LEASE_S, made.job, alone=True):
         return None
     try:
-        work = _work(track_of(contest, made), made, device)
+        work = _work(track_of(contest, made), made, device.name, has_meter=device.meter is not None)
     except (RefereeError, TestSetError) as error:  # only the operator can put this right
         logger.error("%s cannot be measured: %s", made.model_file, error)  # noqa: TRY400
         reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
-        store.give_job_back(str(made.job), device, reason, now)
+        store.give_job_back(str(made.job), device.name, reason, now)
         return None
-    store.limit_renewals(str(made.job), device, work["renewals"])
+    store.limit_renewals(str(made.job), device.name, work["renewals"])
     return work
 
 
@@ -110,7 +115,7 @@ def _suits_another(contest: Contest, made: Submission, device: str, now: datetim
     )
 
 
-def _tracks_of(contest: Contest, device: str, now: datetime) -> frozenset[str]:
+def _tracks_of(contest: Contest, device: str, now: datetime, *, has_meter: bool) -> frozenset[str]:
     """The tracks whose models a device may measure.
 
     Where no device is named, and none has measured yet, whoever is at the first model keeps the track: a second
@@ -129,9 +134,17 @@ def _tracks_of(contest: Contest, device: str, now: datetime) -> frozenset[str]:
     found = set()
     for track in contest.config.tracks:
         expected = expected_devices(contest, track.name)
-        if device in (expected or at_work.get(track.name) or {device}):
+        is_able = has_meter or not _needs_energy(contest, track)
+        if is_able and device in (expected or at_work.get(track.name) or {device}):
             found.add(track.name)
     return frozenset(found)
+
+
+def _needs_energy(contest: Contest, track: ModelTrack) -> bool:
+    try:
+        return rule_of(contest, track).needs_energy
+    except RefereeError:  # said when a model of it is leased
+        return False
 
 
 def limit_s(track: OpenTrack) -> float:
@@ -143,9 +156,11 @@ def limit_s(track: OpenTrack) -> float:
     return SETUP_S + PASSES * budget_s
 
 
-def _work(track: OpenTrack, made: Submission, device: str) -> dict[str, Any]:
+def _work(track: OpenTrack, made: Submission, device: str, *, has_meter: bool) -> dict[str, Any]:
     rule, count = track.rule, len(track.test_set.images)
     bench = {"preprocessing": rule.preprocessing, "threads": rule.threads, "budget_s": rule.budget_s(count)}
+    if has_meter:
+        bench["energy_loop_s"] = DEFAULT_LOOP_S
     longest_s = limit_s(track)
     renewals = math.ceil(longest_s / LEASE_S * RENEWALS_BY_LEASE + count / IMAGES_BY_RENEWAL) + SPARE_RENEWALS
     work: dict[str, Any] = {"job": made.job, "device": device, "lease_s": LEASE_S}
@@ -209,6 +224,8 @@ def take_outcome(
         return printed
 
     now, track = clock.utc(), track_of(contest, made)
+    # The harness has ended: what renews the lease from here on is the referee's own look at the result.
+    contest.store.limit_renewals(str(made.job), device, None)
     calibration = contest.store.calibration_of_job(str(made.job))
     if calibration is not None:
         return calibrating.take(contest, calibration, track, bench, clock, doubt)
@@ -220,8 +237,12 @@ def take_outcome(
     try:
         measure(contest, track, made, bench, Path(made.model_sha256), clock, doubt_of_both)
     except (RefereeError, TestSetError) as error:
-        is_its_fault = not isinstance(error, WrongDevice | DeviceDoubted)
-        contest.store.give_job_back(str(made.job), device, str(error), clock.utc(), failed=is_its_fault)
+        is_lost = isinstance(error, RefereeError) and error.code.startswith(METER)
+        is_its_fault = not isinstance(error, WrongDevice | DeviceDoubted) and not is_lost
+        reason = str(error)
+        contest.store.give_job_back(
+            str(made.job), device, reason, clock.utc(), failed=is_its_fault, lost=is_lost
+        )
         raise RefereeError("not-measured", str(error)) from error
     outcome = contest.store.submission(made.id).measurement
     if outcome is None:

@@ -11,6 +11,7 @@ from referee.errors import RefereeError, SessionRefused
 from referee.judging.status import program_version
 from referee.tracks.submissions import measuring_queue
 from referee.tracks.submissions.claims import doubt_of
+from referee.tracks.submissions.fields import LONGEST_TEXT, SHOWN_CHARACTERS
 from referee.tracks.submissions.result_document import LARGEST_BYTES
 from referee.tracks.submissions.submitting import kept_model
 from referee.web.answers import Answer, Stream, through_flask
@@ -43,13 +44,17 @@ def authenticate() -> None:
 @blueprint.post("")
 def lease() -> Response:
     """A model to measure, or 204 when none waits for this device."""
-    name, theirs = read_texts("name", "version")
+    name, theirs, meter = read_texts("name", "version", meter="")
     ours = program_version()
     if name != g.device:
         raise SessionRefused("bad-token", f"The key is that of device {g.device}, not of {name}.")
     if theirs.split(".")[:2] != ours.split(".")[:2]:
         sentence = f"lpirc-client {theirs} does not fit the referee's {ours}; install lpirc-client {ours}."
         raise RefereeError("wrong-version", sentence)
+    if len(meter) > LONGEST_TEXT or not meter.isprintable():
+        sentence = f"meter={meter[:SHOWN_CHARACTERS]!r} must be a line of at most {LONGEST_TEXT} characters."
+        raise RefereeError("bad-json", sentence)
+    web_state().contest.store.say_meter(g.device, meter or None)
     work = measuring_queue.next_work(web_state().contest, g.device, web_state().clock)
     return jsonify(work) if work else Response(status=204, headers={"Retry-After": RETRY_S})
 

@@ -261,7 +261,7 @@ def test_what_only_the_organiser_can_set_right_is_said_without_its_path(hall: Da
         document = problem(answer, 503, "not-ready")
         assert document["detail"] == "The organiser must set this right; the log of the referee says what."
     closed = problem(hand_in(hall, detector(), track="watts", name="m.tflite"), 409, "track-closed")
-    assert "no device that measures them measures energy" in closed["detail"]
+    assert "no device that measures it has said yet that it has a meter" in closed["detail"]
 
 
 def test_json_is_taken_as_far_as_it_can_be_read_within_a_gigabyte(day: Day, tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from lpirc_power.energy.inference import inference_energy
+from lpirc_power.errors import EnergyUnmeasured
 from lpirc_power.meter import Identity, Reading
-from referee.errors import RefereeError
-from referee.tracks.submissions.energy import inference_energy
 from tests.referee.factories import reading
 
 METER = Identity("YOKOGAWA", "WT310", "C2VC", "F1.04")
@@ -19,7 +19,7 @@ def readings(power_w: float = 36.0, count: int = 41) -> list[Reading]:
 
 
 def complaint(*changed: Reading, start_s: float = 101.0, end_s: float = 103.0) -> str:
-    with pytest.raises(RefereeError) as failure:
+    with pytest.raises(EnergyUnmeasured) as failure:
         inference_energy(changed or readings(), start_s, end_s, 100, METER, None)
     assert failure.value.code == "energy-unmeasured"
     return failure.value.sentence

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from lpirc_power.energy import above_idle_wh, mean_power_w, trapezoid_wh
+from lpirc_power.energy.integral import above_idle_wh, mean_power_w, trapezoid_wh
+from lpirc_power.errors import EnergyUnmeasured
 from lpirc_power.meter import Identity, Reading
-from referee.errors import RefereeError
 
 LEAST_READINGS = 10
 LONGEST_PAUSE_S = 2.0
@@ -27,8 +27,8 @@ def inference_energy(
     """The `energy` of a result document: of the loop from `start_s` to `end_s` and of each of its inferences.
 
     Times are on the clock of the readings. With the idle baseline `idle_w` the energy above idle is included. Raises
-    RefereeError `energy-unmeasured`: fewer than ten readings in the loop, one without data, clipped, over range or with
-    a changed setting, two seconds without any, or no power.
+    EnergyUnmeasured: fewer than ten readings in the loop, one without data, clipped, over range or with a changed
+    setting, two seconds without any, or no power.
     """
     inside = [one for one in readings if start_s <= one.monotonic_s <= end_s]
     times_s = [one.monotonic_s for one in inside]
@@ -66,5 +66,5 @@ def inference_energy(
     }
 
 
-def _unmeasured(why: str) -> RefereeError:
-    return RefereeError("energy-unmeasured", f"The energy of the loop is not known: {why}.")
+def _unmeasured(why: str) -> EnergyUnmeasured:
+    return EnergyUnmeasured(f"The energy of the loop is not known: {why}.")

@@ -139,5 +139,4 @@ def cells_of(place: Place, metric: str) -> list[str]:
     marks = "!" * one.needs_review + "r" * (one.reviewed is not None) + "u" * (not one.official)
     marks += "d" * bool(place.differs) + "x" * bool(one.extra_s) + "i" * bool(one.images_seen)
     marks += "b" * (one.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
-    marks += "?" * (one.not_ranked_code is NotRanked.DOES_NOT_HOLD)
     return ["-" if place.rank is None else str(place.rank), one.team, *cells, marks]

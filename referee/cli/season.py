@@ -19,7 +19,7 @@ from referee.cli.workers import worker_options, workers_of
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
-from referee.judging.leaderboard import NotRanked, Place
+from referee.judging.leaderboard import Place
 from referee.scoring.result import signature_parts
 from referee.season.board import SeasonBoard, SeasonStanding, season_board
 from referee.season.contests import frozen_sentence, read_season
@@ -28,8 +28,7 @@ from referee.workers.dispatch import mapped
 if TYPE_CHECKING:
     from referee.judging.rejudge import Change
 
-SEASON_MARKS = {"=": "its order with a neighbour is not sure"} | MARKS
-SEASON_MARKS |= {"d": "differs from most runs", "?": "its figures do not hold"}
+SEASON_MARKS = {"=": "its order with a neighbour is not sure"} | MARKS | {"d": "differs from most runs"}
 KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "latest"]
 
 
@@ -70,8 +69,7 @@ def season(
             problems += more
         board = season_board(runs, partial(mapped, workers) if workers else starmap)
     gc.enable()
-    not_held = [note_on(place) for place in board.unranked if _does_not_hold(place)]
-    for sentence in problems + not_held + board.left_out:
+    for sentence in problems + board.left_out:
         click.echo(one_line(sentence), err=True)
     if not runs:
         raise RefereeError("season-empty", "None of these has a run that is over.")
@@ -88,10 +86,6 @@ def season(
         for name in ("html", "json", "csv"):
             _print(board, name, None, testset, partial(write_atomically, out / f"season.{name}"))
     _print(board, form, team, testset, partial(click.echo, nl=False))
-
-
-def _does_not_hold(place: Place) -> bool:
-    return place.standing.not_ranked_code is NotRanked.DOES_NOT_HOLD
 
 
 def _print(

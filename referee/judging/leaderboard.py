@@ -23,8 +23,6 @@ class NotRanked(StrEnum):
 
     BELOW_LEAST_MAP = "below-least-map"
     IN_REVIEW = "in-review"
-    DOES_NOT_HOLD = "does-not-hold"
-    """In a season: by its own figures, by its contest's log, or by that log's chain."""
 
 
 @dataclass(frozen=True)

@@ -137,9 +137,6 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
         return found
     if found.not_ranked_code is NotRanked.BELOW_LEAST_MAP:
         return str(found.not_ranked)
-    if one.fault is not None:
-        why = f"its figures do not hold: {one.fault}"
-        found = replace(found, not_ranked=why, not_ranked_code=NotRanked.DOES_NOT_HOLD)
     return SeasonStanding(
         **vars(found),
         contest=str(one.path),

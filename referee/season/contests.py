@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from referee.judging.uncertainty import Floats, halved_of
 from referee.presence import is_file
 from referee.scoring.interval import Halved
 from referee.scoring.result import signature_parts
-from referee.season.verified import Figures, contest_fault, formula_fault, read_log, record_fault
 from referee.store.database import DATABASE_NAME
 from referee.store.read_only import ReadOnlyStore
 from referee.store.records import BoardState, Published, Review, Run, RunState, Score, is_due
@@ -34,7 +33,6 @@ class SeasonRun:
 
     `maps` (R,) are the judgement's mAPs of halves of its images. Below `least_map` it does not count. Where its
     contest's board is frozen, since `frozen_utc`, it is as that board has it `shown`, and nothing newer is known of it.
-    `fault` is what does not hold of its figures.
     """
 
     path: Path
@@ -45,7 +43,6 @@ class SeasonRun:
     least_map: float | None = None
     shown: Standing | None = None
     frozen_utc: str | None = None
-    fault: str | None = None
 
     @property
     def utc(self) -> str:
@@ -109,26 +106,14 @@ def _folder(folder: Path, now: datetime) -> tuple[str, int, list[SeasonRun], str
         runs, judged, reviews = store.runs(), store.latest_scores(), store.latest_reviews()
         contest, events = store.about()
         board = store.published()
-        log = read_log(store.log_after(0))
-        counts = store.judgement_counts()
-    of_contest = contest_fault(log, runs)
-
-    def fault(run: Run, figures: Figures | None, *, is_frozen: bool = False) -> str | None:
-        if figures is None:
-            return None
-        of_run = record_fault(run, figures, log, counts.get(run.id, 0), is_frozen=is_frozen)
-        return formula_fault(figures) or of_contest or of_run
-
     identity = contest or str(folder.resolve())
     if frozen_utc := _frozen_utc(board, now, freeze_at):
-        shown = _as_shown(folder, runs, board, frozen_utc)
-        found = [replace(one, fault=fault(one.run, one.shown, is_frozen=True)) for one in shown]
-        return identity, events, found, frozen_utc
+        return identity, events, _as_shown(folder, runs, board, frozen_utc), frozen_utc
     over = [(run, *judged.get(run.id, (None, None))) for run in runs if run.state in OVER]
-    found = []
-    for run, score, maps in over:
-        review, its_least = reviews.get(run.id), _least_map(run, least)
-        found.append(SeasonRun(folder, run, score, maps, review, its_least, fault=fault(run, score)))
+    found = [
+        SeasonRun(folder, run, score, maps, reviews.get(run.id), _least_map(run, least))
+        for run, score, maps in over
+    ]
     return identity, events, found, None
 
 
@@ -165,8 +150,7 @@ def _bundle(path: Path) -> tuple[str, int, list[SeasonRun], str | None]:
     acts = [one for one in bundle.own_events() if "note" in one and "codes" in one]
     reviews = [_review(one) for one in acts]
     review, least = reviews[-1] if reviews else None, _least_map(bundle.run, None)
-    fault = None if bundle.judged is None else formula_fault(bundle.judged)
-    found = SeasonRun(path, bundle.run, bundle.judged, None, review, least, fault=fault)
+    found = SeasonRun(path, bundle.run, bundle.judged, None, review, least)
     return bundle.contest["id"], len(bundle.events), [found] if bundle.run.state in OVER else [], None
 
 

@@ -102,10 +102,6 @@ class ScoreTables(Database):
         rows = self._rows(f"SELECT {_JUDGEMENT} FROM scores WHERE run = ? ORDER BY id", run)  # noqa: S608 - a constant
         return [Judgement(**(dict(row) | {"rules": read_rules(row["rules"])})) for row in rows]
 
-    def judgement_counts(self) -> dict[int, int]:
-        """How many judgements each run has."""
-        return {row[0]: row[1] for row in self._rows("SELECT run, count(*) FROM scores GROUP BY run")}
-
     def latest_scores(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
         """The judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
 

@@ -1,4 +1,4 @@
-"""The entry: images and detections go to their handlers directly, everything else through Flask.
+"""The entry: images, detections and the board's polls go to their handlers directly, everything else through Flask.
 
 Flask's routing, contexts and objects take several times longer than serving an image from memory (docs/decisions/0004).
 Each handler exists once: Flask has the same ones on its routes, for what is left of them, such as the methods that an
@@ -15,6 +15,7 @@ from referee.errors import RefereeError
 from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse, Stream
 from referee.web.contestant import batches, detections, images
 from referee.web.problems import answer_to, note_refusal
+from referee.web.public import board
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.slots import hold_slot, release_slot, slots_of
 from referee.web.state import WebState
@@ -23,6 +24,7 @@ Handler = Callable[[WebState, Environ], Answer]
 App = Callable[[Environ, Any], Iterable[bytes]]
 
 IMAGE_PREFIX = images.IMAGES_PATH + "/"
+POLLED: dict[str, Handler] = {board.JSON_PATH: board.as_json, board.LIVE_PATH: board.live_part}
 
 
 class Gateway:
@@ -77,7 +79,11 @@ def _handler(environ: Environ) -> Handler | None:
         raise RefereeError("bad-request", "A request of HTTP/1.1 has one header Host that names a host.")
     if method == "POST":
         return detections.post if path == detections.DETECTIONS_PATH else None
-    if method not in ("GET", "HEAD") or not path.startswith(images.IMAGES_PATH):
+    if method not in ("GET", "HEAD"):
+        return None
+    if (polled := POLLED.get(path)) is not None:
+        return polled
+    if not path.startswith(images.IMAGES_PATH):
         return None
     if path == images.IMAGES_PATH:
         return batches.batch

@@ -21,14 +21,20 @@ from referee.errors import RefereeError
 from referee.files.atomic_write import write_atomically
 from referee.judging.leaderboard import Place
 from referee.scoring.result import signature_parts
-from referee.season.board import SeasonBoard, SeasonStanding, season_board
+from referee.season.board import SeasonBoard, SeasonStanding, is_verified, season_board
 from referee.season.contests import frozen_sentence, read_season
+from referee.season.pins import read_pins
+from referee.season.verified import DoubtCode
 from referee.workers.dispatch import mapped
 
 if TYPE_CHECKING:
     from referee.judging.rejudge import Change
 
-SEASON_MARKS = {"=": "its order with a neighbour is not sure"} | MARKS | {"d": "differs from most runs"}
+SEASON_MARKS = {
+    "=": "its order with a neighbour is not sure",
+    **MARKS,
+    "d": "differs from most runs",
+}
 KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "latest"]
 
 
@@ -59,7 +65,8 @@ def season(
     if (testset and not out) or (dry_run and not testset):
         raise click.UsageError("--testset needs --out, and --dry-run needs --testset.")
     gc.disable()  # all that is read is kept: looking through it again and again takes a tenth of the time
-    runs, problems = read_season(paths, Clock().utc())
+    pins = read_pins(out)
+    runs, problems = read_season(paths, Clock().utc(), pins)
     before = runs
     with workers_of(count, cluster) as workers:
         if testset and out:
@@ -69,7 +76,7 @@ def season(
             problems += more
         board = season_board(runs, partial(mapped, workers) if workers else starmap)
     gc.enable()
-    for sentence in problems + board.left_out:
+    for sentence in problems + board.left_out + board.not_verified:
         click.echo(one_line(sentence), err=True)
     if not runs:
         raise RefereeError("season-empty", "None of these has a run that is over.")
@@ -85,6 +92,7 @@ def season(
         out.mkdir(parents=True, exist_ok=True)
         for name in ("html", "json", "csv"):
             _print(board, name, None, testset, partial(write_atomically, out / f"season.{name}"))
+        pins.write(out)
     _print(board, form, team, testset, partial(click.echo, nl=False))
 
 
@@ -122,8 +130,13 @@ def _print(
 def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
     one, history = cast(SeasonStanding, place.standing), board.history[place.standing.team]
     *cells, number, marks = cells_of(place, metric)
-    latest = f"{history[-1].standing.score:.4f}"
+    newest = history[-1].standing
+    latest = f"{newest.score:.4f}" if is_verified(newest) else f"{newest.score:.4f} ?"
     marks = "=" * bool(place.level_with) + marks
+    if not is_verified(one):
+        marks += "?"
+    if any(doubt.code is DoubtCode.NOT_BOUND for doubt in one.doubts):
+        marks += "n"
     return [*cells, one.contest, number, one.utc[:10], latest, str(len(history)), marks]
 
 

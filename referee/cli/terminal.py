@@ -18,6 +18,8 @@ RARE_MARKS = {
     "x": "extra time",
     "i": "images seen before",
     "b": "below least_map",
+    "?": "its figures do not hold",
+    "n": "not bound by a log",
 }
 """Marks of a run that are explained only where one is shown."""
 

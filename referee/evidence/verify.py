@@ -25,9 +25,8 @@ from referee.scoring.halves import HALVES, SEED
 from referee.scoring.interval import LEVEL
 from referee.scoring.result import signature_parts
 from referee.store.chain import terms_sha256
-from referee.store.records import HALF_SAMPLING, RUN_CLOSED
+from referee.store.records import ENERGY_READ, HALF_SAMPLING, RUN_CLOSED
 
-ENERGY_READ = "energy-read"
 OF_PROGRAM = ("rules", "v")
 TERMS = ("images", "window_s", "setup", "meter_identity", "meter_standing", "images_digest")
 _MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)

@@ -23,6 +23,7 @@ class NotRanked(StrEnum):
 
     BELOW_LEAST_MAP = "below-least-map"
     IN_REVIEW = "in-review"
+    NOT_VERIFIED = "not-verified"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise, starmap
-from typing import Any
+from typing import Any, cast
 
 from referee.judging.leaderboard import (
     SURE,
@@ -23,6 +23,7 @@ from referee.judging.results import place_document, standing_of, standing_review
 from referee.judging.uncertainty import energy_spread_of
 from referee.scoring.interval import EnergySpread, chance_of_order
 from referee.season.contests import SeasonRun
+from referee.season.verified import Doubt, DoubtCode
 from referee.store.records import RunState
 
 ByRun = dict[tuple[str, int], Place]
@@ -33,19 +34,27 @@ class SeasonStanding(Standing):
     """A run with a score, of the contest or bundle at a path; `utc` is when it was over.
 
     Since `frozen_utc` the contest's board is frozen, and the run is as it shows it; None: the board is live.
+    `doubts` say what of it or of its contest does not hold.
     """
 
     contest: str = ""
     station: str = ""
     utc: str = ""
     frozen_utc: str | None = None
+    doubts: tuple[Doubt, ...] = ()
+
+
+def is_verified(one: Standing) -> bool:
+    """Whether its figures are those on record, or of a form that has none."""
+    return one.not_ranked_code is not NotRanked.NOT_VERIFIED
 
 
 @dataclass(frozen=True)
 class SeasonBoard:
     """The teams' places, best first, and each team's `history`: all its runs, oldest first.
 
-    `unranked` are the runs in review, best score first: they are shown, and no team is ranked by one. `usual` is the
+    `unranked` are the runs in review and those that do not hold, best score first: they are
+    shown, and no team is ranked by one. `usual` is the
     most common signature, from which places differ. `left_out` says why runs are on no board.
     """
 
@@ -54,6 +63,16 @@ class SeasonBoard:
     left_out: list[str]
     usual: str
     unranked: list[Place]
+
+    @property
+    def not_verified(self) -> list[str]:
+        """A sentence for each run whose figures do not hold."""
+        standings = [cast(SeasonStanding, place.standing) for place in self.unranked]
+        return [
+            f"Run {one.run} of {one.team} in {one.contest} is not ranked: {one.not_ranked}."
+            for one in standings
+            if not is_verified(one)
+        ]
 
     @property
     def by_run(self) -> ByRun:
@@ -88,7 +107,8 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
         for one, run in found.items()
     }
     ordered = sorted(found, key=lambda one: (found[one].utc, str(found[one].path), one.run))
-    counts = Counter(one.signature.partition("|meter:")[0] for one in ordered).most_common(1)
+    verified = [one for one in ordered if is_verified(one)]
+    counts = Counter(one.signature.partition("|meter:")[0] for one in verified or ordered).most_common(1)
     usual = counts[0][0] if counts else ""
     ranked = {place.standing: place for place in rank(ordered, {})}
     level: dict[Standing, list[Level]] = defaultdict(list)
@@ -125,7 +145,7 @@ def _energy_spreads(standings: Iterable[Standing]) -> dict[tuple[str, str], Ener
     energies_wh: dict[tuple[str, str], list[float]] = defaultdict(list)
     for one in standings:
         its = energies_wh[_attempts(one)]
-        if not one.needs_review:
+        if not one.needs_review and is_verified(one):
             its.append(one.energy_wh)
     return {of: energy_spread_of(its) for of, its in energies_wh.items()}
 
@@ -137,12 +157,16 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
         return found
     if found.not_ranked_code is NotRanked.BELOW_LEAST_MAP:
         return str(found.not_ranked)
+    if told := [doubt.sentence for doubt in one.doubts if doubt.code is not DoubtCode.NOT_BOUND]:
+        reason = f"what was read of it does not hold: {'; '.join(told)}"
+        found = replace(found, not_ranked_code=NotRanked.NOT_VERIFIED, not_ranked=reason)
     return SeasonStanding(
         **vars(found),
         contest=str(one.path),
         station=one.run.station,
         utc=one.utc,
         frozen_utc=one.frozen_utc,
+        doubts=one.doubts,
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,12 @@ from referee.judging.uncertainty import Floats, halved_of
 from referee.presence import is_file
 from referee.scoring.interval import Halved
 from referee.scoring.result import signature_parts
+from referee.season.pins import Pins
+from referee.season.record import Record, read_record
+from referee.season.verified import Doubt, doubts_of_log, doubts_of_run
 from referee.store.database import DATABASE_NAME
 from referee.store.read_only import ReadOnlyStore
-from referee.store.records import BoardState, Published, Review, Run, RunState, Score, is_due
+from referee.store.records import JUDGED, BoardState, Published, Review, Run, RunState, Score, is_due
 
 LARGEST_FILE_BYTES = 2**32
 OVER = (RunState.CLOSED, RunState.JUDGED)
@@ -33,6 +36,7 @@ class SeasonRun:
 
     `maps` (R,) are the judgement's mAPs of halves of its images. Below `least_map` it does not count. Where its
     contest's board is frozen, since `frozen_utc`, it is as that board has it `shown`, and nothing newer is known of it.
+    `doubts` say what of it does not hold.
     """
 
     path: Path
@@ -43,6 +47,7 @@ class SeasonRun:
     least_map: float | None = None
     shown: Standing | None = None
     frozen_utc: str | None = None
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def utc(self) -> str:
@@ -58,12 +63,15 @@ class SeasonRun:
         return halved_of(self.run, self.judged, self.maps, None if None in images else images)
 
 
-def read_season(paths: Sequence[Path], now: datetime) -> tuple[list[SeasonRun], list[str]]:
-    """The runs, each once, as they may be shown at `now`, and a sentence for each path that is left out or frozen."""
+def read_season(paths: Sequence[Path], now: datetime, pins: Pins) -> tuple[list[SeasonRun], list[str]]:
+    """The runs, each once, as they may be shown at `now`, and a sentence for each path that is left out or frozen.
+
+    Each contest is compared with its pin, and noted.
+    """
     found, problems = [], []
     for path in paths:
         try:
-            found.append((path, *(_bundle(path) if is_file(path) else _folder(path, now))))
+            found.append((path, *(_bundle(path, pins) if is_file(path) else _folder(path, now, pins))))
         except RefereeError as error:
             problems.append(f"{path} is left out: {error.sentence}")
         except OSError as error:
@@ -93,7 +101,7 @@ def frozen_sentence(frozen_utc: str) -> str:
     return f"its board is frozen since {frozen_utc[:19]} UTC; its runs are as that board shows them."
 
 
-def _folder(folder: Path, now: datetime) -> tuple[str, int, list[SeasonRun], str | None]:
+def _folder(folder: Path, now: datetime, pins: Pins) -> tuple[str, int, list[SeasonRun], str | None]:
     """The contest's id, the length of its log, its runs, and since when its board is frozen."""
     config = folder / CONFIG_NAME
     # Parsing it takes longer than reading the database, and few have these keys.
@@ -106,15 +114,43 @@ def _folder(folder: Path, now: datetime) -> tuple[str, int, list[SeasonRun], str
         runs, judged, reviews = store.runs(), store.latest_scores(), store.latest_reviews()
         contest, events = store.about()
         board = store.published()
-    identity = contest or str(folder.resolve())
+        identity = contest or str(folder.resolve())
+        record = read_record(store.log_after(0), pins.events_of(identity))
+        heads = {run: _head_of(store, run) for run in record.closed.keys() & {one.id for one in runs}}
+        doubts = pins.doubts(identity, store.public_key(), record)
+        doubts += doubts_of_log(record, store.form, runs)
     if frozen_utc := _frozen_utc(board, now, freeze_at):
-        return identity, events, _as_shown(folder, runs, board, frozen_utc), frozen_utc
+        as_shown = _as_shown(folder, runs, board, frozen_utc)
+        return identity, events, _verified(as_shown, record, heads, doubts), frozen_utc
     over = [(run, *judged.get(run.id, (None, None))) for run in runs if run.state in OVER]
     found = [
         SeasonRun(folder, run, score, maps, reviews.get(run.id), _least_map(run, least))
         for run, score, maps in over
     ]
-    return identity, events, found, None
+    return identity, events, _verified(found, record, heads, doubts), None
+
+
+def _head_of(store: ReadOnlyStore, run: int) -> tuple[int, str]:
+    bodies, head = store.stored_bodies(run)
+    return bodies, head.hex()
+
+
+def _verified(
+    runs: Sequence[SeasonRun],
+    record: Record,
+    heads: Mapping[int, tuple[int, str]],
+    of_contest: tuple[Doubt, ...],
+) -> list[SeasonRun]:
+    """The runs with all doubts about them: those of the whole contest, and their own."""
+    found = []
+    for one in runs:
+        figures = one.judged if one.shown is None else one.shown
+        own: tuple[Doubt, ...] = ()
+        if figures is not None:
+            is_shown = one.shown is not None
+            own = doubts_of_run(one.run, figures, record, heads.get(one.run.id), is_shown=is_shown)
+        found.append(replace(one, doubts=of_contest + own))
+    return found
 
 
 def _least_map(run: Run, otherwise: float | None) -> float | None:
@@ -143,7 +179,7 @@ def _as_shown(folder: Path, runs: Sequence[Run], board: Published | None, frozen
     ]
 
 
-def _bundle(path: Path) -> tuple[str, int, list[SeasonRun], str | None]:
+def _bundle(path: Path, pins: Pins) -> tuple[str, int, list[SeasonRun], str | None]:
     from referee.evidence.verify import read_signed  # most seasons have none
 
     bundle = read_signed(file_bytes(path, LARGEST_FILE_BYTES))
@@ -151,7 +187,13 @@ def _bundle(path: Path) -> tuple[str, int, list[SeasonRun], str | None]:
     reviews = [_review(one) for one in acts]
     review, least = reviews[-1] if reviews else None, _least_map(bundle.run, None)
     found = SeasonRun(path, bundle.run, bundle.judged, None, review, least)
-    return bundle.contest["id"], len(bundle.events), [found] if bundle.run.state in OVER else [], None
+    contest = bundle.contest["id"]
+    doubts = pins.doubts(contest, bundle.manifest["public_key"], None)
+    if bundle.judged is not None:
+        judged = [event for event in bundle.own_events() if event["kind"] == JUDGED]
+        doubts += doubts_of_run(bundle.run, bundle.judged, Record(judged={bundle.run.id: judged}), None)
+    found = replace(found, doubts=doubts)
+    return contest, len(bundle.events), [found] if bundle.run.state in OVER else [], None
 
 
 def _review(act: dict[str, Any]) -> Review:

@@ -34,6 +34,7 @@ _RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
 # These columns lie before `rows` in the file: reading them walks through no body.
 _NEWEST = "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
+_FIRST_LINK = "SELECT previous FROM posts WHERE run = ? AND previous IS NOT NULL ORDER BY id LIMIT 1"
 FIRST_ID = "SELECT coalesce(first_id, id) FROM contest"
 _IDENTITY = (
     f"SELECT ({FIRST_ID}), id, nonce, team, testset_digest, rules,"  # noqa: S608 - a constant
@@ -151,6 +152,17 @@ class PostTables(Database):
             return post.number or 0, post.link
         found = self._rows(_IDENTITY, run)[0]
         return found["posts"], _start(found)
+
+    def stored_bodies(self, run: int) -> tuple[int, bytes]:
+        """How many bodies a run has, and the head of their chain; no head where that does not begin with the run.
+
+        The links between the first body and the last are not computed again: that would walk through every body.
+        """
+        identity = self._rows(_IDENTITY, run)[0]
+        first = self._rows(_FIRST_LINK, run)
+        if first and first[0]["previous"] != _start(identity):
+            return identity["posts"], b""
+        return identity["posts"], self.receipt_head(run)[1]
 
     def meter_head(self, run: int) -> MeterHead:
         """How many readings of a run are on disk, and the link of the last one.

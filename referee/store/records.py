@@ -16,6 +16,7 @@ from referee.store.rules import Rules
 METER_START = "meter-start"
 ENERGY_MISSING = "energy-missing"
 ENERGY_LOST = "energy-lost"
+ENERGY_READ = "energy-read"
 RUN_CLOSED = "closed"
 IMAGES_SEEN = "images-seen"
 REBOOTED = "rebooted"

@@ -1,4 +1,4 @@
-"""The entry: images and detections go to their handlers directly, everything else through Flask.
+"""The entry: images, detections and the board's polls go to their handlers directly, everything else through Flask.
 
 Flask's routing, contexts and objects take several times longer than serving an image from memory (docs/decisions/0004).
 Each handler exists once: Flask has the same ones on its routes, for what is left of them, such as the methods that an
@@ -19,6 +19,7 @@ from referee.web.bodies import body_too_slow
 from referee.web.contestant import batches, detections, images
 from referee.web.legacy.refusals import plain_refusal
 from referee.web.problems import answer_to, note_refusal
+from referee.web.public import board
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.slots import FORMS, OLD_LOG_INS, hold_slot, release_slot, slots_of
 from referee.web.state import WebState
@@ -29,6 +30,7 @@ App = Callable[[Environ, Any], Iterable[bytes]]
 PLAIN = frozenset({"wrong-address", "too-many-requests", "body-too-slow"})
 """What an old client is told in its own words; what is no request of HTTP is told in a problem document."""
 IMAGE_PREFIX = images.IMAGES_PATH + "/"
+POLLED: dict[str, Handler] = {board.JSON_PATH: board.as_json, board.LIVE_PATH: board.live_part}
 
 
 class Gateway:
@@ -98,7 +100,11 @@ def _handler(environ: Environ) -> Handler | None:
         raise RefereeError("bad-request", "A request of HTTP/1.1 has one header Host that names a host.")
     if method == "POST":
         return detections.post if path == detections.DETECTIONS_PATH else None
-    if method not in ("GET", "HEAD") or not path.startswith(images.IMAGES_PATH):
+    if method not in ("GET", "HEAD"):
+        return None
+    if (polled := POLLED.get(path)) is not None:
+        return polled
+    if not path.startswith(images.IMAGES_PATH):
         return None
     if path == images.IMAGES_PATH:
         return batches.batch

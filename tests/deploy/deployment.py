@@ -48,6 +48,7 @@ def substitutions(folder: Path, plain: int, tls: int) -> dict[str, str]:
         "/var/log/nginx/error.log": f"{folder}/error.log",
         "/var/log/nginx/access.log": f"{folder}/access.log",
         "client_body_temp_path /var/lib/nginx/body;": temporary,
+        "/var/lib/nginx/boards": f"{folder}/boards",
         "/etc/nginx/referee.crt": f"{folder}/referee.crt",
         "/etc/nginx/referee.key": f"{folder}/referee.key",
         "0.0.0.0:80 ": f"{HOST}:{plain} ",

@@ -12,12 +12,16 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from referee.judging.board import NOT_KNOWN, shown
 from referee.store.records import Published
-from referee.web.pages import page, rendered, revalidated
-from referee.web.state import web_state
+from referee.web.answers import Answer, Environ, through_flask
+from referee.web.pages import page, rendered
+from referee.web.public.kept import Kept, answer_of, keep
+from referee.web.state import WebState, web_state
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units
 OLD_S = 10.0
 """While a run is open the board is published each second: older figures are those of a process that has ended."""
+
+JSON_PATH, LIVE_PATH = "/board.json", "/board/live"
 
 blueprint = Blueprint("board", __name__)
 
@@ -27,33 +31,43 @@ def front() -> AnyResponse:
     """The board for a browser; `?view=projector` fills a screen. Clients of 2015 to 2019 are sent to the help."""
     if request.method == "POST" or "text/html" not in request.headers.get("Accept", ""):
         return redirect("/help")
-    row = web_state().board.row()
-    live = _live_part(row, is_old=_is_old(row))
+    state = web_state()
+    row = state.board.row()
+    live = _live_part(row, is_old=_is_old(state, row))
     hall = {"view": "projector", "theme": "dark"} if request.args.get("view") == "projector" else {"view": ""}
-    config = web_state().contest.config
+    config = state.contest.config
     return page("public/board.html", 200, live=live, contest=config.name, tracks=config.tracks, **hall)
 
 
-@blueprint.get("/board/live")
-def live_part() -> Response:
-    """The part of the page that changes."""
-    row = web_state().board.row()
-    text = _live_part(row, is_old=_is_old(row))
-    return revalidated(Response(text, content_type="text/html; charset=utf-8"))
+def live_part(state: WebState, environ: Environ) -> Answer:
+    """GET or HEAD of /board/live: the part of the page that changes."""
+    row = state.board.row()
+    return answer_of(_kept_live_part(row, is_old=_is_old(state, row)), environ)
 
 
-@blueprint.get("/board.json")
-def as_json() -> Response:
-    """The document with the state of the board."""
-    row = web_state().board.row()
-    return revalidated(Response(_json(row, is_old=_is_old(row)), content_type="application/json"))
+def as_json(state: WebState, environ: Environ) -> Answer:
+    """GET or HEAD of /board.json: the document with the state of the board."""
+    row = state.board.row()
+    return answer_of(_kept_json(row, is_old=_is_old(state, row)), environ)
 
 
-def _is_old(row: Published) -> bool:
+@blueprint.get(LIVE_PATH)
+def live_part_route() -> Response:
+    """As `live_part`."""
+    return through_flask(live_part(web_state(), request.environ))
+
+
+@blueprint.get(JSON_PATH)
+def as_json_route() -> Response:
+    """As `as_json`."""
+    return through_flask(as_json(web_state(), request.environ))
+
+
+def _is_old(state: WebState, row: Published) -> bool:
     """Whether the figures of open runs on the published row are no longer those of now."""
     if not row.utc:
         return False
-    age = web_state().clock.utc() - datetime.fromisoformat(row.utc)
+    age = state.clock.utc() - datetime.fromisoformat(row.utc)
     return age.total_seconds() > OLD_S
 
 
@@ -65,8 +79,14 @@ def _board(row: Published, *, is_old: bool) -> dict[str, Any]:
 
 
 @lru_cache(4)
-def _json(row: Published, *, is_old: bool) -> str:
-    return json.dumps(_board(row, is_old=is_old), ensure_ascii=False) + "\n"
+def _kept_json(row: Published, *, is_old: bool) -> Kept:
+    text = json.dumps(_board(row, is_old=is_old), ensure_ascii=False) + "\n"
+    return keep(text, "application/json")
+
+
+@lru_cache(4)
+def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
+    return keep(_live_part(row, is_old=is_old), "text/html; charset=utf-8")
 
 
 @lru_cache(4)

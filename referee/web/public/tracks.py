@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response, request
 
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import board_document
-from referee.web.pages import page, revalidated
+from referee.web.answers import through_flask
+from referee.web.pages import page
+from referee.web.public.kept import Kept, answer_of, keep
 from referee.web.state import web_state
 
 blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")
@@ -22,7 +25,9 @@ LEVEL = "Level with: its order with that neighbour is less than 95 % sure on oth
 @blueprint.get("/<name>.json")
 def as_json(name: str) -> Response:
     """The board of a track as a document."""
-    return revalidated(jsonify(_board(name)))
+    state = web_state()
+    second = int(state.clock.utc().timestamp())
+    return through_flask(answer_of(_kept_at(state.contest.folder, name, second), request.environ))
 
 
 @blueprint.get("/<name>")
@@ -80,6 +85,11 @@ def _provisional(board: dict[str, Any]) -> list[str]:
 
 def _board(name: str) -> dict[str, Any]:
     return _board_at(web_state().contest.folder, name, int(web_state().clock.utc().timestamp()))
+
+
+@lru_cache(16)
+def _kept_at(folder: Path, name: str, second: int) -> Kept:
+    return keep(json.dumps(_board_at(folder, name, second)) + "\n", "application/json")
 
 
 @lru_cache(16)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from referee.store import Store
 from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app
 from referee.web.login import issue_token
+from referee.web.public.kept import PUBLIC
 from referee.web.published_board import LOOK_S
 from referee.web.state import state_of
 from tests.referee.factories import START, TEAM, House
@@ -84,12 +86,26 @@ def test_who_has_the_newest_board_gets_304(client: FlaskClient, made: House) -> 
         first = client.get(path, headers=BROWSER)
         known = BROWSER | {"If-None-Match": first.headers["ETag"]}
         assert client.get(path, headers=known).status_code == 304
-        assert first.headers["Cache-Control"] == "no-cache"
+        assert first.headers["Cache-Control"] == ("no-cache" if path == "/" else PUBLIC)
         assert "default-src 'self'" in first.headers["Content-Security-Policy"]
     made.store.announce("jo", "Lunch.", START)
     Publisher(made.contest, Clock()).tick()
     look_again(made)
     assert client.get("/", headers=known).status_code == 200
+
+
+def test_a_poll_is_packed_for_who_takes_it_and_public_unless_it_bears_a_token(client: FlaskClient) -> None:
+    for path in ("/board/live", "/board.json"):
+        plain = client.get(path)
+        packed = client.get(path, headers={"Accept-Encoding": "br, gzip;q=0.5"})
+        assert gzip.decompress(packed.data) == plain.data
+        assert packed.headers["ETag"] == plain.headers["ETag"]
+        assert client.get(path, headers={"Accept-Encoding": "gzip;q=0"}).data == plain.data
+        etag = plain.headers["ETag"].removeprefix("W/")
+        for known, status in ((f'"a", {etag}', 304), ("*", 304), ('"a"', 200), (",", 200)):
+            assert client.get(path, headers={"If-None-Match": known}).status_code == status, known
+        own = client.get(path, headers={"Authorization": "Bearer x"})
+        assert own.headers["Cache-Control"] == "no-cache"
 
 
 def test_all_who_look_cost_one_look_at_the_database_in_half_a_second(

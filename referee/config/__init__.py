@@ -17,6 +17,7 @@ from typing import Any
 
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 from lpirc_power.sampling.polling import settling_at_least_s
+from referee.config.journal import DEFAULT, Journal, journal_problems
 from referee.config.tracks import ModelTrack, track_problems
 from referee.errors import RefereeError
 from referee.presence import not_accessible
@@ -27,7 +28,6 @@ LARGEST_INTEGER = 2**63
 MAPPED_BITS = 96  # the bits before the IPv4 address in ::ffff:192.168.1.20
 LARGEST_FIGURE = 1e6  # volts, amperes, seconds
 LONGEST_IDLE_S = 30.0  # arming takes that much longer, and by settle_s
-LONGEST_DEADLINE_S = 30.0
 MAY_BE_0 = ("settle_s", "zero_max_age_min", "ambient_change_c")
 STATION_CHOICES: dict[str, tuple[object, ...]] = {
     "mode": MODES,
@@ -103,19 +103,6 @@ class Backup:
 
 
 @dataclass(frozen=True)
-class Journal:
-    """Where the second copy of all that is acknowledged lies: `path`, relative to the contest folder; blank: inside it.
-
-    On another disk, or another host's by a mount, it may not answer for `deadline_s` seconds: then nothing is taken if
-    it is `required`; otherwise the contest goes on without it, on record.
-    """
-
-    path: str = ""
-    required: bool = True
-    deadline_s: float = 2.0
-
-
-@dataclass(frozen=True)
 class ContestConfig:
     """A contest: its rules and its stations. `testset` is a path relative to the contest folder.
 
@@ -148,7 +135,7 @@ class ContestConfig:
     freeze_at: datetime | None = None
     public_score: bool = False
     backup: Backup = Backup()
-    journal: Journal = Journal()
+    journal: Journal = DEFAULT
     ground_truth_secret_until: datetime | None = None
     prizes: tuple[Prize, ...] = tuple(
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
@@ -314,7 +301,7 @@ def _problems(config: ContestConfig) -> Iterator[Problem]:
         yield "", 0, key, words
     if (drawn := config.images.per_attempt) < 0:
         yield "images", 0, "per_attempt", f"images: per_attempt = {drawn} must be 0 (all images) or more."
-    yield from _journal_problems(config.journal)
+    yield from journal_problems(config.journal)
     yield from _station_problems(config.stations)
     for number, prize in enumerate(config.prizes, start=1):
         if prize.rule not in PRIZE_RULES:
@@ -349,12 +336,6 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
         if network(one).prefixlen == 0:
             words = "which is every address: anyone could forge theirs; name the proxy's own."
             yield "trusted_proxy", f"trusted_proxy has {one!r}, {words}"
-
-
-def _journal_problems(journal: Journal) -> Iterator[Problem]:
-    if journal.deadline_s > LONGEST_DEADLINE_S:
-        words = f"deadline_s = {journal.deadline_s:g} must be at most {LONGEST_DEADLINE_S:g} seconds."
-        yield "journal", 0, "deadline_s", f"journal: {words}"
 
 
 def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ import sqlite_utils
 from referee.errors import RefereeError
 from referee.journal.epochs import Claim
 from referee.store.database import DATABASE_NAME, connect, make_private
-from referee.store.journaling import begin_epoch, build, catch_up, position_of
+from referee.store.replaying import begin_epoch, build, catch_up, position_of
 from referee.store.schema import create_tables
 
 

@@ -1,75 +1,45 @@
-"""Writes every transaction of a database to its journal before it is committed, and applies records to a database.
+"""Writes every transaction of a database to its journal before it is committed.
 
 Triggers of the writing connection alone hand each changed row to `Journaling`; the record is on the disk before the
 commit. So the database is never ahead of the journal, and its own commits need not wait for the disk: what a power cut
-takes of them is applied again at the next opening (`catch_up`).
+takes of them is applied again at the next opening (`replaying`).
 """
 
 from __future__ import annotations
 
-import logging
-import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from referee.clock import Clock
-from referee.config import CONFIG_NAME, Journal, read_config
-from referee.errors import JournalDamaged, JournalStalled, RefereeError, StorageFailed
+from referee.config import CONFIG_NAME, read_config
+from referee.config.journal import Journal
+from referee.errors import JournalStalled, RefereeError, StorageFailed
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import FIRST, Claim, own_epoch, require_current
-from referee.journal.log_file import LogFile, begin_file, log_path, make_folder, older_database
+from referee.journal.log_file import LogFile, log_path, older_database
 from referee.journal.place import JOURNAL_NAME
 from referee.journal.records import (
     DELETE,
     PUT,
     Change,
-    Header,
     Position,
-    encode,
-    encode_header,
-    last_link,
-    read_header,
-    read_records,
 )
-from referee.presence import is_there, status
+from referee.presence import is_there
 from referee.store.log import append_event
-from referee.store.schema import ROWID, VERSION, columns_of, key_of, tables
+from referee.store.replaying import BEHIND, NOT_JOURNALED, bring_together, position_of, set_position
+from referee.store.schema import ROWID, columns_of, key_of, tables
 
-logger = logging.getLogger(__name__)
 LOCK_NAME = "journal.lock"
-BEHIND, AGAIN = "journal-behind", "journal-again"
-"""Kinds of events: from when to when the journal was not written."""
-NOT_JOURNALED = frozenset({"journal", "provisional"})
-"""Where the journal ends, and figures that are computed again within a second."""
-ROWS_A_RECORD, POSTS_A_RECORD = 500, 8
-"""Of a copy of the whole database; a post has up to 4 MiB, and a record is held in memory."""
 
-_READ = "SELECT seq, link, epoch, size FROM journal"
 _READ_WHOLE = "SELECT seq, link, epoch, size, is_behind FROM journal"
 _MOVE = "UPDATE journal SET seq = ?, link = ?, epoch = ?, size = ?"
-_WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind) VALUES (1, ?, ?, ?, ?, ?)"
-_IS_BEHIND = "SELECT 1 FROM journal WHERE is_behind"
 # The document is published again every second; what an operator decides is the state.
 _WHEN = {"published": "WHEN new.state IS NOT old.state OR new.unveiled IS NOT old.unveiled"}
-
-
-def position_of(connection: sqlite3.Connection) -> Position | None:
-    """Up to where of its journal a database is; None: it has none."""
-    found = connection.execute(_READ).fetchone()
-    return None if found is None else Position(*tuple(found))
-
-
-def set_position(connection: sqlite3.Connection, position: Position, *, is_behind: bool = False) -> None:
-    """Note up to where of its journal a database is, in the transaction that brought it there."""
-    values = (position.seq, position.link, position.epoch, position.size, int(is_behind))
-    connection.execute(_WRITE, values)
 
 
 class Place(NamedTuple):
@@ -214,7 +184,7 @@ class Journaling:
             claim = partial(own_epoch, place.journal, place.folder, contest=contest[0])
             self._claim = self._do(partial(claim, version=version("lpirc-referee"), utc=Clock().utc()))
         epoch = FIRST if self._claim is None else self._claim.epoch
-        self._do(partial(_bring_together, connection, place.journal, epoch))
+        self._do(partial(bring_together, connection, place.journal, epoch))
         self._file = self._do(partial(LogFile, log_path(place.journal, epoch)))
         self._changes.clear()
 
@@ -238,244 +208,3 @@ def _triggers() -> Iterator[str]:
         moved = f"{gone} WHERE old.{key} IS NOT new.{key};"
         yield f"{begins}_change AFTER UPDATE ON main.{table} {when} BEGIN {moved} {put} END"
         yield f"{begins}_delete AFTER DELETE ON main.{table} BEGIN {gone}; END"
-
-
-def _bring_together(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Let database and journal be at the same place, whichever of them is behind. Raises RefereeError."""
-    path, position = log_path(journal, epoch), position_of(connection)
-    size = _size(path)
-    if size is None and position is not None and position.epoch < epoch:
-        begin_epoch(connection, journal, epoch)  # this host has taken over
-    elif size is None:
-        if position is not None:
-            logger.warning("the journal %s is gone: it begins again with a copy of the database", path)
-        _begin_again(connection, journal, epoch)
-    elif position is not None and connection.execute(_IS_BEHIND).fetchone():
-        _set_aside(path)
-        append_event(connection, Clock().utc().isoformat(), None, AGAIN, {"seq": position.seq})
-        _begin_again(connection, journal, epoch)
-    elif position is not None and position.epoch == epoch and size < position.size:
-        aside = _set_aside(path)
-        words = "the journal %s was cut or is an older copy: it is now %s, and begins again with a copy of the database"
-        logger.warning(words, path, aside.name)
-        _begin_again(connection, journal, epoch)
-    elif _is_copy_of(connection, path, position):
-        _begin_again(connection, journal, epoch)  # it was ended between the copy and its commit
-    elif position is None and _is_of_contest(connection, path):
-        connection.execute("PRAGMA defer_foreign_keys=ON")
-        made = build(connection, journal)
-        words = (
-            "the database is a copy from before its journal began: the %d transactions of %s make it again"
-        )
-        logger.warning(words, made.seq, journal)
-    elif applied := catch_up(connection, journal):
-        logger.warning(
-            "the database lacked the last %d transactions: taken from the journal %s", applied, journal
-        )
-
-
-def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether a file of a journal says that it is of the contest that the database is of."""
-    header, _ = read_header(path)
-    contest = connection.execute("SELECT id FROM contest").fetchone()
-    return contest is not None and header.contest == contest[0]
-
-
-def _is_copy_of(connection: sqlite3.Connection, path: Path, position: Position | None) -> bool:
-    """Whether a file is a copy of the whole database as it is, and nothing more: what was to be committed with it."""
-    header, start = read_header(path)
-    contest = connection.execute("SELECT id FROM contest").fetchone()
-    if not header.is_base or (contest and header.contest not in ("", contest[0])):
-        return False
-    former = Position() if position is None else position
-    if (header.after.seq, header.after.link) != (former.seq, former.link):
-        return False
-    records = sum(1 for _ in islice(read_records(path, start), header.base_records + 1))
-    return records == header.base_records
-
-
-def catch_up(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) -> int:
-    """Apply the records behind the database's position, within a transaction, and return how many these are.
-
-    Unless `whole`, the last record waits for its successor: the host that wrote it may still take it back. Raises
-    RefereeError `journal-foreign`, JournalDamaged.
-    """
-    position = position_of(connection)
-    if position is None or last_link(log_path(journal, position.epoch), position.size) != position.link:
-        raise _foreign(journal)
-    header, _ = read_header(log_path(journal, position.epoch))
-    applied, waiting = 0, None
-    for path, end, start, its_header in _files_from(journal, position, header):
-        for record in read_records(path, start, end):
-            if waiting is not None:
-                applied += _applied(connection, *waiting)
-            waiting = (its_header.tables, record.changes, record.end)
-        if waiting is not None and (whole or end is not None):
-            applied += _applied(connection, *waiting)
-            waiting = None
-    return applied
-
-
-def _files_from(
-    journal: Path, position: Position, header: Header
-) -> Iterator[tuple[Path, int | None, Position, Header]]:
-    """From a position on each file, up to where it counts (None: its end), the place to read from, and its header."""
-    while True:
-        path = log_path(journal, position.epoch)
-        following = next((one for one in _files(journal) if one.name > path.name), None)
-        if following is None:
-            yield path, None, position, header
-            return
-        next_header, next_start = read_header(following)
-        if next_header.is_base:  # it goes on from no other file
-            raise _foreign(journal)
-        yield path, next_header.after.size, position, header
-        position, header = next_start, next_header
-
-
-def _files(journal: Path) -> list[Path]:
-    """The files of all epochs, oldest first. One is missing where a host died while it took over."""
-    return sorted(journal.glob("[0-9]*.log"))
-
-
-def build(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) -> Position:
-    """Make the database hold what the journal says, and nothing else, within a transaction; `whole` as for `catch_up`.
-
-    Raises JournalDamaged.
-    """
-    bases = [path for path in _files(journal) if read_header(path)[0].is_base]
-    if not bases:
-        raise JournalDamaged(f"{journal} has no file that begins with a whole contest.")
-    for table in tables():
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names from code
-    start = read_header(bases[-1])[1]
-    set_position(connection, start)
-    catch_up(connection, journal, whole=whole)
-    found = position_of(connection)
-    if found is None or (whole and found.seq == 0):
-        raise JournalDamaged(f"{journal} holds no record.")
-    return found
-
-
-def _applied(
-    connection: sqlite3.Connection,
-    columns: Mapping[str, Sequence[str]],
-    changes: Sequence[Change],
-    end: Position,
-) -> int:
-    for table, what, values in changes:
-        if what == DELETE:
-            connection.execute(f"DELETE FROM {table} WHERE {key_of(table)} = ?", values)  # noqa: S608
-            continue
-        number, *row = values
-        if number is None:
-            connection.execute(_put_by_key(table, columns[table]), row)
-        else:
-            connection.execute(_put_by_number(table, columns[table]), [number, *row])
-    set_position(connection, end)
-    return 1
-
-
-def _put_by_key(table: str, columns: Sequence[str]) -> str:
-    """What inserts a row, or changes the one with its key: that one keeps its place among the others."""
-    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-    changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
-    conflict = f"ON CONFLICT ({key_of(table)}) DO UPDATE SET {changes}"
-    return f"INSERT INTO {table} ({names}) VALUES ({marks}) {conflict}"  # noqa: S608 - names from code
-
-
-def _put_by_number(table: str, columns: Sequence[str]) -> str:
-    names, marks = ", ".join([ROWID, *columns]), ", ".join("?" * (1 + len(columns)))
-    return f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - names from code
-
-
-def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Begin the file of an epoch that this host has claimed, behind all that the hosts before wrote; a transaction.
-
-    What stands behind the last record that has a successor is written again here. The host before, which may have been
-    frozen, still takes such a record back or writes over it; of what has a successor it changes nothing.
-    """
-    catch_up(connection, journal, whole=False)
-    former = position_of(connection)
-    if former is None:
-        raise _foreign(journal)
-    header = _header(connection, epoch, former, is_base=False)
-    data, link = encode_header(header)
-    end, parts = Position(former.seq, link, epoch, len(data)), [data]
-    for last in [*read_records(log_path(journal, former.epoch), former)]:
-        data, link = encode(end, last.changes)
-        end = Position(end.seq + 1, link, epoch, end.size + len(data))
-        parts.append(data)
-        _applied(connection, header.tables, last.changes, end)
-    begin_file(log_path(journal, epoch), parts)
-    set_position(connection, end)
-
-
-def _begin_again(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Begin the file of an epoch with a copy of the whole database."""
-    former = position_of(connection) or Position()
-    records = _records_of_copy(connection)
-    header = _header(connection, epoch, former, is_base=True)
-    data, link = encode_header(replace(header, base_records=records))
-    kept = [Position(former.seq, link, epoch, len(data))]
-
-    def parts() -> Iterator[bytes]:
-        yield data
-        for changes in _copy(connection):
-            record, its_link = encode(kept[0], changes)
-            kept[0] = Position(kept[0].seq + 1, its_link, epoch, kept[0].size + len(record))
-            yield record
-
-    make_folder(journal)
-    begin_file(log_path(journal, epoch), parts())
-    set_position(connection, kept[0])
-
-
-def _copy(connection: sqlite3.Connection) -> Iterator[list[Change]]:
-    """All rows of all tables, some at a time."""
-    for table in tables():
-        if table in NOT_JOURNALED:
-            continue
-        number = ROWID if key_of(table) == ROWID else "NULL"
-        names = ", ".join(columns_of(table))
-        found = connection.execute(f"SELECT {number}, {names} FROM {table} ORDER BY rowid")  # noqa: S608
-        while rows := found.fetchmany(_rows_a_record(table)):
-            yield [(table, PUT, tuple(row)) for row in rows]
-
-
-def _rows_a_record(table: str) -> int:
-    return POSTS_A_RECORD if table == "posts" else ROWS_A_RECORD
-
-
-def _records_of_copy(connection: sqlite3.Connection) -> int:
-    """How many records a copy of the whole database has."""
-    records = 0
-    for table in tables():
-        if table not in NOT_JOURNALED:
-            (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - names from code
-            records += -(-rows // _rows_a_record(table))
-    return records
-
-
-def _header(connection: sqlite3.Connection, epoch: int, after: Position, *, is_base: bool) -> Header:
-    contest = connection.execute("SELECT id FROM contest").fetchone()
-    columns = {table: columns_of(table) for table in tables()}
-    return Header(contest[0] if contest else "", VERSION, epoch, is_base, columns, after)
-
-
-def _size(path: Path) -> int | None:
-    found = status(path)
-    return None if found is None else found.st_size
-
-
-def _set_aside(path: Path) -> Path:
-    aside = path.with_name(f"{path.stem}-aside-{secrets.token_hex(4)}")
-    return path.rename(aside)
-
-
-def _foreign(journal: Path) -> RefereeError:
-    return RefereeError(
-        "journal-foreign",
-        f"The journal {journal} does not lead to this database: it is of another contest, or one of them was changed. "
-        "To make the database from it: referee restore --journal. To go on with the database, move the journal away.",
-    )

@@ -20,7 +20,7 @@ from referee.journal.log_file import log_path
 from referee.journal.records import Header, Position, encode, encode_header, read_header, read_records
 from referee.store import DATABASE_NAME, Store
 from referee.store.following import Follower, rebuild
-from referee.store.journaling import NOT_JOURNALED
+from referee.store.replaying import NOT_JOURNALED
 from referee.store.schema import columns_of, tables
 from tests.referee.factories import START, TEAM, reading, stored_run
 

@@ -1,0 +1,34 @@
+"""The table [journal] of contest.toml: where the second copy of all that is acknowledged lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST_DEADLINE_S = 30.0
+
+Problem = tuple[str, int, str, str]
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Where the second copy of all that is acknowledged lies: `path`, relative to the contest folder; blank: inside it.
+
+    On another disk, or another host's by a mount, it may not answer for `deadline_s` seconds: then nothing is taken if
+    it is `required`; otherwise the contest goes on without it, on record.
+    """
+
+    path: str = ""
+    required: bool = True
+    deadline_s: float = 2.0
+
+
+DEFAULT = Journal()
+"""In the contest folder."""
+
+
+def journal_problems(journal: Journal) -> Iterator[Problem]:
+    """What is wrong with the values of [journal]: table, place, key, sentence."""
+    if journal.deadline_s > LONGEST_DEADLINE_S:
+        words = f"deadline_s = {journal.deadline_s:g} must be at most {LONGEST_DEADLINE_S:g} seconds."
+        yield "journal", 0, "deadline_s", f"journal: {words}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -194,13 +195,14 @@ def serve(
     for station in config.stations:
         MeterAddress(station.meter)
     guard = None if _is_of_this_machine(host) else unguarded(config)
+    serve_contest(folder, listen, partial(_say, guard), parent)
 
-    def say(ready: str) -> None:
-        if guard is not None:
-            click.echo(f"Warning: {guard}", err=True)
-        click.echo(ready)
 
-    serve_contest(folder, listen, say, parent)
+def _say(guard: str | None, ready: str) -> None:
+    """Say that it serves, and before that what no one guards; picklable, since another process calls it."""
+    if guard is not None:
+        click.echo(f"Warning: {guard}", err=True)
+    click.echo(ready)
 
 
 def _is_of_this_machine(host: str) -> bool:

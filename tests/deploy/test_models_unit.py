@@ -203,7 +203,7 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
         server = day.serve()
 
         def hand_in(model: bytes) -> Any:
-            path = "/v1/entries?track=models&name=m.tflite"
+            path = "/v1/entries?track=models&name=m.tflite&wait=60"
             return server.ask("POST", path, data=model, auth=(TEAM, PASSWORD))
 
         assert "m.tflite" in problem(hand_in(classifier()), 422, "model-refused")["detail"]
@@ -238,7 +238,7 @@ def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_
         if has_models_unit:
             units |= models_units(tmp_path)
         with running(tmp_path, units, lambda: log.exists() and "Serving" in log.read_text()):
-            url = f"http://127.0.0.1:{port}/v1/entries?track=models&name=m.tflite"
+            url = f"http://127.0.0.1:{port}/v1/entries?track=models&name=m.tflite&wait=60"
             answer = requests.post(url, detector(), auth=(TEAM, PASSWORD), timeout=TIMEOUT_S)
             said_at_start = (
                 "Models run confined in a unit" if has_models_unit else "takes no models: Models cannot run"

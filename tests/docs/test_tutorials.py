@@ -81,7 +81,9 @@ def carry_out(page: Path, folder: Path) -> dict[str, str]:
 
 def test_a_first_contest(tmp_path: Path) -> None:
     printed = carry_out(ROOT / "docs" / "first-contest.md", tmp_path)
-    assert printed["referee doctor day"] == "Nothing is wrong with day.\n"
+    sound, advice = printed["referee doctor day"].splitlines()
+    assert sound == "Nothing is wrong with day."
+    assert advice.startswith("advice, unguarded: trusted_proxy is not set")
     assert "40 of 40 images" in next(
         said for line, said in printed.items() if line.startswith("lpirc-client run")
     )

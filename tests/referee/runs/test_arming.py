@@ -369,7 +369,7 @@ def test_after_a_restore_a_run_of_the_same_number_has_another_order(build: Build
 
 
 def restored(folder: Path, to: Path, database: Path) -> Path:
-    shutil.copytree(folder, to, ignore=shutil.ignore_patterns("contest.db*"))
+    shutil.copytree(folder, to, ignore=shutil.ignore_patterns("contest.db*", "journal"))
     shutil.copy(database, to / "contest.db")
     return to
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -439,6 +440,7 @@ def test_a_contest_folder_of_form_7_goes_on_as_before(build: Build) -> None:
     house.control.shutdown()
     house.store.close()
     (path := house.folder / "contest.db").unlink()
+    shutil.rmtree(house.folder / "journal")
     with contextlib.closing(sqlite3.connect(path)) as old:
         old.executescript(FORM_7.read_text(encoding="utf-8").replace("d" * 64, house.contest.test_set.digest))
     with open_contest(house.folder) as contest:

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from referee.served import is_served
 from tests.contest_day import Day, called, until
 from tests.referee.store.test_journaling import content
 
@@ -21,6 +22,7 @@ def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(day: 
     busy = called("restore", "--journal", str(made.folder))
     assert (busy.returncode, "is being served; stop the server first" in busy.stderr) == (1, True)
     server.kill()
+    until(lambda: not is_served(made.folder))
     before = content(made.folder / "contest.db")
     for one in made.folder.glob("contest.db*"):
         one.unlink()

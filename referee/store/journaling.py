@@ -156,6 +156,7 @@ class Journaling:
         """Close the file."""
         if self._file is not None:
             self._file.close()
+        self._file = None
 
     def _do(self, work: Callable[[], Any]) -> Any:
         return work() if self._disk is None else self._disk.do(work)

@@ -41,6 +41,14 @@ def boot_id() -> str | None:
         return None
 
 
+def sync_content(descriptor: int) -> None:
+    """Wait until a file's content is on disk, without its times where the system can do so. Raises OSError."""
+    if sys.platform == "linux":
+        os.fdatasync(descriptor)
+    else:
+        os.fsync(descriptor)
+
+
 def machine_name() -> str:
     """The name of this machine with a few digits of its identity, since several may have one: hall-a (5f0c2a91)."""
     try:

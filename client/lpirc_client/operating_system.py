@@ -35,7 +35,15 @@ if sys.platform == "win32":
         finally:
             _winapi.CloseHandle(process)
 
+    def kill_group(leader: int) -> None:
+        """Kill the process `leader`; Windows has no groups. Raises ProcessLookupError, PermissionError."""
+        os.kill(leader, signal.SIGTERM)
+
 else:
+
+    def kill_group(leader: int) -> None:
+        """Kill the process `leader` and its whole group. Raises ProcessLookupError, PermissionError."""
+        os.killpg(leader, signal.SIGKILL)
 
     def interrupt(thread: int) -> None:
         """Interrupt the main thread `thread` as Ctrl-C would."""

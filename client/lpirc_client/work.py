@@ -8,7 +8,6 @@ import io
 import json
 import math
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from lpirc_client.commands import password_from
 from lpirc_client.connection import Connection, pauses_s
 from lpirc_client.errors import ClientError, TransientError, missing_extra
 from lpirc_client.http_errors import from_response, json_object
-from lpirc_client.operating_system import require_models
+from lpirc_client.operating_system import kill_group, require_models
 from lpirc_client.terminal import say
 from lpirc_client.zip_stream import numbered
 
@@ -186,7 +185,7 @@ def _end(process: subprocess.Popen[bytes], ending_s: float) -> None:
                 process.communicate(timeout=ending_s)
     finally:
         with suppress(ProcessLookupError, PermissionError):  # it has just ended
-            os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
 
 
 def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Path) -> Path:

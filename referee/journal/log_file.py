@@ -9,6 +9,7 @@ from pathlib import Path
 
 from referee.errors import StorageFailed
 from referee.journal.records import Change, Position, encode, read_records
+from referee.operating_system import sync_content
 
 
 def log_path(journal: Path, epoch: int) -> Path:
@@ -71,7 +72,7 @@ class LogFile:
             self._require_uncommitted(former)
             os.ftruncate(self._descriptor, former.size)
         self._write(data, former.size)
-        os.fdatasync(self._descriptor)
+        sync_content(self._descriptor)
         require()
         return Position(former.seq + 1, link, former.epoch, former.size + len(data))
 

@@ -127,6 +127,13 @@ class JournalDamaged(RefereeError):
         super().__init__("journal-damaged", sentence, **facts)
 
 
+class JournalForeign(RefereeError):
+    """A journal does not lead to the database beside it."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("journal-foreign", sentence, **facts)
+
+
 class JournalStalled(StorageFailed):
     """The disk of the journal does not answer; nothing is taken until it does."""
 

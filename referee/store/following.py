@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlite_utils
 
-from referee.errors import RefereeError
+from referee.errors import JournalForeign
 from referee.journal.epochs import Claim
 from referee.store.database import DATABASE_NAME, connect, make_private
 from referee.store.replaying import begin_epoch, build, catch_up, position_of
@@ -49,9 +49,7 @@ class Follower:
         with self._transaction():
             try:
                 return catch_up(self._connection, self._journal, whole=False)
-            except RefereeError as error:
-                if error.code != "journal-foreign":
-                    raise
+            except JournalForeign:
                 # It counts the records of the database that was here before.
                 self._path.with_name(f"{DATABASE_NAME}-count").unlink(missing_ok=True)
                 return build(self._connection, self._journal, whole=False).seq

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from referee.clock import Clock
-from referee.errors import JournalDamaged, RefereeError
+from referee.errors import JournalDamaged, JournalForeign
 from referee.journal.log_file import begin_file, log_path, make_folder
 from referee.journal.records import (
     DELETE,
@@ -291,9 +291,8 @@ def _set_aside(path: Path) -> Path:
     return path.rename(aside)
 
 
-def _foreign(journal: Path) -> RefereeError:
-    return RefereeError(
-        "journal-foreign",
+def _foreign(journal: Path) -> JournalForeign:
+    return JournalForeign(
         f"The journal {journal} does not lead to this database: it is of another contest, or one of them was changed. "
         "To make the database from it: referee restore --journal. To go on with the database, move the journal away.",
     )

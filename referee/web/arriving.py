@@ -167,11 +167,7 @@ def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [*(one for one in headers if one[0] != "Connection"), ("Connection", "close")]
 
 
-def _say_nothing(environ: Environ) -> Answer:
-    raise NotImplementedError(environ)
-
-
-_UNWATCHED = ArrivingBodies(Clock(), _say_nothing)  # of requests that came through no gateway
+_UNWATCHED = ArrivingBodies(Clock(), lambda _: Answer(408))  # of requests that came through no gateway
 
 
 def _is_between(sent_s: float, answered_s: float, now_s: float) -> bool:

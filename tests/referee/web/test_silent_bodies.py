@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +30,13 @@ def received_to_its_end(connection: socket.socket) -> bytes:
     except ConnectionResetError:
         pass
     return received
+
+
+def health(connection: http.client.HTTPConnection) -> int:
+    connection.request("GET", "/v1/health")
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
 
 
 def drip(connection: socket.socket) -> bytes:
@@ -71,8 +79,10 @@ def test_bodies_that_fall_silent_or_drip_are_answered_and_ended_and_no_other_con
         old = [connect(unfinished("", path)) for path in ("/login", "/result")]
         old.append(connect(expecting[: expecting.index(b"[[")]))
         dripping = connect(unfinished("", "/verify", 2 * PART_BYTES))
-        idle = connect(b"GET /v1/health HTTP/1.1\r\nHost: referee\r\n\r\n")
-        assert idle.recv(65536).startswith(b"HTTP/1.1 200 ")
+        idle = http.client.HTTPConnection(server.host, server.port, TIMEOUT_S)
+        stack.callback(idle.close)
+        assert health(idle) == 200
+        kept = idle.sock
         full = [connect_from(stack, server, RIVALS[0], unfinished("", "/v1/session")) for _ in range(16)]
         until(lambda: login_from(server, RIVALS[0], OTHER_TEAM)[0] == 429)
         with ThreadPoolExecutor() as pool:
@@ -88,8 +98,8 @@ def test_bodies_that_fall_silent_or_drip_are_answered_and_ended_and_no_other_con
             _, _, text = answer.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n").partition(b"\r\n\r\n")
             assert b"HTTP/1.1 408 " in answer, answer
             assert text.startswith(b"The next 16384 bytes of the body, or its rest, did not arrive"), answer
-        idle.sendall(b"GET /v1/health HTTP/1.1\r\nHost: referee\r\n\r\n")
-        assert idle.recv(65536).startswith(b"HTTP/1.1 200 ")
+        assert health(idle) == 200
+        assert idle.sock is kept
         assert all(received_to_its_end(one).startswith(b"HTTP/1.1 408 ") for one in full)
         until(lambda: login_from(server, RIVALS[0], OTHER_TEAM)[0] == 201)  # their threads and slots are free
         works(made, token)

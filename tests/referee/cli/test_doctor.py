@@ -8,6 +8,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -25,7 +26,7 @@ from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.runs.control import RunControl
 from referee.store.records import RunState
-from tests.contest_day import called, contest_day
+from tests.contest_day import called, contest_day, until
 from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import START, config_text, station, stored_run
 
@@ -106,6 +107,7 @@ def test_a_key_that_signs_nothing_is_told_and_not_served(folder: Path) -> None:
     assert codes(folder) == ["secret-missing"]
     told = called("serve", str(folder), "--port", "0")
     assert (told.returncode, "it is not an Ed25519 key in PEM" in told.stderr) == (1, True)
+    until(lambda: not any(thread.name == "watch-worker" for thread in threading.enumerate()))
     (folder / "signing-key").write_bytes(new_key())
     assert codes(folder) == ["contest-mixed"]
 

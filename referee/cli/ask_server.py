@@ -35,7 +35,7 @@ def ask(folder: Path, path: str, body: dict[str, Any] | None = None, *, more_s: 
 
         read_config(folder)
     url, key = server_url(folder), read_secret(folder / OPERATOR_KEY_NAME).hex()
-    not_served = NoServer("not-served", f"{folder} is not being served; start: referee serve {folder}")
+    not_served = NoServer("not-served", f"{folder} is not being served; start it: referee serve {folder}")
     if url is None or not is_served(folder):  # of a server that was killed, or a copy of a served folder
         raise not_served
     timeout_s = (LOOK_TIMEOUT_S if body is None else ACT_TIMEOUT_S) + more_s

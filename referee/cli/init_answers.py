@@ -50,6 +50,8 @@ def answer_lines(answers: Answers) -> tuple[str, str]:
     drawn = "the number of images of a run, first those new to the team; without it all of them"
     copies = "copies of database and settings while the contest is served; the newest 12 stay"
     where = "best on another disk; every_min = 10 is the default: docs/operators.md"
+    journal = "all that is acknowledged, once more, best on another disk: docs/operators.md"
+    elsewhere = "mount the disk before the first start; default: the folder journal here"
     own = [
         _line(answers.least_map is not None, f"least_map = {least_map:g}", below),
         _line(answers.attempts > 0, f"attempts = {answers.attempts or ATTEMPTS}", more),
@@ -60,6 +62,9 @@ def answer_lines(answers: Answers) -> tuple[str, str]:
         "",
         _line(bool(answers.backup), "[backup]", copies),
         _line(bool(answers.backup), f"folder = {backup}", where),
+        "",
+        _line(False, "[journal]", journal),
+        _line(False, 'path = "/media/disk/journal"', elsewhere),
     ]
     return "\n".join(own), "\n".join(tables)
 

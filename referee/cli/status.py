@@ -56,7 +56,7 @@ def _text(folder: Path, *, as_json: bool) -> str:
         found = ask(folder, "/status")
     except NoServer as error:
         found = json.loads(_stored(folder))
-        click.echo(f"{error.sentence} This is what is stored.", err=True)
+        click.echo(f"{error.sentence}\nWhat follows is what this folder has stored.", err=True)
     return json.dumps(found) if as_json else "\n".join(_lines(found))
 
 

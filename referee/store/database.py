@@ -105,8 +105,9 @@ class Database:
         if list(map(_INODE, found)) != self._inodes:
             raise StorageFailed(
                 f"{self._path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
-                "For the operator: put the file back, or stop the server and put contest-rescued-*.db beside it in "
-                "its place (delete its -wal and -shm)."
+                "For the operator: stop the server, then make the database from its journal: "
+                f"referee restore --journal {self._folder}. Or put contest-rescued-*.db beside it in its place "
+                "(delete its -wal and -shm)."
             )
         size = found[0].st_size
         if size < self._size:
@@ -298,8 +299,9 @@ def fail(what: str, error: sqlite3.Error) -> NoReturn:
     if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
         raise error
     raise StorageFailed(
-        f"The contest database cannot be {what} ({error}); see to its disk space, rights and file, or "
-        "put a copy in its place, then try again."
+        f"The contest database cannot be {what} ({error}); see to its disk space, rights and file. "
+        "If the file is damaged, make it from its journal (referee restore --journal), or put a copy in its place. "
+        "Then try again."
     ) from error
 
 

@@ -25,7 +25,7 @@ from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
 from referee.runs.control import RunControl
 from referee.store.records import RunState
-from tests.contest_day import called, contest_day
+from tests.contest_day import called, contest_day, refers
 from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import START, config_text, station, stored_run
 
@@ -104,7 +104,7 @@ def test_a_folder_for_scheduled_backups_that_is_missing_is_told(folder: Path) ->
 def test_a_key_that_signs_nothing_is_told_and_not_served(folder: Path) -> None:
     (folder / "signing-key").write_text("no key")
     assert codes(folder) == ["secret-missing"]
-    told = called("serve", str(folder), "--port", "0")
+    told = refers("serve", str(folder), "--port", "0")
     assert (told.returncode, "it is not an Ed25519 key in PEM" in told.stderr) == (1, True)
     (folder / "signing-key").write_bytes(new_key())
     assert codes(folder) == ["contest-mixed"]

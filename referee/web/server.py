@@ -104,14 +104,15 @@ class _Server(MPServer):
 
     folder: Path
     beats: ctypes.c_ulong  # shared with the worker, which counts it up once it has started
+    ended: threading.Event  # set when it serves no longer
 
     def watch_worker(self) -> None:
         """Kill a worker that has frozen; it is then replaced as any that dies.
 
         Looks are counted, not seconds: a suspended or stopped host or server misses none.
         """
-        clock, never, seen, missed = Clock(), threading.Event(), 0, 0
-        while not clock.wait(never, clock.monotonic_s() + WATCH_S):
+        clock, seen, missed = Clock(), 0, 0
+        while not clock.wait(self.ended, clock.monotonic_s() + WATCH_S):
             missed = missed + 1 if seen and self.beats.value == seen else 0
             seen = self.beats.value
             if missed >= FROZEN_BEATS:
@@ -179,6 +180,7 @@ def run_server(
                     "server-failed", "The server's worker process ended by itself; see above."
                 ) from stop
         finally:
+            server.ended.set()
             (folder / SERVER_NAME).unlink(missing_ok=True)
         look.require_sound()
     require_not_superseded(folder)
@@ -219,6 +221,7 @@ def _server(folder: Path, listen: Listen) -> _Server:
     )
     server.folder = folder
     server.beats = RawValue(ctypes.c_ulong)
+    server.ended = threading.Event()
     watcher = threading.Thread(target=server.watch_worker, name="watch-worker", daemon=True)
     server.on_startup(watcher.start)
     # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away must

@@ -106,7 +106,9 @@ def test_the_units_are_sound() -> None:
         text=True,
         check=False,
     )
-    complaints = [line for line in verified.stderr.splitlines() if "is not executable" not in line]
+    # Debian 13's also says, to an ordinary user, that it cannot make a folder of its own.
+    expected = ("is not executable", "Failed to create directory '/run/systemd/'")
+    complaints = [line for line in verified.stderr.splitlines() if not any(one in line for one in expected)]
     assert complaints == []
 
 

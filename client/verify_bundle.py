@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import verify_arguments as arguments
 import verify_items as items
 import verify_results as results
 from verify_formats import NotChecked, lines, sentence_of
@@ -179,16 +180,16 @@ def main() -> None:
 
     receipts = None
     if asked.receipts is not None:
-        receipts = _read(Path(asked.receipts))
+        receipts = arguments.read(Path(asked.receipts))
     truth = None
     if asked.testset is not None:
-        truth = _read(Path(asked.testset, "ground_truth.json"))
+        truth = arguments.read(Path(asked.testset, "ground_truth.json"))
 
     findings = verify(
-        _read(Path(asked.file)),
+        arguments.read(Path(asked.file)),
         receipts=receipts,
         truth=truth,
-        key=_key(asked.key),
+        key=arguments.key(asked.key),
         head=_head(asked.head),
     )
     sys.stdout.write(lines(*_report(findings)))
@@ -218,36 +219,15 @@ def _report(findings: Findings) -> list[str]:
     return said
 
 
-def _key(text: str | None) -> str | None:
-    if text is None:
-        return None
-    key = _trimmed(text)
-    if not re.fullmatch("[0-9a-f]{64}", key):
-        sys.exit(f"--key {text!r} is not 64 hexadecimal digits")
-    return key
-
-
 def _head(text: str | None) -> str | None:
     if text is None:
         return None
-    head = _trimmed(text)
+    head = arguments.trimmed(text)
     if not re.fullmatch("([0-9]{1,15}:)?[0-9a-f]{12,64}", head):
         sys.exit(
             f"--head {text!r} is not 12 to 64 hexadecimal digits, after the number of events and a colon"
         )
     return head
-
-
-def _trimmed(text: str) -> str:
-    """Without what comes along when it is copied from a page."""
-    return text.strip().rstrip("…").lower()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        sys.exit(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
 if __name__ == "__main__":

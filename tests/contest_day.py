@@ -270,7 +270,11 @@ class Day:
 
 
 def called(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command `referee` in this process, which saves half a second; a traceback would be raised here."""
+    """The command `referee` in this process, which saves half a second; a traceback would be raised here.
+
+    Not `serve`: what it logs with, and what watches its worker, would stay in this process and write into later tests.
+    """
+    assert arguments[0] != "serve", "use `refers`"
     result = CliRunner().invoke(main, arguments, env=environment)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -6,6 +6,7 @@ import os
 import pwd
 import socket
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +25,8 @@ def line_of_text(ctx: click.Context, param: click.Parameter, value: str | None) 
     return value
 
 
-optional_reason = click.option("--reason", callback=line_of_text, help="Why; kept in the contest's log.")
+_reason = partial(click.option, "--reason", callback=line_of_text, help="Why; kept in the contest's log.")
+optional_reason, required_reason = _reason(), _reason(required=True)
 
 
 def user() -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from referee.cli.acts import act, line_of_text
+from referee.cli.acts import act, line_of_text, required_reason
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
@@ -73,7 +73,7 @@ def _shown(contest: Contest, one: Device, now: datetime) -> dict[str, Any]:
 
 @device.command()
 @click.argument("name")
-@click.option("--reason", required=True, callback=line_of_text, help="Why; kept in the contest's log.")
+@required_reason
 @contest_folder
 def disable(name: str, reason: str, folder: Path) -> None:
     """Give device NAME no work; what it is at goes to another one, and costs nobody anything."""
@@ -83,7 +83,7 @@ def disable(name: str, reason: str, folder: Path) -> None:
 
 @device.command()
 @click.argument("name")
-@click.option("--reason", required=True, callback=line_of_text, help="Why; kept in the contest's log.")
+@required_reason
 @contest_folder
 def enable(name: str, reason: str, folder: Path) -> None:
     """Let device NAME measure again; it calibrates first, and what it measured before is not compared any more."""

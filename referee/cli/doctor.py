@@ -110,6 +110,7 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
         with open_contest(folder) as contest:
             yield from _failure(ContestKey.require, contest.key)
             yield from _look_at_clock(contest)
+            yield from _look_whether_behind(contest)
             copies = folder / contest.config.backup.folder
             if contest.config.backup.folder and not os.access(copies, os.W_OK | os.X_OK):
                 sentence = (
@@ -172,6 +173,19 @@ def _look_at_journal(folder: Path) -> Iterator[Finding]:
                     f"The journal at {journal} is on the disk of the contest itself: both are lost with it."
                 )
                 yield Finding("journal-same-disk", sentence, is_advice=True)
+
+
+def _look_whether_behind(contest: Contest) -> Iterator[Finding]:
+    since = contest.store.journal_behind_since()
+    if since is not None:
+        journal = journal_folder(contest.folder, contest.config)
+        behind = (
+            f"The journal at {journal} lacks what was taken since {since[:19]} UTC: its disk did not answer"
+        )
+        words = (
+            "it is begun again, with a copy of the whole database, once that disk answers and no run is open."
+        )
+        yield Finding("journal-behind", f"{behind}; {words}")
 
 
 def _require_port(port: int) -> None:

@@ -27,6 +27,7 @@ class _Task:
         self.work = work
         self.at_end = at_end
         self.begun_s = now_s
+        self.has_moved = self.is_given_up = False
         self.is_over = threading.Lock()  # released by the thread: an Event takes several times as long
         self.is_over.acquire()
         self.result: Any = None
@@ -59,6 +60,8 @@ class JournalDisk:
         self._tasks: SimpleQueue[_Task] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._hung: _Task | None = None
+        self._doing: _Task | None = None  # of the thread
+        self._moves = threading.Lock()
 
     def do(self, work: Callable[[], T]) -> T:
         """Do something there and return its result. Raises what it raises; JournalStalled if the disk is silent.
@@ -73,13 +76,33 @@ class JournalDisk:
         self._acquire()
         task = _Task(work, self._clock.monotonic_s(), self._release)
         self._tasks.put(task)
-        if not task.is_over.acquire(timeout=self._deadline_s):
-            self._hung = task
-            raise self._stalled()
+        while not task.is_over.acquire(timeout=self._deadline_s):
+            if self._gives_up(task):
+                raise self._stalled()
         if task.error is not None:
             raise task.error
         result: T = task.result
         return result
+
+    def move(self) -> None:
+        """What takes long calls this within its work, between its steps: the deadline begins again with each.
+
+        Raises JournalStalled where the work was given up meanwhile: whoever wanted it has gone on without it.
+        """
+        task = self._doing
+        with self._moves:
+            if task is None or task.is_given_up:
+                raise self._stalled()
+            task.has_moved = True
+
+    def _gives_up(self, task: _Task) -> bool:
+        """Whether a task that is past the deadline is given up now."""
+        with self._moves:
+            task.is_given_up = not task.has_moved
+            task.has_moved = False
+        if task.is_given_up:
+            self._hung = task
+        return task.is_given_up
 
     @property
     def stalled_s(self) -> float | None:
@@ -108,7 +131,8 @@ class JournalDisk:
 
     def _work(self) -> None:
         while True:
-            self._tasks.get().run()
+            self._doing = self._tasks.get()
+            self._doing.run()
 
     def _stalled(self) -> JournalStalled:
         seconds = self.stalled_s or self._deadline_s

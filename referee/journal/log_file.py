@@ -11,20 +11,34 @@ from referee.errors import StorageFailed
 from referee.journal.records import Change, Position, encode, read_records
 from referee.operating_system import sync_content
 
+SYNC_BYTES = 2**23
+"""Of a file that is begun with a copy of a whole contest."""
+
 
 def log_path(journal: Path, epoch: int) -> Path:
     """The file with the records of an epoch."""
     return journal / f"{epoch:06}.log"
 
 
-def begin_file(path: Path, parts: Iterable[bytes]) -> None:
-    """Write the file of an epoch with what it begins with, whole or not at all. Raises OSError."""
+def begin_file(path: Path, parts: Iterable[bytes], aside: Path | None = None) -> None:
+    """Write the file of an epoch with what it begins with, whole or not at all; the one before goes `aside`.
+
+    It is synced as it is written: no step waits for more than some megabytes. Raises OSError.
+    """
     partial = path.with_suffix(".partial")
     with partial.open("wb") as file:
         partial.chmod(0o600)
-        file.writelines(parts)
+        unsynced = 0
+        for part in parts:
+            unsynced += file.write(part)
+            if unsynced > SYNC_BYTES:
+                file.flush()
+                os.fsync(file.fileno())
+                unsynced = 0
         file.flush()
         os.fsync(file.fileno())
+    if aside is not None:
+        path.rename(aside)
     partial.replace(path)
     _sync_folder(path.parent)
 

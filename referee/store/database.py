@@ -16,11 +16,15 @@ from referee.presence import status
 from referee.served import is_served
 from referee.store.group_commit import GroupCommit
 from referee.store.journaling import Journaling, place_of
+from referee.store.replaying import BEHIND
 from referee.store.schema import COLUMNS, VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
 LARGEST_NUMBER = 2**63 - 1  # that SQLite takes
 _COLUMNS = "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
+_BEHIND_SINCE = (
+    "SELECT max(events.utc) AS utc FROM events, journal WHERE is_behind AND kind = ? GROUP BY journal.id"
+)
 _INODE = attrgetter("st_dev", "st_ino")
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
@@ -164,18 +168,39 @@ class Database:
         except sqlite3.Error as error:
             fail("written", error)
 
+    def journal_behind_since(self) -> str | None:
+        """Since when (UTC) the journal lacks what is committed, because its disk failed; None if it lacks nothing."""
+        found = self._rows(_BEHIND_SINCE, BEHIND)
+        return found[0]["utc"] if found else None
+
+    def begin_journal_again(self) -> None:
+        """Begin a journal that is behind with a copy of the whole database; all that writes waits for it meanwhile.
+
+        Raises StorageFailed, RefereeError, OSError: then it stays behind.
+        """
+        if self._journaling is None:
+            return
+        try:
+            with self._lock:
+                self.require_in_place()
+                self._bring_together(self._journaling, again=True)
+        except sqlite3.Error as error:
+            fail("written", error)
+
     def _make_journal_ready(self) -> None:
         """In a transaction of its own, so that what begins a journal is never mixed with what others are told.
 
         It waits for the disk: no record follows in a file that the database may not know after a power cut.
         """
-        if self._journaling is None or self._journaling.is_ready:
-            return
+        if self._journaling is not None and not self._journaling.is_ready:
+            self._bring_together(self._journaling)
+
+    def _bring_together(self, journaling: Journaling, *, again: bool = False) -> None:
         former = self._connection.execute("PRAGMA synchronous").fetchone()[0]
         self._connection.execute("PRAGMA synchronous=FULL")
         self._connection.execute("BEGIN IMMEDIATE")
         with self._connection:
-            self._journaling.make_ready()
+            journaling.make_ready(again=again)
         self._connection.execute(f"PRAGMA synchronous={former}")
 
     @contextmanager

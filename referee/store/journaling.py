@@ -30,8 +30,17 @@ from referee.journal.records import (
     Position,
 )
 from referee.presence import is_there
+from referee.served import is_served
 from referee.store.log import append_event
-from referee.store.replaying import BEHIND, NOT_JOURNALED, bring_together, position_of, set_position
+from referee.store.replaying import (
+    BEHIND,
+    NOT_JOURNALED,
+    bring_together,
+    is_begun_again,
+    is_behind,
+    position_of,
+    set_position,
+)
 from referee.store.schema import ROWID, columns_of, key_of, tables
 
 LOCK_NAME = "journal.lock"
@@ -116,21 +125,33 @@ class Journaling:
         found = connection.execute(_READ_WHOLE).fetchone()
         if found is None or self._file is None:
             return
-        *place, is_behind = tuple(found)
+        *place, behind = tuple(found)
         former = Position(*place)
-        if is_behind:
+        if behind:
             return
         if former.seq < self._last.seq:
             raise older_database(log_path(self._place.journal, former.epoch))
         self._is_begun = True
         require = partial(require_current, self._place.journal, self._claim) if self._claim else _nothing
         try:
-            end = self._do(partial(self._file.append, former, self._changes, require))
+            end = self._do(partial(self._write, self._file, former, require))
         except (JournalStalled, OSError) as error:
             self._fall_behind(former, error)
         else:
             connection.execute(_MOVE, (end.seq, end.link, end.epoch, end.size))
             self._next = end
+
+    def _write(self, file: LogFile, former: Position, require: Callable[[], None]) -> Position:
+        """Append the record; if another connection has begun the file again since, to the new one."""
+        try:
+            return file.append(former, self._changes, require)
+        except StorageFailed:
+            path = log_path(self._place.journal, former.epoch)
+            if not is_begun_again(path, self._last, former):
+                raise
+            self._file = LogFile(path)
+        file.close()
+        return self._file.append(former, self._changes, require)
 
     def committed(self) -> None:
         """The transaction was committed."""
@@ -175,8 +196,12 @@ class Journaling:
             "For the operator: see to its disk, its space and its rights."
         ) from error
 
-    def make_ready(self) -> None:
-        """Within a transaction: bring journal and database to the same place, and open the file."""
+    def make_ready(self, *, again: bool = False) -> None:
+        """Within a transaction: bring journal and database to the same place, and open the file.
+
+        A journal that is behind since its disk failed is left to the server of the contest, which does it `again` when
+        it disturbs no run.
+        """
         place, connection = self._place, self._connection
         if place.is_shared:
             contest = connection.execute("SELECT id FROM contest").fetchone()
@@ -185,7 +210,10 @@ class Journaling:
             claim = partial(own_epoch, place.journal, place.folder, contest=contest[0])
             self._claim = self._do(partial(claim, version=version("lpirc-referee"), utc=Clock().utc()))
         epoch = FIRST if self._claim is None else self._claim.epoch
-        self._do(partial(bring_together, connection, place.journal, epoch))
+        if again or not (is_behind(connection) and is_served(place.folder)):
+            move = _nothing if self._disk is None else self._disk.move
+            self._do(partial(bring_together, connection, place.journal, epoch, move))
+        self.close()
         self._file = self._do(partial(LogFile, log_path(place.journal, epoch)))
         self._changes.clear()
 

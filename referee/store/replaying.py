@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -46,6 +46,10 @@ _WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind)
 _IS_BEHIND = "SELECT 1 FROM journal WHERE is_behind"
 
 
+def _at_once() -> None:
+    """Nobody waits for the steps of this one."""
+
+
 def position_of(connection: sqlite3.Connection) -> Position | None:
     """Up to where of its journal a database is; None: it has none."""
     found = connection.execute(_READ).fetchone()
@@ -58,27 +62,37 @@ def set_position(connection: sqlite3.Connection, position: Position, *, is_behin
     connection.execute(_WRITE, values)
 
 
-def bring_together(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Let database and journal be at the same place, whichever of them is behind. Raises RefereeError."""
+def is_behind(connection: sqlite3.Connection) -> bool:
+    """Whether the journal was not written for a while, because its disk failed and is not `required`."""
+    return connection.execute(_IS_BEHIND).fetchone() is not None
+
+
+def bring_together(
+    connection: sqlite3.Connection, journal: Path, epoch: int, move: Callable[[], None] = _at_once
+) -> None:
+    """Let database and journal be at the same place, whichever of them is behind. Raises RefereeError.
+
+    Between the steps of what takes long `move` is called.
+    """
     path, position = log_path(journal, epoch), position_of(connection)
     size = _size(path)
-    if size is None and position is not None and position.epoch < epoch:
+    if position is not None and is_behind(connection):
+        append_event(connection, Clock().utc().isoformat(), None, AGAIN, {"seq": position.seq})
+        aside = None if size is None else _aside(path)
+        _begin_again(connection, journal, epoch, move, aside)
+    elif size is None and position is not None and position.epoch < epoch:
         begin_epoch(connection, journal, epoch)  # this host has taken over
     elif size is None:
         if position is not None:
             logger.warning("the journal %s is gone: it begins again with a copy of the database", path)
-        _begin_again(connection, journal, epoch)
-    elif position is not None and connection.execute(_IS_BEHIND).fetchone():
-        _set_aside(path)
-        append_event(connection, Clock().utc().isoformat(), None, AGAIN, {"seq": position.seq})
-        _begin_again(connection, journal, epoch)
+        _begin_again(connection, journal, epoch, move)
     elif position is not None and position.epoch == epoch and size < position.size:
-        aside = _set_aside(path)
+        aside = _aside(path)
         words = "the journal %s was cut or is an older copy: it is now %s, and begins again with a copy of the database"
         logger.warning(words, path, aside.name)
-        _begin_again(connection, journal, epoch)
+        _begin_again(connection, journal, epoch, move, aside)
     elif _is_copy_of(connection, path, position):
-        _begin_again(connection, journal, epoch)  # it was ended between the copy and its commit
+        _begin_again(connection, journal, epoch, move)  # it was ended between the copy and its commit
     elif position is None and _is_of_contest(connection, path):
         connection.execute("PRAGMA defer_foreign_keys=ON")
         made = build(connection, journal)
@@ -90,6 +104,12 @@ def bring_together(connection: sqlite3.Connection, journal: Path, epoch: int) ->
         logger.warning(
             "the database lacked the last %d transactions: taken from the journal %s", applied, journal
         )
+
+
+def is_begun_again(path: Path, last: Position, now: Position) -> bool:
+    """Whether a file was begun with a copy of the whole database behind `last`, and leads to where that is `now`."""
+    header, _ = read_header(path)
+    return header.is_base and header.after.seq >= last.seq and last_link(path, now.size) == now.link
 
 
 def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
@@ -229,8 +249,14 @@ def begin_epoch(connection: sqlite3.Connection, journal: Path, epoch: int) -> No
     set_position(connection, end)
 
 
-def _begin_again(connection: sqlite3.Connection, journal: Path, epoch: int) -> None:
-    """Begin the file of an epoch with a copy of the whole database."""
+def _begin_again(
+    connection: sqlite3.Connection,
+    journal: Path,
+    epoch: int,
+    move: Callable[[], None],
+    aside: Path | None = None,
+) -> None:
+    """Begin the file of an epoch with a copy of the whole database; the one before goes `aside`."""
     former = position_of(connection) or Position()
     records = _records_of_copy(connection)
     header = _header(connection, epoch, former, is_base=True)
@@ -243,9 +269,11 @@ def _begin_again(connection: sqlite3.Connection, journal: Path, epoch: int) -> N
             record, its_link = encode(kept[0], changes)
             kept[0] = Position(kept[0].seq + 1, its_link, epoch, kept[0].size + len(record))
             yield record
+            move()
 
     make_folder(journal)
-    begin_file(log_path(journal, epoch), parts())
+    begin_file(log_path(journal, epoch), parts(), aside)
+    move()  # what was given up must not say that it is done
     set_position(connection, kept[0])
 
 
@@ -286,9 +314,8 @@ def _size(path: Path) -> int | None:
     return None if found is None else found.st_size
 
 
-def _set_aside(path: Path) -> Path:
-    aside = path.with_name(f"{path.stem}-aside-{secrets.token_hex(4)}")
-    return path.rename(aside)
+def _aside(path: Path) -> Path:
+    return path.with_name(f"{path.stem}-aside-{secrets.token_hex(4)}")
 
 
 def _foreign(journal: Path) -> JournalForeign:

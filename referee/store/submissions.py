@@ -9,7 +9,6 @@ import hashlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime
 
@@ -65,19 +64,6 @@ class SubmissionTables(Database):
             made = accepted_part(connection, submission, now, limit, kind)
             put_on_record(connection, submission=made.id)
         return made
-
-    def accept_entry(
-        self, parts: Sequence[Submission], kind: JobKind, now: datetime, limit: int
-    ) -> list[Submission]:
-        """Store an upload, a submission on each split, with the jobs that make their results: all of it or nothing.
-
-        A part without a `job` gets one of its own. Raises RefereeError `submission-limit`, `entry-repeated`,
-        EntryWithdrawn.
-        """
-        first = parts[0]
-        with self._transaction() as connection:
-            require_new_file(connection, first)
-            return [accepted_part(connection, part, now, limit, kind) for part in parts]
 
     def require_below_limit(self, track: str, team: str, limit: int, now: datetime) -> None:
         """Raise RefereeError `submission-limit` when a team has used up its submissions of the UTC day of `now`."""

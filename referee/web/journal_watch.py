@@ -1,4 +1,7 @@
-"""Watches the disk of a journal that lies elsewhere: leaves signs of life there, notices that it stalls or is lost."""
+"""Watches the disk of a journal that lies elsewhere: leaves signs of life there, notices that it stalls or is lost.
+
+A journal that was not written meanwhile is begun again once its disk answers, while no run is open.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from referee.journal.beats import BEAT_S, Beat, write_beat
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import Claim, own_claim, own_epoch, require_current
 from referee.journal.place import is_shared, journal_folder
+from referee.store.records import RunState
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +34,7 @@ class JournalWatch:
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self.trouble: str | None = None
+        self._store = contest.store
         self._folder = contest.folder
         self._journal = journal_folder(contest.folder, contest.config)
         self._required = contest.config.journal.required
@@ -62,7 +67,7 @@ class JournalWatch:
             except (RefereeError, OSError) as error:
                 self._say(self._words(error))
             else:
-                self._say(None)
+                self._say(self._caught_up())
             if self._clock.wait(self._ended, self._clock.monotonic_s() + BEAT_S):
                 break
         if os.getppid() != server:  # it was killed
@@ -75,6 +80,25 @@ class JournalWatch:
         write_beat(self._journal, claim.epoch, Beat(number, os.getpid()))
         require_current(self._journal, claim)
 
+    def _caught_up(self) -> str | None:
+        """Begin a journal that is behind again, or say why that is not done now; None: it is behind no more.
+
+        All that writes waits for the copy, so an open run goes first.
+        """
+        since = self._store.journal_behind_since()
+        if since is None:
+            return None
+        behind = f"The journal at {self._journal} lacks what was taken since {since[:19]} UTC"
+        if self._store.runs(RunState.OPEN):
+            return f"{behind}: its disk answers again, and it is begun again once no run is open."
+        try:
+            self._store.begin_journal_again()
+        except (RefereeError, OSError) as error:
+            why = error.sentence if isinstance(error, RefereeError) else error.strerror
+            return f"{behind}, and cannot be begun again now: {why}"
+        logger.warning("%s; it was begun again, with a copy of the whole database", behind)
+        return None
+
     def _words(self, error: RefereeError | OSError) -> str:
         if isinstance(error, OSError):
             what = f"The journal's disk at {self._journal} refuses ({error.strerror})"
@@ -82,7 +106,11 @@ class JournalWatch:
             what = f"The journal's disk at {self._journal} does not answer"
         if self._required:
             return f"{what}: nothing is taken, and no window opens, until it does. See to that mount and its host."
-        return f"{what}: what is taken now is on this host's disk alone. See to that mount and its host."
+        words = "what is taken now is on this host's disk alone"
+        with suppress(RefereeError):
+            if (since := self._store.journal_behind_since()) is not None:
+                words = f"what was taken since {since[:19]} UTC is on this host's disk alone"
+        return f"{what}: {words}. See to that mount and its host."
 
     def _say(self, trouble: str | None) -> None:
         if trouble is not None and trouble != self.trouble:

@@ -24,6 +24,9 @@ from tests.ports import own_port
 from tests.referee.factories import House, house
 from tests.timeouts import TIMEOUT_S
 
+LEFT = ("sampler", "deadline", "resume", "watch-worker")
+"""What the names of threads begin with that may not outlive a test."""
+
 
 @pytest.fixture(scope="session")
 def small_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
@@ -122,9 +125,9 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    """Whatever a test does, the threads of its runs end with its contest."""
+    """Whatever a test does, the threads of its runs end with its contest, and none serves in this process."""
     yield
     deadline_s = time.monotonic() + TIMEOUT_S
-    while left := [t for t in threading.enumerate() if t.name.startswith(("sampler", "deadline", "resume"))]:
+    while left := [t for t in threading.enumerate() if t.name.startswith(LEFT)]:
         assert time.monotonic() < deadline_s, f"left over: {left}"
         time.sleep(0.01)

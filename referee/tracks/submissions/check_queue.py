@@ -60,6 +60,7 @@ class CheckQueue:
     def __init__(self, contest: Contest, clock: Clock, admitted: Callable[[], object]) -> None:
         self.contest, self.clock, self._admitted = contest, clock, admitted
         self._served: list[str] = []  # teams, the newest check last
+        self._gone: set[int] = set()  # entries whose file is not there, as was said
         self._lock, self._wake, self._stop = threading.Lock(), threading.Event(), threading.Event()
         self._ended = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -128,6 +129,9 @@ class CheckQueue:
             sentence = f"The contest has no track {one.track} any more."
             self._refuse(one, {"code": "track-unknown", "detail": sentence})
             return True
+        if not kept_upload(self.contest, one).is_file():
+            self._say_gone(one)
+            return False
         try:
             task = self._task(config, one)
         except (RefereeError, TestSetError) as error:
@@ -137,6 +141,13 @@ class CheckQueue:
         name = str(one.job)
         carry_out(self.contest.store, {name: task}, self.workers, self.clock, self._stop, JobKind.CHECKING)
         return True
+
+    def _say_gone(self, one: Submission) -> None:
+        """Say it once: each look of its team at the entry asks for the check again."""
+        if one.id not in self._gone:
+            words = "entry %d of %s: its file %s is gone; put it back, or withdraw the entry"
+            logger.error(words, one.id, one.team, kept_upload(self.contest, one))
+        self._gone.add(one.id)
 
     def _task(self, config: ModelTrack, one: Submission) -> Task:
         path, contest = kept_upload(self.contest, one), self.contest

@@ -97,6 +97,7 @@ def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[
     if newest is None or newest.taken_back is not None:
         provisional = unsettled_sentence(contest, config, now)
     standing = {"closed": is_over, "being_scored": scoring, "provisional": provisional}
+    standing |= {"public_key": contest.store.public_key()}  # that the receipts of entries are verified with
     return _board_document(contest, config, newest, now) | standing
 
 

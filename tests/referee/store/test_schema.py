@@ -20,7 +20,7 @@ from lpirc_power.energy import Check
 from lpirc_power.meter import Setup
 from referee.errors import RefereeError
 from referee.store import Store
-from referee.store.model_records import JobKind, Submission
+from referee.store.model_records import JobKind, Submission, Upload
 from referee.store.records import EnergyMissing, Score
 from referee.store.schema import VERSION
 from tests.referee.factories import START, reading, rows, run_record, stored_run, told
@@ -275,11 +275,10 @@ def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdraw
     with contextlib.closing(Store(path, create=True)) as store:
         for team in ("ant", "bee"):
             store.add_team(team, "hash", START)
-            parts = [
-                Submission(0, "", team=team, split=split, model_sha256="5", counts=split == "public", **words)
-                for split in ("public", "holdout")
-            ]
-            store.accept_entry(parts, JobKind.SCORING, START, limit=9)
+            given = Submission(0, "", team=team, split="public", model_sha256="5", counts=True, **words)
+            made = store.receive_upload(given, Upload(0, START.isoformat(), 1, None), limit=9)
+            parts = [replace(made, job=None), replace(made, job=None, split="holdout", counts=False)]
+            assert store.admit_upload(made, parts, JobKind.SCORING, START)
         with store.act(
             START, None, None, operator="command", action="model-withdraw", user="alice", submission=1
         ):

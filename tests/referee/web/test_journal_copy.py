@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from referee.served import is_served
-from tests.contest_day import Day, called, until
+from tests.contest_day import Day, called, refers, until
 from tests.referee.store.test_journaling import content
 
 MakeDay = Callable[..., Day]
@@ -26,7 +26,7 @@ def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(day: 
     before = content(made.folder / "contest.db")
     for one in made.folder.glob("contest.db*"):
         one.unlink()
-    lost = called("serve", str(made.folder), "--port", "0")
+    lost = refers("serve", str(made.folder), "--port", "0")
     assert "referee restore --journal" in lost.stderr
     found = called("restore", "--journal", str(made.folder))
     assert (found.returncode, found.stderr) == (0, "")

@@ -25,6 +25,7 @@ from referee.journal.epochs import host_path
 from referee.served import read_secret
 from referee.store.records import RunState
 from tests.contest_day import (
+    PASSWORD,
     ROWS,
     TEAM,
     Day,
@@ -227,6 +228,26 @@ def test_a_server_that_was_ended_in_order_is_taken_over_only_by_hand(pair: tuple
     first.servers.append(now)
     now.until_serving()
     assert now.ask("GET", "/v1/session", token).json()["detections_accepted"] == len(ROWS)
+
+
+def test_the_receipt_of_an_upload_is_the_same_from_the_host_that_took_over(pair: tuple[Day, Path]) -> None:
+    first, folder = pair
+    track = f'[[tracks]]\nname = "files"\nrule = "results"\ntestset = "{first.testset}"\n'
+    for config in (first.folder / "contest.toml", folder / "contest.toml"):
+        config.write_text(config.read_text().replace("[journal]\n", f"{track}[journal]\n"))
+    server, path = first.serve(), "/v1/entries?track=files&name=a.csv"
+    auth = (TEAM, PASSWORD)
+    told = server.ask("POST", path, data=b"image,class,confidence,xmin,ymin,xmax,ymax\n", auth=auth).json()
+    die(first)
+    now = Standby(folder, "--now")
+    first.servers.append(now)
+    now.until_serving()
+    shown = now.ask("GET", f"/v1/entries/{told['id']}", auth=auth).json()
+    assert shown["receipt"] == told["receipt"]
+    assert shown["receipt"]["public_key"] == now.ask("GET", "/board.json").json()["public_key"]
+    # No journal has what was uploaded: the entry waits for its file, and its team loses nothing.
+    until(lambda: f"{told['sha256']}.csv is gone" in now.log.read_text())
+    assert now.ask("GET", f"/v1/entries/{told['id']}", auth=auth).json()["state"] in ("received", "checking")
 
 
 def test_what_may_not_stand_by_is_told_why(pair: tuple[Day, Path], tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from referee.tracks.submissions.check_queue import CheckQueue, in_turn
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import board_document, final_board
 from referee.tracks.submissions.receiving import Offer, receive_body
+from referee.tracks.submissions.results_files import kept_upload
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.referee.factories import DrivenClock
 from tests.referee.web.contestant.test_entries import csv_of, own, rows_of
@@ -251,3 +252,23 @@ def test_the_final_board_waits_for_what_came_in_time_and_for_what_may_replace_it
         with pytest.raises(RefereeError, match="could be replaced until"):
             receive_body(contest, clock, again, [csv_of(rows_of(images, 3))])
         assert shown()["provisional"] == "Provisional: 1 entry is being scored."
+
+
+def test_an_upload_whose_file_is_gone_waits_until_it_is_put_back(
+    day: Day, images: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    body, clock = csv_of(rows_of(images)), DrivenClock()
+    with open_contest(day.folder) as contest:
+        made = stored(contest, TEAM, body, clock)
+        checks = CheckQueue(contest, clock, lambda: None)
+        path = kept_upload(contest, made)
+        path.unlink()
+        assert not checks.check_next()
+        assert not checks.check_next()
+        (said,) = caplog.messages
+        assert said == f"entry 1 of {TEAM}: its file {path} is gone; put it back, or withdraw the entry"
+        path.write_bytes(body)
+        assert checks.check_next()
+        checks.close()
+        assert contest.store.unchecked_submissions() == []
+        assert contest.store.upload(made.id).problem is None

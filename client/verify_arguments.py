@@ -1,0 +1,30 @@
+"""What the commands of the verifiers share: files and keys that their users name."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+
+def read(path: Path) -> bytes:
+    """The content of a file; ends the program with a sentence where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        sys.exit(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def key(text: str | None) -> str | None:
+    """A public key as its user gave it; ends the program with a sentence where it is none."""
+    if text is None:
+        return None
+    found = trimmed(text)
+    if not re.fullmatch("[0-9a-f]{64}", found):
+        sys.exit(f"--key {text!r} is not 64 hexadecimal digits")
+    return found
+
+
+def trimmed(text: str) -> str:
+    """Without what comes along when it is copied from a page."""
+    return text.strip().rstrip("…").lower()

@@ -30,6 +30,7 @@ from referee.tracks.submissions.results_files import (
     kept_upload,
     results_set,
 )
+from referee.tracks.submissions.second_copies import require_file
 from referee.workers import WorkerLost, Workers
 from referee.workers.dispatch import Task, carry_out
 from referee.workers.processes import LocalWorkers
@@ -140,6 +141,7 @@ class CheckQueue:
 
     def _task(self, config: ModelTrack, one: Submission) -> Task:
         path, contest = kept_upload(self.contest, one), self.contest
+        require_file(contest, path)
         jobs: dict[str, str] = {}
         if config.rule_name == RESULTS:
             of, kind = results_set(contest, config), JobKind.SCORING

@@ -26,6 +26,7 @@ from referee.store.chain import entry_text
 from referee.store.model_records import Submission, Upload
 from referee.tracks.submissions.entries import require_open
 from referee.tracks.submissions.results_files import PUBLIC, kept_upload
+from referee.tracks.submissions.second_copies import copy_aside, remove_copy
 
 UPLOADS = "uploads"
 ARRIVED = ".arrived"
@@ -77,8 +78,10 @@ def receive_file(
     With `sha256` also RefereeError `upload-mismatch` unless it has this SHA-256.
     """
     arrived = path.with_suffix(ARRIVED)
-    received = clock.utc()
     path.rename(arrived)
+    received = (
+        clock.utc()
+    )  # now that `count_arrived` counts it: no one takes the queue of before this moment for empty
     try:
         limit_day = require_takes(contest, offer, received)
         with arrived.open("rb") as file:
@@ -93,8 +96,10 @@ def receive_file(
         who = offer.config.name, offer.team, PUBLIC, program_version()
         given = Submission(0, "", *who, offer.file, found, "", counts=True, limit_day=limit_day)
         upload = Upload(0, received.isoformat(), size, offer.replaces)
+        kept = kept_upload(contest, given)
+        copy_aside(contest, arrived, kept.name)
         with _moving:
-            kept = kept_upload(contest, given)
+            copy_aside(contest, arrived, kept.name)  # again: another team may have had it removed
             kept.parent.mkdir(mode=0o700, exist_ok=True)
             arrived.replace(kept)
             sync_folder(kept.parent)
@@ -116,7 +121,9 @@ def remove_unneeded(contest: Contest, refused: Submission) -> None:
 
 def _remove_unneeded(contest: Contest, refused: Submission) -> None:
     if not contest.store.is_file_needed(refused.model_sha256):
-        kept_upload(contest, refused).unlink(missing_ok=True)
+        kept = kept_upload(contest, refused)
+        kept.unlink(missing_ok=True)
+        remove_copy(contest, kept.name)
 
 
 def append(path: Path, body: Iterable[bytes]) -> None:

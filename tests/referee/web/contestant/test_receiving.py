@@ -28,6 +28,7 @@ from referee.tracks.submissions.check_queue import CheckQueue, in_turn
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import board_document, final_board
 from referee.tracks.submissions.receiving import Offer, receive_body
+from referee.tracks.submissions.results_files import kept_upload
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.referee.factories import DrivenClock
 from tests.referee.web.contestant.test_entries import csv_of, own, rows_of
@@ -251,3 +252,61 @@ def test_the_final_board_waits_for_what_came_in_time_and_for_what_may_replace_it
         with pytest.raises(RefereeError, match="could be replaced until"):
             receive_body(contest, clock, again, [csv_of(rows_of(images, 3))])
         assert shown()["provisional"] == "Provisional: 1 entry is being scored."
+
+
+def checked(contest: Contest, clock: Clock) -> bool:
+    checks = CheckQueue(contest, clock, lambda: None)
+    try:
+        return checks.check_next()
+    finally:
+        checks.close()
+
+
+def test_an_upload_whose_file_is_not_on_this_host_waits_and_is_not_found_broken(
+    day: Day, images: Path
+) -> None:
+    with open_contest(day.folder) as contest:
+        clock = DrivenClock()
+        made = stored(contest, TEAM, csv_of(rows_of(images)), clock)
+        kept = kept_upload(contest, made)
+        elsewhere = kept.rename(day.folder / "elsewhere")
+        assert not checked(contest, clock)
+        assert contest.store.submission(made.id).is_unchecked
+        assert contest.store.submission(made.id).withdrawn is None
+        elsewhere.rename(kept)
+        assert checked(contest, clock)
+        assert not contest.store.submission(made.id).is_unchecked
+
+
+def test_an_acknowledged_upload_is_also_on_the_disk_of_a_shared_journal(
+    day: Day, images: Path, tmp_path: Path
+) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    with open_contest(day.folder) as contest:
+        clock = DrivenClock()
+        made = stored(contest, TEAM, csv_of(rows_of(images)), clock)
+        broken = stored(contest, "team-1", b"image,class", clock)
+        kept_upload(contest, made).unlink()  # with the first host
+        assert checked(contest, clock)
+        assert contest.store.submission(made.id).withdrawn is None
+        assert kept_upload(contest, made).is_file()
+        copies = tmp_path / "other" / "models"
+        assert len(list(copies.iterdir())) == 2
+        assert checked(contest, clock)
+        assert contest.store.submission(broken.id).withdrawn is not None
+        assert [one.name for one in copies.iterdir()] == [kept_upload(contest, made).name]
+
+
+def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
+    day: Day, images: Path, tmp_path: Path
+) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    with open_contest(day.folder) as contest:
+        contest.store.require_team(TEAM)
+        (tmp_path / "other" / "models").touch()
+        with pytest.raises(RefereeError, match="cannot be copied to the journal's disk"):
+            stored(contest, TEAM, csv_of(rows_of(images)), DrivenClock())
+        assert contest.store.submissions("files") == []
+        assert not list((day.folder / "uploads").iterdir())

@@ -230,7 +230,6 @@ def take_outcome(
 
     Raises RefereeError `not-measured` for any other failure, after giving the job back.
     """
-
     calibration = contest.store.calibration_of_job(str(made.job))
 
     def bench(_: Path) -> bytes:

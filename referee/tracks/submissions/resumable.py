@@ -7,6 +7,7 @@ nothing was added for a day is removed.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import threading
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import write_atomically
 from referee.store.model_records import Submission
 from referee.tracks.submissions.open_track import configured_track
@@ -94,7 +95,7 @@ class ResumableUploads:
         """Append what comes; the submission once the whole file is there, else None.
 
         Raises RefereeError `offset-mismatch`, `upload-busy`, and what `body` and `receive_file` raise; what has come
-        before `body` raises stays.
+        before `body` raises stays. After a fault of the referee it goes on at its last byte, which makes the entry.
         """
         with self._alone(one):
             if offset != (now := one.offset):
@@ -109,9 +110,15 @@ class ResumableUploads:
             try:
                 config = configured_track(self._contest, stated.track)
                 offer = Offer(config, stated.team, stated.file, stated.replaces)
-                return receive_file(self._contest, self._clock, offer, one.path, stated.sha256)
-            finally:
+                made = receive_file(self._contest, self._clock, offer, one.path, stated.sha256)
+            except (OSError, StorageFailed):
+                os.truncate(one.path, stated.size - 1)
+                raise
+            except RefereeError:
                 _remove(one.path)
+                raise
+            _remove(one.path)
+            return made
 
     def remove(self, one: Resumable) -> None:
         """Forget an upload. Raises RefereeError `upload-busy`."""

@@ -305,8 +305,46 @@ def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
     config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
     with open_contest(day.folder) as contest:
         contest.store.require_team(TEAM)
-        (tmp_path / "other" / "models").touch()
+        copies = tmp_path / "other" / "models"
+        copies.touch()
         with pytest.raises(RefereeError, match="cannot be copied to the journal's disk"):
             stored(contest, TEAM, csv_of(rows_of(images)), DrivenClock())
         assert contest.store.submissions("files") == []
         assert not list((day.folder / "uploads").iterdir())
+
+
+def test_an_upload_that_the_referee_cannot_store_goes_on_at_its_last_byte(
+    day: Day, images: Path, tmp_path: Path
+) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    day.serve()
+    copies, whole = tmp_path / "other" / "models", csv_of(rows_of(images))
+    copies.touch()
+    path = begun(day, whole)
+    problem(patch(day, path, 0, whole), 503, "storage-failed")
+    assert tus(day, "HEAD", path).headers["Upload-Offset"] == str(len(whole) - 1)
+    copies.unlink()
+    answer = patch(day, path, len(whole) - 1, whole[-1:])
+    assert answer.status_code == 204, answer.text
+    number = int(answer.headers["Content-Location"].rpartition("/")[2])
+    until(lambda: own(day, number)["state"] == "scored")
+    assert not list((day.folder / "uploads").iterdir())
+
+
+def test_a_file_that_cannot_be_removed_does_not_end_the_checks(
+    day: Day, images: Path, tmp_path: Path
+) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    with open_contest(day.folder) as contest:
+        clock = DrivenClock()
+        broken = stored(contest, "team-1", b"image,class", clock)
+        copy = tmp_path / "other" / "models" / kept_upload(contest, broken).name
+        copy.unlink()
+        copy.mkdir()
+        assert checked(contest, clock)
+        assert contest.store.submission(broken.id).withdrawn is not None
+        made = stored(contest, TEAM, csv_of(rows_of(images)), clock)
+        assert checked(contest, clock)
+        assert not contest.store.submission(made.id).is_unchecked

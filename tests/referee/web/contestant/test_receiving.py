@@ -29,6 +29,7 @@ from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import board_document, final_board
 from referee.tracks.submissions.receiving import Offer, receive_body
 from referee.tracks.submissions.results_files import kept_upload
+from referee.tracks.submissions.resumable import ResumableUploads, Stated
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.referee.factories import DrivenClock
 from tests.referee.web.contestant.test_entries import csv_of, own, rows_of
@@ -348,3 +349,25 @@ def test_a_file_that_cannot_be_removed_does_not_end_the_checks(
         made = stored(contest, TEAM, csv_of(rows_of(images)), clock)
         assert checked(contest, clock)
         assert not contest.store.submission(made.id).is_unchecked
+
+
+def test_uploads_that_begin_and_end_at_the_same_time_do_not_disturb_each_other(day: Day) -> None:
+    with open_contest(day.folder) as contest:
+        uploads = ResumableUploads(contest, Clock())
+
+        def begin_and_end(team: str) -> None:
+            for _ in range(200):
+                one = uploads.create(Stated(team, "files", "a.csv", 10, "0" * 64))
+                uploads.remove(uploads.find(one.number, team))
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(begin_and_end, TEAMS[:4]))
+
+
+def test_an_upload_that_another_request_has_just_ended_is_unknown(day: Day) -> None:
+    with open_contest(day.folder) as contest:
+        uploads = ResumableUploads(contest, Clock())
+        one = uploads.create(Stated(TEAM, "files", "a.csv", 10, "0" * 64))
+        uploads.remove(one)
+        with pytest.raises(RefereeError, match="There is no upload"):
+            uploads.add(one, 0, [b"a"])

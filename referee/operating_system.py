@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from stat import S_ISSOCK
@@ -25,6 +26,7 @@ MEMORY = Path("/proc/meminfo")
 ROUTES = Path("/proc/net/fib_trie")
 ELSEWHERE = ("192.0.2.1", 9)  # of TEST-NET-1: no packet is sent there
 MOST_FILES_OF_MACOS = 10_240  # OPEN_MAX: it refuses more, though it says that there is no limit
+_SENT_AT, _RECEIVED_MS_AT, _RECEIVED_AT = 44, 52, 128  # in struct tcp_info of linux/tcp.h
 
 
 def boot_id() -> str | None:
@@ -115,14 +117,24 @@ def probe(listener: socket.socket, silence_s: int, probe_s: int, probes: int, un
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPALIVE, silence_s)
 
 
-def since_sent_s(connection: socket.socket) -> float | None:
-    """How long ago data of ours was last sent on a TCP connection; None where the kernel does not say (macOS)."""
+@dataclass(frozen=True)
+class Traffic:
+    """What the kernel knows of a TCP connection: how long ago data last went out and came in, and how much came."""
+
+    since_sent_s: float
+    since_received_s: float
+    received_bytes: int
+
+
+def traffic(connection: socket.socket) -> Traffic | None:
+    """What went over a TCP connection; None where the kernel does not say (macOS)."""
     if sys.platform != "linux":
         return None
-    (sent_ms_ago,) = struct.unpack_from(
-        "=I", connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 44
-    )
-    return float(sent_ms_ago) / 1000
+    known = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + 8)
+    (sent_ms_ago,) = struct.unpack_from("=I", known, _SENT_AT)
+    (received_ms_ago,) = struct.unpack_from("=I", known, _RECEIVED_MS_AT)
+    (received_bytes,) = struct.unpack_from("=Q", known, _RECEIVED_AT)
+    return Traffic(sent_ms_ago / 1000, received_ms_ago / 1000, received_bytes)
 
 
 def allow_files(wanted: int) -> int:

@@ -22,7 +22,7 @@ from referee.files.atomic_write import real_path, require_writable, sync_folder,
 from referee.presence import entries, is_free, is_there
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
-from referee.tracks.submissions.results_files import MODELS
+from referee.tracks.submissions.second_copies import MODELS
 
 SECRETS = (SECRET_NAME, OPERATOR_KEY_NAME)
 _VALUE = re.compile(r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")

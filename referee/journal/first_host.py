@@ -68,7 +68,7 @@ def answers(address: Address) -> bool:
 class FirstHost:
     """The host that has an epoch. It is dead once it has been silent for `after_s` seconds and does not answer either.
 
-    A server that was ended in order is not dead, nor is one that has not begun yet.
+    A server that was ended in order is not dead, nor is one that has not begun yet. A sign that cannot be read is none.
     """
 
     def __init__(self, journal: Path, epoch: int, address: Address, after_s: float, clock: Clock) -> None:
@@ -82,9 +82,9 @@ class FirstHost:
     def is_dead(self) -> bool:
         """Look once, which takes up to ANSWER_S when it is silent."""
         now_s, beat = self._clock.monotonic_s(), read_beat(self._journal, self.epoch)
-        if beat != self._beat:
+        if beat is not None and beat != self._beat:
             self._beat, self._since_s, self._said = beat, now_s, False
-        if beat is None or beat.is_ended or now_s - self._since_s < self._after_s:
+        if self._beat is None or self._beat.is_ended or now_s - self._since_s < self._after_s:
             return False
         if not answers(self._address):
             return True

@@ -181,15 +181,32 @@ def _exactly(descriptor: int, at: int, size: int) -> bytes | None:
 
 
 def _has_record_behind(descriptor: int, at: int) -> bool:
-    """Whether a whole record stands somewhere behind a place where none begins: then it is no record that was cut."""
+    """Whether a whole record stands somewhere behind a place where none begins: then it is no record that was cut.
+
+    A team chooses the bytes of its bodies, and may put what looks like a record into one. So where the record at the
+    place still says its length and link, only what stands behind it, or is bound to it, is another record.
+    """
     size = os.fstat(descriptor).st_size
     rest = os.pread(descriptor, size - at, at)
+    stated_end, link = _stated(rest)
     place = rest.find(_MAGIC, 1)
     while place > 0:
-        if _read(descriptor, at + place) is not None:
+        found = _read(descriptor, at + place)
+        if found is not None and (
+            link is None or stated_end <= place or found[0] == _link(link, *found[1:3])
+        ):
             return True
         place = rest.find(_MAGIC, place + 1)
     return False
+
+
+def _stated(record: bytes) -> tuple[int, bytes | None]:
+    """The length and the link that a record states at its beginning; no link where that is none."""
+    if len(record) < _FRAME.size:
+        return 0, None
+    magic, head_bytes, blob_bytes, link = _FRAME.unpack_from(record)
+    length = _FRAME.size + head_bytes + blob_bytes + _LENGTH.size
+    return (length, link) if magic == _MAGIC else (0, None)
 
 
 def _damaged(path: Path, former: Position) -> JournalDamaged:

@@ -71,6 +71,9 @@ class DeviceTables(Database):
 
     def device_of(self, key_hash: str, now: datetime) -> str | None:
         """The device with that SHA-256 of its key, which is seen now."""
+        known = self._rows("SELECT 1 FROM devices WHERE key_hash = ?", key_hash)
+        if not known:  # whoever guesses keys takes no turn of those who write
+            return None
         sql = "UPDATE devices SET seen_utc = ? WHERE key_hash = ? RETURNING name"
         with self._transaction() as connection:
             return next((name for (name,) in connection.execute(sql, (now.isoformat(), key_hash))), None)

@@ -2,7 +2,7 @@
 
 Granian offers neither: a thread that reads waits as long as the client likes, and a request does not say from which
 port it came. So the answer is handed to Granian by this thread, and marks the connection: the kernel knows on which one
-something was just sent (docs/decisions/0020).
+something was just sent, and that no other request goes on there (docs/decisions/0020).
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import granian.server.mp
 
 from referee.clock import Clock
-from referee.operating_system import own_sockets, since_sent_s
+from referee.operating_system import Traffic, own_sockets, traffic
 from referee.web.answers import Answer, Environ
 
 logger = logging.getLogger(__name__)
@@ -28,9 +29,43 @@ LOOK_S = 0.5
 NEVER_S = inf
 HANDED_OVER_S = 0.4  # so soon the answer is in the kernel's hands; on a busy machine later
 KERNEL_TICK_S = 0.02
+SLOW_S = 2 * SILENCE_S
+"""Nobody's request takes so long to come with less than `PART_BYTES`: its head and its body have `SILENCE_S` each."""
+LONGEST_WORK_S = 150.0
+"""Every request is answered by then: a proxy gives up earlier."""
+PART_BYTES = 2**14  # each has `SILENCE_S` to arrive: less than a modem's 14 kbit/s
 _PROTOCOL = "referee.protocol"
 _ARRIVING = "referee.arriving"
 _PEER = "referee.peer"
+
+
+Address = tuple[Any, ...]
+"""Of a connection's other end, as `getpeername` says it."""
+
+
+@dataclass
+class Suspect:
+    """A connection to which the answer to a silent body may have been the last that was sent, since the first look.
+
+    `received_bytes`: by then. `first_s`: when more had come, if more has. Another request may have begun there: then
+    it is not the one that was answered.
+    """
+
+    received_bytes: int
+    first_s: float | None = None
+
+    def is_silent_one(self, found: Traffic, answered_s: float, now_s: float) -> bool:
+        """Whether it is surely that of the body: it was silent before the answer, or is too slow for any request."""
+        if found.since_received_s - found.since_sent_s >= SILENCE_S / 2:
+            return True
+        came = found.received_bytes - self.received_bytes
+        if came and self.first_s is None:
+            self.first_s = now_s
+        if came >= PART_BYTES:
+            return False
+        if now_s - answered_s >= LONGEST_WORK_S:
+            return True
+        return self.first_s is not None and now_s - found.since_received_s - self.first_s >= SLOW_S
 
 
 class ArrivingBody:
@@ -46,6 +81,7 @@ class ArrivingBody:
         self.due_s = NEVER_S
         self.answered_s = NEVER_S
         self.is_given_up = False
+        self.suspects: dict[Address, Suspect] = {}
         self._read: Callable[[int], bytes] = environ["wsgi.input"].read
 
     def read(self, size: int) -> bytes:
@@ -142,25 +178,32 @@ def hand_over_protocol() -> None:
 def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
     """End our reading of the connections to which those answers were the last that was sent.
 
-    Another connection of the same address may match: it was answered in the same moment and is idle since, and a server
-    may end an idle connection at any time.
+    Behind a proxy all clients are at one address, so one on which another request may have begun is left alone.
     """
-    by_ends: dict[tuple[str, str], list[float]] = {}
+    by_ends: dict[tuple[str, str], list[ArrivingBody]] = {}
     for one in answered:
         ends = one.environ[_PEER], str(one.environ["SERVER_PORT"])
-        by_ends.setdefault(ends, []).append(one.answered_s)
+        by_ends.setdefault(ends, []).append(one)
     for connection in own_sockets():
         if connection.family not in (socket.AF_INET, socket.AF_INET6):
             continue
         with suppress(OSError):  # it has ended, or is not connected
             peer, own = connection.getpeername(), connection.getsockname()
-            moments = by_ends.get((str(peer[0]), str(own[1])), [])
-            since_s = since_sent_s(connection) if moments else None
-            if since_s is None:
+            bodies = by_ends.get((str(peer[0]), str(own[1])), [])
+            found = traffic(connection) if bodies else None
+            if found is None:
                 continue
             now_s = clock.monotonic_s()
-            if any(_is_between(now_s - since_s, moment, now_s) for moment in moments):
+            if any(_is_of(body, peer, found, now_s) for body in bodies):
                 connection.shutdown(socket.SHUT_RD)
+
+
+def _is_of(body: ArrivingBody, peer: Address, found: Traffic, now_s: float) -> bool:
+    """Whether a connection is surely that of an answered body."""
+    if not _is_between(now_s - found.since_sent_s, body.answered_s, now_s):
+        return False
+    suspect = body.suspects.setdefault(peer, Suspect(found.received_bytes))
+    return suspect.is_silent_one(found, body.answered_s, now_s)
 
 
 def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -16,10 +16,9 @@ from flask import request
 
 from referee.errors import RefereeError
 from referee.web.answers import Environ
-from referee.web.arriving import SILENCE_S, awaited_body
+from referee.web.arriving import PART_BYTES, SILENCE_S, awaited_body
 
 LARGEST_BODY_BYTES = 4 * 2**20  # about 90,000 text rows; the largest published contest output has 49,013
-PART_BYTES = 2**14  # each has `SILENCE_S` to arrive: less than a modem's 14 kbit/s
 LARGEST_DOCUMENT_BYTES = 64 * 2**10  # all that is read of a request before it is authenticated
 LONGEST_LENGTH = 20  # digits that count; the server in front of us passes on thousands of zeros before them
 

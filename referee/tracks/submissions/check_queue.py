@@ -30,6 +30,7 @@ from referee.tracks.submissions.results_files import (
     kept_upload,
     results_set,
 )
+from referee.tracks.submissions.second_copies import require_file
 from referee.workers import WorkerLost, Workers
 from referee.workers.dispatch import Task, carry_out
 from referee.workers.processes import LocalWorkers
@@ -115,8 +116,8 @@ class CheckQueue:
             self._wake.clear()
             try:
                 is_any_checked = self.check_next()
-            except RefereeError as error:
-                logger.error("uploads are not checked now: %s", error.sentence)  # noqa: TRY400
+            except (RefereeError, OSError) as error:
+                logger.error("uploads are not checked now: %s", error)  # noqa: TRY400
                 is_any_checked = False
             if not is_any_checked and not self._stop.is_set():
                 self.clock.wait(self._wake, self.clock.monotonic_s() + RETRY_S)
@@ -129,8 +130,10 @@ class CheckQueue:
             sentence = f"The contest has no track {one.track} any more."
             self._refuse(one, {"code": "track-unknown", "detail": sentence})
             return True
-        if not kept_upload(self.contest, one).is_file():
-            self._say_gone(one)
+        try:
+            require_file(self.contest, kept_upload(self.contest, one))
+        except RefereeError as error:
+            self._say_gone(one, error.sentence)
             return False
         try:
             task = self._task(config, one)
@@ -142,11 +145,10 @@ class CheckQueue:
         carry_out(self.contest.store, {name: task}, self.workers, self.clock, self._stop, JobKind.CHECKING)
         return True
 
-    def _say_gone(self, one: Submission) -> None:
+    def _say_gone(self, one: Submission, sentence: str) -> None:
         """Say it once: each look of its team at the entry asks for the check again."""
         if one.id not in self._gone:
-            words = "entry %d of %s: its file %s is gone; put it back, or withdraw the entry"
-            logger.error(words, one.id, one.team, kept_upload(self.contest, one))
+            logger.error("entry %d of %s: %s", one.id, one.team, sentence)
         self._gone.add(one.id)
 
     def _task(self, config: ModelTrack, one: Submission) -> Task:

@@ -104,10 +104,13 @@ def _calibrations(
 def _suits_another(contest: Contest, made: Submission, device: str, now: datetime) -> bool:
     """Whether a model failed on this device, while one of its pool on which it has not failed may soon take it."""
     failed_on = contest.store.job(str(made.job)).failed_on
-    if device not in failed_on:
-        return False
+    return device in failed_on and _is_there_another(contest, made, {*failed_on}, now)
+
+
+def _is_there_another(contest: Contest, made: Submission, than: set[str], now: datetime) -> bool:
+    """Whether a device of a model's pool that is none of `than` may soon take it."""
     known = contest.store.devices()
-    others = set(expected_devices(contest, made.track)) - set(failed_on)
+    others = set(expected_devices(contest, made.track)) - than
     return any(
         calibrating.is_present(known.get(other), now)
         and calibrating.why_no_work(contest, other, made.track, now) is None
@@ -197,6 +200,20 @@ def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
     raise lease_lost("this job")
 
 
+def _require_confirmed(
+    contest: Contest, made: Submission, device: str, fault: ModelFault, now: datetime
+) -> None:
+    """Raise RefereeError `not-confirmed` for a fault that the first device finds: it may be broken itself.
+
+    Another one of the pool tries the model next, if there is one; what it finds counts.
+    """
+    job = contest.store.job(str(made.job))
+    if job.failures or not _is_there_another(contest, made, {device, *job.failed_on}, now):
+        return
+    sentence = f"{fault.sentence.removesuffix('.')}, on {device}; another device tries it before that counts."
+    raise RefereeError("not-confirmed", sentence)
+
+
 def take_outcome(
     contest: Contest,
     made: Submission,
@@ -213,11 +230,16 @@ def take_outcome(
 
     Raises RefereeError `not-measured` for any other failure, after giving the job back.
     """
+    calibration = contest.store.calibration_of_job(str(made.job))
 
     def bench(_: Path) -> bytes:
         if failed:
             error = harness.failure(CompletedProcess([], 1, printed, printed))
-            raise ModelCrashed(error.code, error.sentence) if isinstance(error, ModelFault) else error
+            if not isinstance(error, ModelFault):
+                raise error
+            if calibration is None:
+                _require_confirmed(contest, made, device, error, now)
+            raise ModelCrashed(error.code, error.sentence)
         document = parse_result(printed)
         if document.is_elsewhere or document["device.host"] != device:
             raise bad(f"lpirc-harness on {device!r} must have made it, not {document['device.host']!r}")
@@ -226,7 +248,6 @@ def take_outcome(
     now, track = clock.utc(), track_of(contest, made)
     # The harness has ended: what renews the lease from here on is the referee's own look at the result.
     contest.store.limit_renewals(str(made.job), device, None)
-    calibration = contest.store.calibration_of_job(str(made.job))
     if calibration is not None:
         return calibrating.take(contest, calibration, track, bench, clock, doubt)
 

@@ -7,6 +7,7 @@ queue for empty; then it is synced, moved to `models/` under its SHA-256, and st
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import secrets
 import threading
@@ -19,17 +20,19 @@ from typing import Any
 from referee.clock import Clock
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import sync_folder
 from referee.judging.status import program_version
 from referee.store.chain import entry_text
 from referee.store.model_records import Submission, Upload
 from referee.tracks.submissions.entries import require_open
 from referee.tracks.submissions.results_files import PUBLIC, kept_upload
+from referee.tracks.submissions.second_copies import copy_aside, remove_copy
 
 UPLOADS = "uploads"
 ARRIVED = ".arrived"
 
+logger = logging.getLogger(__name__)
 _moving = threading.Lock()
 """Held while a file gets its row, and while one is removed that no row needs."""
 
@@ -74,11 +77,15 @@ def receive_file(
 ) -> Submission:
     """Receive a file whose last byte has just come to `path`, which is then gone. Raises as `receive_body`.
 
+    After OSError and StorageFailed it is there as it was: the fault is the referee's.
+
     With `sha256` also RefereeError `upload-mismatch` unless it has this SHA-256.
     """
     arrived = path.with_suffix(ARRIVED)
-    received = clock.utc()
     path.rename(arrived)
+    received = (
+        clock.utc()
+    )  # now that `count_arrived` counts it: no one takes the queue of before this moment for empty
     try:
         limit_day = require_takes(contest, offer, received)
         with arrived.open("rb") as file:
@@ -93,10 +100,12 @@ def receive_file(
         who = offer.config.name, offer.team, PUBLIC, program_version()
         given = Submission(0, "", *who, offer.file, found, "", counts=True, limit_day=limit_day)
         upload = Upload(0, received.isoformat(), size, offer.replaces)
+        kept = kept_upload(contest, given)
+        copy_aside(contest, arrived, kept.name)
         with _moving:
-            kept = kept_upload(contest, given)
+            copy_aside(contest, arrived, kept.name)  # again: another team may have had it removed
             kept.parent.mkdir(mode=0o700, exist_ok=True)
-            arrived.replace(kept)
+            _link(arrived, kept)
             sync_folder(kept.parent)
             limit = offer.config.submissions_per_day
             try:
@@ -104,6 +113,9 @@ def receive_file(
             except RefereeError:
                 _remove_unneeded(contest, given)
                 raise
+    except (OSError, StorageFailed):
+        arrived.replace(path)
+        raise
     finally:
         arrived.unlink(missing_ok=True)
 
@@ -116,7 +128,20 @@ def remove_unneeded(contest: Contest, refused: Submission) -> None:
 
 def _remove_unneeded(contest: Contest, refused: Submission) -> None:
     if not contest.store.is_file_needed(refused.model_sha256):
-        kept_upload(contest, refused).unlink(missing_ok=True)
+        kept = kept_upload(contest, refused)
+        try:
+            kept.unlink(missing_ok=True)
+            remove_copy(contest, kept.name)
+        except OSError as error:
+            logger.warning("the file %s, which no entry needs, is left: %s", kept.name, error)
+
+
+def _link(file: Path, kept: Path) -> None:
+    """Let a file be at a second place, too, instead of what was there."""
+    partial = file.with_suffix(".link")
+    os.link(file, partial)
+    partial.replace(kept)
+    partial.unlink(missing_ok=True)  # of two names of one file POSIX leaves both
 
 
 def append(path: Path, body: Iterable[bytes]) -> None:

@@ -30,12 +30,11 @@ from referee.store.model_records import JobKind, ModelMeasurement, Submission
 from referee.tracks import Measured, track_named
 from referee.tracks.measured import LEAST
 from referee.tracks.submissions.columns import COLUMNS, read_columns, write_columns
+from referee.tracks.submissions.second_copies import MODELS, require_file
 from referee.workers import Workers
 from referee.workers.dispatch import Task, carry_out
 from referee.workers.processes import LocalWorkers
 
-MODELS = "models"
-"""The folder of what is handed in, each file under its SHA-256."""
 MOST_PROBLEMS = 1000
 LARGEST_JSON_BYTES = 64 * 2**20  # reading it takes 13 times as much
 PUBLIC, HOLDOUT = "public", "holdout"
@@ -221,6 +220,11 @@ class EntryDesk:
         store, name, of = self.contest.store, one.job or "", results_set(self.contest, config)
         path = kept_upload(self.contest, one)
         columns = of.columns(self.contest.folder, one.model_sha256)
+        try:
+            require_file(self.contest, path)
+        except RefereeError as error:
+            logger.error("entry %d is not scored now: %s", one.id, error.sentence)  # noqa: TRY400
+            return
 
         def start(workers: Workers) -> Future[Any]:
             return workers.submit(score_file, path, of, one.split, one.testset_digest or "", columns)

@@ -7,17 +7,18 @@ nothing was added for a day is removed.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import write_atomically
 from referee.store.model_records import Submission
 from referee.tracks.submissions.open_track import configured_track
@@ -86,17 +87,19 @@ class ResumableUploads:
         """The upload of a team. Raises RefereeError `upload-unknown`."""
         found = next((one for one in self._all() if one.number == number), None)
         if found is None or found.stated.team != team:
-            sentence = f"There is no upload {number:.40}: it is complete, was removed, or is not the team's."
-            raise RefereeError("upload-unknown", sentence)
+            raise _unknown(number)
         return found
 
     def add(self, one: Resumable, offset: int, body: Iterable[bytes]) -> Submission | None:
         """Append what comes; the submission once the whole file is there, else None.
 
-        Raises RefereeError `offset-mismatch`, `upload-busy`, and what `body` and `receive_file` raise; what has come
-        before `body` raises stays.
+        Raises RefereeError `upload-unknown`, `offset-mismatch`, `upload-busy`, and what `body` and `receive_file`
+        raise; what has come before `body` raises stays. After a fault of the referee it goes on at its last byte, which
+        makes the entry.
         """
         with self._alone(one):
+            if not one.path.is_file():
+                raise _unknown(one.number)
             if offset != (now := one.offset):
                 sentence = (
                     f"The upload goes on at {now}, not at {offset}; ask for its Upload-Offset with HEAD."
@@ -109,9 +112,15 @@ class ResumableUploads:
             try:
                 config = configured_track(self._contest, stated.track)
                 offer = Offer(config, stated.team, stated.file, stated.replaces)
-                return receive_file(self._contest, self._clock, offer, one.path, stated.sha256)
-            finally:
+                made = receive_file(self._contest, self._clock, offer, one.path, stated.sha256)
+            except (OSError, StorageFailed):
+                os.truncate(one.path, stated.size - 1)
+                raise
+            except RefereeError:
                 _remove(one.path)
+                raise
+            _remove(one.path)
+            return made
 
     def remove(self, one: Resumable) -> None:
         """Forget an upload. Raises RefereeError `upload-busy`."""
@@ -144,14 +153,20 @@ class ResumableUploads:
     def _sweep(self, now: datetime, *, is_start: bool = False) -> None:
         """Remove what nothing was added to for a day, and, at the start, all that only a killed server knew."""
         for one in list(self._all()):
-            if now >= one.expires and one.number not in self._busy:
-                _remove(one.path)
+            with suppress(FileNotFoundError):  # another request has just ended it
+                if now >= one.expires and one.number not in self._busy:
+                    _remove(one.path)
         if not is_start:
             return
         known = {one.number for one in self._all()}
         for path in uploads_folder(self._contest).iterdir():
             if path.stem not in known or path.suffix == ARRIVED:
                 path.unlink(missing_ok=True)
+
+
+def _unknown(number: str) -> RefereeError:
+    sentence = f"There is no upload {number:.40}: it is complete, was removed, or is not the team's."
+    return RefereeError("upload-unknown", sentence)
 
 
 def _beside(path: Path) -> Path:

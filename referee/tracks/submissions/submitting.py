@@ -12,6 +12,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
 from referee.tracks.submissions.open_track import OpenTrack, configured_track
 from referee.tracks.submissions.result_document import ResultDocument, parse_result, says_same
-from referee.tracks.submissions.results_files import MODELS, PUBLIC
+from referee.tracks.submissions.results_files import PUBLIC
+from referee.tracks.submissions.second_copies import MODELS, require_file
 from referee.tracks.submissions.stability import disturbance
 
 LARGEST_MODEL_BYTES = 500 << 20
@@ -116,6 +118,8 @@ def measure_again(
 def kept_model(contest: Contest, made: Submission) -> bytes:
     """The model of a submission. Raises ModelFault `model-missing`."""
     kept = _kept_path(contest.folder, made.model_sha256, made.model_file)
+    with suppress(RefereeError):  # said below
+        require_file(contest, kept)
     data = _intact_bytes(kept, made.model_sha256)
     if data is None:
         sentence = f"The model of submission {made.id}, {kept}, is gone or damaged; restore it."

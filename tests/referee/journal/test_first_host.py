@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from referee.errors import RefereeError
-from referee.journal.beats import Beat, read_beat, write_beat
+from referee.journal.beats import Beat, beat_path, read_beat, write_beat
 from referee.journal.first_host import Address, FirstHost, read_address
 from tests.ports import own_port
 from tests.referee.factories import DrivenClock
@@ -54,6 +54,8 @@ def test_it_is_dead_when_signs_of_life_and_answers_both_have_ended(tmp_path: Pat
         clock.advance(AFTER_S - 0.5)
         assert not first.is_dead()
     write_beat(tmp_path, 2, Beat(1, process=8))  # of another epoch
+    beat_path(tmp_path, 1).write_bytes(bytes(256))  # whatever harmed it is no sign of life, either
+    assert not first.is_dead()
     clock.advance(1)
     assert first.is_dead()
 

@@ -9,14 +9,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from referee.errors import StorageFailed
+from referee.errors import JournalDamaged, StorageFailed
 from referee.journal.log_file import LogFile, log_path
-from referee.journal.records import Position, read_header, read_records
+from referee.journal.records import PUT, Position, encode, read_header, read_records
 from referee.store import DATABASE_NAME
 from referee.store.following import rebuild
-from tests.referee.store.test_journaling import CONFIG, content, opened, played, post
+from tests.referee.store.test_journaling import CONFIG, START, content, opened, played, post
 
 PAUSE_S = 1.0
 
@@ -144,3 +145,37 @@ def test_a_last_record_whose_middle_a_power_cut_took_is_none(folder: Path, kept:
         post(store, 1, 51)
     path = log_of(folder)
     assert [one.end for one in read_records(path, read_header(path)[1])][-1] == position(folder)
+
+
+@pytest.mark.parametrize("kept", [0.8, 1.0])
+def test_what_a_team_puts_into_a_body_is_no_record_behind_one_that_was_cut(folder: Path, kept: float) -> None:
+    """A rival whose body holds a whole record could else keep a host from starting again, or from taking over."""
+    start = position(folder)
+    forged, _ = encode(Position(1000), [("posts", PUT, [1, "forged"])])
+    rows = np.zeros((100, 7))
+    about: dict[str, Any] = {"sha256": f"{60:064x}", "idempotency_key": "key 60", "elapsed_s": 60.0}
+    body = bytes(280) + forged + bytes(2520 - len(forged))
+    older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
+    with closing(opened(folder)) as store:
+        store.append_post(1, rows, now=START, content_type="application/octet-stream", body=body, **about)
+    whole = log_of(folder).read_bytes()
+    torn = bytearray(whole[: start.size + int(kept * (len(whole) - start.size))])
+    torn[start.size + 60] ^= 1
+    log_of(folder).write_bytes(bytes(torn))
+    assert forged in torn
+    shutil.copy(older, folder / DATABASE_NAME)
+    with closing(opened(folder)) as store:
+        assert store.count_detections(1) == 3
+        post(store, 1, 61)
+
+
+def test_a_record_whose_length_was_harmed_is_still_known_by_what_follows_it(folder: Path) -> None:
+    start = position(folder)
+    with closing(opened(folder)) as store:
+        for number in (60, 61, 62):
+            post(store, 1, number)
+    harmed = bytearray(log_of(folder).read_bytes())
+    harmed[start.size + 8 + 2] ^= 0x80  # of the blobs
+    log_of(folder).write_bytes(bytes(harmed))
+    with pytest.raises(JournalDamaged):
+        list(read_records(log_of(folder), start))

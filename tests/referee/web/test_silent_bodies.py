@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import cycle
 
-from referee.web.arriving import SILENCE_S
-from referee.web.bodies import LARGEST_BODY_BYTES, PART_BYTES
+from referee.web.arriving import PART_BYTES, SILENCE_S, SLOW_S
+from referee.web.bodies import LARGEST_BODY_BYTES
 from referee.web.state import LOG_INS_OF_AN_ADDRESS
 from tests.contest_day import TEAM, TIMEOUT_S, Day, Server, until
 from tests.referee.web.legacy.old_clients import OldClient
@@ -43,7 +43,7 @@ def health(connection: http.client.HTTPConnection) -> int:
 def drip(connection: socket.socket) -> bytes:
     """Send a byte again and again, also after an answer, until the connection has ended: what came back."""
     connection.settimeout(DRIP_S)
-    received, deadline_s = b"", time.monotonic() + TIMEOUT_S
+    received, deadline_s = b"", time.monotonic() + TIMEOUT_S + SLOW_S
     while time.monotonic() < deadline_s:
         try:
             connection.sendall(b"1")
@@ -237,3 +237,29 @@ def test_a_rival_in_a_station_s_network_keeps_no_other_station_s_team_out(day: C
 
         until(lambda: fill() and login_from(server, "127.0.4.99", TEAM)[0] == 429)
         assert login_from(server, "127.0.5.1", OTHER_TEAM)[0] == 201
+
+
+def test_a_rivals_silent_body_does_not_end_another_request_of_its_address(day: Callable[..., Day]) -> None:
+    """Behind a proxy all teams are at one address, so a rival could cut off whoever was answered with it."""
+    made = two_stations(day)
+    server = made.server
+    assert server is not None
+    token = str(made.login()["token"])
+    with ExitStack() as stack:
+        place = (server.host, server.port)
+        silent = stack.enter_context(socket.create_connection(place, TIMEOUT_S))
+        silent.sendall(unfinished("", "/v1/session"))
+        other = http.client.HTTPConnection(*place, TIMEOUT_S)
+        stack.callback(other.close)
+        other.connect()
+        assert silent.recv(65536).startswith(b"HTTP/1.1 408 ")
+        assert health(other) == 200
+        body = b"[[1, 1, 0.5, 0, 0, 5, 5]]"
+        other.putrequest("POST", "/v1/detections")
+        for name, value in {"Authorization": f"Bearer {token}", "Content-Length": str(len(body))}.items():
+            other.putheader(name, value)
+        other.endheaders(body[:5])
+        assert received_to_its_end(silent) == b""
+        other.send(body[5:])
+        answer = other.getresponse()
+        assert answer.status in (200, 202), answer.read()

@@ -122,6 +122,35 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
     assert ours.lease("pixel-4")["job"] == lonely.job
 
 
+def test_a_device_on_which_every_model_crashes_spoils_no_entry_that_another_device_can_take(
+    pool: Callable[..., Pool],
+) -> None:
+    ours = pool("pixel-4", "pixel-5")
+    assert ours.gets_nothing("pixel-5")
+    crash = json.dumps({"error": {"code": "model-crashed", "sentence": "m.tflite crashed.", "facts": {}}})
+
+    def crashes(name: str) -> requests.Response:
+        work = ours.lease(name)
+        return ours.ask("POST", f"/{work['job']}/failed", name, data=crash.encode())
+
+    made = ours.queue(OURS)
+    told = problem(crashes("pixel-4"), 422, "not-measured")
+    assert "another device tries it" in told["detail"]
+    assert ours.gets_nothing("pixel-4")
+    ours.told("pixel-5", 2.0)
+    outcome = ours.house.store.submission(made.id).measurement
+    assert outcome is not None
+    assert outcome.valid
+
+    faulty = ours.queue(THEIRS)
+    problem(crashes("pixel-4"), 422, "not-measured")
+    assert "crashed" in crashes("pixel-5").json()["outcome"]
+    outcome = ours.house.store.submission(faulty.id).measurement
+    assert outcome is not None
+    assert not outcome.valid
+    assert not outcome.unstable
+
+
 def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_work(
     pool: Callable[..., Pool],
 ) -> None:

@@ -29,6 +29,7 @@ from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import board_document, final_board
 from referee.tracks.submissions.receiving import Offer, receive_body
 from referee.tracks.submissions.results_files import kept_upload
+from referee.tracks.submissions.resumable import ResumableUploads, Stated
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.referee.factories import DrivenClock
 from tests.referee.web.contestant.test_entries import csv_of, own, rows_of
@@ -266,9 +267,111 @@ def test_an_upload_whose_file_is_gone_waits_until_it_is_put_back(
         assert not checks.check_next()
         assert not checks.check_next()
         (said,) = caplog.messages
-        assert said == f"entry 1 of {TEAM}: its file {path} is gone; put it back, or withdraw the entry"
+        assert said.startswith(f"entry 1 of {TEAM}: The upload {path} is gone, so it waits; put it back ")
         path.write_bytes(body)
         assert checks.check_next()
         checks.close()
         assert contest.store.unchecked_submissions() == []
         assert contest.store.upload(made.id).problem is None
+
+
+def checked(contest: Contest, clock: Clock) -> bool:
+    checks = CheckQueue(contest, clock, lambda: None)
+    try:
+        return checks.check_next()
+    finally:
+        checks.close()
+
+
+def test_an_acknowledged_upload_is_also_on_the_disk_of_a_shared_journal(
+    day: Day, images: Path, tmp_path: Path
+) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    with open_contest(day.folder) as contest:
+        clock = DrivenClock()
+        made = stored(contest, TEAM, csv_of(rows_of(images)), clock)
+        broken = stored(contest, "team-1", b"image,class", clock)
+        kept_upload(contest, made).unlink()  # with the first host
+        assert checked(contest, clock)
+        assert contest.store.submission(made.id).withdrawn is None
+        assert kept_upload(contest, made).is_file()
+        copies = tmp_path / "other" / "models"
+        assert len(list(copies.iterdir())) == 2
+        assert checked(contest, clock)
+        assert contest.store.submission(broken.id).withdrawn is not None
+        assert [one.name for one in copies.iterdir()] == [kept_upload(contest, made).name]
+
+
+def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
+    day: Day, images: Path, tmp_path: Path
+) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    with open_contest(day.folder) as contest:
+        contest.store.require_team(TEAM)
+        copies = tmp_path / "other" / "models"
+        copies.touch()
+        with pytest.raises(RefereeError, match="cannot be copied to the journal's disk"):
+            stored(contest, TEAM, csv_of(rows_of(images)), DrivenClock())
+        assert contest.store.submissions("files") == []
+        assert not list((day.folder / "uploads").iterdir())
+
+
+def test_an_upload_that_the_referee_cannot_store_goes_on_at_its_last_byte(
+    day: Day, images: Path, tmp_path: Path
+) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    day.serve()
+    copies, whole = tmp_path / "other" / "models", csv_of(rows_of(images))
+    copies.touch()
+    path = begun(day, whole)
+    problem(patch(day, path, 0, whole), 503, "storage-failed")
+    assert tus(day, "HEAD", path).headers["Upload-Offset"] == str(len(whole) - 1)
+    copies.unlink()
+    answer = patch(day, path, len(whole) - 1, whole[-1:])
+    assert answer.status_code == 204, answer.text
+    number = int(answer.headers["Content-Location"].rpartition("/")[2])
+    until(lambda: own(day, number)["state"] == "scored")
+    assert not list((day.folder / "uploads").iterdir())
+
+
+def test_a_file_that_cannot_be_removed_does_not_end_the_checks(
+    day: Day, images: Path, tmp_path: Path
+) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    with open_contest(day.folder) as contest:
+        clock = DrivenClock()
+        broken = stored(contest, "team-1", b"image,class", clock)
+        copy = tmp_path / "other" / "models" / kept_upload(contest, broken).name
+        copy.unlink()
+        copy.mkdir()
+        assert checked(contest, clock)
+        assert contest.store.submission(broken.id).withdrawn is not None
+        made = stored(contest, TEAM, csv_of(rows_of(images)), clock)
+        assert checked(contest, clock)
+        assert not contest.store.submission(made.id).is_unchecked
+
+
+def test_uploads_that_begin_and_end_at_the_same_time_do_not_disturb_each_other(day: Day) -> None:
+    with open_contest(day.folder) as contest:
+        uploads = ResumableUploads(contest, Clock())
+
+        def begin_and_end(team: str) -> None:
+            for _ in range(200):
+                one = uploads.create(Stated(team, "files", "a.csv", 10, "0" * 64))
+                uploads.remove(uploads.find(one.number, team))
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(begin_and_end, TEAMS[:4]))
+
+
+def test_an_upload_that_another_request_has_just_ended_is_unknown(day: Day) -> None:
+    with open_contest(day.folder) as contest:
+        uploads = ResumableUploads(contest, Clock())
+        one = uploads.create(Stated(TEAM, "files", "a.csv", 10, "0" * 64))
+        uploads.remove(one)
+        with pytest.raises(RefereeError, match="There is no upload"):
+            uploads.add(one, 0, [b"a"])

@@ -283,8 +283,8 @@ ONLY = ("set_clock",)
 FOUND_BY: dict[str, tuple[int, Sequence[str]]] = {
     "a_grace_for_late_posts": (2, ONLY),
     "a_receipt_before_the_commit": (1, ("kill",)),
-    "a_failed_commit_is_acknowledged": (2, ("fill_disk",)),
-    "a_commit_of_several_loses_one": (6, ONLY),
+    "a_failed_commit_is_acknowledged": (1, ("fill_disk",)),
+    "a_commit_of_several_loses_one": (40, ONLY),
     "a_restart_restarts_the_clock": (6, ("kill",)),
     "a_reboot_is_not_noticed": (6, ("reboot",)),
     "whatever_the_meter_holds_is_the_energy": (2, ("press",)),
@@ -292,9 +292,10 @@ FOUND_BY: dict[str, tuple[int, Sequence[str]]] = {
     "a_void_that_is_not_stored": (9, ONLY),
     "void_runs_are_ranked": (9, ONLY),
     "two_runs_at_a_station": (3, ONLY),
-    "a_judge_that_counts_images_not_served": (4, ONLY),
+    "a_judge_that_loses_the_last_row": (6, ONLY),
     "a_provisional_score_that_is_not_finished": (4, ()),
     "a_heat_that_starts_one_by_one": (9, ()),
+    "an_event_that_is_not_chained": (2, ONLY),
 }
 """The seed of the short day that shows a fault soon, and what goes wrong on it (nothing named: everything).
 

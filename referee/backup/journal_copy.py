@@ -9,6 +9,7 @@ from pathlib import Path
 
 from referee.contest import contest_id
 from referee.errors import RefereeError
+from referee.journal.epochs import require_own
 from referee.presence import is_there
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
@@ -29,8 +30,8 @@ class Made:
 def restore_database(folder: Path, now: datetime) -> Made:
     """Make the database of a contest folder from its journal; the former one is kept beside it.
 
-    Raises RefereeError `contest-missing`, `contest-busy`, `journal-missing`, `journal-damaged`, `contest-mixed`;
-    OSError.
+    Raises RefereeError `contest-missing`, `contest-busy`, `journal-missing`, `journal-damaged`, `contest-mixed`,
+    and of a journal that several hosts reach what `require_own` does; OSError.
     """
     place = place_of(folder)
     if place is None:
@@ -47,6 +48,8 @@ def restore_database(folder: Path, now: datetime) -> Made:
         partial.touch(mode=0o600)
         transactions = rebuild(partial, place.journal)
         _require_ours(folder, partial)
+        if place.is_shared:
+            require_own(place.journal, folder)
         kept = _set_aside(database, now)
         partial.replace(database)
     finally:

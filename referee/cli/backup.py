@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from referee.backup import contest_copy, journal_copy
+from referee.cli.init_answers import BACKUP_FOLDER
 from referee.cli.shared_options import any_path
 from referee.clock import Clock
+from referee.config import read_config
 
 
 @click.command()
@@ -45,6 +47,8 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
     file, folder = places
     with _named(folder):
         contest, former, missing = contest_copy.restore(file, folder, base, Clock().utc())
+        if read_config(folder).backup.folder == BACKUP_FOLDER:  # any other one may be a disk that is mounted
+            (folder / BACKUP_FOLDER).mkdir(exist_ok=True)
     if contest != former:
         click.echo(f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};")
         click.echo("tokens of open runs are void, another secret draws images, and another key signs.")

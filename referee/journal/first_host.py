@@ -84,14 +84,19 @@ class FirstHost:
         now_s, beat = self._clock.monotonic_s(), read_beat(self._journal, self.epoch)
         if beat is not None and beat != self._beat:
             self._beat, self._since_s, self._said = beat, now_s, False
-        if self._beat is None or self._beat.is_ended or now_s - self._since_s < self._after_s:
+        if self._beat is not None and self._beat.is_ended:
+            self._say("the first host at %s was ended in order; to take over: referee standby --now", self._address)
+            return False
+        if self._beat is None or now_s - self._since_s < self._after_s:
             return False
         if not answers(self._address):
             return True
-        if not self._said:
-            said = (
-                "no sign of life of %s has reached the journal for %.0f s, but it answers: see to its mount"
-            )
-            logger.warning(said, self._address, self._after_s)
-            self._said = True
+        words = "no sign of life of %s has reached the journal for %.0f s, but it answers: see to its mount"
+        self._say(words, self._address, self._after_s)
         return False
+
+    def _say(self, words: str, *values: object) -> None:
+        """Say it once, until there is another sign of life."""
+        if not self._said:
+            logger.warning(words, *values)
+        self._said = True

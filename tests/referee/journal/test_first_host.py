@@ -76,6 +76,7 @@ def test_it_is_not_dead_while_it_answers_or_when_it_was_ended_in_order(
     assert not other.is_dead()
     clock.advance(AFTER_S)
     assert not other.is_dead()
+    assert caplog.text.count("was ended in order; to take over: referee standby --now") == 1
 
 
 def test_a_sign_of_life_that_is_being_written_is_none(tmp_path: Path) -> None:

@@ -206,3 +206,11 @@ def test_copies_are_not_made_without_end_in_a_folder_that_cannot_be_listed(
             schedule.clock.advance(LOOK_COPIES_S)
     monkeypatch.undo()
     assert list(folder.iterdir()) == []
+
+
+def test_a_restored_contest_has_the_folder_of_backups_that_init_makes(tmp_path: Path) -> None:
+    made, copy, restored = tmp_path / "made", tmp_path / "copy.zip", tmp_path / "restored"
+    assert called("init", str(made), "--yes").returncode == 0
+    assert called("backup", str(made), "-o", str(copy), "--no-testset").returncode == 0
+    assert called("restore", str(copy), str(restored)).returncode == 0
+    assert (restored / "backups").is_dir()

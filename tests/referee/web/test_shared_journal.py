@@ -186,6 +186,7 @@ def test_a_host_that_was_superseded_ends_and_says_so_when_it_is_started_again(
     again = refers("serve", str(made.folder), "--port", "0")
     assert again.returncode == 1
     assert words in again.stderr
+    assert f"! {words}" in refers("status", "--contest", str(made.folder)).stdout
 
 
 def test_neither_a_copy_nor_a_folder_without_its_disk_is_served(
@@ -204,6 +205,10 @@ def test_neither_a_copy_nor_a_folder_without_its_disk_is_served(
     assert f"may not write to the journal {journal}: it has epoch 1 of {made.folder} on " in refused(copy)
     assert "journal-same-disk" in refers("doctor", str(made.folder)).stdout
     assert "journal-elsewhere: " in refers("doctor", str(copy)).stdout
+    held = (copy / "contest.db").read_bytes()
+    restored = refers("restore", "--journal", str(copy))
+    assert (restored.returncode, "may not write to the journal" in restored.stderr) == (1, True)
+    assert (copy / "contest.db").read_bytes() == held
     with stalled(journal):
         assert "has not answered for 0.2 s" in refused(made.folder)
         assert "journal-stalled: The journal's disk at " in refers("doctor", str(made.folder)).stdout

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from referee.errors import RefereeError
 from referee.store.database import Database
@@ -21,6 +21,10 @@ _ADMIT = "UPDATE submissions SET testset_digest = ?, job = ? WHERE id = ?"
 _GIVE_UP = "UPDATE submissions SET withdrawn = ?, counts = 0 WHERE id = ?"
 _CHECKED = "UPDATE uploads SET checked_utc = ?, problem = ? WHERE submission = ?"
 _REPLACED = "SELECT submission FROM uploads WHERE replaces = ?"
+_LATE = (
+    "SELECT submission FROM uploads JOIN submissions ON submission = id"
+    " WHERE track = ? AND team = ? AND replaces IS NOT NULL AND received_utc >= ?"
+)
 _REFUSED = (
     "SELECT uploads.* FROM uploads JOIN submissions ON submission = id WHERE track = ? AND checked_utc > ?"
     " AND problem IS NOT NULL AND replaces IS NULL AND withdrawn_utc IS NULL"
@@ -34,8 +38,12 @@ _NEEDED = (
 class UploadTables(Database):
     """Files that teams upload."""
 
-    def receive_upload(self, given: Submission, upload: Upload, limit: int) -> Submission:
+    def receive_upload(
+        self, given: Submission, upload: Upload, limit: int, closed: datetime | None = None
+    ) -> Submission:
         """Store a file that was received, with the job that checks it, dated as `upload` says.
+
+        Once the track was `closed`, a team replaces one file: else broken ones would buy attempts after the deadline.
 
         Raises RefereeError `submission-limit`, `entry-repeated`, `not-replaceable`, EntryWithdrawn.
         """
@@ -44,6 +52,8 @@ class UploadTables(Database):
             require_new_file(connection, given)
             if upload.replaces is not None:
                 _require_unreplaced(connection, upload.replaces)
+                if closed is not None and now >= closed:
+                    _require_first_late(connection, given, closed)
             made = accepted_part(connection, given, now, limit, None)
             made = replace(made, job=job_name(made, "check", made.accepted_utc))
             connection.execute(_ADMIT, ("", made.job, made.id))
@@ -110,6 +120,13 @@ def _require_unreplaced(connection: sqlite3.Connection, number: int) -> None:
     if (found := connection.execute(_REPLACED, (number,)).fetchone()) is not None:
         sentence = f"The entry {number} was replaced already, by the entry {found['submission']}."
         raise RefereeError("not-replaceable", sentence)
+
+
+def _require_first_late(connection: sqlite3.Connection, given: Submission, closed: datetime) -> None:
+    about = given.track, given.team, closed.astimezone(UTC).isoformat()
+    if (found := connection.execute(_LATE, about).fetchone()) is not None:
+        sentence = f"The team {given.team} has replaced a file since the track was closed, by the entry"
+        raise RefereeError("not-replaceable", f"{sentence} {found['submission']}; only one may be then.")
 
 
 def _upload(row: sqlite3.Row) -> Upload:

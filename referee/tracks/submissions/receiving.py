@@ -109,7 +109,7 @@ def receive_file(
             sync_folder(kept.parent)
             limit = offer.config.submissions_per_day
             try:
-                return contest.store.receive_upload(given, upload, limit)
+                return contest.store.receive_upload(given, upload, limit, offer.config.holdout_until)
             except RefereeError:
                 _remove_unneeded(contest, given)
                 raise

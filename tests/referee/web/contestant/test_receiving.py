@@ -10,7 +10,7 @@ import hashlib
 from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -375,3 +375,24 @@ def test_an_upload_that_another_request_has_just_ended_is_unknown(day: Day) -> N
         uploads.remove(one)
         with pytest.raises(RefereeError, match="There is no upload"):
             uploads.add(one, 0, [b"a"])
+
+
+def test_broken_files_of_before_the_deadline_buy_one_attempt_after_it_and_not_several(
+    day: Day, images: Path
+) -> None:
+    with open_contest(day.folder) as contest:
+        clock, config = DrivenClock(), configured_track(contest, "files")
+        deadline = clock.utc() + timedelta(seconds=100)
+        elsewhere = timezone(timedelta(hours=2))
+        object.__setattr__(config, "holdout_until", deadline.astimezone(elsewhere))
+        early = stored(contest, TEAM, b"image", clock)
+        assert checked(contest, clock)
+        receive_body(contest, clock, Offer(config, TEAM, "a.csv", early.id), [csv_of(rows_of(images, 1))])
+        broken = [stored(contest, TEAM, b"image,%d" % number, clock) for number in range(2)]
+        clock.advance(100)
+        while checked(contest, clock):
+            pass
+        first, second = (Offer(config, TEAM, "a.csv", one.id) for one in broken)
+        receive_body(contest, clock, first, [csv_of(rows_of(images, 2))])
+        with pytest.raises(RefereeError, match="only one may be then"):
+            receive_body(contest, clock, second, [csv_of(rows_of(images, 3))])

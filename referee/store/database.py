@@ -92,8 +92,12 @@ class Database:
         self._journaling = Journaling(place, self._connection)
         if not place.is_shared:
             self._connection.execute("PRAGMA synchronous=NORMAL")  # the journal has each transaction before
-        with suppress(*((RefereeError, OSError) if place.is_shared else ())), self._transaction():
-            pass
+        with suppress(*((RefereeError, OSError) if place.is_shared else ())):
+            try:
+                self.require_in_place()
+                self._make_journal_ready()
+            except sqlite3.Error as error:
+                fail("written", error)
 
     def _close_journal(self) -> None:
         if self._journaling is not None:
@@ -153,6 +157,8 @@ class Database:
             with self._lock:
                 self.require_in_place()
                 self._make_journal_ready()
+                if self._journaling is not None:
+                    self._journaling.watch()
                 self._connection.execute("BEGIN IMMEDIATE")
                 with self._journaled(), self._connection:
                     if self._journaling is not None:

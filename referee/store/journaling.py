@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,9 +89,7 @@ class Journaling:
         if place.is_shared:
             lock = place.folder / LOCK_NAME
             self._disk = JournalDisk(place.journal, place.settings.deadline_s, lock=lock)
-        connection.create_function("journal_note", -1, self.note)
-        for statement in _triggers():
-            connection.execute(statement)
+        self._is_watching = False
 
     @property
     def is_required(self) -> bool:
@@ -111,6 +109,18 @@ class Journaling:
     def is_ready(self) -> bool:
         """Whether the journal is open, at the place of the database."""
         return self._file is not None
+
+    def watch(self) -> None:
+        """Have each changed row handed over from now on.
+
+        Outside of a transaction, which would take it back. An opening that only reads saves half of its time.
+        """
+        if self._is_watching:
+            return
+        self._connection.create_function("journal_note", -1, self.note)
+        for statement in _triggers():
+            self._connection.execute(statement)
+        self._is_watching = True
 
     def begin(self) -> None:
         """A transaction begins."""
@@ -222,18 +232,20 @@ def _nothing() -> None:
     """A journal that no other host reaches is no one else's."""
 
 
-def _triggers() -> Iterator[str]:
+@cache
+def _triggers() -> list[str]:
     """What hands each changed row to the function `journal_note`, on one connection alone."""
-    for table in tables():
-        if table in NOT_JOURNALED:
-            continue
-        key, values = key_of(table), ", ".join(f"new.{column}" for column in columns_of(table))
-        number = "NULL" if key != ROWID else "new.rowid"
-        put = f"SELECT journal_note('{table}', '{PUT}', {number}, {values});"
-        gone = f"SELECT journal_note('{table}', '{DELETE}', old.{key})"
-        when = _WHEN.get(table, "")
-        begins = f"CREATE TEMP TRIGGER journal_{table}"
-        yield f"{begins}_put AFTER INSERT ON main.{table} BEGIN {put} END"
-        moved = f"{gone} WHERE old.{key} IS NOT new.{key};"
-        yield f"{begins}_change AFTER UPDATE ON main.{table} {when} BEGIN {moved} {put} END"
-        yield f"{begins}_delete AFTER DELETE ON main.{table} BEGIN {gone}; END"
+    return [statement for table in tables() if table not in NOT_JOURNALED for statement in _of(table)]
+
+
+def _of(table: str) -> Iterator[str]:
+    key, values = key_of(table), ", ".join(f"new.{column}" for column in columns_of(table))
+    number = "NULL" if key != ROWID else "new.rowid"
+    put = f"SELECT journal_note('{table}', '{PUT}', {number}, {values});"
+    gone = f"SELECT journal_note('{table}', '{DELETE}', old.{key})"
+    when = _WHEN.get(table, "")
+    begins = f"CREATE TEMP TRIGGER IF NOT EXISTS journal_{table}"
+    yield f"{begins}_put AFTER INSERT ON main.{table} BEGIN {put} END"
+    moved = f"{gone} WHERE old.{key} IS NOT new.{key};"
+    yield f"{begins}_change AFTER UPDATE ON main.{table} {when} BEGIN {moved} {put} END"
+    yield f"{begins}_delete AFTER DELETE ON main.{table} BEGIN {gone}; END"

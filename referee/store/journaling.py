@@ -157,7 +157,7 @@ class Journaling:
             return file.append(former, self._changes, require)
         except StorageFailed:
             path = log_path(self._place.journal, former.epoch)
-            if not is_begun_again(path, self._last, former):
+            if self.is_required or not is_begun_again(path, self._last, former):
                 raise
             self._file = LogFile(path)
         file.close()

@@ -108,8 +108,12 @@ def bring_together(
 
 def is_begun_again(path: Path, last: Position, now: Position) -> bool:
     """Whether a file was begun with a copy of the whole database behind `last`, and leads to where that is `now`."""
-    header, _ = read_header(path)
-    return header.is_base and header.after.seq >= last.seq and last_link(path, now.size) == now.link
+    try:
+        header, _ = read_header(path)
+        leads_here = last_link(path, now.size) == now.link
+    except (FileNotFoundError, JournalDamaged):
+        return False
+    return header.is_base and header.after.seq >= last.seq and leads_here
 
 
 def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:

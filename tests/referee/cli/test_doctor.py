@@ -120,7 +120,7 @@ def test_a_key_that_signs_nothing_is_told_and_not_served(folder: Path) -> None:
     command = [sys.executable, "-c", SERVE, "serve", str(folder), "--port", "0"]
     told = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "it is not an Ed25519 key in PEM" in told.stderr
-    assert told.stdout == "1 False\n"
+    assert told.stdout.endswith("\n1 False\n")
     (folder / "signing-key").write_bytes(new_key())
     assert codes(folder) == ["contest-mixed"]
 

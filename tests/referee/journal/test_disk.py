@@ -46,6 +46,37 @@ def test_only_the_first_waits_for_a_disk_that_hangs_and_all_go_on_when_it_answer
     assert not ran.is_set()
 
 
+def test_what_takes_long_is_not_given_up_while_it_moves(tmp_path: Path) -> None:
+    disk = JournalDisk(tmp_path, 0.5)
+    end_s = time.monotonic() + 1.1
+
+    def copy() -> str:
+        while time.monotonic() < end_s:
+            disk.move()
+        return "copied"
+
+    assert disk.do(copy) == "copied"
+
+
+def test_what_was_given_up_does_not_go_on_when_the_disk_answers(
+    tmp_path: Path, until: Callable[[Callable[[], object]], None]
+) -> None:
+    disk = JournalDisk(tmp_path, DEADLINE_S)
+    pipe, done = tmp_path / "pipe", threading.Event()
+    os.mkfifo(pipe)
+
+    def copy() -> None:
+        pipe.read_bytes()
+        disk.move()
+        done.set()
+
+    with pytest.raises(JournalStalled):
+        disk.do(copy)
+    pipe.write_bytes(b"")
+    until(lambda: disk.stalled_s is None)
+    assert not done.is_set()
+
+
 def test_while_one_process_hangs_in_a_write_no_other_one_writes(
     tmp_path: Path, until: Callable[[Callable[[], object]], None]
 ) -> None:

@@ -85,7 +85,9 @@ class FirstHost:
         if beat is not None and beat != self._beat:
             self._beat, self._since_s, self._said = beat, now_s, False
         if self._beat is not None and self._beat.is_ended:
-            self._say("the first host at %s was ended in order; to take over: referee standby --now", self._address)
+            self._say(
+                "the first host at %s was ended in order; to take over: referee standby --now", self._address
+            )
             return False
         if self._beat is None or now_s - self._since_s < self._after_s:
             return False

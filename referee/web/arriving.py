@@ -45,16 +45,17 @@ Address = tuple[Any, ...]
 
 @dataclass
 class Suspect:
-    """A connection to which the answer to a silent body may have been the last that was sent, since the first look.
+    """A connection to which the answer to a silent body may have been the last that was sent, at `sent_s`.
 
-    `received_bytes`: by then. `first_s`: when more had come, if more has. Another request may have begun there: then
-    it is not the one that was answered.
+    `received_bytes`: by the first look since. `first_s`: when more had come, if more has. Another request may have
+    begun there: then it is not the one that was answered.
     """
 
+    sent_s: float
     received_bytes: int
     first_s: float | None = None
 
-    def is_silent_one(self, found: Traffic, answered_s: float, now_s: float) -> bool:
+    def is_silent_one(self, found: Traffic, now_s: float) -> bool:
         """Whether it is surely that of the body: it was silent before the answer, or is too slow for any request."""
         if found.since_received_s - found.since_sent_s >= SILENCE_S / 2:
             return True
@@ -63,7 +64,7 @@ class Suspect:
             self.first_s = now_s
         if came >= PART_BYTES:
             return False
-        if now_s - answered_s >= LONGEST_WORK_S:
+        if found.since_sent_s >= LONGEST_WORK_S:
             return True
         return self.first_s is not None and now_s - found.since_received_s - self.first_s >= SLOW_S
 
@@ -200,10 +201,13 @@ def _end_connections(answered: list[ArrivingBody], clock: Clock) -> None:
 
 def _is_of(body: ArrivingBody, peer: Address, found: Traffic, now_s: float) -> bool:
     """Whether a connection is surely that of an answered body."""
-    if not _is_between(now_s - found.since_sent_s, body.answered_s, now_s):
+    sent_s = now_s - found.since_sent_s
+    if not _is_between(sent_s, body.answered_s, now_s):
         return False
-    suspect = body.suspects.setdefault(peer, Suspect(found.received_bytes))
-    return suspect.is_silent_one(found, body.answered_s, now_s)
+    suspect = body.suspects.get(peer)
+    if suspect is None or sent_s > suspect.sent_s + HANDED_OVER_S:  # it was answered again since
+        suspect = body.suspects[peer] = Suspect(sent_s, found.received_bytes)
+    return suspect.is_silent_one(found, now_s)
 
 
 def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

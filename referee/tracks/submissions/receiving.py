@@ -83,9 +83,8 @@ def receive_file(
     """
     arrived = path.with_suffix(ARRIVED)
     path.rename(arrived)
-    received = (
-        clock.utc()
-    )  # now that `count_arrived` counts it: no one takes the queue of before this moment for empty
+    # `count_arrived` counts it from here on: no one takes the queue of before this moment for empty.
+    received = clock.utc()
     try:
         limit_day = require_takes(contest, offer, received)
         with arrived.open("rb") as file:

@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import cycle
 
-from referee.web.arriving import PART_BYTES, SILENCE_S, SLOW_S
+from referee.operating_system import Traffic
+from referee.web.arriving import LONGEST_WORK_S, PART_BYTES, SILENCE_S, SLOW_S, Suspect
 from referee.web.bodies import LARGEST_BODY_BYTES
 from referee.web.state import LOG_INS_OF_AN_ADDRESS
 from tests.contest_day import TEAM, TIMEOUT_S, Day, Server, until
@@ -237,6 +238,22 @@ def test_a_rival_in_a_station_s_network_keeps_no_other_station_s_team_out(day: C
 
         until(lambda: fill() and login_from(server, "127.0.4.99", TEAM)[0] == 429)
         assert login_from(server, "127.0.5.1", OTHER_TEAM)[0] == 201
+
+
+def test_a_connection_on_which_another_request_waits_is_not_that_of_a_silent_body() -> None:
+    suspect = Suspect(sent_s=100.0, received_bytes=1000)
+
+    def is_ended(now_s: float, received_s: float, received_bytes: int) -> bool:
+        found = Traffic(now_s - 100.0, now_s - received_s, received_bytes)
+        return suspect.is_silent_one(found, now_s)
+
+    assert is_ended(100.5, 90.0, 1000)  # silent for 10 s before its answer, and since
+    assert not is_ended(100.5, 99.9, 1000)  # idle, answered in that moment
+    assert not is_ended(101.0, 101.0, 1300)  # another request
+    assert not is_ended(180.0, 101.0, 1300)  # it waits
+    assert is_ended(100.0 + LONGEST_WORK_S, 101.0, 1300)
+    assert is_ended(101.0 + SLOW_S, 101.0 + SLOW_S, 1320)  # no request takes so long to come
+    assert not is_ended(101.0 + SLOW_S, 101.0 + SLOW_S, 1000 + PART_BYTES)
 
 
 def test_a_rivals_silent_body_does_not_end_another_request_of_its_address(day: Callable[..., Day]) -> None:

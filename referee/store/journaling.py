@@ -223,8 +223,9 @@ class Journaling:
         if again or not (is_behind(connection) and is_served(place.folder)):
             move = _nothing if self._disk is None else self._disk.move
             self._do(partial(bring_together, connection, place.journal, epoch, move))
+        opened = self._do(partial(LogFile, log_path(place.journal, epoch)))
         self.close()
-        self._file = self._do(partial(LogFile, log_path(place.journal, epoch)))
+        self._file = opened
         self._changes.clear()
 
 

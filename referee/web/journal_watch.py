@@ -85,17 +85,18 @@ class JournalWatch:
 
         All that writes waits for the copy, so an open run goes first.
         """
-        since = self._store.journal_behind_since()
-        if since is None:
-            return None
-        behind = f"The journal at {self._journal} lacks what was taken since {since[:19]} UTC"
-        if self._store.runs(RunState.OPEN):
-            return f"{behind}: its disk answers again, and it is begun again once no run is open."
+        behind = f"Whether the journal at {self._journal} is behind is not known"
         try:
+            since = self._store.journal_behind_since()
+            if since is None:
+                return None
+            behind = f"The journal at {self._journal} lacks what was taken since {since[:19]} UTC"
+            if self._store.runs(RunState.OPEN):
+                return f"{behind}: its disk answers again, and it is begun again once no run is open."
             self._store.begin_journal_again()
         except (RefereeError, OSError) as error:
             why = error.sentence if isinstance(error, RefereeError) else error.strerror
-            return f"{behind}, and cannot be begun again now: {why}"
+            return f"{behind}, and it cannot be begun again now: {why}"
         logger.warning("%s; it was begun again, with a copy of the whole database", behind)
         return None
 

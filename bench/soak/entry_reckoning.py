@@ -25,8 +25,7 @@ MUST_BE_NONE = (
 def entries_kept(
     journal: Sequence[Line], stored: Sequence[Line], board: Iterable[str], deadline_s: float
 ) -> dict[str, int]:
-    """Compare journals with stored entries (what a receipt says, id, state, whether `file_is_there`,
-    how often it was judged).
+    """Compare journals with stored entries: their receipts, id, state, whether `file_is_there`, how often `judged`.
 
     `board` has the teams of the public board; `deadline_s` is in seconds of the wall clock.
     """

@@ -19,10 +19,11 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
-LIMITS_S, PAUSE_S, PARTS = (3.0, 15.0), 0.5, 3
+LIMITS_S, PAUSE_S, PARTS, PART_PAUSE_S = (3.0, 15.0), 0.5, 3, 2.0
 TRACK = "models"
 PASSED = (429, 502, 503, 507)
-RESUMED = {409: "offset-mismatch", 404: "upload-unknown"}
+AGAIN = ("upload-unknown", "offset-mismatch", "upload-busy")
+"""What is answered after an answer was lost: it is asked again."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Entrant:
         self._body = Path(plan.file).read_bytes()
         self._sha256 = hashlib.sha256(self._body).hexdigest()
         self._name = Path(plan.file).name
+        self._place = ""  # of an upload that was begun
+        self._entry = ""  # whose receipt is still to be fetched
         self._attempts: list[tuple[float, float]] = []
         self._http = requests.Session()
         self._http.trust_env = False
@@ -80,58 +83,69 @@ class Entrant:
     def _until_final(self) -> requests.Response:
         """Ask one host after the other until one has taken the file or refuses it for good."""
         while True:
-            answer = self._resumed() if self._plan.resumes else self._whole()
+            answer = self._once()
             if answer is not None and answer.status_code == 202:
                 return answer
-            code = None if answer is None else answer.json().get("code")
-            if answer is not None and code == "entry-repeated":
+            if answer is not None and answer.json().get("code") == "entry-repeated":
                 # An answer was lost on its way: the receipt is with the entry.
-                answer = self._ask("GET", f"/v1/entries/{answer.json()['entry']}")
-                if answer is not None and answer.status_code == 200:
-                    answer.status_code = 202
-                    return answer
-            elif answer is not None and answer.status_code not in PASSED:
+                self._entry = f"/v1/entries/{answer.json()['entry']}"
+            elif answer is not None and not _is_passing(answer):
                 return answer
             self._urls = [*self._urls[1:], self._urls[0]]
             time.sleep(PAUSE_S)
+
+    def _once(self) -> requests.Response | None:
+        """One try, at one host."""
+        if self._entry:
+            return self._receipt()
+        return self._resumed() if self._plan.resumes else self._whole()
 
     def _whole(self) -> requests.Response | None:
         return self._last("POST", f"/v1/entries?track={TRACK}&name={self._name}", data=self._body)
 
     def _resumed(self) -> requests.Response | None:
-        """By tus, in parts; the answer to the last of them, or what ended it before."""
-        about = {"track": TRACK, "name": self._name, "sha256": self._sha256}
-        stated = ",".join(
-            f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in about.items()
-        )
-        head = {"Upload-Length": str(len(self._body)), "Upload-Metadata": stated}
-        made = self._ask("POST", "/v1/uploads", headers=self._tus(head))
-        if made is None or made.status_code != 201:
-            return made
-        place, offset = made.headers["Location"], 0
-        answer: requests.Response | None = None
-        while offset < len(self._body):
-            part = self._body[offset : offset + len(self._body) // PARTS + 1]
+        """By tus, part after part, from where the host has it; the entry, or what ended it."""
+        offset = self._offset()
+        if offset is None:
+            made = self._create()
+            if made is None or made.status_code != 201:
+                return made
+            self._place, offset = made.headers["Location"], 0
+        size = len(self._body)
+        part_size = size // PARTS + 1
+        while True:
+            part = self._body[offset : offset + part_size]
             more = {"Upload-Offset": str(offset), "Content-Type": "application/offset+octet-stream"}
-            sends = self._last if offset + len(part) == len(self._body) else self._ask
-            answer = sends("PATCH", place, headers=self._tus(more), data=part)
-            if answer is None or answer.status_code in PASSED:
-                time.sleep(PAUSE_S)
-                there = self._ask("HEAD", place, headers=self._tus({}))
-                if there is None or there.status_code != 200:
-                    return answer  # it is complete, or the host is gone: from the beginning
-                offset = int(there.headers["Upload-Offset"])
-            elif answer.status_code != 204:
+            sends = self._last if offset + len(part) == size else self._ask
+            answer = sends("PATCH", self._place, headers=self._tus(more), data=part)
+            if answer is None or answer.status_code != 204:
                 return answer
-            else:
-                offset += len(part)
-        if answer is None:
+            offset += len(part)
+            if offset == size:
+                self._entry = answer.headers["Content-Location"]
+                return self._receipt()
+            time.sleep(PART_PAUSE_S)
+
+    def _create(self) -> requests.Response | None:
+        about = {"track": TRACK, "name": self._name, "sha256": self._sha256}
+        pairs = [f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in about.items()]
+        head = {"Upload-Length": str(len(self._body)), "Upload-Metadata": ",".join(pairs)}
+        return self._ask("POST", "/v1/uploads", headers=self._tus(head))
+
+    def _offset(self) -> int | None:
+        """Where an upload that was begun goes on; None if none was, or the host does not know it."""
+        there = self._ask("HEAD", self._place, headers=self._tus({})) if self._place else None
+        if there is None or there.status_code != 200:
             return None
-        entry = self._ask("GET", answer.headers["Content-Location"])
-        if entry is not None and entry.status_code == 200:
-            entry.status_code = 202
-            return entry
-        return None
+        return int(there.headers["Upload-Offset"])
+
+    def _receipt(self) -> requests.Response | None:
+        """The entry, with its receipt, as if it were the answer to its last byte; None if no host gives it now."""
+        entry = self._ask("GET", self._entry)
+        if entry is None or entry.status_code != 200:
+            return None
+        entry.status_code = 202
+        return entry
 
     @staticmethod
     def _tus(more: dict[str, str]) -> dict[str, str]:
@@ -159,6 +173,10 @@ class Entrant:
         }
         self._note(about | {"status": status, "to": self._urls[0]})
         return answer
+
+
+def _is_passing(answer: requests.Response) -> bool:
+    return answer.status_code in PASSED or answer.json().get("code") in AGAIN
 
 
 def main(plans: str, journal: str, *urls: str) -> None:

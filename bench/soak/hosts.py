@@ -15,6 +15,7 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import requests
 
@@ -163,7 +164,7 @@ class LastDay(Site):
             time.sleep(LEAST_AWAY_S)
         raise TimeoutError(f"{url} does not serve after {READY_S:g} s")
 
-    def board(self) -> dict[str, object]:
+    def board(self) -> dict[str, Any]:
         """The track's board as anyone sees it now."""
         answer = requests.get(f"{self._url}/tracks/{TRACK}.json", timeout=30)
         answer.raise_for_status()

@@ -142,9 +142,13 @@ class ResumableUploads:
                 yield Resumable(path.stem, path, stated)
 
     def _sweep(self, now: datetime, *, is_start: bool = False) -> None:
-        """Remove what nothing was added to for a day, and, at the start, all that only a killed server knew."""
+        """Remove what nothing was added to for a day, and, at the start, all that only a killed server knew.
+
+        That is also what came whole and was not received: to a client that asks how far it is, it would look complete.
+        """
         for one in list(self._all()):
-            if now >= one.expires and one.number not in self._busy:
+            is_over = now >= one.expires or (is_start and one.offset >= one.stated.size)
+            if is_over and one.number not in self._busy:
                 _remove(one.path)
         if not is_start:
             return

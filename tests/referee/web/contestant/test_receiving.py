@@ -27,7 +27,8 @@ from referee.store.model_records import Submission
 from referee.tracks.submissions.check_queue import CheckQueue, in_turn
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import board_document, final_board
-from referee.tracks.submissions.receiving import Offer, receive_body
+from referee.tracks.submissions.receiving import Offer, append, receive_body
+from referee.tracks.submissions.resumable import ResumableUploads, Stated
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.referee.factories import DrivenClock
 from tests.referee.web.contestant.test_entries import csv_of, own, rows_of
@@ -143,6 +144,18 @@ def test_an_upload_goes_on_after_a_killed_server_and_ends_by_the_new_deadline(da
     move_deadline(day, PAST)
     day.serve()
     problem(patch(day, late, 0, b"image,class"), 409, "track-closed")
+
+
+def test_an_upload_that_a_killed_server_had_whole_but_not_received_is_begun_again(day: Day) -> None:
+    with open_contest(day.folder) as contest:
+        uploads = ResumableUploads(contest, Clock())
+        whole, part = (uploads.create(Stated(TEAM, "files", "a.csv", 5, "a")) for _ in range(2))
+        append(whole.path, [b"12345"])
+        append(part.path, [b"1234"])
+        after_restart = ResumableUploads(contest, Clock())
+        assert after_restart.find(part.number, TEAM).offset == 4
+        with pytest.raises(RefereeError, match="There is no upload"):
+            after_restart.find(whole.number, TEAM)
 
 
 def test_an_acknowledged_upload_is_checked_after_the_server_was_killed_and_its_receipt_holds(

@@ -34,7 +34,7 @@ PICTURES = ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN)
 COPIED = ("contest.toml", "secret", "operator-key", "signing-key")
 FILES = ("models", "uploads")
 READY_S, HOLDERS, PLANS_EACH = 60.0, 128, 25
-AROUND = 0.1  # the part of the time until the deadline that lies before teams begin
+BEFORE = 0.1  # the part of the time until the deadline in which no team comes yet
 LATE, LATE_S = 0.1, 15.0  # how many teams come after the deadline, and by how much at most
 TRACK_TEXT = """
 [[tracks]]
@@ -97,7 +97,7 @@ class LastDay(Site):
         return Process(self.folder / "standby.log", *words, "--port", port, "--parent", os.getpid())
 
     def _device(self, name: str) -> Process:
-        """A device of the pool, in a process group of its own with its harness."""
+        """A device of the pool, which reaches whichever host serves."""
         words = [HERE / "lpirc-client", "work", f"http://127.0.0.1:{self.cable.port}", "--name", name]
         words += ["--images", self.folder / f"images-{name}"]
         return Process(self.folder / f"device-{name}.log", *words, LPIRC_PASSWORD=self._keys[name])
@@ -109,7 +109,7 @@ class LastDay(Site):
         for number, team in enumerate(self._entrants, start=1):
             is_late = chance.random() < LATE
             # Two draws, the later one: the nearer the deadline, the more come.
-            at_s = now_s + left_s * (AROUND + (1 - AROUND) * max(chance.random(), chance.random()))
+            at_s = now_s + left_s * (BEFORE + (1 - BEFORE) * max(chance.random(), chance.random()))
             if is_late:
                 at_s = self.deadline_s + chance.uniform(0.5, LATE_S)
             model = classifier_model()

@@ -25,6 +25,7 @@ help:
 	@echo "make lint       style, types, import rules, known vulnerabilities"
 	@echo "make bench      speed, measured on this machine; ARGS=\"serving --save\" keeps the figures"
 	@echo "make soak       a contest under faults for MINUTES=60; ARGS=--save keeps the table in docs/reliability.md"
+	@echo "                ARGS=\"--day last\": a season's last day, with 100 teams, devices that fail and a host switched off"
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
 	@echo "make docs       the documents as a site in ./site, without network"
 	@echo "make screenshots  take the pictures of the pages anew, from the demo; needs Chromium"

@@ -12,7 +12,7 @@ import time
 import traceback
 from pathlib import Path
 
-from bench.soak import report
+from bench.soak import last_day, report
 from bench.soak.faults import Happened, drawn, happen
 from bench.soak.site import Site
 
@@ -23,6 +23,8 @@ def main() -> None:
     """Let faults happen for so many minutes, end in peace, compare."""
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--day", choices=("usual", "last"), default="usual", help="last: a season's last day")
+    parser.add_argument("--teams", type=int, default=100, help="that hand in models on the last day")
     parser.add_argument("--seed", type=int, default=1, help="draws the faults")
     parser.add_argument("--save", action="store_true", help="write the tables to docs/reliability.md")
     parser.add_argument("--keep", type=Path, help="a new folder for logs and journals, which stays")
@@ -36,6 +38,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         folder = Path(name) if options.keep is None else options.keep.absolute()
         folder.mkdir(exist_ok=True)
+        if options.day == "last":
+            sys.exit(not _last_day(folder, options))
         site = Site(folder)
         try:
             happened = _soak(site, random.Random(options.seed), options.minutes * 60, load)  # noqa: S311
@@ -48,6 +52,15 @@ def main() -> None:
     said = report.where(options.minutes, options.seed, load, site.is_small)
     report.publish(said, (faults, figures), save=options.save)
     sys.exit(not good)
+
+
+def _last_day(folder: Path, options: argparse.Namespace) -> bool:
+    tables, good, course, is_small = last_day.soak(folder, options.minutes, options.teams, options.seed)
+    said = report.where(options.minutes, options.seed, course.load, is_small)
+    said = f"{said} {options.teams} teams handed in models, one each."
+    titles, marks = ("entries", "runs at the stations"), (report.LAST_DAY_BEGIN, report.LAST_DAY_END)
+    report.publish(said, tables, save=options.save, titles=titles, marks=marks)
+    return good
 
 
 def _soak(site: Site, chance: random.Random, lasting_s: float, load: list[float]) -> list[Happened]:

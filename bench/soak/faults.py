@@ -60,10 +60,11 @@ def _kill(parts: Sequence[str], site: Site, chance: random.Random) -> None:
 
 
 def _stop(part: str, most_s: float, site: Site, chance: random.Random) -> None:
-    _stand_still(site.parts()[part], chance.uniform(3.0, most_s))
+    stand_still(site.parts()[part], chance.uniform(3.0, most_s))
 
 
-def _stand_still(processes: Sequence[int], lasting_s: float) -> None:
+def stand_still(processes: Sequence[int], lasting_s: float) -> None:
+    """Let processes stand still for so long."""
     try:
         with suppress(ProcessLookupError):
             freeze(*processes)
@@ -83,7 +84,7 @@ def _kill_team(site: Site, chance: random.Random) -> str:
 
 def _stop_team(site: Site, chance: random.Random) -> str:
     team = chance.choice([*site.teams])
-    _stand_still([site.teams[team].pid], chance.uniform(2.0, 10.0))
+    stand_still([site.teams[team].pid], chance.uniform(2.0, 10.0))
     return team
 
 
@@ -141,7 +142,7 @@ FAULTS: dict[str, Act] = {
     "client stopped": _stop_team,
     **{f"{side}' link {how}": partial(_harm, side, how) for side in ("clients", "meters") for how in HARMS},
     "meter killed and started": _kill_meter,
-    "meter stopped": lambda site, chance: _stand_still(
+    "meter stopped": lambda site, chance: stand_still(
         [site.meter(chance).process.pid], chance.uniform(2.0, 10.0)
     ),
     "meter off and on, sums lost": lambda site, chance: site.meter(chance).tell("restart lose 2"),

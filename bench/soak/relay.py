@@ -24,6 +24,12 @@ class Relay:
         """Be a good cable again."""
         self.whole, self.silent, self.delay_s = True, False, 0.0
 
+    def lead_to(self, target: int) -> None:
+        """Lead new connections to another port; the old ones break."""
+        self._target = target
+        self.cut()
+        self.mend()
+
     def cut(self) -> None:
         """Break every connection, and new ones at once."""
         self.whole = False

@@ -26,6 +26,8 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN, END = "<!-- soak: make soak ARGS=--save -->", "<!-- end of the soak -->"
 POSTS = """SELECT run, idempotency_key AS key, sha256, row_count AS accepted, received_total, elapsed_s, number,
     lower(hex(previous)) AS previous, received_utc FROM posts ORDER BY id"""
+LAST_DAY_BEGIN = '<!-- last day: make soak ARGS="--day last --save" -->'
+LAST_DAY_END = "<!-- end of the last day -->"
 ZERO = (
     "lost or altered",
     "duplicated",
@@ -118,10 +120,18 @@ def where(minutes: float, seed: int, load: Sequence[float], small_disk: bool) ->
     return f"{time.strftime('%Y-%m-%d')}: {minutes:g} minutes, seed {seed}, on {machine}. {busy}{left_out}"
 
 
-def publish(said: str, tables: Sequence[Rows], *, save: bool) -> None:
-    """Print the tables; with `save`, put them into the page."""
-    for title, rows in zip(("faults", "soak"), tables, strict=True):
+def publish(
+    said: str,
+    tables: Sequence[Rows],
+    *,
+    save: bool,
+    titles: Sequence[str] = ("faults", "soak"),
+    marks: tuple[str, str] = (BEGIN, END),
+) -> None:
+    """Print the tables; with `save`, put them into the page between the marks."""
+    begin, end = marks
+    for title, rows in zip(titles, tables, strict=True):
         show(title, rows)
     sys.stdout.write(said + "\n")
     if save:
-        replace_part(DOCUMENT, BEGIN, "\n\n".join(["", said, *map(as_markdown, tables), ""]), END)
+        replace_part(DOCUMENT, begin, "\n\n".join(["", said, *map(as_markdown, tables), ""]), end)

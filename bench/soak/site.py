@@ -56,6 +56,10 @@ class Process:
         """The process as it is now."""
         return self._now.pid
 
+    def forget(self) -> None:
+        """Do not start it again."""
+        self._wanted = False
+
     def kill(self) -> None:
         """Kill it as it stands."""
         self._now.kill()

@@ -114,7 +114,7 @@ class ResumableUploads:
                 offer = Offer(config, stated.team, stated.file, stated.replaces)
                 made = receive_file(self._contest, self._clock, offer, one.path, stated.sha256)
             except (OSError, StorageFailed):
-                os.truncate(one.path, stated.size - 1)
+                _ask_for_last_byte(one)
                 raise
             except RefereeError:
                 _remove(one.path)
@@ -151,11 +151,16 @@ class ResumableUploads:
                 yield Resumable(path.stem, path, stated)
 
     def _sweep(self, now: datetime, *, is_start: bool = False) -> None:
-        """Remove what nothing was added to for a day, and, at the start, all that only a killed server knew."""
+        """Remove what nothing was added to for a day, and, at the start, all that only a killed server knew.
+
+        What came whole, but was not received when the server was killed, goes on at its last byte.
+        """
         for one in list(self._all()):
             with suppress(FileNotFoundError):  # another request has just ended it
                 if now >= one.expires and one.number not in self._busy:
                     _remove(one.path)
+                elif is_start and one.offset >= one.stated.size:
+                    _ask_for_last_byte(one)
         if not is_start:
             return
         known = {one.number for one in self._all()}
@@ -171,6 +176,11 @@ def _unknown(number: str) -> RefereeError:
 
 def _beside(path: Path) -> Path:
     return path.with_suffix(".json")
+
+
+def _ask_for_last_byte(one: Resumable) -> None:
+    """Cut the last byte of what came whole and was not received: whole, it would look received to its client."""
+    os.truncate(one.path, max(0, one.stated.size - 1))
 
 
 def _remove(path: Path) -> None:

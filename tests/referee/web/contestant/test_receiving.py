@@ -27,7 +27,7 @@ from referee.store.model_records import Submission
 from referee.tracks.submissions.check_queue import CheckQueue, in_turn
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import board_document, final_board
-from referee.tracks.submissions.receiving import Offer, receive_body
+from referee.tracks.submissions.receiving import Offer, append, receive_body
 from referee.tracks.submissions.results_files import kept_upload
 from referee.tracks.submissions.resumable import ResumableUploads, Stated
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
@@ -145,6 +145,17 @@ def test_an_upload_goes_on_after_a_killed_server_and_ends_by_the_new_deadline(da
     move_deadline(day, PAST)
     day.serve()
     problem(patch(day, late, 0, b"image,class"), 409, "track-closed")
+
+
+def test_an_upload_that_a_killed_server_had_whole_but_not_received_goes_on_at_its_last_byte(day: Day) -> None:
+    with open_contest(day.folder) as contest:
+        uploads = ResumableUploads(contest, Clock())
+        whole, part = (uploads.create(Stated(TEAM, "files", "a.csv", 5, "a")) for _ in range(2))
+        append(whole.path, [b"12345"])
+        append(part.path, [b"1234"])
+        after_restart = ResumableUploads(contest, Clock())
+        assert after_restart.find(part.number, TEAM).offset == 4
+        assert after_restart.find(whole.number, TEAM).offset == 4
 
 
 def test_an_acknowledged_upload_is_checked_after_the_server_was_killed_and_its_receipt_holds(

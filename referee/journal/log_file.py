@@ -13,6 +13,9 @@ from referee.operating_system import sync_content
 
 SYNC_BYTES = 2**23
 """Of a file that is begun with a copy of a whole contest."""
+ROOM_BYTES = 2**18
+"""That a file grows by at once: waiting for content alone takes less than for a new length with it."""
+_LOOK_BYTES = 4  # of what stands somewhere: a record begins with its magic, room with zeros
 
 
 def log_path(journal: Path, epoch: int) -> Path:
@@ -69,26 +72,31 @@ def older_database(path: Path) -> StorageFailed:
 class LogFile:
     """Appends records. One writer at a time: the lock of the database decides whose turn it is."""
 
-    def __init__(self, path: Path) -> None:
-        """Open it. Raises FileNotFoundError, OSError."""
-        self._path = path
+    def __init__(self, path: Path, room_bytes: int = ROOM_BYTES) -> None:
+        """Open it; `room_bytes` are kept free behind the records. Raises FileNotFoundError, OSError."""
+        self._path, self._room_bytes = path, room_bytes
         self._descriptor = os.open(path, os.O_RDWR)
 
-    def append(self, former: Position, changes: Sequence[Change], require: Callable[[], None]) -> Position:
+    def append(
+        self, former: Position, changes: Sequence[Change], require: Callable[[], None] | None = None
+    ) -> Position:
         """Write the record that follows `former`, in the place of what stands behind it, and return its end.
 
         What stands there is of a transaction that was never committed. `require` is called once the record is on the
         disk; what it raises leaves the record for `take_back`. Raises StorageFailed, OSError.
         """
-        self._require_in_place(former)
-        data, link = encode(former, changes)
-        if os.fstat(self._descriptor).st_size > former.size:
+        size = self._size_in_place(former)
+        if size > former.size and any(os.pread(self._descriptor, _LOOK_BYTES, former.size)):
             self._require_uncommitted(former)
             os.ftruncate(self._descriptor, former.size)
-        self._write(data, former.size)
+            size = former.size
+        data, link = encode(former, changes)
+        end = Position(former.seq + 1, link, former.epoch, former.size + len(data))
+        self._write(data if end.size <= size else data + bytes(self._room_bytes), former.size)
         sync_content(self._descriptor)
-        require()
-        return Position(former.seq + 1, link, former.epoch, former.size + len(data))
+        if require is not None:
+            require()
+        return end
 
     def _write(self, data: bytes, at: int) -> None:
         written = os.pwrite(self._descriptor, data, at)
@@ -113,7 +121,8 @@ class LogFile:
         """Close it."""
         os.close(self._descriptor)
 
-    def _require_in_place(self, former: Position) -> None:
+    def _size_in_place(self, former: Position) -> int:
+        """How long the file is. Raises StorageFailed unless it is the one with that name, and holds `former`."""
         ours = os.fstat(self._descriptor)
         try:
             there = self._path.stat()
@@ -124,7 +133,7 @@ class LogFile:
         elif ours.st_size < former.size:
             problem = f"was cut while in use, to {ours.st_size} of {former.size} bytes"
         else:
-            return
+            return ours.st_size
         raise StorageFailed(
             f"The journal {self._path} {problem}, so nothing was taken. For the operator: put the file back, or start "
             "the server again: it begins the journal again from the database."

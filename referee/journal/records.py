@@ -5,7 +5,7 @@ over the former link, the head and the blobs. Behind the blobs stands the length
 from its end. The head is JSON: `seq` counts 1, 2, ... over all files of a journal; `changes` are [table, what, values].
 What is "put" (the row's number or null, then its values in the order of `Header.tables`) or "delete" (the row's key). A
 value that is bytes is {"blob": its length}; the blobs stand behind the head in that order. The first record of a file
-is its `Header`.
+is its `Header`. Behind the last one may stand zeros: room for those to come.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from referee.errors import JournalDamaged
 
@@ -32,7 +35,6 @@ _MAGIC = b"LPJ1"
 _FRAME = struct.Struct("<4sIQ32s")
 _LENGTH = struct.Struct("<Q")
 _LARGEST_HEAD = 2**28
-_HEAD = json.JSONEncoder(separators=(",", ":"), check_circular=False)
 
 
 @dataclass(frozen=True)
@@ -80,14 +82,19 @@ def encode_header(header: Header) -> tuple[bytes, bytes]:
 def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
     """The bytes of the record that follows `former`, and its link."""
     blobs = [value for _, _, values in changes for value in values if isinstance(value, bytes)]
-    plain = [(table, what, list(map(_stands_for, values))) for table, what, values in changes]
-    head = _HEAD.encode({"seq": former.seq + 1, "changes": plain})
-    return _encode(former.link, head.encode(), b"".join(blobs))
+    return _encode(former.link, _head(former.seq + 1, changes), b"".join(blobs))
 
 
-def _stands_for(value: Any) -> Any:
-    """What the head has for a value."""
-    return {"blob": len(value)} if isinstance(value, bytes) else value
+def _head(seq: int, changes: Sequence[Change]) -> bytes:
+    head = {"seq": seq, "changes": changes}
+    if any(inf in values or -inf in values for _, _, values in changes):  # orjson writes null for them
+        return json.dumps(head, default=_stands_for).encode()
+    return orjson.dumps(head, default=_stands_for)
+
+
+def _stands_for(blob: bytes) -> dict[str, int]:
+    """What the head has for a value that JSON has not."""
+    return {"blob": len(blob)}
 
 
 def _encode(former: bytes, head: bytes, blobs: bytes) -> tuple[bytes, bytes]:

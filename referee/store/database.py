@@ -157,18 +157,24 @@ class Database:
             with self._lock:
                 self.require_in_place()
                 self._make_journal_ready()
-                if self._journaling is not None:
-                    self._journaling.watch()
+                journaling = self._journaling
+                if journaling is not None:
+                    journaling.watch()
                 self._connection.execute("BEGIN IMMEDIATE")
-                with self._journaled(), self._connection:
-                    if self._journaling is not None:
-                        self._journaling.begin()
-                    yield self._connection
-                    taken_along = self._take_along()
-                    if self._journaling is not None:
-                        self._journaling.append()
-                if self._journaling is not None:
-                    self._journaling.committed()
+                try:
+                    with self._connection:
+                        if journaling is not None:
+                            journaling.begin()
+                        yield self._connection
+                        taken_along = self._take_along()
+                        if journaling is not None:
+                            journaling.append()
+                except BaseException:
+                    if journaling is not None:
+                        journaling.take_back()
+                    raise
+                if journaling is not None:
+                    journaling.committed()
                 self.require_in_place()  # before anyone is told that it is stored
                 self._forget(taken_along)
         except sqlite3.Error as error:
@@ -208,16 +214,6 @@ class Database:
         with self._connection:
             journaling.make_ready(again=again)
         self._connection.execute(f"PRAGMA synchronous={former}")
-
-    @contextmanager
-    def _journaled(self) -> Iterator[None]:
-        """Take the record of a transaction back that is not committed."""
-        try:
-            yield
-        except BaseException:
-            if self._journaling is not None:
-                self._journaling.take_back()
-            raise
 
     def _forget_changes(self, mark: int | None) -> int:
         """How many rows the transaction has changed; with a `mark` only so many did: a statement failed."""

@@ -21,7 +21,7 @@ from referee.config.journal import Journal
 from referee.errors import JournalStalled, RefereeError, StorageFailed
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import FIRST, Claim, own_epoch, require_current
-from referee.journal.log_file import LogFile, log_path, older_database
+from referee.journal.log_file import ROOM_BYTES, LogFile, log_path, older_database
 from referee.journal.place import JOURNAL_NAME
 from referee.journal.records import (
     DELETE,
@@ -80,6 +80,7 @@ class Journaling:
 
     def __init__(self, place: Place, connection: sqlite3.Connection) -> None:
         self._place, self._connection = place, connection
+        self._room_bytes = 0 if place.is_shared else ROOM_BYTES  # a mount would carry it twice
         self._changes: list[Change] = []
         self._claim: Claim | None = None
         self._file: LogFile | None = None
@@ -142,9 +143,8 @@ class Journaling:
         if former.seq < self._last.seq:
             raise older_database(log_path(self._place.journal, former.epoch))
         self._is_begun = True
-        require = partial(require_current, self._place.journal, self._claim) if self._claim else _nothing
         try:
-            end = self._do(partial(self._write, self._file, former, require))
+            end = self._written(self._file, former)
         except (JournalStalled, OSError) as error:
             self._fall_behind(former, error)
         else:
@@ -159,7 +159,7 @@ class Journaling:
             path = log_path(self._place.journal, former.epoch)
             if self.is_required or not is_begun_again(path, self._last, former):
                 raise
-            self._file = LogFile(path)
+            self._file = LogFile(path, self._room_bytes)
         file.close()
         return self._file.append(former, self._changes, require)
 
@@ -172,22 +172,35 @@ class Journaling:
 
         In a transaction of its own: another process may have written its record in that place since.
         """
-        if not self._is_begun or self._file is None:
-            return
+        if self._is_begun and self._file is not None:
+            self._cut(self._file)
+
+    def close(self) -> None:
+        """Close the file, without the room behind its records."""
+        if self._file is not None:
+            if self._last.seq and not self._place.is_shared:
+                self._cut(self._file)
+            self._file.close()
+        self._file = None
+
+    def _cut(self, file: LogFile) -> None:
+        """Cut what stands behind what is committed."""
         with suppress(sqlite3.Error, RefereeError, OSError):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 former = position_of(self._connection)
                 if former is not None and former.seq >= self._last.seq:
-                    self._do(partial(self._file.take_back, former))
+                    self._do(partial(file.take_back, former))
             finally:
                 self._connection.execute("ROLLBACK")
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-        self._file = None
+    def _written(self, file: LogFile, former: Position) -> Position:
+        """Write the record, on the disk's own thread if there is one, and return its end."""
+        if self._disk is None or self._claim is None:
+            return file.append(former, self._changes)
+        require = partial(require_current, self._place.journal, self._claim)
+        end: Position = self._disk.do(partial(self._write, file, former, require))
+        return end
 
     def _do(self, work: Callable[[], Any]) -> Any:
         return work() if self._disk is None else self._disk.do(work)
@@ -223,14 +236,17 @@ class Journaling:
         if again or not (is_behind(connection) and is_served(place.folder)):
             move = _nothing if self._disk is None else self._disk.move
             self._do(partial(bring_together, connection, place.journal, epoch, move))
-        opened = self._do(partial(LogFile, log_path(place.journal, epoch)))
+        opened = self._do(partial(LogFile, log_path(place.journal, epoch), self._room_bytes))
+        end = position_of(connection)
+        if end is not None:  # what a power cut left there is no room
+            self._do(partial(opened.take_back, end))
         self.close()
         self._file = opened
         self._changes.clear()
 
 
 def _nothing() -> None:
-    """A journal that no other host reaches is no one else's."""
+    """A disk of this host's own: nobody waits to see it move."""
 
 
 @cache

@@ -334,3 +334,41 @@ def test_records_are_read_as_they_were_written_up_to_one_that_was_cut(tmp_path: 
         complete = sum(end.size <= size for end in ends) - 1
         assert [record.end for record in found] == ends[1 : complete + 1]
         assert [[*record.changes] for record in found] == wanted[:complete]
+
+
+def test_the_room_behind_the_records_is_no_part_of_them(folder: Path, tmp_path: Path) -> None:
+    played(folder)
+    left = tmp_path / "left"
+    with closing(opened(folder)) as store:
+        post(store, 1, 9)
+        shutil.copytree(folder, left)  # as a server leaves it that is killed
+    room = bytes(2**16)
+    assert log(left).read_bytes().endswith(room)
+    assert not log(folder).read_bytes().endswith(room)
+    with closing(opened(left)) as store:
+        post(store, 1, 10)
+        rebuild(tmp_path / "meanwhile.db", left / "journal")
+        assert content(tmp_path / "meanwhile.db") == content(left / DATABASE_NAME)
+    rebuild(tmp_path / "made.db", left / "journal")
+    assert content(tmp_path / "made.db") == content(left / DATABASE_NAME)
+
+
+def test_what_a_power_cut_left_of_a_record_is_no_room(folder: Path, tmp_path: Path) -> None:
+    played(folder)
+    with log(folder).open("ab") as file:
+        file.write(bytes(4096) + b"its second page")  # the first one did not come to the disk
+    with closing(opened(folder)) as store:
+        assert b"its second page" not in log(folder).read_bytes()
+        post(store, 1, 9)
+    rebuild(tmp_path / "made.db", folder / "journal")
+    assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), 2**63 - 1, -(2**63), 1e-320, "\u00fc\x00"])
+def test_a_record_holds_every_value_of_the_database(tmp_path: Path, value: object) -> None:
+    path = tmp_path / "000001.log"
+    start, link = encode_header(Header("0123456789ab", 17, 1, is_base=True, tables={"t": ["a", "b"]}))
+    place = Position(0, link, 1, len(start))
+    path.write_bytes(start + encode(place, [("t", "put", (1, value, b"blob"))])[0])
+    (record,) = read_records(path, place)
+    assert [*record.changes] == [("t", "put", [1, value, b"blob"])]

@@ -334,3 +334,18 @@ def test_records_are_read_as_they_were_written_up_to_one_that_was_cut(tmp_path: 
         complete = sum(end.size <= size for end in ends) - 1
         assert [record.end for record in found] == ends[1 : complete + 1]
         assert [[*record.changes] for record in found] == wanted[:complete]
+
+
+def test_what_only_reads_is_opened_without_triggers_and_its_first_transaction_is_in_the_journal(
+    folder: Path,
+) -> None:
+    played(folder)
+    triggers = "SELECT count(*) AS many FROM temp.sqlite_master WHERE type = 'trigger'"
+    with closing(opened(folder)) as store:
+        assert store.runs()
+        assert store._connection.execute(triggers).fetchone()["many"] == 0  # noqa: SLF001 - of this connection alone
+        store.log_event(START, None, "after reading")
+    rebuild(folder.parent / "made.db", folder / "journal")
+    made, there = content(folder.parent / "made.db"), content(folder / DATABASE_NAME)
+    assert made == there
+    assert "after reading" in str(made["events"])

@@ -22,6 +22,7 @@ from referee.store import Store, database
 from tests import warm_programs
 from tests.ports import own_port
 from tests.referee.factories import House, house
+from tests.referee.new_tables import create_quickly
 from tests.timeouts import TIMEOUT_S
 
 LEFT = ("sampler", "deadline", "resume", "watch-worker")
@@ -33,6 +34,12 @@ def small_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     return synthesize(
         tmp_path_factory.mktemp("sets") / "small", images=5, categories=3, seed=1, size=(96, 64)
     )
+
+
+@pytest.fixture(autouse=True)
+def new_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly every test makes a database: its tables are made at once; test_schema holds them to the real ones."""
+    monkeypatch.setattr(database, "create_tables", create_quickly)
 
 
 @pytest.fixture(autouse=True)

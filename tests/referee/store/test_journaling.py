@@ -372,3 +372,18 @@ def test_a_record_holds_every_value_of_the_database(tmp_path: Path, value: objec
     path.write_bytes(start + encode(place, [("t", "put", (1, value, b"blob"))])[0])
     (record,) = read_records(path, place)
     assert [*record.changes] == [("t", "put", [1, value, b"blob"])]
+
+
+def test_what_only_reads_is_opened_without_triggers_and_its_first_transaction_is_in_the_journal(
+    folder: Path,
+) -> None:
+    played(folder)
+    triggers = "SELECT count(*) AS many FROM temp.sqlite_master WHERE type = 'trigger'"
+    with closing(opened(folder)) as store:
+        assert store.runs()
+        assert store._connection.execute(triggers).fetchone()["many"] == 0  # noqa: SLF001 - of this connection alone
+        store.log_event(START, None, "after reading")
+    rebuild(folder.parent / "made.db", folder / "journal")
+    made, there = content(folder.parent / "made.db"), content(folder / DATABASE_NAME)
+    assert made == there
+    assert "after reading" in str(made["events"])

@@ -19,10 +19,10 @@ import pytest
 from lpirc_power.energy import Check
 from lpirc_power.meter import Setup
 from referee.errors import RefereeError
-from referee.store import Store
+from referee.store import Store, database
 from referee.store.model_records import JobKind, Submission, Upload
 from referee.store.records import EnergyMissing, Score
-from referee.store.schema import VERSION
+from referee.store.schema import VERSION, create_tables
 from tests.referee.factories import START, reading, rows, run_record, stored_run, told
 
 # Dumps of files that the programs of these forms made.
@@ -302,3 +302,16 @@ def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdraw
         ]
         assert store.restore_entry(2, START) == [1, 2]
         assert store.publication("t") is None
+
+
+def test_a_new_database_of_the_tests_has_the_tables_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(tmp_path / "quick.db", create=True).close()
+    monkeypatch.setattr(database, "create_tables", create_tables)
+    Store(tmp_path / "real.db", create=True).close()
+    for sql in ("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid", "PRAGMA user_version"):
+        assert found(tmp_path / "quick.db", sql) == found(tmp_path / "real.db", sql) != []
+    for (name,) in found(tmp_path / "real.db", "SELECT name FROM sqlite_master WHERE type = 'table'"):
+        rows_of = f"SELECT * FROM {name}"  # noqa: S608 - its own tables
+        assert found(tmp_path / "quick.db", rows_of) == found(tmp_path / "real.db", rows_of)

@@ -11,8 +11,9 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from referee.clock import Clock
 from referee.errors import JournalDamaged, JournalForeign
@@ -145,9 +146,8 @@ def catch_up(connection: sqlite3.Connection, journal: Path, *, whole: bool = Tru
     position = position_of(connection)
     if position is None or last_link(log_path(journal, position.epoch), position.size) != position.link:
         raise _foreign(journal)
-    header, _ = read_header(log_path(journal, position.epoch))
     applied, waiting = 0, None
-    for path, end, start, its_header in _files_from(journal, position, header):
+    for path, end, start, its_header in _files_from(journal, position):
         for record in read_records(path, start, end):
             if waiting is not None:
                 applied += _applied(connection, *waiting)
@@ -158,26 +158,49 @@ def catch_up(connection: sqlite3.Connection, journal: Path, *, whole: bool = Tru
     return applied
 
 
-def _files_from(
-    journal: Path, position: Position, header: Header
-) -> Iterator[tuple[Path, int | None, Position, Header]]:
-    """From a position on each file, up to where it counts (None: its end), the place to read from, and its header."""
+class _File(NamedTuple):
+    """A file of a journal: its header, and the place behind that."""
+
+    path: Path
+    header: Header
+    start: Position
+
+
+def _way(journal: Path, since: int = 0) -> list[_File]:
+    """The files that lead to the newest one: from that of the epoch `since` on, or from a copy of the whole contest.
+
+    Each says which one it goes on from. One is passed over where its host claimed an epoch and another host the next
+    one before anything was written: what it still wrote then was never acknowledged.
+    Raises JournalDamaged.
+    """
+    files = sorted(journal.glob("[0-9]*.log"))
+    if not files:
+        raise JournalDamaged(f"{journal} has no file.")
+    path, way = files[-1], list[_File]()
     while True:
-        path = log_path(journal, position.epoch)
-        following = next((one for one in _files(journal) if one.name > path.name), None)
-        if following is None:
-            yield path, None, position, header
-            return
-        next_header, next_start = read_header(following)
-        if next_header.is_base:  # it goes on from no other file
-            raise _foreign(journal)
-        yield path, next_header.after.size, position, header
-        position, header = next_start, next_header
+        header, start = read_header(path)
+        way.insert(0, _File(path, header, start))
+        if header.is_base or start.epoch <= since:
+            return way
+        former = log_path(journal, header.after.epoch)
+        if former >= path or not former.is_file():
+            raise JournalDamaged(f"{path} goes on from {former}, which is not there.")
+        path = former
 
 
-def _files(journal: Path) -> list[Path]:
-    """The files of all epochs, oldest first. One is missing where a host died while it took over."""
-    return sorted(journal.glob("[0-9]*.log"))
+def _files_from(journal: Path, position: Position) -> Iterator[tuple[Path, int | None, Position, Header]]:
+    """From a position on each file, up to where it counts (None: its end), the place to read from, and its header.
+
+    Raises RefereeError `journal-foreign` for a position that is on no way to the newest file, JournalDamaged.
+    """
+    way = _way(journal, position.epoch)
+    if way[0].start.epoch != position.epoch:
+        raise _foreign(journal)
+    start = position
+    for one, following in pairwise(way):
+        yield one.path, following.header.after.size, start, one.header
+        start = following.start
+    yield way[-1].path, None, start, way[-1].header
 
 
 def build(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) -> Position:
@@ -185,12 +208,9 @@ def build(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) 
 
     Raises JournalDamaged.
     """
-    bases = [path for path in _files(journal) if read_header(path)[0].is_base]
-    if not bases:
-        raise JournalDamaged(f"{journal} has no file that begins with a whole contest.")
+    start = _way(journal)[0].start
     for table in tables():
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names from code
-    start = read_header(bases[-1])[1]
     set_position(connection, start)
     catch_up(connection, journal, whole=whole)
     found = position_of(connection)

@@ -147,3 +147,31 @@ def test_a_record_that_its_host_takes_back_leaves_no_trace_in_who_follows(
     take_over(first, journal, second)
     with opened(second) as store:
         assert list(store.teams()) == ["ant", "cat"]
+
+
+def test_a_host_that_begins_its_epoch_after_a_later_one_was_begun_is_passed_over(
+    first: Path, journal: Path
+) -> None:
+    """Two took the first one for dead at the same time: one claimed epoch 2, the other epoch 3, and began it at once."""
+    slow, fast = standby(first, "slow"), standby(first, "fast")
+    with opened(first) as store:
+        store.add_team("ant", "hash", NOW)
+        store.add_team("bee", "hash", NOW)
+    about = {"contest": contest_id(first), "version": "6.0", "utc": NOW}
+    with closing(Follower(slow, journal)) as follower:
+        follower.read_on()
+        claim = claim_epoch(journal, slow, 2, **about)
+        take_over(first, journal, fast)
+        follower.begin(claim)
+    with pytest.raises(Superseded):
+        require_current(journal, claim)
+    with opened(fast) as store:
+        store.add_team("cat", "hash", NOW)
+        store.add_team("dog", "hash", NOW)
+    assert rebuilt(journal) == ["ant", "bee", "cat", "dog"]
+    with closing(Follower(slow, journal)) as follower:  # it stands by again
+        follower.read_on()
+    take_over(first, journal, slow)
+    with opened(slow) as store:
+        assert [*store.teams()] == ["ant", "bee", "cat", "dog"]
+    assert rebuilt(journal) == ["ant", "bee", "cat", "dog"]

@@ -32,7 +32,6 @@ from tests.tflite_models import BLUE, GREEN, RED
 DEVICES = ("board-1", "board-2", "board-3")
 PICTURES = ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN)
 COPIED = ("contest.toml", "secret", "operator-key", "signing-key")
-FILES = ("models", "uploads")
 READY_S, HOLDERS, PLANS_EACH = 60.0, 128, 25
 BEFORE = 0.1  # the part of the time until the deadline in which no team comes yet
 LATE, LATE_S = 0.1, 15.0  # how many teams come after the deadline, and by how much at most
@@ -74,9 +73,7 @@ class LastDay(Site):
             contest.store.add_teams(dict.fromkeys(self._entrants, (hashed, None)), now)
             for name, key in self._keys.items():
                 contest.store.add_device(name, hashlib.sha256(key.encode()).hexdigest(), now)
-        for name in FILES:
-            (self.second / name).mkdir(parents=True, mode=0o700)
-            (self.contest / name).symlink_to(self.second / name)
+        (self.second / "journal").mkdir(parents=True, mode=0o700)
         until = datetime.fromtimestamp(self.deadline_s, UTC).isoformat()
         about = {"track": TRACK, "devices": [*DEVICES], "until": until, "journal": self.second / "journal"}
         testset = colour_set(self.folder, *PICTURES).folder
@@ -87,8 +84,6 @@ class LastDay(Site):
         (self.second / "contest" / "backups").mkdir(parents=True)
         for name in COPIED:
             shutil.copy(self.contest / name, self.second / "contest" / name)
-        for name in FILES:
-            (self.second / "contest" / name).symlink_to(self.second / name)
 
     def _standby(self) -> Process:
         port = free_port()

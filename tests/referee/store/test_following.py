@@ -152,7 +152,7 @@ def test_a_record_that_its_host_takes_back_leaves_no_trace_in_who_follows(
 def test_a_host_that_begins_its_epoch_after_a_later_one_was_begun_is_passed_over(
     first: Path, journal: Path
 ) -> None:
-    """Two took the first one for dead at the same time: one claimed epoch 2, the other epoch 3, and began it at once."""
+    """Two took the first one for dead at once: one claimed epoch 2, the other epoch 3, and began it."""
     slow, fast = standby(first, "slow"), standby(first, "fast")
     with opened(first) as store:
         store.add_team("ant", "hash", NOW)

@@ -84,8 +84,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{found['contest']}, {time_text(found['utc'])} UTC, window {found['window_s']} s, {found['metric']}"
     if found["config_changed"]:
         yield f"! {found['config_changed']}"
-    if found["journal_trouble"]:
-        yield f"! {found['journal_trouble']}"
+    for trouble in ("journal_trouble", "database_trouble"):
+        if found[trouble]:
+            yield f"! {found[trouble]}"
     for station in found["stations"]:
         use = active_line(station["run"]) if station["run"] else "free"
         yield f"{station['name']}: meter {station['meter_state']}, {use}"

@@ -58,6 +58,7 @@ class Known:
     judging: frozenset[int] = frozenset()
     config_changed: str | None = None
     journal_trouble: str | None = None
+    database_trouble: str | None = None
 
 
 @cache
@@ -118,6 +119,7 @@ class StatusReader:
             "metric": config.metric,
             "config_changed": known.config_changed,
             "journal_trouble": known.journal_trouble,
+            "database_trouble": known.database_trouble,
             "stations": [
                 {
                     "name": one.name,

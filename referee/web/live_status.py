@@ -11,6 +11,7 @@ import orjson
 
 from referee.clock import Clock
 from referee.contest import Contest
+from referee.errors import StorageFailed
 from referee.judging.status import Document, Known, StatusReader
 from referee.runs.control import RunControl
 from referee.runs.meters import state_of
@@ -78,7 +79,15 @@ class LiveStatus:
             judging=self._judging.runs,
             config_changed=self._config.changed,
             journal_trouble=self._journal.trouble,
+            database_trouble=self._database_trouble(),
         )
+
+    def _database_trouble(self) -> str | None:
+        try:
+            self._contest.store.require_in_place()
+        except StorageFailed as error:
+            return error.sentence
+        return None
 
 
 def _live(live: OpenRun, now_s: float) -> Document:

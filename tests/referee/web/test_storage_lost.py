@@ -29,6 +29,7 @@ def test_a_removed_database_refuses_results_and_leaves_a_copy_with_all_that_was_
     assert server.ask("GET", "/v1/images/1", token).status_code == 200
     until(lambda: list(folder.glob("contest-rescued-*.db")))
     (copy,) = folder.glob("contest-rescued-*.db")
+    until(lambda: f"! {folder}/contest.db or its -wal" in refers("status", "--contest", str(folder)).stdout)
     until(lambda: "contest-rescued" in (folder / "server.log").read_text())
     server.end()
     missing = refers("serve", str(folder), "--port", "0")

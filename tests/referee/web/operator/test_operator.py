@@ -105,7 +105,7 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
         "run 2 of bee is armed at station-1",
         "run 2 of bee is void: no board",
     ]
-    assert one_line(made.refers("run", "arm", TEAM)).endswith(f"start: referee serve {made.folder}\n")
+    assert one_line(made.refers("run", "arm", TEAM)).endswith(f"start it: referee serve {made.folder}\n")
 
 
 def test_arming_at_a_dead_meter_says_that_nothing_is_armed(day: Callable[..., Day]) -> None:

@@ -22,10 +22,13 @@ from bench.soak.entrant import TRACK
 from bench.soak.entry_reckoning import MUST_BE_NONE, Line, entries_kept, longest_waits_s
 from bench.soak.faults import stand_still
 from bench.soak.hosts import LastDay, Rival
-from referee.contest import open_contest
+from referee.contest import Contest, open_contest
+from referee.errors import RefereeError
+from referee.store.model_records import Submission
 from referee.tracks.submissions.entries import entry_document
 from referee.tracks.submissions.receiving import upload_document
 from referee.tracks.submissions.results_files import kept_upload
+from referee.tracks.submissions.second_copies import require_file
 from tests.contest_day import descendants_of
 
 DEADLINE, STARTING_S = 0.4, 30.0  # the deadline's part of the time; what the hosts need before
@@ -144,7 +147,7 @@ def stored_entries(folder: Path, judged: Mapping[str, int] | None = None) -> lis
     times = judged or {}
     with open_contest(folder) as contest:
         made = [one for one in contest.store.submissions(TRACK) if contest.store.upload(one.id)]
-        kept = {one.id: kept_upload(contest, one).exists() for one in made}
+        kept = {one.id: _has_file(contest, one) for one in made}
         documents = [entry_document(contest.store, one) | upload_document(contest, one) for one in made]
     return [
         one["receipt"]
@@ -152,6 +155,15 @@ def stored_entries(folder: Path, judged: Mapping[str, int] | None = None) -> lis
         | {"file_is_there": one["state"] == "refused" or kept[one["id"]]}
         for one in documents
     ]
+
+
+def _has_file(contest: Contest, one: Submission) -> bool:
+    """Whether the referee has what was uploaded, if need be from the journal's disk."""
+    try:
+        require_file(contest, kept_upload(contest, one))
+    except RefereeError:
+        return False
+    return True
 
 
 def _judged(logs: Iterable[Path]) -> Counter[str]:

@@ -294,11 +294,15 @@ def checked(contest: Contest, clock: Clock) -> bool:
         checks.close()
 
 
+def put_journal_elsewhere(day: Day, journal: Path) -> None:
+    config = day.folder / "contest.toml"
+    config.write_text(f'{config.read_text()}\n[journal]\npath = "{journal}"\n')
+
+
 def test_an_acknowledged_upload_is_also_on_the_disk_of_a_shared_journal(
     day: Day, images: Path, tmp_path: Path
 ) -> None:
-    config = day.folder / "contest.toml"
-    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    put_journal_elsewhere(day, tmp_path / "other")
     with open_contest(day.folder) as contest:
         clock = DrivenClock()
         made = stored(contest, TEAM, csv_of(rows_of(images)), clock)
@@ -317,8 +321,7 @@ def test_an_acknowledged_upload_is_also_on_the_disk_of_a_shared_journal(
 def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
     day: Day, images: Path, tmp_path: Path
 ) -> None:
-    config = day.folder / "contest.toml"
-    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    put_journal_elsewhere(day, tmp_path / "other")
     with open_contest(day.folder) as contest:
         contest.store.require_team(TEAM)
         copies = tmp_path / "other" / "models"
@@ -332,8 +335,7 @@ def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
 def test_an_upload_that_the_referee_cannot_store_goes_on_at_its_last_byte(
     day: Day, images: Path, tmp_path: Path
 ) -> None:
-    config = day.folder / "contest.toml"
-    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    put_journal_elsewhere(day, tmp_path / "other")
     day.serve()
     copies, whole = tmp_path / "other" / "models", csv_of(rows_of(images))
     copies.touch()
@@ -351,8 +353,7 @@ def test_an_upload_that_the_referee_cannot_store_goes_on_at_its_last_byte(
 def test_a_file_that_cannot_be_removed_does_not_end_the_checks(
     day: Day, images: Path, tmp_path: Path
 ) -> None:
-    config = day.folder / "contest.toml"
-    config.write_text(f'{config.read_text()}\n[journal]\npath = "{tmp_path / "other"}"\n')
+    put_journal_elsewhere(day, tmp_path / "other")
     with open_contest(day.folder) as contest:
         clock = DrivenClock()
         broken = stored(contest, "team-1", b"image,class", clock)

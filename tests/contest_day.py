@@ -274,7 +274,7 @@ def called(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 
     Not `serve`: what it logs with, and what watches its worker, would stay in this process and write into later tests.
     """
-    assert arguments[0] != "serve", "use `refers`"
+    assert arguments[:1] != ("serve",), "use `refers`"
     result = CliRunner().invoke(main, arguments, env=environment)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -77,6 +77,11 @@ class Connection(sqlite3.Connection):
             return super().execute(sql, *arguments)
         if me.is_dead:
             raise Died
+        if sql == "ROLLBACK" and host.writer is me:
+            try:
+                return super().execute(sql, *arguments)
+            finally:
+                self._stop_writing()
         if sql == "BEGIN IMMEDIATE":
             host.writing.acquire()
             host.writer = me
@@ -85,6 +90,10 @@ class Connection(sqlite3.Connection):
                 raise sqlite3.OperationalError("database or disk is full")
             host.scheduler.point()
         return super().execute(sql, *arguments)
+
+    def _stop_writing(self) -> None:
+        self.host.writer = None
+        self.host.writing.release()
 
     def executemany(self, sql: str, *arguments: Any) -> sqlite3.Cursor:  # type: ignore[override]
         if self.host.disk_is_full:
@@ -112,8 +121,7 @@ class Connection(sqlite3.Connection):
             super().__exit__(*error)
         finally:
             if host.writer is me:
-                host.writer = None
-                host.writing.release()
+                self._stop_writing()
         host.scheduler.point()  # killed here, it is on disk and nobody was told
 
 

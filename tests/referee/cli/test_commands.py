@@ -74,7 +74,8 @@ def stated(result: subprocess.CompletedProcess[str]) -> str:
     ],
 )
 def test_wrong_use_ends_with_two_and_says_how_it_goes(line: str) -> None:
-    result = called(*line.split())
+    ask = refers if line.startswith("serve") else called
+    result = ask(*line.split())
     assert (result.returncode, result.stdout) == (2, "")
     assert "Usage: referee" in result.stderr
 

@@ -102,7 +102,7 @@ def test_the_meter_shows_the_energy_until_it_is_needed_and_then_has_its_settings
 
 
 def test_each_open_run_has_its_own_meter_and_deadline(build: Build, instrument: Any, until: Until) -> None:
-    first, second = instrument("--load", "constant:36W"), instrument("--load", "constant:3.6W")
+    first, second = instrument("--load", "constant:36W"), instrument("--load", "constant:0.4W")
     house = build(station("one", first.address), station("two", second.address), auto_arm=True)
     lives = [house.control.login(team) for team in (TEAM, "badgers")]
     assert lives[0].window.deadline_s < lives[1].window.deadline_s
@@ -112,7 +112,7 @@ def test_each_open_run_has_its_own_meter_and_deadline(build: Build, instrument: 
     closed = [house.control.close(live.run.id, "logout") for live in lives]
     powers_w = [(run.energy_wh or 0.0) * 3600 / (run.elapsed_s or 1.0) for run in closed]
     assert powers_w[0] > 5 * powers_w[1]
-    for number, power_w in ((1, 36.0), (2, 3.6)):
+    for number, power_w in ((1, 36.0), (2, 0.4)):
         readings = house.store.readings(number, 0.0)
         assert {round(one.power_w, 1) for one in readings if isfinite(one.power_w)} == {power_w}
 

@@ -15,6 +15,7 @@ import pytest
 from lpirc_testsets import TestSet, synthesize
 from referee.config import read_config
 from referee.contest import contest_id, create_contest, open_contest
+from tests.confinement import UNCONFINED
 from tests.contest_day import called
 from tests.forbidden import LOOP, loop_at
 from tests.referee.factories import config_text, stored_run
@@ -26,7 +27,7 @@ SECRETS = ("secret", "operator-key", "signing-key")
 def folder(tmp_path: Path, small_set: TestSet) -> Path:
     """A contest whose test set lies elsewhere, with a run, a model and its track, whose set lies within."""
     made = tmp_path / "day"
-    track = '[[tracks]]\nname = "phones"\nrule = "ovic-detection"\ntestset = "public"\n'
+    track = '[[tracks]]\nname = "phones"\nrule = "ovic-detection"\ntestset = "public"\n' + UNCONFINED
     create_contest(made, config_text(small_set) + track + "# testset of the finals: unknown\n")
     synthesize(made / "public", images=2, categories=2, seed=3, size=(96, 64))
     (made / "models").mkdir()

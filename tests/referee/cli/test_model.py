@@ -31,6 +31,7 @@ from referee.tracks.submissions.harness import Limits
 from referee.tracks.submissions.submitting import MODELS
 from tests import onnx_models
 from tests import tflite_models as models
+from tests.confinement import UNCONFINED
 from tests.referee.tracks.submissions.model_days import (
     LONG,
     colour_set,
@@ -40,23 +41,23 @@ from tests.referee.tracks.submissions.model_days import (
     spot_set,
 )
 
-TRACKS = """\
+TRACKS = f"""\
 [[tracks]]
 name = "phones"
 rule = "lpirc2018-track1"
-testset = "../colours"
+{UNCONFINED}testset = "../colours"
 holdout = "../kept"
 submissions_per_day = 2
 [[tracks]]
 name = "finder"
 rule = "ovic-detection"
-testset = "../spots"
+{UNCONFINED}testset = "../spots"
 [tracks.settings]
 budget_ms = 1000
 [[tracks]]
 name = "spots"
 rule = "dac-sdc"
-testset = "../spots"
+{UNCONFINED}testset = "../spots"
 """
 ONCE = ("--repeats", "1")
 
@@ -334,6 +335,8 @@ def test_a_model_that_cannot_run_confined_does_not_run_unless_its_track_says_so(
     nothing = hall.folder / "bin"
     nothing.mkdir()
     monkeypatch.setenv("PATH", str(nothing))
+    config = hall.day / "contest.toml"
+    config.write_text(config.read_text().replace(UNCONFINED, ""))
     file = hall.model("good", models.classifier())
     words = ("submit", file, "--track", "phones", "--team", "alpha", *ONCE)
     told = hall.refusal(*words)
@@ -353,7 +356,6 @@ def test_a_model_that_cannot_run_confined_does_not_run_unless_its_track_says_so(
         1,
         "not-confined: The track phones takes no models:",
     )
-    config = hall.day / "contest.toml"
     config.write_text(config.read_text().replace("[[tracks]]", "[[tracks]]\nunconfined = true"))
     _, line = doctor()
     assert line.startswith("advice, not-confined: The track phones runs models with all rights of this user:")

@@ -40,12 +40,14 @@ from referee.tracks.submissions.results_files import (
     results_set,
 )
 from referee.tracks.submissions.submitting import keep_model, kept_model
+from tests.confinement import UNCONFINED
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.referee.factories import DrivenClock
 from tests.tflite_models import classifier, detector
 
 TEAMS = (TEAM, "bee", "cat")
-TRACKS = """
+TRACKS = (
+    """
 [[tracks]]
 name = "files"
 rule = "results"
@@ -79,6 +81,8 @@ name = "models"
 rule = "ovic-detection"
 testset = "{testset}"
 """
+    + UNCONFINED
+)
 FUTURE, PAST = "2999-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
 
 
@@ -434,6 +438,8 @@ def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
     with socket.socket(socket.AF_UNIX) as gone:
         gone.bind(str(left))
     monkeypatch.setenv("REFEREE_MODELS", str(left))
+    config = day.folder / "contest.toml"
+    config.write_text(config.read_text().replace(UNCONFINED, ""))
     day.serve()
     problem(hand_in(day, detector(), track="models", name="m.tflite"), 503, "not-ready")
     assert hand_in(day, csv_of(rows_of(day.testset))).status_code == 202  # results files do not run

@@ -17,6 +17,7 @@ from referee.tracks.submissions import calibrating, calibration
 from referee.tracks.submissions.calibration import AGAIN_AFTER
 from referee.tracks.submissions.measuring_queue import LEASE_S
 from tests import tflite_models as models
+from tests.confinement import IS_UNCONFINED
 from tests.contest_day import called, problem
 from tests.referee.factories import House
 from tests.referee.tracks.submissions.model_days import colour_set, packed, result, sha256
@@ -78,6 +79,7 @@ def pool(build: Callable[..., House], tmp_path: Path, monkeypatch: pytest.Monkey
         test_set = colour_set(tmp_path, *SET)
         settings: dict[str, object] = {"name": "phones", "rule": "lpirc2018-track1"}
         settings |= {"testset": str(test_set.folder), "devices": list(devices)} | track
+        settings["unconfined"] = IS_UNCONFINED
         if calibration:
             (tmp_path / "calibration.tflite").write_bytes(calibration)
             settings |= {"calibration": str(tmp_path / "calibration.tflite")}

@@ -31,6 +31,7 @@ from referee.web.app import create_app
 from referee.web.state import state_of
 from tests import tflite_models as models
 from tests import warm_programs
+from tests.confinement import IS_UNCONFINED
 from tests.contest_day import called, descendants_of, is_running, problem, until
 from tests.ports import own_port
 from tests.referee.factories import TEAM, House
@@ -123,6 +124,7 @@ def desk(build: Callable[..., House], tmp_path: Path) -> Callable[..., Desk]:
     def make(*devices: str, **track: object) -> Desk:
         test_set = colour_set(tmp_path, *SET)
         settings = {"name": "phones", "rule": "lpirc2018-track1", "testset": str(test_set.folder)}
+        track["unconfined"] = IS_UNCONFINED
         made = Desk(build(tracks=[settings | track]), test_set)
         for name in devices:
             made.add(name)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import platform
+import re
 import signal
 import threading
 import zipfile
@@ -19,6 +20,7 @@ import pytest
 import requests
 from werkzeug.serving import make_server
 
+from lpirc_client.harness.child import LOG_BYTES
 from lpirc_testsets import TestSet
 from referee.store.model_records import JobKind, JobState, ModelMeasurement, Submission, Upload
 from referee.tracks.submissions import claims, measuring_queue
@@ -382,6 +384,15 @@ def test_removing_the_only_device_of_a_track_says_that_its_models_wait(desk: Cal
     assert done.stderr == ""
 
 
+def has_begun_a_model(process: int) -> bool:
+    """Whether it is the process of a model, and dies with its harness by now: it limits its files after that."""
+    try:
+        limits = Path(f"/proc/{process}/limits").read_text()
+    except OSError:  # it has ended
+        return False
+    return re.search(rf"^Max file size +{LOG_BYTES} ", limits, re.MULTILINE) is not None
+
+
 def test_a_harness_that_is_stopped_is_ended_with_its_model_and_costs_no_attempt(
     desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,7 +401,7 @@ def test_a_harness_that_is_stopped_is_ended_with_its_model_and_costs_no_attempt(
     ours.serve()
     made = ours.queue(models.endless())
     client = ours.device("--once")
-    until(lambda: len(descendants_of(client.pid)) >= 2)
+    until(lambda: any(map(has_begun_a_model, descendants_of(client.pid))))
     harness = descendants_of(client.pid)
     for process in harness:
         os.kill(process, signal.SIGSTOP)

@@ -6,12 +6,14 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from lpirc_testsets.operating_system import sync
 from lpirc_testsets.presence import is_file, is_there
+
+PART_BYTES = 2**20
 
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | None = None) -> None:
@@ -38,6 +40,15 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | N
     finally:
         with suppress(OSError):  # it may not exist; report the first failure
             partial.unlink()
+
+
+def parts_of(file: Path, size: int | None = None) -> Iterator[bytes]:
+    """The content of a file, or its first `size` bytes, in parts for `write_atomically`. Raises OSError."""
+    left = file.stat().st_size if size is None else size
+    with file.open("rb") as opened:
+        while part := opened.read(min(left, PART_BYTES)):
+            left -= len(part)
+            yield part
 
 
 def sync_folder(folder: Path) -> None:

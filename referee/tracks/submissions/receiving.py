@@ -21,7 +21,7 @@ from referee.clock import Clock
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError, StorageFailed
-from referee.files.atomic_write import sync_folder
+from referee.files.atomic_write import parts_of, sync_folder, write_atomically
 from referee.judging.status import program_version
 from referee.store.chain import entry_text
 from referee.store.model_records import Submission, Upload
@@ -30,7 +30,7 @@ from referee.tracks.submissions.results_files import PUBLIC, kept_upload
 from referee.tracks.submissions.second_copies import copy_aside, remove_copy
 
 UPLOADS = "uploads"
-ARRIVED = ".arrived"
+PART, ARRIVED = ".part", ".arrived"
 
 logger = logging.getLogger(__name__)
 _moving = threading.Lock()
@@ -64,7 +64,7 @@ def receive_body(contest: Contest, clock: Clock, offer: Offer, body: Iterable[by
     Raises as `require_takes` and `SubmissionTables.receive_upload`, and what `body` raises; OSError.
     """
     folder = uploads_folder(contest)
-    path = folder / f"{secrets.token_hex(8)}.part"
+    path = folder / f"{secrets.token_hex(8)}{PART}"
     try:
         append(path, body)
         return receive_file(contest, clock, offer, path)
@@ -104,7 +104,7 @@ def receive_file(
         with _moving:
             copy_aside(contest, arrived, kept.name)  # again: another team may have had it removed
             kept.parent.mkdir(mode=0o700, exist_ok=True)
-            _link(arrived, kept)
+            _keep(arrived, kept)
             sync_folder(kept.parent)
             limit = offer.config.submissions_per_day
             try:
@@ -135,10 +135,14 @@ def _remove_unneeded(contest: Contest, refused: Submission) -> None:
             logger.warning("the file %s, which no entry needs, is left: %s", kept.name, error)
 
 
-def _link(file: Path, kept: Path) -> None:
+def _keep(file: Path, kept: Path) -> None:
     """Let a file be at a second place, too, instead of what was there."""
     partial = file.with_suffix(".link")
-    os.link(file, partial)
+    try:
+        os.link(file, partial)
+    except OSError:  # a file system without links, as of a USB stick
+        write_atomically(kept, parts_of(file), 0o600)
+        return
     partial.replace(kept)
     partial.unlink(missing_ok=True)  # of two names of one file POSIX leaves both
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError, StorageFailed
-from referee.files.atomic_write import write_atomically
+from referee.files.atomic_write import parts_of, write_atomically
 from referee.store.model_records import Submission
 from referee.tracks.submissions.open_track import configured_track
-from referee.tracks.submissions.receiving import ARRIVED, Offer, append, receive_file, uploads_folder
+from referee.tracks.submissions.receiving import ARRIVED, PART, Offer, append, receive_file, uploads_folder
 
 IDLE = timedelta(days=1)
 MOST_OF_A_TEAM = 4
@@ -78,7 +78,7 @@ class ResumableUploads:
                 sentence = f"The team {stated.team} has {own} uploads that are not complete; end or delete one first."
                 raise RefereeError("too-many-uploads", sentence)
             number = secrets.token_hex(16)
-            path = folder / f"{number}.part"
+            path = folder / f"{number}{PART}"
             path.touch(0o600, exist_ok=False)
             write_atomically(_beside(path), json.dumps(asdict(stated)).encode(), 0o600)
         return Resumable(number, path, stated)
@@ -142,7 +142,7 @@ class ResumableUploads:
 
     def _all(self) -> Iterator[Resumable]:
         for beside in uploads_folder(self._contest).glob("*.json"):
-            path = beside.with_suffix(".part")
+            path = beside.with_suffix(PART)
             try:
                 stated = Stated(**json.loads(beside.read_bytes()))
             except (OSError, ValueError, TypeError):
@@ -153,8 +153,13 @@ class ResumableUploads:
     def _sweep(self, now: datetime, *, is_start: bool = False) -> None:
         """Remove what nothing was added to for a day, and, at the start, all that only a killed server knew.
 
-        What came whole, but was not received when the server was killed, goes on at its last byte.
+        What came whole, but was not received when the server was killed, goes on at its last byte. If it was received
+        and only its answer was lost, that byte brings `entry-repeated`, which names the entry.
         """
+        if is_start:
+            for path in uploads_folder(self._contest).glob(f"*{ARRIVED}"):
+                if _beside(path).is_file():
+                    path.replace(path.with_suffix(PART))
         for one in list(self._all()):
             with suppress(FileNotFoundError):  # another request has just ended it
                 if now >= one.expires and one.number not in self._busy:
@@ -179,8 +184,18 @@ def _beside(path: Path) -> Path:
 
 
 def _ask_for_last_byte(one: Resumable) -> None:
-    """Cut the last byte of what came whole and was not received: whole, it would look received to its client."""
-    os.truncate(one.path, max(0, one.stated.size - 1))
+    """Cut the last byte of what came whole and was not received: whole, it would look received to its client.
+
+    Where that is impossible the upload is removed, and its client begins again.
+    """
+    size = max(0, one.stated.size - 1)
+    try:
+        if one.path.stat().st_nlink > 1:  # it may be kept for an entry by now: only a copy is cut
+            write_atomically(one.path, parts_of(one.path, size), 0o600)
+        else:
+            os.truncate(one.path, size)
+    except OSError:
+        _remove(one.path)
 
 
 def _remove(path: Path) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 from referee.contest import Contest
 from referee.errors import RefereeError, StorageFailed
-from referee.files.atomic_write import write_atomically
+from referee.files.atomic_write import parts_of, write_atomically
 from referee.journal.place import is_shared, journal_folder
 
 MODELS = "models"
 """The folder of what is handed in, each file under its SHA-256."""
-PART_BYTES = 2**20
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +28,7 @@ def copy_aside(contest: Contest, file: Path, name: str) -> None:
         if _has_size(copy, file.stat().st_size):
             return
         copy.parent.mkdir(mode=0o700, exist_ok=True)
-        write_atomically(copy, _parts(file), 0o600)
+        write_atomically(copy, parts_of(file), 0o600)
     except OSError as error:
         sentence = f"The file cannot be copied to the journal's disk, {copy.parent} ({error.strerror})"
         if contest.config.journal.required:
@@ -55,7 +53,7 @@ def require_file(contest: Contest, kept: Path) -> None:
             )
             raise RefereeError("upload-missing", sentence)
         kept.parent.mkdir(mode=0o700, exist_ok=True)
-        write_atomically(kept, _parts(copy), 0o600)
+        write_atomically(kept, parts_of(copy), 0o600)
     except OSError as error:
         sentence = f"The upload {kept} cannot be taken from {copy}: {error.strerror}; it waits."
         raise RefereeError("upload-missing", sentence) from error
@@ -77,9 +75,3 @@ def _copy_of(contest: Contest, name: str) -> Path | None:
 
 def _has_size(path: Path, size: int) -> bool:
     return path.is_file() and path.stat().st_size == size
-
-
-def _parts(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as opened:
-        while part := opened.read(PART_BYTES):
-            yield part

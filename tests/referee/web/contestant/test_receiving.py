@@ -6,7 +6,9 @@ nothing but problems, a queue full of one team's files.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,14 +22,14 @@ import requests
 from lpirc_testsets import synthesize
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
-from referee.errors import RefereeError
+from referee.errors import RefereeError, StorageFailed
 from referee.evidence.statement import is_by
 from referee.store.chain import entry_text
 from referee.store.model_records import Submission
 from referee.tracks.submissions.check_queue import CheckQueue, in_turn
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import board_document, final_board
-from referee.tracks.submissions.receiving import Offer, append, receive_body
+from referee.tracks.submissions.receiving import ARRIVED, Offer, append, receive_body
 from referee.tracks.submissions.results_files import kept_upload
 from referee.tracks.submissions.resumable import ResumableUploads, Stated
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
@@ -153,9 +155,11 @@ def test_an_upload_that_a_killed_server_had_whole_but_not_received_goes_on_at_it
         whole, part = (uploads.create(Stated(TEAM, "files", "a.csv", 5, "a")) for _ in range(2))
         append(whole.path, [b"12345"])
         append(part.path, [b"1234"])
+        arrived = uploads.create(Stated(TEAM, "files", "a.csv", 5, "a"))
+        append(arrived.path, [b"12345"])
+        arrived.path.rename(arrived.path.with_suffix(ARRIVED))  # it was about to get its row
         after_restart = ResumableUploads(contest, Clock())
-        assert after_restart.find(part.number, TEAM).offset == 4
-        assert after_restart.find(whole.number, TEAM).offset == 4
+        assert [after_restart.find(one.number, TEAM).offset for one in (whole, part, arrived)] == [4, 4, 4]
 
 
 def test_an_acknowledged_upload_is_checked_after_the_server_was_killed_and_its_receipt_holds(
@@ -347,6 +351,44 @@ def test_an_upload_that_the_referee_cannot_store_goes_on_at_its_last_byte(
     assert answer.status_code == 204, answer.text
     number = int(answer.headers["Content-Location"].rpartition("/")[2])
     until(lambda: own(day, number)["state"] == "scored")
+    assert not list((day.folder / "uploads").iterdir())
+
+
+def test_what_cannot_be_stored_does_not_harm_the_same_file_of_another_team(
+    day: Day, images: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = csv_of(rows_of(images))
+    with open_contest(day.folder) as contest:
+        kept = kept_upload(contest, stored(contest, "team-1", body, DrivenClock()))
+        uploads = ResumableUploads(contest, Clock())
+        digest = hashlib.sha256(body).hexdigest()
+        one = uploads.create(Stated(TEAM, "files", "a.csv", len(body), digest))
+
+        def fails(*_: object) -> None:
+            raise StorageFailed("The journal's disk does not answer.")
+
+        monkeypatch.setattr(contest.store, "receive_upload", fails)
+        with pytest.raises(StorageFailed):
+            uploads.add(one, 0, [body])
+        assert kept.read_bytes() == body
+        assert uploads.find(one.number, TEAM).offset == len(body) - 1
+        monkeypatch.undo()
+        made = uploads.add(one, len(body) - 1, [body[-1:]])
+        assert made is not None
+        assert kept_upload(contest, made).read_bytes() == body
+
+
+def test_an_upload_is_received_on_a_file_system_without_links(
+    day: Day, images: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", fails)
+    body = csv_of(rows_of(images))
+    with open_contest(day.folder) as contest:
+        made = stored(contest, TEAM, body, DrivenClock())
+        assert kept_upload(contest, made).read_bytes() == body
     assert not list((day.folder / "uploads").iterdir())
 
 

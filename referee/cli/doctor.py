@@ -28,7 +28,7 @@ from referee.contest import Contest, contest_id, open_contest, read_secrets, req
 from referee.errors import RefereeError
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import newest_epoch, own_claim, require_own
-from referee.journal.place import is_shared, journal_folder
+from referee.journal.place import behind_text, is_shared, journal_folder
 from referee.presence import is_there
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
@@ -179,13 +179,11 @@ def _look_whether_behind(contest: Contest) -> Iterator[Finding]:
     since = contest.store.journal_behind_since()
     if since is not None:
         journal = journal_folder(contest.folder, contest.config)
-        behind = (
-            f"The journal at {journal} lacks what was taken since {since[:19]} UTC: its disk did not answer"
-        )
         words = (
-            "it is begun again, with a copy of the whole database, once that disk answers and no run is open."
+            "its disk did not answer; it is begun again, with a copy of the whole database, once that disk "
+            "answers and no run is open."
         )
-        yield Finding("journal-behind", f"{behind}; {words}")
+        yield Finding("journal-behind", f"{behind_text(journal, since)}: {words}")
 
 
 def _require_port(port: int) -> None:

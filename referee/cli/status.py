@@ -14,7 +14,7 @@ import click
 from referee.cli.ask_server import NoServer, ask
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock
-from referee.errors import Superseded
+from referee.errors import RefereeError
 from referee.pages.figures import (
     clock_text,
     map_text,
@@ -69,13 +69,13 @@ def _stored(folder: Path) -> str:
     from referee.judging.status import Known, StatusReader
     from referee.web.journal_watch import require_not_superseded
 
-    taken_over: str | None = None
-    try:
-        require_not_superseded(folder)
-    except Superseded as error:
-        taken_over = error.sentence
     with open_contest(folder) as contest:
-        found = StatusReader(contest).read(Clock().utc(), Known(journal_trouble=taken_over))
+        trouble: str | None = None
+        try:
+            require_not_superseded(folder)
+        except RefereeError as error:
+            trouble = error.sentence
+        found = StatusReader(contest).read(Clock().utc(), Known(journal_trouble=trouble))
         stored: bytes = orjson.dumps(found)
         return stored.decode()
 

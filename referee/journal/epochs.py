@@ -118,12 +118,15 @@ def require_current(journal: Path, claim: Claim) -> None:
     """Raise Superseded unless the epoch of `claim` is still the newest one.
 
     Call it when a record is on disk and before it is acknowledged: a successor ends the epoch first and reads its
-    records then, so it reads every one that was acknowledged.
+    records then, so it reads every one that was acknowledged. Raises OSError where the journal is not there: its disk
+    is not mounted, which says nothing of another host.
     """
     try:
         descriptor = os.open(host_path(journal, claim.epoch), os.O_RDONLY)
     except FileNotFoundError:
-        raise superseded(journal, claim) from None
+        if newest_epoch(journal) > claim.epoch:
+            raise superseded(journal, claim) from None
+        raise
     try:
         cell = os.read(descriptor, _CELL_BYTES)
     finally:

@@ -14,6 +14,11 @@ def journal_folder(folder: Path, config: ContestConfig) -> Path:
     return folder / (config.journal.path or JOURNAL_NAME)
 
 
+def behind_text(journal: Path, since_utc: str) -> str:
+    """That a journal lacks something, in words: the beginning of a sentence."""
+    return f"The journal at {journal} lacks what was taken since {since_utc[:19]} UTC"
+
+
 def is_shared(config: ContestConfig) -> bool:
     """Whether the journal lies elsewhere, where another host may reach it: then epochs say who writes."""
     return bool(config.journal.path)

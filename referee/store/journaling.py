@@ -234,8 +234,8 @@ class Journaling:
             self._claim = self._do(partial(claim, version=version("lpirc-referee"), utc=Clock().utc()))
         epoch = FIRST if self._claim is None else self._claim.epoch
         if again or not (is_behind(connection) and is_served(place.folder)):
-            move = _nothing if self._disk is None else self._disk.move
-            self._do(partial(bring_together, connection, place.journal, epoch, move))
+            bring = partial(bring_together, connection, place.journal, epoch)
+            self._do(bring if self._disk is None else partial(bring, move=self._disk.move))
         opened = self._do(partial(LogFile, log_path(place.journal, epoch), self._room_bytes))
         end = position_of(connection)
         if end is not None:  # what a power cut left there is no room
@@ -243,10 +243,6 @@ class Journaling:
         self.close()
         self._file = opened
         self._changes.clear()
-
-
-def _nothing() -> None:
-    """A disk of this host's own: nobody waits to see it move."""
 
 
 @cache

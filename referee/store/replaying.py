@@ -47,8 +47,8 @@ _WRITE = "INSERT OR REPLACE INTO journal (id, seq, link, epoch, size, is_behind)
 _IS_BEHIND = "SELECT 1 FROM journal WHERE is_behind"
 
 
-def _at_once() -> None:
-    """Nobody waits for the steps of this one."""
+def _unwatched() -> None:
+    """The step of a disk of this host's own: nobody waits to see it move."""
 
 
 def position_of(connection: sqlite3.Connection) -> Position | None:
@@ -69,7 +69,7 @@ def is_behind(connection: sqlite3.Connection) -> bool:
 
 
 def bring_together(
-    connection: sqlite3.Connection, journal: Path, epoch: int, move: Callable[[], None] = _at_once
+    connection: sqlite3.Connection, journal: Path, epoch: int, move: Callable[[], None] = _unwatched
 ) -> None:
     """Let database and journal be at the same place, whichever of them is behind. Raises RefereeError.
 

@@ -23,7 +23,7 @@ from referee.errors import JournalStalled, RefereeError, Superseded
 from referee.journal.beats import BEAT_S, Beat, write_beat
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import Claim, own_claim, own_epoch, require_current
-from referee.journal.place import is_shared, journal_folder
+from referee.journal.place import behind_text, is_shared, journal_folder
 from referee.store.records import RunState
 
 logger = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class JournalWatch:
             since = self._store.journal_behind_since()
             if since is None:
                 return None
-            behind = f"The journal at {self._journal} lacks what was taken since {since[:19]} UTC"
+            behind = behind_text(self._journal, since)
             if self._store.runs(RunState.OPEN):
                 return f"{behind}: its disk answers again, and it is begun again once no run is open."
             self._store.begin_journal_again()
@@ -139,10 +139,13 @@ def require_journal(contest: Contest, version: str, now: datetime) -> None:
 
 
 def require_not_superseded(folder: Path) -> None:
-    """Raise Superseded if another host has taken over the contest in `folder`."""
+    """Raise Superseded if another host has taken over the contest in `folder`, RefereeError if its config is unfit.
+
+    Where the journal's disk does not answer nothing is known, and nothing raised.
+    """
     config, claim = read_config(folder), own_claim(folder)
     if is_shared(config) and claim is not None:
         journal = journal_folder(folder, config)
         disk = JournalDisk(journal, config.journal.deadline_s)
-        with suppress(JournalStalled):  # it ends for another reason
+        with suppress(JournalStalled, OSError):
             disk.do(partial(require_current, journal, claim))

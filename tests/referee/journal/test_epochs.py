@@ -123,11 +123,18 @@ def test_a_copy_on_another_machine_may_not_write(
 
 def test_what_is_no_claim_is_no_ones(journal: Path, tmp_path: Path) -> None:
     first = folder(tmp_path, "first")
-    claim = claim_epoch(journal, first, 1)
+    claim_epoch(journal, first, 1)
     for content in (b"", b"open", b"[]", b"\xff" * 40, b'{"epoch": 1}'):
         host_path(journal, 1).write_bytes(content)
         assert claim_of(journal, 1) is None
         assert code(journal, first) in ("journal-elsewhere", "superseded")
+
+
+def test_only_a_later_epoch_says_that_another_host_has_taken_over(journal: Path, tmp_path: Path) -> None:
+    claim = claim_epoch(journal, folder(tmp_path, "first"), 1)
     host_path(journal, 1).unlink()
+    with pytest.raises(FileNotFoundError):  # its disk is not mounted
+        require_current(journal, claim)
+    claim_epoch(journal, folder(tmp_path, "second"), 2)
     with pytest.raises(Superseded):
         require_current(journal, claim)

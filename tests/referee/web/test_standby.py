@@ -87,7 +87,14 @@ def die(day: Day) -> None:
             os.kill(process, signal.SIGKILL)
     server.process.wait()
     until(lambda: not any(map(is_running, processes)))
-    shutil.rmtree(day.folder)
+
+    def is_gone() -> bool:
+        shutil.rmtree(
+            day.folder, ignore_errors=True
+        )  # a check's process, just started, may still write there
+        return not day.folder.exists()
+
+    until(is_gone)
 
 
 def kinds_of(day: Day) -> list[str]:
@@ -186,6 +193,16 @@ def test_a_host_that_was_frozen_while_another_one_took_over_acknowledges_nothing
     assert (again.returncode, "has taken over. Nothing is taken here" in again.stderr) == (1, True)
     told = refers("team", "disable", TEAM, "--contest", str(first.folder))
     assert (told.returncode, "has taken over" in told.stderr) == (1, True)
+
+
+def test_a_journal_whose_disk_is_not_mounted_is_no_word_of_another_host(
+    pair: tuple[Day, Path], tmp_path: Path
+) -> None:
+    first, _ = pair
+    assert first.serve().end() == 0
+    (tmp_path / "second" / "journal").rename(tmp_path / "unmounted")
+    told = refers("status", "--contest", str(first.folder))
+    assert (told.returncode, "Test day" in told.stdout, "taken over" in told.stdout) == (0, True, False)
 
 
 def test_of_two_that_stand_by_one_takes_over_and_the_other_follows_it(

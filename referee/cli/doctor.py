@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from referee.cli.finding import Finding
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.config import read_config
+from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest, contest_id, open_contest, read_secrets, require_unchanged
 from referee.errors import RefereeError
 from referee.journal.disk import JournalDisk
@@ -39,6 +41,7 @@ from referee.tracks.submissions.confining import (
     takes_models,
     unconfined_tracks,
 )
+from referee.tracks.submissions.results_files import results_set
 
 LEAST_FREE_BYTES = 2**30
 SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
@@ -121,8 +124,7 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
             yield from _look_at_models(contest)
             yield from _look_at_stations(contest, trial=trial, served=served)
             for track in contest.config.tracks:
-                for name in filter(None, (track.testset, track.holdout)):
-                    yield from _failure(load_test_set, folder / name)
+                yield from _look_at_track(contest, track)
     except (RefereeError, TestSetError) as error:
         yield Finding(error.code, error.sentence)
 
@@ -207,6 +209,14 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
         answer = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
         if answer.stdout.strip() == "no":
             click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
+
+
+def _look_at_track(contest: Contest, track: ModelTrack) -> Iterator[Finding]:
+    if track.rule_name == RESULTS:
+        yield from _failure(partial(results_set, contest), track)
+        return
+    for name in filter(None, (track.testset, track.holdout)):
+        yield from _failure(load_test_set, contest.folder / name)
 
 
 def _look_at_models(contest: Contest) -> Iterator[Finding]:

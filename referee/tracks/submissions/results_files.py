@@ -74,14 +74,22 @@ class ResultsSet:
 
 
 def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
-    """The set of a track for results files. Raises RefereeError `bad-config`, TestSetError."""
+    """The set of a track for results files.
+
+    Raises RefereeError `bad-config`, `testset-unfit` when the lot leaves a split without images; TestSetError.
+    """
     metric = config.metric or contest.config.metric
     if metric not in METRICS:
         words = f"metric = {metric!r} is unknown; the metrics are {', '.join(METRICS)}."
         raise RefereeError("bad-config", f"Track {config.name!r}: {words}")
     key = hmac.digest(contest.secret, f"holdout {config.name}".encode(), "sha256")
     test_set = load_test_set(contest.folder / config.testset)
-    return ResultsSet(test_set, metric, 0.0 if config.holdout_until is None else config.holdout_part, key)
+    part = 0.0 if config.holdout_until is None else config.holdout_part
+    found = ResultsSet(test_set, metric, part, key)
+    if not found.images(PUBLIC) or (part and not found.images(HOLDOUT)):
+        words = f"{len(test_set.images)} images are too few for holdout_part = {part:g}: the lot left one part empty"
+        raise RefereeError("testset-unfit", f"Track {config.name!r}: {words}; use more images.")
+    return found
 
 
 def check_file(path: Path, of: ResultsSet, columns: Path) -> dict[str, str]:
@@ -91,10 +99,7 @@ def check_file(path: Path, of: ResultsSet, columns: Path) -> dict[str, str]:
     """
     _, given = _read(path, of)
     write_columns(columns, given)
-    found = {split: of.digest(split) for split in (PUBLIC, HOLDOUT) if of.images(split)}
-    if PUBLIC not in found:
-        raise RefereeError("testset-unfit", "The track's test set is too small for its holdout_part.")
-    return found
+    return {split: of.digest(split) for split in (PUBLIC, HOLDOUT) if of.images(split)}
 
 
 def score_file(

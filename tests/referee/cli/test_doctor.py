@@ -87,6 +87,16 @@ def test_a_track_whose_test_set_is_not_there_is_found(folder: Path) -> None:
     assert codes(folder) == ["testset-missing"]
 
 
+def test_a_track_whose_lot_leaves_no_image_for_the_final_board_is_found(folder: Path) -> None:
+    config = folder / "contest.toml"
+    (testset,) = (line for line in config.read_text().splitlines() if line.startswith("testset = "))
+    tracks = f'\n[[tracks]]\nname = "files"\nrule = "results"\n{testset}\nholdout_part = 1e-9\n'
+    config.write_text(f"{config.read_text()}{tracks}")
+    assert codes(folder) == []
+    config.write_text(f"{config.read_text()}holdout_until = 2099-01-01T00:00:00Z\n")
+    assert codes(folder) == ["testset-unfit"]
+
+
 def test_all_findings_are_told_at_once(folder: Path) -> None:
     (folder / "contest.db").unlink()
     (folder / "secret").unlink()

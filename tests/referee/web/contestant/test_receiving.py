@@ -12,6 +12,7 @@ import os
 from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,29 @@ def test_an_upload_counts_by_its_last_byte_and_the_deadline_that_is_in_force_the
             receive_body(contest, clock, Offer(config, "team-1", "a.csv"), dripped(0))
         assert not list((day.folder / "uploads").iterdir())
         assert [one.team for one in contest.store.submissions("files")] == [TEAM]
+
+
+def test_an_upload_to_a_track_that_the_operator_must_put_right_waits_instead_of_being_refused(
+    day: Day, images: Path
+) -> None:
+    body = csv_of(rows_of(images))
+    with open_contest(day.folder) as contest:
+        number = stored(contest, TEAM, body, DrivenClock()).id
+    config = day.folder / "contest.toml"
+    right = config.read_text()
+    config.write_text(right.replace("holdout_until", "holdout_part = 1e-9\nholdout_until"))
+    for is_right in (False, True):
+        if is_right:
+            config.write_text(right)
+        with (
+            open_contest(day.folder) as contest,
+            closing(CheckQueue(contest, Clock(), lambda: None)) as checks,
+        ):
+            assert checks.check_next() == is_right
+            assert contest.store.submission(number).is_unchecked != is_right
+    config.write_text(right.replace("holdout_until", "holdout_part = 1e-9\nholdout_until"))
+    day.serve()
+    problem(post(day, body, "team-1"), 503, "not-ready")
 
 
 def test_an_upload_goes_on_after_a_killed_server_and_ends_by_the_new_deadline(day: Day, images: Path) -> None:

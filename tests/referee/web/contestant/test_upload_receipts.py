@@ -24,7 +24,7 @@ SCRIPT = ROOT / "client" / "verify_entry.py"
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sets") / "set"
-    return synthesize(folder, images=4, categories=2, seed=4, size=(64, 64)).folder
+    return synthesize(folder, images=40, categories=2, seed=4, size=(64, 64)).folder
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,21 @@ FROZEN_BEATS = 15  # a worker that shows no sign of life at so many looks in a r
 logger = logging.getLogger(__name__)
 
 
+class _Awake(threading.Event):
+    """An event whose waiter looks for signals each second, whichever thread of its process the system gave them to.
+
+    Python runs their handlers in the main thread alone. Of a process that was stopped (Ctrl-Z, say) any thread may get
+    the signal, and a main thread that waits without a limit would never hear of it.
+    """
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if timeout is not None:
+            return super().wait(timeout)
+        while not super().wait(WATCH_S):
+            pass
+        return True
+
+
 class _Server(MPServer):
     """Granian's server, but a worker that dies is replaced however soon, once one has answered from `folder`.
 
@@ -222,6 +237,7 @@ def _server(folder: Path, listen: Listen) -> _Server:
     server.folder = folder
     server.beats = RawValue(ctypes.c_ulong)
     server.ended = threading.Event()
+    server.main_loop_interrupt = _Awake()
     watcher = threading.Thread(target=server.watch_worker, name="watch-worker", daemon=True)
     server.on_startup(watcher.start)
     # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away must

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -174,6 +175,17 @@ def stall(server: Server, token: str) -> socket.socket:
     head = f"POST /v1/detections HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Length: 99\r\n\r\n["
     connection.sendall(head.encode())
     return connection
+
+
+def test_an_asked_end_is_heard_whichever_thread_of_the_server_gets_the_signal(
+    day: Callable[..., Day],
+) -> None:
+    server = day().server
+    assert server is not None
+    threads = [int(one.name) for one in Path(f"/proc/{server.pid}/task").iterdir()]
+    (*_, other) = (one for one in threads if one != server.pid)
+    assert ctypes.CDLL(None).tgkill(server.pid, other, signal.SIGTERM) == 0
+    assert server.process.wait(TIMEOUT_S) == 0
 
 
 def test_a_frozen_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]) -> None:

@@ -292,6 +292,7 @@ def _report_end(pid: int, news: int, watched: int) -> None:
 def _become(request: dict[str, Any]) -> None:
     """Become the command of the request."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started by nohup
     for limit, values in request["limits"].items():
         resource.setrlimit(int(limit), tuple(values))
     os.chdir(request["cwd"])

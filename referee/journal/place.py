@@ -15,7 +15,7 @@ def journal_folder(folder: Path, config: ContestConfig) -> Path:
 
 
 def behind_text(journal: Path, since_utc: str) -> str:
-    """That a journal lacks something, in words: the beginning of a sentence."""
+    """Return the beginning of a sentence that says since when a journal lacks something."""
     return f"The journal at {journal} lacks what was taken since {since_utc[:19]} UTC"
 
 

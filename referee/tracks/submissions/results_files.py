@@ -76,7 +76,8 @@ class ResultsSet:
 def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
     """The set of a track for results files.
 
-    Raises RefereeError `bad-config`, `testset-unfit` when the lot leaves a split without images; TestSetError.
+    Raises RefereeError `bad-config`, `testset-empty`, `testset-unfit` when the lot leaves a split without images;
+    TestSetError.
     """
     metric = config.metric or contest.config.metric
     if metric not in METRICS:
@@ -84,11 +85,15 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
         raise RefereeError("bad-config", f"Track {config.name!r}: {words}")
     key = hmac.digest(contest.secret, f"holdout {config.name}".encode(), "sha256")
     test_set = load_test_set(contest.folder / config.testset)
+    if not test_set.images:
+        raise RefereeError("testset-empty", f"{test_set.folder} has no images to score a file on.")
     part = 0.0 if config.holdout_until is None else config.holdout_part
     found = ResultsSet(test_set, metric, part, key)
     if not found.images(PUBLIC) or (part and not found.images(HOLDOUT)):
         words = f"{len(test_set.images)} images are too few for holdout_part = {part:g}: the lot left one part empty"
-        raise RefereeError("testset-unfit", f"Track {config.name!r}: {words}; use more images.")
+        raise RefereeError(
+            "testset-unfit", f"Track {config.name!r}: {words}; use more images, or another part."
+        )
     return found
 
 

@@ -89,9 +89,8 @@ def die(day: Day) -> None:
     until(lambda: not any(map(is_running, processes)))
 
     def is_gone() -> bool:
-        shutil.rmtree(
-            day.folder, ignore_errors=True
-        )  # a check's process, just started, may still write there
+        # A check's process, just started, may still write there.
+        shutil.rmtree(day.folder, ignore_errors=True)
         return not day.folder.exists()
 
     until(is_gone)

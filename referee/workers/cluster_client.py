@@ -10,13 +10,14 @@ from collections.abc import Callable
 import dask
 import distributed
 from distributed.client import Client
-from distributed.comm import connect
+from distributed.comm import connect, get_address_host_port
 
 from referee.scoring.result import VERSION
 from referee.workers import NoWorkers
 
 LOCAL = "local"
 WAIT_S = 10.0
+REACH_S = 2.0
 SETTINGS = {
     "distributed.admin.large-graph-warning-threshold": "1TB",
     "distributed.scheduler.allowed-failures": 0,  # of LOCAL: jobs count their losses
@@ -54,8 +55,23 @@ def connected(address: str, count: int | None, question: Callable[[], object]) -
 async def _try(address: str) -> None:
     """Connect once: a Client that cannot be made is not closed either, and holds up the end of the process."""
     tls = distributed.Security().get_connection_args("client")
-    async with asyncio.timeout(WAIT_S):
-        await (await connect(address, timeout=WAIT_S, **tls)).close()
+    try:
+        async with asyncio.timeout(WAIT_S):
+            await (await connect(address, timeout=WAIT_S, **tls)).close()
+    except OSError:
+        await _reach(address)
+        raise
+
+
+async def _reach(address: str) -> None:
+    """Raise ConnectionRefusedError where nothing listens.
+
+    Dask tries often and tells why its last try failed, which may have had no time for an answer.
+    """
+    host, port = get_address_host_port(address)
+    async with asyncio.timeout(REACH_S):
+        _, writer = await asyncio.open_connection(host, port)
+    writer.close()
 
 
 def _why(error: BaseException) -> str:

@@ -214,16 +214,17 @@ def test_a_scheduler_that_hangs_is_said_and_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("address", "why"),
+    ("address", "wait_s", "why"),
     [
-        ("tcp://127.0.0.1:1", "nothing listens there"),
-        ("gopher://127.0.0.1:1", "an address is written tcp://HOST:PORT or tls://HOST:PORT"),
+        ("tcp://127.0.0.1:1", 1.0, "nothing listens there"),
+        ("tcp://127.0.0.1:1", 1e-9, "nothing listens there"),  # Dask's last try had no time
+        ("gopher://127.0.0.1:1", 1.0, "an address is written tcp://HOST:PORT or tls://HOST:PORT"),
     ],
 )
 def test_why_there_is_no_scheduler_is_said_in_our_words(
-    address: str, why: str, monkeypatch: pytest.MonkeyPatch
+    address: str, wait_s: float, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_client, "WAIT_S", 1.0)
+    monkeypatch.setattr(cluster_client, "WAIT_S", wait_s)
     with pytest.raises(NoWorkers) as failure:
         ClusterWorkers(address, None, print)
     assert failure.value.sentence.endswith(f"answers at {address}: {why}. Start one: dask scheduler")

@@ -157,11 +157,11 @@ class Certification:
             left_wh = left and (0.0 if math.isnan(left.energy_wh) else abs(left.energy_wh))
             self._same("reset", "WH is 0 after the reset", 0.0, left_wh)
             self._same("settings", "Every setting reads back as it was set", (), call("changes", self.setup))
-            self._try("update", updates.let_one_pass)
+            update = self._try("update", updates.let_one_pass)
             call("start")
             followed = self._try("updates", updates.after_start)
             if followed:
-                self._find("start-update", True, start_sentence(followed, interval_s))
+                self._find("start-update", True, start_sentence(update, followed, interval_s))
             call("stop")
             final, later = (
                 reading and str(reading.energy_wh) for reading in (call("read_final"), call("read"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from lpirc_power.cli.updates import start_part, start_sentence
 from lpirc_power.meter import Setup
 from tests.power.logged_box import LoggedBox, served
 
+BUSY = "this machine was too busy to time it; try again."
 SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=0)
 
 
@@ -33,7 +35,7 @@ def test_it_is_told_whether_updates_restart_at_start_and_neither_differs(
     told = found(simulate("--dialect", dialect).address)
     assert [ok for findings in told.values() for ok, _ in findings if not ok] == []
     for _, sentence in told["start-update"]:
-        assert sentence.endswith(f"updates {how} at START.")
+        assert sentence.endswith((f"updates {how} at START.", BUSY))
 
 
 @pytest.mark.parametrize("box", [LoggedBox(latched=True), LoggedBox(values={"WH": "-0.00000E+00"})])
@@ -42,7 +44,17 @@ def test_a_reset_that_shows_with_the_next_update_or_as_minus_0_does_not_differ(b
         told = found(address)
     assert told["reset"] == [(True, "WH is 0 after the reset.")] * 2
     word = "run on" if box.latched else "Unknown"
-    assert all(ok and word in sentence for ok, sentence in told["start-update"])
+    assert all(ok and (word in sentence or sentence.endswith(BUSY)) for ok, sentence in told["start-update"])
+
+
+def test_a_start_that_comes_late_does_not_tell_whether_updates_restart(reading: Any) -> None:
+    update = reading(-0.4, power_w=36.0, energy_wh=0.0)
+    whole = [reading(float(second), power_w=36.0, energy_wh=0.01 * second) for second in range(1, 5)]
+    first = replace(whole[0], monotonic_s=update.monotonic_s + 0.6)
+    assert start_sentence(update, [first, *whole[1:]], 1.0).endswith("updates restart at START.")
+    late = replace(whole[0], monotonic_s=update.monotonic_s + 0.9)
+    assert start_sentence(update, [late, *whole[1:]], 1.0).endswith(BUSY)
+    assert start_sentence(None, whole, 1.0).endswith(BUSY)
 
 
 def test_energy_that_is_there_after_a_reset_still_differs() -> None:
@@ -71,4 +83,4 @@ def test_without_a_steady_load_or_without_updates_nothing_is_said(reading: Any) 
     ]
     idle = [reading(float(second), power_w=0.0, energy_wh=0.0) for second in range(5)]
     for readings in ([], steps, idle, [reading(1.0, energy_wh=0.1)]):
-        assert start_sentence(readings, 1.0).startswith("Unknown ")
+        assert start_sentence(None, readings, 1.0).startswith("Unknown ")

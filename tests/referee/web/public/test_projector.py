@@ -47,6 +47,14 @@ LOOK = """() => {
   const say = one => `${one.tagName} ${one.textContent.trim().slice(0, 30)}`;
 
   for (const clock of shown(".now .clock")) clock.textContent = "59:59";  // the widest
+  for (const figures of shown(".now .live-figures")) {  // as from half a minute on, when a score is released
+    const article = figures.closest("article");
+    for (const part of article.querySelectorAll("p:not(.from)")) part.remove();
+    while (figures.children.length > 2) figures.lastElementChild.remove();
+    figures.insertAdjacentHTML("beforeend", "<div><dt>Score<span class=later> so far, about</span></dt><dd>0.12</dd></div>");
+    figures.insertAdjacentHTML("afterend",
+      '<p class="quiet">provisional<span class=later>, on half</span>, as of <time>12:36 PM</time></p>');
+  }
   const parts = shown(".state, .notices, .notice, .stage, .now article, .next, .next li");
   const inner = shown(".now article *").filter(one => !one.closest(".chart"));
   const apart = shown(".title, .notices, .now article, .next").map(box);

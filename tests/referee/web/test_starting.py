@@ -9,6 +9,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +18,6 @@ import pytest
 import requests
 
 from lpirc_testsets import import_labels, load_test_set, synthesize
-from referee.web import live_process
 from referee.web.listener import own_addresses
 from referee.web.processes import sole_server
 from tests.contest_day import TEAM, TIMEOUT_S, Day, Program, problem, program, refers
@@ -108,8 +108,10 @@ def test_a_test_set_of_labels_only_is_not_served(
     labels = import_labels(table, pictures, tmp_path / "labels").folder
     made = day(served=False, testset=labels)
     assert "has no categories" in stated(refers("serve", str(made.folder), "--port", "0"))
-    with pytest.raises(SystemExit, match=r"^live score: .*labels and no boxes"):
-        live_process.main([str(made.folder), str(os.getppid())])
+    command = [sys.executable, "-m", "referee.web.live_process", str(made.folder), str(os.getpid())]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert ended.returncode == 1
+    assert re.search(r"^live score: .*labels and no boxes", ended.stderr, re.MULTILINE)
 
 
 def test_a_certificate_that_is_none_is_refused(day: Callable[..., Day]) -> None:

@@ -51,7 +51,8 @@ LOOK = """() => {
     const article = figures.closest("article");
     for (const part of article.querySelectorAll("p:not(.from)")) part.remove();
     while (figures.children.length > 2) figures.lastElementChild.remove();
-    figures.insertAdjacentHTML("beforeend", "<div><dt>Score<span class=later> so far, about</span></dt><dd>0.12</dd></div>");
+    figures.insertAdjacentHTML("beforeend",
+      "<div><dt>Score<span class=later> so far, about</span></dt><dd>0.12</dd></div>");
     figures.insertAdjacentHTML("afterend",
       '<p class="quiet">provisional<span class=later>, on half</span>, as of <time>12:36 PM</time></p>');
   }

@@ -157,11 +157,13 @@ class Certification:
             left_wh = left and (0.0 if math.isnan(left.energy_wh) else abs(left.energy_wh))
             self._same("reset", "WH is 0 after the reset", 0.0, left_wh)
             self._same("settings", "Every setting reads back as it was set", (), call("changes", self.setup))
-            update = self._try("update", updates.let_one_pass)
+            before_s = self._try("update", updates.let_one_pass)
             call("start")
+            # The last that a driver writes is the START: then it asks whether the meter integrates.
+            since_update_s = self.transcript.last_written_s() - (before_s or -math.inf)
             followed = self._try("updates", updates.after_start)
             if followed:
-                self._find("start-update", True, start_sentence(update, followed, interval_s))
+                self._find("start-update", True, start_sentence(followed, interval_s, since_update_s))
             call("stop")
             final, later = (
                 reading and str(reading.energy_wh) for reading in (call("read_final"), call("read"))

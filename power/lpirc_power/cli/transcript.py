@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
@@ -45,6 +46,10 @@ class Transcript(logging.Handler):
         else:
             took_ms = round(1e3 * (now_s - self.exchanges[-1]["sent_s"]), 3)
             self.exchanges[-1] |= {"answer": said.decode("latin-1"), "took_ms": took_ms}
+
+    def last_written_s(self) -> float:
+        """Return the host's time at which the last message without an answer was sent; infinity without one."""
+        return max((one["sent_s"] for one in self.exchanges if one["answer"] is None), default=math.inf)
 
     @contextlib.contextmanager
     def step(self, *words: str) -> Iterator[None]:

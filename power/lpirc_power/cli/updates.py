@@ -19,8 +19,8 @@ OFF_STEP: Final = 0.4
 """Which part of an update passes before START, to tell whether it begins one: then 0.6 of it are left."""
 STEADY: Final = 0.02
 """How much the powers may differ, for WH to tell time."""
-LATEST: Final = 0.75
-"""Where START comes later, as from a busy machine, updates that run on may look as those that begin there."""
+LATEST: Final = 0.9
+"""Of an update: where START may have come later, updates that run on may look as those that begin there."""
 NEAR: Final = 0.05
 """Of an update: as near to whole ones WH is where updates begin at START."""
 
@@ -42,17 +42,21 @@ class Updates:
             self.wait(self.interval_s)
         return reading
 
-    def let_one_pass(self) -> Reading | None:
-        """Return an update when a part of the next has passed; None after two intervals without one that shows."""
-        update = None
+    def let_one_pass(self) -> float | None:
+        """Return once a part of an update has passed: the host's time at which that update had not come yet.
+
+        None after two intervals without one that shows.
+        """
+        before_s, found_s = None, None
         for _ in range(2 * POLLS):
             reading, is_new = self.read()
-            if is_new:
-                update = reading
+            if is_new and before_s is not None:
+                found_s = before_s
                 break
+            before_s = reading.monotonic_s
             self.wait(self.interval_s / POLLS)
         self.wait(OFF_STEP * self.interval_s)
-        return update
+        return found_s
 
     def after_start(self) -> list[Reading]:
         """Return a few readings, an update apart."""
@@ -84,16 +88,17 @@ def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
     return 1 - (-first.energy_wh * count / rose_wh) % 1
 
 
-def start_sentence(update: Reading | None, readings: Sequence[Reading], interval_s: float) -> str:
-    """Return what the readings after a START, and the update before it, say of the updates, as a sentence."""
+def start_sentence(readings: Sequence[Reading], interval_s: float, since_update_s: float) -> str:
+    """Return what the readings after a START say of the updates, as a sentence.
+
+    START came at most `since_update_s` after an update.
+    """
     part = start_part(readings, interval_s)
     if part is None:
         return "Unknown whether updates restart at START: it takes a load that draws the same all the time."
     if min(part, 1 - part) <= NEAR:
-        if update is None or readings[0].monotonic_s - update.monotonic_s > LATEST * interval_s:
-            return (
-                "Unknown whether updates restart at START: this machine was too busy to time it; try again."
-            )
+        if since_update_s > LATEST * interval_s:
+            return "Unknown whether updates restart at START: it came too late after an update; try again."
         return "The first update after START shows a whole interval integrated: updates restart at START."
     return (
         f"The first update after START shows {part:.2f} of an interval integrated: updates run on at START."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from lpirc_power.cli.updates import start_part, start_sentence
 from lpirc_power.meter import Setup
 from tests.power.logged_box import LoggedBox, served
 
-BUSY = "this machine was too busy to time it; try again."
+LATE = "it came too late after an update; try again."
 SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=0)
 
 
@@ -32,10 +32,12 @@ def found(address: str) -> dict[str, list[tuple[bool, str]]]:
 def test_it_is_told_whether_updates_restart_at_start_and_neither_differs(
     simulate: Any, dialect: str, how: str
 ) -> None:
-    told = found(simulate("--dialect", dialect).address)
-    assert [ok for findings in told.values() for ok, _ in findings if not ok] == []
-    for _, sentence in told["start-update"]:
-        assert sentence.endswith((f"updates {how} at START.", BUSY))
+    timely: list[str] = []
+    while not timely:  # a busy machine may start the meter too late, and says so
+        told = found(simulate("--dialect", dialect).address)
+        assert [ok for findings in told.values() for ok, _ in findings if not ok] == []
+        timely = [sentence for _, sentence in told["start-update"] if not sentence.endswith(LATE)]
+    assert {sentence.endswith(f"updates {how} at START.") for sentence in timely} == {True}
 
 
 @pytest.mark.parametrize("box", [LoggedBox(latched=True), LoggedBox(values={"WH": "-0.00000E+00"})])
@@ -43,18 +45,15 @@ def test_a_reset_that_shows_with_the_next_update_or_as_minus_0_does_not_differ(b
     with served(box) as address:
         told = found(address)
     assert told["reset"] == [(True, "WH is 0 after the reset.")] * 2
-    word = "run on" if box.latched else "Unknown"
-    assert all(ok and (word in sentence or sentence.endswith(BUSY)) for ok, sentence in told["start-update"])
+    words = ("run on at START.", LATE) if box.latched else ("all the time.",)
+    assert all(ok and sentence.endswith(words) for ok, sentence in told["start-update"])
 
 
 def test_a_start_that_comes_late_does_not_tell_whether_updates_restart(reading: Any) -> None:
-    update = reading(-0.4, power_w=36.0, energy_wh=0.0)
     whole = [reading(float(second), power_w=36.0, energy_wh=0.01 * second) for second in range(1, 5)]
-    first = replace(whole[0], monotonic_s=update.monotonic_s + 0.6)
-    assert start_sentence(update, [first, *whole[1:]], 1.0).endswith("updates restart at START.")
-    late = replace(whole[0], monotonic_s=update.monotonic_s + 0.9)
-    assert start_sentence(update, [late, *whole[1:]], 1.0).endswith(BUSY)
-    assert start_sentence(None, whole, 1.0).endswith(BUSY)
+    assert start_sentence(whole, 1.0, 0.6).endswith("updates restart at START.")
+    assert start_sentence(whole, 1.0, 0.95).endswith(LATE)
+    assert start_sentence(whole, 1.0, math.inf).endswith(LATE)
 
 
 def test_energy_that_is_there_after_a_reset_still_differs() -> None:
@@ -83,4 +82,4 @@ def test_without_a_steady_load_or_without_updates_nothing_is_said(reading: Any) 
     ]
     idle = [reading(float(second), power_w=0.0, energy_wh=0.0) for second in range(5)]
     for readings in ([], steps, idle, [reading(1.0, energy_wh=0.1)]):
-        assert start_sentence(None, readings, 1.0).startswith("Unknown ")
+        assert start_sentence(readings, 1.0, 0.6).startswith("Unknown ")

@@ -28,6 +28,7 @@ _BEHIND_SINCE = (
 _INODE = attrgetter("st_dev", "st_ino")
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
+OPENING_TIMEOUT_S = 1.0  # how long an opening waits for one: it made the journal ready before
 
 
 class Database:
@@ -95,9 +96,13 @@ class Database:
         with suppress(*((RefereeError, OSError) if place.is_shared else ())):
             try:
                 self.require_in_place()
-                self._make_journal_ready()
+                with _waiting_at_most(self._connection, OPENING_TIMEOUT_S):
+                    self._make_journal_ready()
             except sqlite3.Error as error:
-                fail("written", error)
+                # A look must not wait for a process that stands still in a transaction: it made the journal ready.
+                # Before its own first transaction this connection does the same.
+                if not is_locked(error):
+                    fail("written", error)
 
     def _close_journal(self) -> None:
         if self._journaling is not None:
@@ -210,10 +215,12 @@ class Database:
     def _bring_together(self, journaling: Journaling, *, again: bool = False) -> None:
         former = self._connection.execute("PRAGMA synchronous").fetchone()[0]
         self._connection.execute("PRAGMA synchronous=FULL")
-        self._connection.execute("BEGIN IMMEDIATE")
-        with self._connection:
-            journaling.make_ready(again=again)
-        self._connection.execute(f"PRAGMA synchronous={former}")
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                journaling.make_ready(again=again)
+        finally:
+            self._connection.execute(f"PRAGMA synchronous={former}")
 
     def _forget_changes(self, mark: int | None) -> int:
         """How many rows the transaction has changed; with a `mark` only so many did: a statement failed."""
@@ -314,17 +321,38 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or not left:
+            if not is_locked(error) or not left:
                 raise
             threading.Event().wait(PAUSE_S)
         else:
             return
 
 
+@contextmanager
+def _waiting_at_most(connection: sqlite3.Connection, timeout_s: float) -> Iterator[None]:
+    """Wait for other processes no longer than that, instead of LOCK_TIMEOUT_S."""
+    connection.execute(f"PRAGMA busy_timeout={round(timeout_s * 1000)}")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={round(LOCK_TIMEOUT_S * 1000)}")
+
+
+def is_locked(error: sqlite3.Error) -> bool:
+    """Whether another connection had the database for itself."""
+    code = getattr(error, "sqlite_errorcode", 0)  # errors of the module itself have none
+    return code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)  # the rest says what for
+
+
 def fail(what: str, error: sqlite3.Error) -> NoReturn:
     """Raise StorageFailed in one sentence; a broken rule of the tables, or a defect of ours, as it is."""
     if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
         raise error
+    if is_locked(error):
+        raise StorageFailed(
+            f"The contest database cannot be {what}: another process has kept it for {LOCK_TIMEOUT_S:g} s. See whether "
+            "the server of this contest answers (referee status); if it hangs, end it. Then try again."
+        ) from error
     raise StorageFailed(
         f"The contest database cannot be {what} ({error}); see to its disk space, rights and file. "
         "If the file is damaged, make it from its journal (referee restore --journal), or put a copy in its place. "

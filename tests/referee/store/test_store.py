@@ -408,13 +408,34 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
     ):
         run = stored_run(impatient).id
         judge.execute("BEGIN IMMEDIATE")
-        with pytest.raises(RefereeError, match="database is locked") as failure:
+        with pytest.raises(RefereeError, match=r"another process has kept it for 0\.05 s") as failure:
             append(impatient, run, rows(1))
         assert failure.value.code == "storage-failed"
         assert impatient.count_detections(run) == 0
         judge.execute("COMMIT")
         append(impatient, run, rows(1))
         assert impatient.count_detections(run) == 1
+
+
+def test_a_database_that_another_process_keeps_is_read_all_the_same_and_commits_wait_for_the_disk_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "contest.toml").write_text('name = "Hall"\n')  # only a contest's has a journal
+    monkeypatch.setattr(database, "OPENING_TIMEOUT_S", 0.05)
+    path = tmp_path / "contest.db"
+    with contextlib.closing(Store(path, create=True)) as own:
+        run = stored_run(own).id
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as frozen:
+            frozen.execute("BEGIN IMMEDIATE")
+            look = Store(path)
+            assert look.run(run) == own.run(run)
+            frozen.execute("ROLLBACK")
+        with contextlib.closing(look):
+            append(look, run, rows(1))
+            assert look._connection.execute("PRAGMA synchronous").fetchone()[0] == 1  # noqa: SLF001 - the journal has it before
+            assert look._connection.execute("PRAGMA busy_timeout").fetchone()[0] == 30_000  # noqa: SLF001 - as of any writer
+    with contextlib.closing(Store(path)) as again:
+        assert again.count_detections(run) == 1
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(store: Store) -> None:

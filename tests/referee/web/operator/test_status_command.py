@@ -6,9 +6,11 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -79,16 +81,20 @@ def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
     assert hall.run().state is RunState.OPEN
 
 
-def test_status_and_show_of_a_frozen_server_are_those_of_the_store(
+def test_status_and_show_of_a_server_frozen_in_mid_transaction_are_those_of_the_store(
     hall: Day, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    kept = sqlite3.connect(hall.folder / "contest.db", isolation_level=None, timeout=0)
     monkeypatch.setattr(ask_server, "LOOK_TIMEOUT_S", 0.2)
     assert hall.server is not None
     processes = [hall.server.pid, *descendants_of(hall.server.pid)]
     freeze(*processes)
     try:
+        with suppress(sqlite3.OperationalError):  # it stands in a transaction of its own
+            kept.execute("BEGIN IMMEDIATE")
         shown, run = hall.refers("status"), hall.refers("run", "show", "1")
     finally:
+        kept.close()
         for process in processes:
             os.kill(process, signal.SIGCONT)
     assert "has not answered in 0 s" in shown.stderr

@@ -350,8 +350,8 @@ def fail(what: str, error: sqlite3.Error) -> NoReturn:
         raise error
     if is_locked(error):
         raise StorageFailed(
-            f"The contest database cannot be {what}: another process has kept it for {LOCK_TIMEOUT_S:g} s. See whether "
-            "the server of this contest answers (referee status); if it hangs, end it. Then try again."
+            f"The contest database cannot be {what}: another process has kept it locked for {LOCK_TIMEOUT_S:g} s. "
+            "End the command or server of this contest that hangs; then try again."
         ) from error
     raise StorageFailed(
         f"The contest database cannot be {what} ({error}); see to its disk space, rights and file. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ TRACE = "trace"
 
 
 def traced(given: ScoringInput, *more: Any) -> Scored:
-    """The scoring, which notes beginning and end, with its process, in the working directory."""
+    """The scoring, which notes beginning and end, with process and time, in the working directory."""
     note("begin")
     threading.Event().wait(WORK_S)
     found = score_whole(given, *more)
@@ -30,7 +31,7 @@ def traced(given: ScoringInput, *more: Any) -> Scored:
 
 def note(what: str) -> None:
     with Path(TRACE).open("ab", buffering=0) as file:
-        file.write(f"{what} {os.getpid()}\n".encode())
+        file.write(f"{what} {os.getpid()} {time.time()}\n".encode())
 
 
 if __name__ == "__main__":

@@ -64,8 +64,10 @@ class Contest:
 
 
 @contextmanager
-def open_contest(folder: Path) -> Iterator[Contest]:
+def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]:
     """Open the contest in `folder` and close its database at the end.
+
+    A command that `only_looks` also answers beside a server that hangs; see `Database`.
 
     Raises RefereeError `contest-missing`, `bad-config`, `secret-missing`, `secret-readable`, `contest-mixed`,
     `database-cut`, and what opening the database raises; TestSetError for a bad test set.
@@ -82,7 +84,7 @@ def open_contest(folder: Path) -> Iterator[Contest]:
     except TestSetError as error:
         sentence = f"{error.sentence}; {folder / CONFIG_NAME} has testset = {config.testset!r}"
         raise TestSetError(error.code, sentence, error.problems) from error
-    with closing(Store(folder / DATABASE_NAME)) as store:
+    with closing(Store(folder / DATABASE_NAME, only_looks=only_looks)) as store:
         _require_one_contest(folder, config, store)
         store.require_complete()
         store.complete_setups(config.setup)

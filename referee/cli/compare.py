@@ -50,7 +50,7 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
 def _compared(name: str, folder: Path) -> Compared:
     """What is compared of a run, by name. Raises RefereeError, TestSetError."""
     is_number = name.isascii() and name.isdigit() and len(name) < 19  # the integers of SQLite
-    with open_contest(folder if is_number else Path(name)) as contest:
+    with open_contest(folder if is_number else Path(name), only_looks=True) as contest:
         numbers = [int(name)] if is_number else [run.id for run in contest.store.runs()]
         if len(numbers) != 1:
             advice = f"name two by number: referee compare 1 2 --contest {name}"

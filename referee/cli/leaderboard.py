@@ -33,7 +33,7 @@ def leaderboard(folder: Path, form: str | None) -> None:
 
     Orders that are less than 95 % sure are named; intervals are for the mean score over test sets of this size.
     """
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         found, metric, name = standings(contest), contest.config.metric, contest.config.name
         if form == "html":
             warn_while_frozen(contest)

@@ -79,7 +79,7 @@ def arm(
 
 def _arming_at_least_s(folder: Path, station: str | None) -> float:
     """The longest of the stations that may be meant."""
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         config = contest.config
     meant = [one for one in config.stations if one.name == station] or config.stations
     return max(map(config.arming_at_least_s, meant))
@@ -152,7 +152,7 @@ def review(number: int, note: str, folder: Path) -> None:
 @as_json
 def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         one = contest.store.run(number)
         score, figures = current_judgement(contest, one), figures_of(contest, one, Clock().utc())
         events = contest.store.events(number)
@@ -191,7 +191,7 @@ def versus(first: int, second: int, folder: Path) -> None:
 
     While one of them is in review the meeting is not decided.
     """
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         met = meeting(contest, first, second)
     for side in met.sides:
         run, figures = side.run, side.figures

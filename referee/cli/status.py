@@ -69,7 +69,7 @@ def _stored(folder: Path) -> str:
     from referee.judging.status import Known, StatusReader
     from referee.web.journal_watch import require_not_superseded
 
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         trouble: str | None = None
         try:
             require_not_superseded(folder)

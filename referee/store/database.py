@@ -28,18 +28,21 @@ _BEHIND_SINCE = (
 _INODE = attrgetter("st_dev", "st_ino")
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
-OPENING_TIMEOUT_S = 1.0  # how long an opening waits for one: it made the journal ready before
+LOOK_TIMEOUT_S = 1.0  # how long an opening waits for one that only looks
 
 
 class Database:
     """One open database file: a connection that writes and one that reads, so that neither waits for the other.
 
     Only with `create` is a missing or empty file made a database. One that is not `journaled` is a copy on its way
-    into a folder: what is written to it is in no journal. Raises RefereeError `database-missing`,
+    into a folder: what is written to it is in no journal. One that `only_looks` does not wait for a process that keeps
+    the database, such as a server that hangs. Raises RefereeError `database-missing`,
     `database-foreign`, `database-version`, `contest-busy`, `storage-failed`.
     """
 
-    def __init__(self, path: Path, *, create: bool = False, journaled: bool = True) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = False, journaled: bool = True, only_looks: bool = False
+    ) -> None:
         self._path, self._folder = path, path.parent
         self._lock = threading.RLock()
         self._reading = threading.Lock()
@@ -53,7 +56,7 @@ class Database:
                 opened.callback(self._close_journal)
                 self._prepare(path, create=create)
                 if journaled:
-                    self._begin_journal()
+                    self._begin_journal(only_looks=only_looks)
                 self._reader = connect(path)
             except sqlite3.Error as error:
                 fail("opened", error)
@@ -82,7 +85,7 @@ class Database:
         self._inodes = _inodes(self._names)
         self._size = 0  # of the file, which SQLite never makes shorter
 
-    def _begin_journal(self) -> None:
+    def _begin_journal(self, *, only_looks: bool) -> None:
         """Bring the database and its journal to the same place.
 
         A journal that other hosts reach may not answer now: the first transaction that needs it says it then.
@@ -96,12 +99,12 @@ class Database:
         with suppress(*((RefereeError, OSError) if place.is_shared else ())):
             try:
                 self.require_in_place()
-                with _waiting_at_most(self._connection, OPENING_TIMEOUT_S):
+                with _waiting_at_most(self._connection, LOOK_TIMEOUT_S if only_looks else LOCK_TIMEOUT_S):
                     self._make_journal_ready()
             except sqlite3.Error as error:
-                # A look must not wait for a process that stands still in a transaction: it made the journal ready.
-                # Before its own first transaction this connection does the same.
-                if not is_locked(error):
+                # Who keeps the database has made the journal ready, or is just doing so: then a look shows what was
+                # there before. Whoever goes on with what was read must wait.
+                if not (only_looks and is_locked(error)):
                     fail("written", error)
 
     def _close_journal(self) -> None:

@@ -74,9 +74,9 @@ class EvidenceTables(PostTables):
     POST is on disk with it, and serving an image never waits for the disk.
     """
 
-    def __init__(self, path: Path, *, create: bool = False, journaled: bool = True) -> None:
+    def __init__(self, path: Path, **how: bool) -> None:
         self._served: list[tuple[int, int, float, int]] = []
-        super().__init__(path, create=create, journaled=journaled)
+        super().__init__(path, **how)
 
     def _take_along(self) -> int:
         waiting = self._served[:]

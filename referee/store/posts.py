@@ -87,10 +87,10 @@ class _Head(NamedTuple):
 class PostTables(Database):
     """Append-only."""
 
-    def __init__(self, path: Path, *, create: bool = False, journaled: bool = True) -> None:
+    def __init__(self, path: Path, **how: bool) -> None:
         self._heads: dict[int, _Head] = {}
         self._meters = MeterChains()
-        super().__init__(path, create=create, journaled=journaled)
+        super().__init__(path, **how)
 
     def append_post(
         self,

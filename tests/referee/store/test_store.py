@@ -417,18 +417,21 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
         assert impatient.count_detections(run) == 1
 
 
-def test_a_database_that_another_process_keeps_is_read_all_the_same_and_commits_wait_for_the_disk_afterwards(
+def test_a_look_reads_a_database_that_another_process_keeps_and_whoever_goes_on_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "contest.toml").write_text('name = "Hall"\n')  # only a contest's has a journal
-    monkeypatch.setattr(database, "OPENING_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(database, "LOOK_TIMEOUT_S", 0.05)
     path = tmp_path / "contest.db"
     with contextlib.closing(Store(path, create=True)) as own:
         run = stored_run(own).id
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as frozen:
             frozen.execute("BEGIN IMMEDIATE")
-            look = Store(path)
+            look = Store(path, only_looks=True)
             assert look.run(run) == own.run(run)
+            with monkeypatch.context() as patience:
+                patience.setattr(database, "LOCK_TIMEOUT_S", 0.05)
+                assert code_of(Store, path) == "storage-failed"
             frozen.execute("ROLLBACK")
         with contextlib.closing(look):
             append(look, run, rows(1))

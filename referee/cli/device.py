@@ -43,7 +43,7 @@ def add(name: str, folder: Path) -> None:
 def list_devices(folder: Path, *, as_json: bool) -> None:
     """List the devices: when each was seen last, its meter, how far it is from the others of its tracks."""
     now = Clock().utc()
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         found = [_shown(contest, one, now) for one in contest.store.devices().values()]
     if as_json:
         click.echo(json.dumps(found))

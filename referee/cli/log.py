@@ -44,7 +44,7 @@ def log(
     if not is_there(folder / CONFIG_NAME):
         read_config(folder)  # which says what the folder is not
     reading, shown = _Reading(hexadecimal("--head", head, 12)), 0
-    with closing(Store(folder / DATABASE_NAME)) as store:
+    with closing(Store(folder / DATABASE_NAME, only_looks=True)) as store:
         with suppress(KeyboardInterrupt):
             for event in reading.all_of(store, follow=follow):
                 if run not in (None, event.run) or not (operator is None or _is_by(operator, event.values)):

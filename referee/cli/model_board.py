@@ -42,7 +42,7 @@ def board_command(
         raise click.UsageError("Give either --json or --csv.")
     if plot is not None:
         check_plot_path(plot)
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=False)
         config = configured_track(contest, track)
         provisional = unsettled_sentence(contest, config, Clock().utc())

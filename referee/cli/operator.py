@@ -48,7 +48,7 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
 @contest_folder
 def list_operators(folder: Path) -> None:
     """List the operators; whoever has the operator key needs no name."""
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         for name in contest.store.operators():
             click.echo(name)
 

@@ -54,7 +54,7 @@ def list_teams(folder: Path, *, as_json: bool) -> None:
     """List the teams."""
     from referee.judging.status import team_documents  # the other commands need not wait for it
 
-    with open_contest(folder) as contest:
+    with open_contest(folder, only_looks=True) as contest:
         teams = team_documents(contest.store)
     if as_json:
         click.echo(json.dumps([*teams.values()]))

@@ -353,8 +353,8 @@ def fail(what: str, error: sqlite3.Error) -> NoReturn:
         raise error
     if is_locked(error):
         raise StorageFailed(
-            f"The contest database cannot be {what}: another process has kept it locked for {LOCK_TIMEOUT_S:g} s. "
-            "End the command or server of this contest that hangs; then try again."
+            f"The contest database cannot be {what}: another process keeps it locked. If a command or the server of "
+            "this contest hangs, end it; then try again."
         ) from error
     raise StorageFailed(
         f"The contest database cannot be {what} ({error}); see to its disk space, rights and file. "

@@ -408,7 +408,7 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
     ):
         run = stored_run(impatient).id
         judge.execute("BEGIN IMMEDIATE")
-        with pytest.raises(RefereeError, match=r"another process has kept it locked for 0\.05 s") as failure:
+        with pytest.raises(RefereeError, match="another process keeps it locked") as failure:
             append(impatient, run, rows(1))
         assert failure.value.code == "storage-failed"
         assert impatient.count_detections(run) == 0

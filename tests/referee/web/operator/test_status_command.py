@@ -24,6 +24,8 @@ from tests.timeouts import TIMEOUT_S
 
 SLOW = {"numpy", "sqlite_utils", "requests", "flask", "jinja2", "rich", "importlib.metadata"}
 
+LOOKS = (("run", "list"), ("leaderboard",), ("team", "list"), ("operator", "list"), ("device", "list"))
+
 
 def heavy_modules(*arguments: str) -> set[str]:
     """Which of the slow packages a command imports."""
@@ -93,11 +95,15 @@ def test_status_and_show_of_a_server_frozen_in_mid_transaction_are_those_of_the_
         with suppress(sqlite3.OperationalError):  # it stands in a transaction of its own
             kept.execute("BEGIN IMMEDIATE")
         shown, run = hall.refers("status"), hall.refers("run", "show", "1")
+        looks = [hall.refers(*look) for look in LOOKS]
+        logged = called("log", str(hall.folder))
     finally:
         kept.close()
         for process in processes:
             os.kill(process, signal.SIGCONT)
     assert "has not answered in 0 s" in shown.stderr
+    assert [(look.returncode, look.stderr) for look in looks if look.returncode] == []
+    assert logged.returncode == 0, logged.stderr
     assert "run 1 of ant is open" in shown.stdout
     assert (run.returncode, "state  open" in run.stdout) == (0, True)
 

@@ -8,7 +8,18 @@ from importlib import import_module
 from pathlib import Path
 
 PARTS = (
-    *("rehearsal", "serving", "tls", "restart", "flood", "viewers", "power", "truth", "scoring", "coverage"),
+    *(
+        "rehearsal",
+        "serving",
+        "tls",
+        "restart",
+        "flood",
+        "viewers",
+        "power",
+        "truth",
+        "scoring",
+        "coverage",
+    ),
     *("models", "bundles", "client", "season"),
 )
 """Each is a module of this name with a function `measure`."""
@@ -24,7 +35,13 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help=text)
     text = "serving: measure this checkout, which has a .venv, as well"
     parser.add_argument("--beside", type=Path, help=text)
-    parser.add_argument("--season", type=int, nargs=2, default=(200, 5000), help="season: RUNS of IMAGES")
+    parser.add_argument(
+        "--season",
+        type=int,
+        nargs=2,
+        default=(200, 5000),
+        help="season: RUNS of IMAGES",
+    )
     options = parser.parse_args()
     for part in options.parts:
         if part not in PARTS:

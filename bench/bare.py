@@ -16,26 +16,40 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 
-CHUNK_BYTES = 2**17  # of a batch, as the referee sends it; joined, its pieces cost twice as much
+CHUNK_BYTES = (
+    2**17
+)  # of a batch, as the referee sends it; joined, its pieces cost twice as much
 
 
 def load(folder: Path) -> Callable[..., Iterable[bytes]]:
     """The app, its answers in memory."""
     files = {
-        f"/{file.relative_to(folder)}": file.read_bytes() for file in folder.rglob("*") if file.is_file()
+        f"/{file.relative_to(folder)}": file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
     }
     answers = {path: _pieces(body) for path, body in files.items()}
 
-    def app(environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
+    def app(
+        environ: dict[str, Any], start_response: Callable[..., object]
+    ) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if environ["REQUEST_METHOD"] == "POST":
             environ["wsgi.input"].read()
             path = "/posted"
         elif environ["QUERY_STRING"]:
-            path = "/batches/" + environ["QUERY_STRING"].partition("=")[2].partition("&")[0]
-        start_response("200 OK", [("Content-Type", "image/jpeg"), ("Content-Length", str(len(files[path])))])
+            path = (
+                "/batches/"
+                + environ["QUERY_STRING"].partition("=")[2].partition("&")[0]
+            )
+        start_response(
+            "200 OK",
+            [("Content-Type", "image/jpeg"), ("Content-Length", str(len(files[path])))],
+        )
         pieces = answers[path]
-        return pieces if len(pieces) == 1 else (piece for piece in pieces)  # Granian would join a list
+        return (
+            pieces if len(pieces) == 1 else (piece for piece in pieces)
+        )  # Granian would join a list
 
     return app
 

@@ -36,14 +36,20 @@ def measure() -> list[dict[str, Any]]:
         contest_folder, file = Path(folder) / "contest", Path(folder) / "run.zip"
         _contest(made, Path(folder) / "testset", contest_folder)
         commands = {
-            "export": (["export", "1", "-o", str(file), "--contest", str(contest_folder)], EXPORT_TARGET_S),
+            "export": (
+                ["export", "1", "-o", str(file), "--contest", str(contest_folder)],
+                EXPORT_TARGET_S,
+            ),
             "verify": (["verify", str(file)], VERIFY_TARGET_S),
         }
         what = f"{IMAGES * PER_IMAGE:,} detections (s)"
         measured = []
         for name, (command, target) in commands.items():
             took_s, processor_s = min(_took_s(command) for _ in range(3))
-            measured.append(row(f"bundle {name}, {what}", took_s, target) | {"processor_s": processor_s})
+            measured.append(
+                row(f"bundle {name}, {what}", took_s, target)
+                | {"processor_s": processor_s}
+            )
     show("bundles", measured)
     return measured
 
@@ -51,9 +57,16 @@ def measure() -> list[dict[str, Any]]:
 def _took_s(command: list[str]) -> tuple[float, float]:
     """How long a whole command takes, and how much processor time."""
     before, began_s = os.times(), time.perf_counter()
-    subprocess.run([str(REFEREE), "bundle", *command], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own
+    subprocess.run(  # noqa: S603 - our own
+        [str(REFEREE), "bundle", *command], check=True, stdout=subprocess.DEVNULL
+    )
     took_s, after = time.perf_counter() - began_s, os.times()
-    used_s = after.children_user + after.children_system - before.children_user - before.children_system
+    used_s = (
+        after.children_user
+        + after.children_system
+        - before.children_user
+        - before.children_system
+    )
     return took_s, used_s
 
 
@@ -61,7 +74,9 @@ def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
     """A contest with one judged run of these detections, in bodies of JSON."""
     create_contest(folder, config_text(write_test_set(made, testset)))
     rows = made.rows().tolist()
-    bodies = [as_json(rows[at : at + ROWS_A_BODY]) for at in range(0, len(rows), ROWS_A_BODY)]
+    bodies = [
+        as_json(rows[at : at + ROWS_A_BODY]) for at in range(0, len(rows), ROWS_A_BODY)
+    ]
     with open_contest(folder) as contest:
         contest.store.add_team(TEAM, "no hash", START)
         closed_with_bodies(contest, bodies)
@@ -75,11 +90,26 @@ def write_test_set(made: workload.Workload, folder: Path) -> TestSet:
     for number in range(1, len(made.images) + 1):
         content = b"%d" % number
         (folder / "images" / f"{number}.jpg").write_bytes(content)
-        images.append(Image(number, f"{number}.jpg", *size, hashlib.sha256(content).hexdigest(), f"{number}"))
-    columns = (np.searchsorted(made.images, made.gt_image) + 1, made.gt_category, made.gt_boxes, made.area)
+        images.append(
+            Image(
+                number,
+                f"{number}.jpg",
+                *size,
+                hashlib.sha256(content).hexdigest(),
+                f"{number}",
+            )
+        )
+    columns = (
+        np.searchsorted(made.images, made.gt_image) + 1,
+        made.gt_category,
+        made.gt_boxes,
+        made.area,
+    )
     objects = [
         ObjectRecord(image, category, tuple(box), area)
-        for image, category, box, area in zip(*(column.tolist() for column in columns), strict=True)
+        for image, category, box, area in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
     ]
     categories = [Category(id_, str(id_)) for id_ in made.categories.tolist()]
     write_records(folder, "bench", images, categories, objects)

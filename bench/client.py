@@ -33,12 +33,19 @@ def measure() -> list[dict[str, Any]]:
 
     with tempfile.TemporaryDirectory(prefix="client-") as name:
         folder = Path(name)
-        synthesize(folder / "testset", images=IMAGES, categories=5, seed=1, size=SIZE_PX)
+        synthesize(
+            folder / "testset", images=IMAGES, categories=5, seed=1, size=SIZE_PX
+        )
         with referee("referee", HERE, folder / "contest", folder / "testset") as server:
-            turns = [{client: _measured(client, server.url) for client in CLIENTS} for _ in range(ROUNDS)]
+            turns = [
+                {client: _measured(client, server.url) for client in CLIENTS}
+                for _ in range(ROUNDS)
+            ]
     rows = []
     for client in CLIENTS:
-        figures = {key: [turn[client][key] for turn in turns] for key in turns[0][client]}
+        figures = {
+            key: [turn[client][key] for turn in turns] for key in turns[0][client]
+        }
         rows.append(
             {
                 "what": client,
@@ -71,11 +78,15 @@ def _session(url: str, prefetch: int) -> int:
 def _naive(url: str) -> int:
     """A request for each image and a POST of JSON for its rows, one after the other."""
     with requests.Session() as http:
-        login = http.post(f"{url}/v1/session", json={"team": TEAM, "password": PASSWORD}).json()
+        login = http.post(
+            f"{url}/v1/session", json={"team": TEAM, "password": PASSWORD}
+        ).json()
         http.headers["Authorization"] = f"Bearer {login['token']}"
         for number in range(1, login["images"] + 1):
             http.get(f"{url}/v1/images/{number}").raise_for_status()
-            http.post(f"{url}/v1/detections", json=[(number, *row) for row in FOUND]).raise_for_status()
+            http.post(
+                f"{url}/v1/detections", json=[(number, *row) for row in FOUND]
+            ).raise_for_status()
     return int(login["images"])
 
 
@@ -85,7 +96,9 @@ def _of_2015(url: str) -> int:
 
     def ask(path: str, fields: dict[str, Any]) -> bytes:
         form = {"Content-Type": "application/x-www-form-urlencoded"}
-        answer = requests.post(f"{url}{path}", urlencode(fields, doseq=True), headers=form, timeout=60)
+        answer = requests.post(
+            f"{url}{path}", urlencode(fields, doseq=True), headers=form, timeout=60
+        )
         answer.raise_for_status()
         return answer.content
 
@@ -94,7 +107,10 @@ def _of_2015(url: str) -> int:
     for number in range(1, images + 1):
         ask("/image", {"token": token, "image_name": number})
         columns = zip(*((number, *row) for row in FOUND), strict=True)
-        ask("/result", {"token": token, **dict(zip(names, map(list, columns), strict=True))})
+        ask(
+            "/result",
+            {"token": token, **dict(zip(names, map(list, columns), strict=True))},
+        )
     return images
 
 
@@ -110,7 +126,10 @@ def _main(client: str, url: str) -> None:
     before_mb = peak_memory_mb()
     before_s, started_s = time.process_time(), time.perf_counter()
     images = CLIENTS[client](url)
-    elapsed_s, processor_s = time.perf_counter() - started_s, time.process_time() - before_s
+    elapsed_s, processor_s = (
+        time.perf_counter() - started_s,
+        time.process_time() - before_s,
+    )
     figures = {
         "images_per_s": images / elapsed_s,
         "processor_ms": 1000 * processor_s / images,

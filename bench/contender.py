@@ -51,7 +51,9 @@ def _ours(metric: str, from_files: bool, path: Path) -> Load:
 
 
 def _value(result: Any) -> float:
-    return float(result.map if result.summary is None else result.summary["AP50"] or 0.0)
+    return float(
+        result.map if result.summary is None else result.summary["AP50"] or 0.0
+    )
 
 
 def _theirs(tool: str, twelve: bool, from_files: bool, path: Path) -> Load:
@@ -66,7 +68,9 @@ def _theirs(tool: str, twelve: bool, from_files: bool, path: Path) -> Load:
         else:  # only hotcoco takes columns
             columns = (made.gt_image, made.gt_category, made.gt_boxes)
             kept = {"area": made.area, "iscrowd": made.crowd}
-            truth = coco.from_arrays(dataset["images"], dataset["categories"], *columns, **kept)
+            truth = coco.from_arrays(
+                dataset["images"], dataset["categories"], *columns, **kept
+            )
         found = truth.loadRes(str(results_path(path)) if from_files else results)
         return lambda: _ap50(evaluator(truth, found, "bbox"), twelve)
 
@@ -98,8 +102,12 @@ CONTENDERS: dict[str, Callable[[Path], Load]] = {
     "files: hotcoco, one IoU": partial(_theirs, "hotcoco", False, True),
     "files: ours, coco (12 numbers)": partial(_ours, "coco", True),
     "files: hotcoco, 12 numbers": partial(_theirs, "hotcoco", True, True),
-    "files: faster-coco-eval, one IoU": partial(_theirs, "faster-coco-eval", False, True),
-    "files: faster-coco-eval, 12 numbers": partial(_theirs, "faster-coco-eval", True, True),
+    "files: faster-coco-eval, one IoU": partial(
+        _theirs, "faster-coco-eval", False, True
+    ),
+    "files: faster-coco-eval, 12 numbers": partial(
+        _theirs, "faster-coco-eval", True, True
+    ),
     "files: pycocotools, one IoU": partial(_theirs, "pycocotools", False, True),
     "files: pycocotools, 12 numbers": partial(_theirs, "pycocotools", True, True),
 }
@@ -111,7 +119,9 @@ def main() -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         load = CONTENDERS[name](path)
         gc.collect()
-        Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak becomes the memory in use now
+        Path("/proc/self/clear_refs").write_text(
+            "5"
+        )  # Linux: the peak becomes the memory in use now
         before_mb = peak_memory_mb()
         started_s = time.perf_counter()
         score = load()
@@ -119,8 +129,14 @@ def main() -> None:
         value = score()
         ended_s = time.perf_counter()
     memory_mb = peak_memory_mb() - before_mb
-    times = {"load_s": loaded_s - started_s, "score_s": ended_s - loaded_s, "total_s": ended_s - started_s}
-    sys.stdout.write(json.dumps({"ap50": value, **times, "memory_mb": memory_mb}) + "\n")
+    times = {
+        "load_s": loaded_s - started_s,
+        "score_s": ended_s - loaded_s,
+        "total_s": ended_s - started_s,
+    }
+    sys.stdout.write(
+        json.dumps({"ap50": value, **times, "memory_mb": memory_mb}) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,12 @@ from bench.figures import as_markdown, replace_part, show
 from bench.simulated import Scene, maps_of, scene
 from referee.judging.uncertainty import energy_spread_of
 from referee.scoring.halves import HALVES, halves_of
-from referee.scoring.interval import Halved, MapIntervals, chance_of_order, map_intervals
+from referee.scoring.interval import (
+    Halved,
+    MapIntervals,
+    chance_of_order,
+    map_intervals,
+)
 
 Floats = NDArray[np.float64]
 
@@ -26,9 +31,17 @@ END = "<!-- end of the coverage tables -->"
 
 CONTESTS, TEAMS, UNLIMITED_IMAGES = 1000, 4, 40_000
 SKILL = 0.6
-MOST_ENERGY, SPREAD, ATTEMPTS = 0.04, 0.01, (2, 3, 4)  # of the logarithm of an energy; how many attempts
+MOST_ENERGY, SPREAD, ATTEMPTS = (
+    0.04,
+    0.01,
+    (2, 3, 4),
+)  # of the logarithm of an energy; how many attempts
 OWN_LIMIT, SHARED_LIMIT = 0.001, 0.002
-BEST_OF = {2: 0.5642, 3: 0.8463, 4: 1.0294}  # the mean of the largest of so many standard normal draws
+BEST_OF = {
+    2: 0.5642,
+    3: 0.8463,
+    4: 1.0294,
+}  # the mean of the largest of so many standard normal draws
 BINS = (0.5, 0.7, 0.85, 0.95, 0.99, 1.0)
 
 
@@ -47,11 +60,17 @@ class Population:
     @property
     def name(self) -> str:
         """As the tables have it."""
-        return f"{self.images} x {self.categories}{'' if self.is_even else ' log-normal'}"
+        return (
+            f"{self.images} x {self.categories}{'' if self.is_even else ' log-normal'}"
+        )
 
     def shares(self, random: np.random.Generator) -> Floats:
         """How frequent each category is (K,)."""
-        weights = np.ones(self.categories) if self.is_even else np.exp(random.normal(0, 1, self.categories))
+        weights = (
+            np.ones(self.categories)
+            if self.is_even
+            else np.exp(random.normal(0, 1, self.categories))
+        )
         shares: Floats = weights / weights.sum()
         return shares
 
@@ -97,7 +116,10 @@ def measure() -> dict[str, list[dict[str, Any]]]:
     for population in POPULATIONS:
         found.append(calibration(population, CONTESTS))
         show("coverage", [found[-1].intervals])
-    tables = {"intervals": [one.intervals for one in found], "orders": order_table(found)}
+    tables = {
+        "intervals": [one.intervals for one in found],
+        "orders": order_table(found),
+    }
     show("orders", tables["orders"])
     return tables
 
@@ -108,22 +130,33 @@ def write(tables: dict[str, list[dict[str, Any]]]) -> None:
     replace_part(DOCUMENT, BEGIN, f"\n{intervals}\n\n{orders}\n", END)
 
 
-def calibration(population: Population, contests: int, teams: int = TEAMS) -> Calibration:
+def calibration(
+    population: Population, contests: int, teams: int = TEAMS
+) -> Calibration:
     """Simulate contests of a population and compare what is stated of them with the truth."""
-    random = np.random.default_rng([population.images, population.categories, population.is_even])
+    random = np.random.default_rng(
+        [population.images, population.categories, population.is_even]
+    )
     shares = population.shares(random)
     made = [_contest(random, population, shares, teams) for _ in range(contests)]
     unlimited = _unlimited(random, shares, np.array([one.skills for one in made]))
     return compared_with_truth(population, made, unlimited)
 
 
-def compared_with_truth(population: Population, made: Sequence[Contest], unlimited: Floats) -> Calibration:
+def compared_with_truth(
+    population: Population, made: Sequence[Contest], unlimited: Floats
+) -> Calibration:
     """What is stated of contests beside the truth; `unlimited` is the polynomial of `_unlimited`."""
     skills = np.array([one.skills for one in made])
-    maps, others = (np.array([getattr(one, name) for one in made]) for name in ("maps", "other_maps"))
+    maps, others = (
+        np.array([getattr(one, name) for one in made])
+        for name in ("maps", "other_maps")
+    )
     # The mean mAP by skill, from both sets of every contest.
     expected = np.polyfit(np.append(skills, skills), np.append(maps, others), 2)
-    intervals = _interval_row(population, made, np.polyval(expected, skills), np.polyval(unlimited, skills))
+    intervals = _interval_row(
+        population, made, np.polyval(expected, skills), np.polyval(unlimited, skills)
+    )
     random = np.random.default_rng(len(made))
     orders = [order for one in made for order in _orders(random, one, expected)]
     return Calibration(intervals, orders)
@@ -134,10 +167,15 @@ def order_table(found: Sequence[Calibration]) -> list[dict[str, Any]]:
     every = [order for one in found for order in one.orders]
     rows = []
     for low, high in pairwise(BINS):
-        its = [one for one in every if low <= one.stated and (one.stated < high or high == BINS[-1])]
+        its = [
+            one
+            for one in every
+            if low <= one.stated and (one.stated < high or high == BINS[-1])
+        ]
         rows.append({"orders stated": f"{low:.0%} to {high:.0%}"} | compared(its))
     rows += [
-        {"orders stated": f"all of {one.intervals['images x categories']}"} | compared(one.orders)
+        {"orders stated": f"all of {one.intervals['images x categories']}"}
+        | compared(one.orders)
         for one in found
     ]
     return [*rows, {"orders stated": "all"} | compared(every)]
@@ -147,11 +185,16 @@ def compared(orders: Sequence[Order]) -> dict[str, Any]:
     """How many orders, their mean stated chance, and the share that was right."""
     if not orders:
         return {"number": 0, "stated": "", "right": ""}
-    stated, right = (np.mean([getattr(one, name) for one in orders]) for name in ("stated", "is_right"))
+    stated, right = (
+        np.mean([getattr(one, name) for one in orders])
+        for name in ("stated", "is_right")
+    )
     return {"number": len(orders), "stated": f"{stated:.1%}", "right": f"{right:.1%}"}
 
 
-def _contest(random: np.random.Generator, population: Population, shares: Floats, teams: int) -> Contest:
+def _contest(
+    random: np.random.Generator, population: Population, shares: Floats, teams: int
+) -> Contest:
     leads = random.uniform(-population.reach, population.reach, teams - 1)
     skills = np.append(SKILL, SKILL + leads)
     found, other = (scene(random, population.images, shares, skills) for _ in range(2))
@@ -169,15 +212,24 @@ def _whole_maps(found: Scene) -> Floats:
 def _unlimited(random: np.random.Generator, shares: Floats, skills: Floats) -> Floats:
     """The mAP of unlimited images by skill, as a polynomial."""
     grid = np.linspace(skills.min(), skills.max(), 5)
-    return np.polyfit(grid, _whole_maps(scene(random, UNLIMITED_IMAGES, shares, grid)), 2)
+    return np.polyfit(
+        grid, _whole_maps(scene(random, UNLIMITED_IMAGES, shares, grid)), 2
+    )
 
 
 def _interval_row(
     population: Population, made: Sequence[Contest], mean: Floats, unlimited: Floats
 ) -> dict[str, Any]:
-    maps, others = (np.array([getattr(one, name) for one in made]) for name in ("maps", "other_maps"))
+    maps, others = (
+        np.array([getattr(one, name) for one in made])
+        for name in ("maps", "other_maps")
+    )
     found = [
-        [map_intervals(value, its) for value, its in zip(one.maps, one.halves, strict=True)] for one in made
+        [
+            map_intervals(value, its)
+            for value, its in zip(one.maps, one.halves, strict=True)
+        ]
+        for one in made
     ]
     return {
         "images x categories": population.name,
@@ -198,7 +250,9 @@ def _held(found: Sequence[Sequence[MapIntervals]], name: str, values: Floats) ->
     return float(np.mean((ends[..., 0] <= values) & (values <= ends[..., 1])))
 
 
-def _orders(random: np.random.Generator, one: Contest, expected: Floats) -> Iterator[Order]:
+def _orders(
+    random: np.random.Generator, one: Contest, expected: Floats
+) -> Iterator[Order]:
     """The first team against each other one, on one meter or on two."""
     is_shared = bool(random.integers(2))
     logs = [_Energies.drawn(random, is_shared) for _ in one.skills]
@@ -220,7 +274,9 @@ def _orders(random: np.random.Generator, one: Contest, expected: Floats) -> Iter
     for other, truth in zip(runs[1:], truths[1:], strict=True):
         is_ahead = first.value("score") > other.value("score")
         better, worse = (first, other) if is_ahead else (other, first)
-        yield Order(chance_of_order(better, worse), bool((truths[0] > truth) == is_ahead))
+        yield Order(
+            chance_of_order(better, worse), bool((truths[0] > truth) == is_ahead)
+        )
 
 
 @dataclass(frozen=True)
@@ -233,8 +289,15 @@ class _Energies:
     @classmethod
     def drawn(cls, random: np.random.Generator, is_shared: bool) -> _Energies:
         """Of a team that varies by about SPREAD; the error of a meter that all share changes no order."""
-        middle, attempts = random.uniform(-MOST_ENERGY, MOST_ENERGY), int(random.choice(ATTEMPTS))
+        middle, attempts = (
+            random.uniform(-MOST_ENERGY, MOST_ENERGY),
+            int(random.choice(ATTEMPTS)),
+        )
         sd = SPREAD * math.exp(random.normal(0, 0.3))
         of_meter = 0.0 if is_shared else random.uniform(-SHARED_LIMIT, SHARED_LIMIT)
-        of_runs = random.uniform(-OWN_LIMIT, OWN_LIMIT, attempts) + random.normal(0, sd, attempts)
-        return cls((middle + of_meter + of_runs).tolist(), middle - BEST_OF[attempts] * sd)
+        of_runs = random.uniform(-OWN_LIMIT, OWN_LIMIT, attempts) + random.normal(
+            0, sd, attempts
+        )
+        return cls(
+            (middle + of_meter + of_runs).tolist(), middle - BEST_OF[attempts] * sd
+        )

@@ -14,7 +14,9 @@ from rich.table import Table
 WIDTH = 140  # of a file or a pipe
 
 
-def row(what: str, measured: float | str, target: float | str | None = None) -> dict[str, Any]:
+def row(
+    what: str, measured: float | str, target: float | str | None = None
+) -> dict[str, Any]:
     """One figure, and what it should be."""
     return {"what": what, "measured": measured, "target": target}
 
@@ -29,13 +31,23 @@ def show(title: str, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def _shown(value: object) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return (
+        ""
+        if value is None
+        else f"{value:.4g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def as_markdown(rows: Sequence[Mapping[str, object]]) -> str:
     """The rows as a table of Markdown, with the columns of the first."""
     columns = list(rows[0]) if rows else ["none"]
-    lines = [columns, ["---"] * len(columns), *([_shown(one[key]) for key in columns] for one in rows)]
+    lines = [
+        columns,
+        ["---"] * len(columns),
+        *([_shown(one[key]) for key in columns] for one in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -47,10 +59,14 @@ def replace_part(document: Path, begin: str, text: str, end: str) -> None:
 
 def processor_s(process: int) -> float:
     """Processor time, user and system, that a process has taken in all its threads."""
-    return time.clock_gettime(~process << 3 | 2)  # CPUCLOCK_SCHED of that process; exact to microseconds
+    return time.clock_gettime(
+        ~process << 3 | 2
+    )  # CPUCLOCK_SCHED of that process; exact to microseconds
 
 
 def peak_memory_mb() -> float:
     """The peak of this process since its start: unlike that of getrusage, not its parent's."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
+    return (
+        next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
+    )

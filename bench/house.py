@@ -60,7 +60,9 @@ class Server:
     def scored_detections(self) -> int:
         """How many detections the provisional score that operators see has seen, from the contest's database."""
         assert self.folder is not None  # noqa: S101 - it is a referee
-        with closing(sqlite3.connect(f"file:{self.folder / 'contest.db'}?mode=ro", uri=True)) as database:
+        with closing(
+            sqlite3.connect(f"file:{self.folder / 'contest.db'}?mode=ro", uri=True)
+        ) as database:
             found = database.execute("SELECT detections FROM provisional").fetchone()
         return int(found[0]) if found else 0
 
@@ -68,19 +70,27 @@ class Server:
         """Processor time, user and system, that the process which answers has taken in all its threads."""
         return processor_s(self.worker)
 
-    def ask(self, method: str, path: str, body: bytes = b"", media_type: str = "") -> requests.Response:
+    def ask(
+        self, method: str, path: str, body: bytes = b"", media_type: str = ""
+    ) -> requests.Response:
         """One request of the team."""
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": media_type}
-        answer = requests.request(method, self.url + path, data=body, headers=headers, timeout=60)
+        answer = requests.request(
+            method, self.url + path, data=body, headers=headers, timeout=60
+        )
         answer.raise_for_status()
         return answer
 
-    def request(self, method: str, path: str, body: bytes = b"", media_type: str = "") -> bytes:
+    def request(
+        self, method: str, path: str, body: bytes = b"", media_type: str = ""
+    ) -> bytes:
         """The same request as it travels."""
-        about = f"Content-Type: {media_type}\r\nContent-Length: {len(body)}\r\n" if body else ""
-        head = (
-            f"{method} {path} HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {self.token}\r\n{about}\r\n"
+        about = (
+            f"Content-Type: {media_type}\r\nContent-Length: {len(body)}\r\n"
+            if body
+            else ""
         )
+        head = f"{method} {path} HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {self.token}\r\n{about}\r\n"
         return head.encode() + body
 
 
@@ -98,23 +108,56 @@ def referee(
     `tls` is a certificate and its key.
     """
     command = str(programs / "referee")
-    run(command, "init", folder, "--testset", testset, "--window", WINDOW_S, "--auto-arm")
+    run(
+        command,
+        "init",
+        folder,
+        "--testset",
+        testset,
+        "--window",
+        WINDOW_S,
+        "--auto-arm",
+    )
     settings, password = folder / "contest.toml", folder / "password"
     text = settings.read_text()
-    text = re.sub("(?m)^attempts = .*$", "", text)  # an earlier version's init has no option for it
+    text = re.sub(
+        "(?m)^attempts = .*$", "", text
+    )  # an earlier version's init has no option for it
     second = '[[stations]]\nname = "second"\nmeter = "sim:"\n' if rival else ""
     settings.write_text(text.replace("shuffle = true", "shuffle = false") + second)
     password.write_text(PASSWORD)
     teams = [TEAM, rival] if rival else [TEAM]
     for team in teams:
-        run(command, "team", "add", team, "--password-file", password, "--contest", folder)
-    options = ["--port", 0, *(("--tls-cert", tls[0], "--tls-key", tls[1]) if tls else ())]
-    with (folder / "log").open("w") as log, _started(log, command, "serve", folder, *options) as process:
+        run(
+            command,
+            "team",
+            "add",
+            team,
+            "--password-file",
+            password,
+            "--contest",
+            folder,
+        )
+    options = [
+        "--port",
+        0,
+        *(("--tls-cert", tls[0], "--tls-key", tls[1]) if tls else ()),
+    ]
+    with (
+        (folder / "log").open("w") as log,
+        _started(log, command, "serve", folder, *options) as process,
+    ):
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         url = process.stdout.readline().split(" at ")[1].split()[0]
         tokens = [_log_in(url, team, str(tls[0]) if tls else True) for team in teams]
         server = Server(
-            name, url, _worker(process), tokens[0], has_score=True, rival=tokens[-1], folder=folder
+            name,
+            url,
+            _worker(process),
+            tokens[0],
+            has_score=True,
+            rival=tokens[-1],
+            folder=folder,
         )
         # The least of several looks: at first it still loads its images.
         yield replace(server, idle=min(_idle(server) for _ in range(IDLE_LOOKS)))
@@ -122,7 +165,9 @@ def referee(
 
 def _log_in(url: str, team: str, verify: str | bool) -> str:
     entering = {"team": team, "password": PASSWORD}
-    answer = requests.post(f"{url}/v1/session", json=entering, timeout=60, verify=verify)
+    answer = requests.post(
+        f"{url}/v1/session", json=entering, timeout=60, verify=verify
+    )
     answer.raise_for_status()
     return str(answer.json()["token"])
 
@@ -139,7 +184,9 @@ def bare(answers: Path, token: str) -> Iterator[Server]:
     port = free_port()
     with _started(None, sys.executable, "-m", "bench.bare", answers, port) as process:
         _wait_for(port)
-        yield Server("bare Granian", f"http://127.0.0.1:{port}", _worker(process), token)
+        yield Server(
+            "bare Granian", f"http://127.0.0.1:{port}", _worker(process), token
+        )
 
 
 def nginx_is_installed() -> bool:
@@ -152,7 +199,9 @@ def nginx(answers: Path, token: str) -> Iterator[Server]:
     """Serve the recorded images and batches by nginx; a POST it refuses."""
     port, folder = free_port(), answers.with_name("nginx")
     folder.mkdir(mode=0o755)
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, answers=answers))
+    (folder / "nginx.conf").write_text(
+        NGINX.format(folder=folder, port=port, answers=answers)
+    )
     program = shutil.which("nginx", path=SEARCH) or "nginx"
     with _started(None, program, "-c", folder / "nginx.conf") as process:
         _wait_for(port)
@@ -167,7 +216,9 @@ def run(*words: object) -> None:
 @contextmanager
 def _started(log: IO[str] | None, *words: object) -> Iterator[subprocess.Popen[str]]:
     command = [str(word) for word in words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process:  # noqa: S603 - ours
+    with subprocess.Popen(  # noqa: S603 - ours
+        command, stdout=subprocess.PIPE, stderr=log, text=True
+    ) as process:
         try:
             yield process
         finally:
@@ -176,7 +227,9 @@ def _started(log: IO[str] | None, *words: object) -> Iterator[subprocess.Popen[s
 
 def _worker(process: subprocess.Popen[str]) -> int:
     """The child that answers requests: others, such as Python's resource tracker, have hardly worked."""
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    children = (
+        Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    )
     return max(map(int, children), key=processor_s)
 
 

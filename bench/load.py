@@ -36,17 +36,28 @@ class Load:
         return float(np.percentile(self.latencies_s, percent)) * 1000
 
 
-def load(url: str, requests: Sequence[bytes], connections: int, count: int, rate_per_s: float = 0.0) -> Load:
+def load(
+    url: str,
+    requests: Sequence[bytes],
+    connections: int,
+    count: int,
+    rate_per_s: float = 0.0,
+) -> Load:
     """Send `count` requests in turn, as fast as answers come, or `rate_per_s` of them at equal distances.
 
     With a rate, latency counts from the moment when a request was due, so a slow answer is not hidden by the requests
     that wait behind it. Raises RuntimeError when an answer is not 2xx or a connection closes.
     """
     address = (urlsplit(url).hostname, urlsplit(url).port)
-    step_s, latencies_s, following = 1 / rate_per_s if rate_per_s else 0.0, list[float](), cycle(requests)
+    step_s, latencies_s, following = (
+        1 / rate_per_s if rate_per_s else 0.0,
+        list[float](),
+        cycle(requests),
+    )
     with ExitStack() as stack:
         free = [
-            _Connection(stack.enter_context(socket.create_connection(address))) for _ in range(connections)
+            _Connection(stack.enter_context(socket.create_connection(address)))
+            for _ in range(connections)
         ]
         busy: dict[socket.socket, _Connection] = {}
         start_s = now_s = due_s = time.perf_counter()
@@ -81,7 +92,9 @@ class _Connection:
         """Take what has arrived; gives whether the answer is complete."""
         count = self.socket.recv_into(_buffer)
         if self._missing is None:
-            head, separator, _ = bytes(_buffer[: min(count, 4096)]).partition(b"\r\n\r\n")
+            head, separator, _ = bytes(_buffer[: min(count, 4096)]).partition(
+                b"\r\n\r\n"
+            )
             length = LENGTH.search(head + b"\r\n")
             if not head.startswith(b"HTTP/1.1 2") or length is None:
                 raise RuntimeError(f"refused: {bytes(_buffer[:count])!r}")

@@ -35,7 +35,9 @@ MOST_ADDED_US = 50.0
 
 def measure() -> list[dict[str, Any]]:
     """Measure all of it, one after the other; print the table and return its rows."""
-    rows = _loops("classifier, 1 output", classifier(), 8) + _loops("detector, 4 outputs", detector(), 20)
+    rows = _loops("classifier, 1 output", classifier(), 8) + _loops(
+        "detector, 4 outputs", detector(), 20
+    )
     rows += [*_preparing(), *_whole_bench(), *_damaged()]
     show("models", rows)
     return rows
@@ -50,12 +52,18 @@ def _loops(what: str, data: bytes, side: int) -> list[dict[str, Any]]:
     bare_us, loop_us, reported_us = [], [], []
     for _ in range(ROUNDS):
         bare_us.append(_each_us(lambda: _invoke(bare)))
-        loop_us.append(_each_us(lambda: reported_us.append(_reported_us(model, pixels))))
+        loop_us.append(
+            _each_us(lambda: reported_us.append(_reported_us(model, pixels)))
+        )
     added_us = [loop - alone for loop, alone in zip(loop_us, bare_us, strict=True)]
     return [
         row(f"{what}: bare loop of invoke() (µs each)", statistics.median(bare_us)),
         row(f"{what}: the harness's loop (µs each)", statistics.median(loop_us)),
-        row(f"{what}: added by the loop (µs each)", statistics.median(added_us), MOST_ADDED_US),
+        row(
+            f"{what}: added by the loop (µs each)",
+            statistics.median(added_us),
+            MOST_ADDED_US,
+        ),
         row(f"{what}: latency that it reports (µs)", statistics.median(reported_us)),
     ]
 
@@ -65,7 +73,9 @@ def _invoke(interpreter: Interpreter) -> None:
         interpreter.invoke()
 
 
-def _reported_us(model: RuntimeModel, pixels: np.ndarray[Any, np.dtype[np.uint8]]) -> float:
+def _reported_us(
+    model: RuntimeModel, pixels: np.ndarray[Any, np.dtype[np.uint8]]
+) -> float:
     return float(model.run(pixels, 1 << 62, 1 << 62).times_ns.mean()) / 1e3
 
 
@@ -82,7 +92,12 @@ def _preparing() -> list[dict[str, Any]]:
         before_s = time.perf_counter()
         prepared(noise, "resize", INPUT_PX, INPUT_PX)
         taken_s.append(time.perf_counter() - before_s)
-    return [row("640 x 480 pixels resized to 300 x 300 (ms)", statistics.median(taken_s) * 1e3)]
+    return [
+        row(
+            "640 x 480 pixels resized to 300 x 300 (ms)",
+            statistics.median(taken_s) * 1e3,
+        )
+    ]
 
 
 def _whole_bench() -> list[dict[str, Any]]:
@@ -92,26 +107,42 @@ def _whole_bench() -> list[dict[str, Any]]:
         (folder / "model.tflite").write_bytes(classifier())
         for number in (1, 2):
             Image.new("RGB", (32, 32), (number, 0, 0)).save(folder / f"{number}.png")
-        arguments = ["bench", str(folder / "model.tflite"), "--images", name, "--task", "classification"]
+        arguments = [
+            "bench",
+            str(folder / "model.tflite"),
+            "--images",
+            name,
+            "--task",
+            "classification",
+        ]
         before_s = time.perf_counter()
         subprocess.run(  # noqa: S603 - our own program
             [sys.executable, "-m", "lpirc_client.harness.cli", *arguments],
             check=True,
             stdout=subprocess.DEVNULL,
         )
-    return [row("`lpirc-harness bench` of two images (s)", time.perf_counter() - before_s)]
+    return [
+        row("`lpirc-harness bench` of two images (s)", time.perf_counter() - before_s)
+    ]
 
 
 def _damaged() -> list[dict[str, Any]]:
     """Damaged models, one after the other in a process that is replaced when one kills it."""
-    bases = (classifier(), classifier(quantized=True), detector(), detector(quantized=True))
+    bases = (
+        classifier(),
+        classifier(quantized=True),
+        detector(),
+        detector(quantized=True),
+    )
     before_s, codes, processes = time.perf_counter(), [], 1
     process = ModelProcess("damaged")
     for seed in range(CORRUPTED):
         model = ModelFile(Path("damaged"), corrupted(bases[seed % 4], seed), "")
         task = "classification" if seed % 4 < 2 else "detection"
         try:
-            _, problems = examine(process, model, Settings(task, "resize", timeout_s=5.0))
+            _, problems = examine(
+                process, model, Settings(task, "resize", timeout_s=5.0)
+            )
             codes.append(problems[0].code if problems else "valid")
         except ModelError as error:
             codes.append(error.code)

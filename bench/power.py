@@ -35,7 +35,9 @@ LONG_S = 600
 LOSS_RUN_S = 120
 LOSS_AT_S = 40.0
 LOSS_S = 30.0
-LOAD = "steps:2W@5s,9W@10s"  # whole periods of 10 s: 5.5 W on average, whenever it begins
+LOAD = (
+    "steps:2W@5s,9W@10s"  # whole periods of 10 s: 5.5 W on average, whenever it begins
+)
 MEAN_W = 5.5
 
 
@@ -57,7 +59,12 @@ class Recorded:
     def trapezoid_wh(self) -> float:
         """The readings' own integral, from the start on for as long as the integrator's timer ran."""
         times = [reading.monotonic_s for reading in self.readings]
-        return trapezoid_wh(times, [reading.power_w for reading in self.readings], self.start_s, self.end_s)
+        return trapezoid_wh(
+            times,
+            [reading.power_w for reading in self.readings],
+            self.start_s,
+            self.end_s,
+        )
 
     def failed_checks(self, setup: Setup) -> str:
         """The codes of the checks that did not hold, but for the one that the meter is a simulated one."""
@@ -84,7 +91,10 @@ def measure() -> list[dict[str, Any]]:
     with simulator("--load", LOAD) as (address, _):
         rows += _long_run(address)
     with simulator("--load", LOAD) as (address, _), busy_host():
-        rows += [one | {"what": f"on a busy host: {one['what']}"} for one in _long_run(address)]
+        rows += [
+            one | {"what": f"on a busy host: {one['what']}"}
+            for one in _long_run(address)
+        ]
     with simulator("--load", LOAD, "--control", "0") as (address, control):
         rows += _loss(address, control)
     show("power", rows)
@@ -94,12 +104,22 @@ def measure() -> list[dict[str, Any]]:
 @contextlib.contextmanager
 def simulator(*options: str) -> Iterator[tuple[str, str]]:
     """A `meter simulate` process; gives its VISA address and, with --control, the address of its control socket."""
-    command = [sys.executable, "-m", "lpirc_power", "simulate", *options, "--parent", str(os.getpid())]
+    command = [
+        sys.executable,
+        "-m",
+        "lpirc_power",
+        "simulate",
+        *options,
+        "--parent",
+        str(os.getpid()),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  our own program
         if process.stdout is None:
             raise RuntimeError("no pipe")
         address = process.stdout.readline().strip()
-        control = process.stdout.readline().split()[-1] if "--control" in options else ""
+        control = (
+            process.stdout.readline().split()[-1] if "--control" in options else ""
+        )
         yield address, control
         process.terminate()
 
@@ -139,20 +159,37 @@ def _queries(address: str) -> list[dict[str, Any]]:
 def _long_run(address: str) -> list[dict[str, Any]]:
     setup = Setup(150.0, 0.2, UPDATE_S, LONG_S)
     run = metered(address, setup)
-    times = [reading.monotonic_s for reading in run.readings if run.start_s <= reading.monotonic_s]
+    times = [
+        reading.monotonic_s
+        for reading in run.readings
+        if run.start_s <= reading.monotonic_s
+    ]
     intervals_s = np.diff([one for one in times if one <= run.end_s])
     expected_wh = MEAN_W * LONG_S / 3600
     return [
         row(f"readings in {LONG_S} s", len(intervals_s) + 1, LONG_S / UPDATE_S),
-        row("longest pause between readings (s)", float(intervals_s.max()), 3 * UPDATE_S),
-        row("jitter: standard deviation of the pause (ms)", float(np.std(intervals_s - UPDATE_S)) * 1e3),
+        row(
+            "longest pause between readings (s)", float(intervals_s.max()), 3 * UPDATE_S
+        ),
+        row(
+            "jitter: standard deviation of the pause (ms)",
+            float(np.std(intervals_s - UPDATE_S)) * 1e3,
+        ),
         row(
             "jitter: 99th percentile off 100 ms (ms)",
             float(np.quantile(abs(intervals_s - UPDATE_S), 0.99)) * 1e3,
         ),
         row("CPU of the sampler (% of a core)", 100 * run.cpu_s / LONG_S, 2.0),
-        row("integrator off the load's energy (%)", 100 * abs(run.energy_wh() / expected_wh - 1), 0.05),
-        row("trapezoid off the load's energy (%)", 100 * abs(run.trapezoid_wh() / expected_wh - 1), 0.05),
+        row(
+            "integrator off the load's energy (%)",
+            100 * abs(run.energy_wh() / expected_wh - 1),
+            0.05,
+        ),
+        row(
+            "trapezoid off the load's energy (%)",
+            100 * abs(run.trapezoid_wh() / expected_wh - 1),
+            0.05,
+        ),
         row("checks that failed", run.failed_checks(setup) or "none", "none"),
     ]
 
@@ -161,17 +198,32 @@ def _loss(address: str, control: str) -> list[dict[str, Any]]:
     setup = Setup(150.0, 0.2, UPDATE_S, LOSS_RUN_S)
     lost = threading.Timer(LOSS_AT_S, _send, (control, f"drop-link {LOSS_S:g}"))
     run = metered(address, setup, lost)
-    pauses_s = [later.monotonic_s - earlier.monotonic_s for earlier, later in pairwise(run.readings)]
+    pauses_s = [
+        later.monotonic_s - earlier.monotonic_s
+        for earlier, later in pairwise(run.readings)
+    ]
     expected_wh = MEAN_W * LOSS_RUN_S / 3600
     return [
-        row(f"link lost for {LOSS_S:g} s: longest pause (s)", max(pauses_s), LOSS_S + 2),
-        row("its integrator off the load's energy (%)", 100 * abs(run.energy_wh() / expected_wh - 1), 0.05),
-        row("its events", ", ".join(event.kind for event in run.events), "meter-lost, meter-back"),
+        row(
+            f"link lost for {LOSS_S:g} s: longest pause (s)", max(pauses_s), LOSS_S + 2
+        ),
+        row(
+            "its integrator off the load's energy (%)",
+            100 * abs(run.energy_wh() / expected_wh - 1),
+            0.05,
+        ),
+        row(
+            "its events",
+            ", ".join(event.kind for event in run.events),
+            "meter-lost, meter-back",
+        ),
         row("its failed checks", run.failed_checks(setup) or "none", "reading-gaps"),
     ]
 
 
-def metered(address: str, setup: Setup, beside: threading.Timer | None = None) -> Recorded:
+def metered(
+    address: str, setup: Setup, beside: threading.Timer | None = None
+) -> Recorded:
     """Sample until the integrator's own timer has ended it, with what happens `beside`."""
     run = Recorded()
     over = threading.Event()
@@ -182,7 +234,12 @@ def metered(address: str, setup: Setup, beside: threading.Timer | None = None) -
             over.set()
 
     sampler = Sampler(
-        address, setup, take, time.monotonic, lambda: datetime.now(UTC), on_link=run.events.append
+        address,
+        setup,
+        take,
+        time.monotonic,
+        lambda: datetime.now(UTC),
+        on_link=run.events.append,
     )
     with contextlib.closing(sampler):
         sampler.arm()

@@ -30,7 +30,9 @@ def measure() -> list[dict[str, Any]]:
         replay = _replayed(folder)
     rate = replay["images"] / replay["elapsed_s"]
     rows = [
-        row("referee rehearse, 200 images, in all (s)", rehearsal_s, TARGET_REHEARSAL_S),
+        row(
+            "referee rehearse, 200 images, in all (s)", rehearsal_s, TARGET_REHEARSAL_S
+        ),
         row("its run alone (s)", usual["elapsed_s"]),
         row(f"{IMAGES} images replayed (images/s)", rate, TARGET_IMAGES_PER_S),
     ]
@@ -42,7 +44,9 @@ def _replayed(folder: Path) -> dict[str, Any]:
     testset, recording = folder / "testset", folder / "perfect.csv"
     synthesize(testset, images=IMAGES, categories=10, seed=1, size=(SIDE_PX, SIDE_PX))
     _write_perfect_detections(testset, recording)
-    return _rehearse(folder / "replay", "--testset", testset, "--replay", recording, "--window", 600)
+    return _rehearse(
+        folder / "replay", "--testset", testset, "--replay", recording, "--window", 600
+    )
 
 
 def _write_perfect_detections(testset: Path, path: Path) -> None:
@@ -50,13 +54,26 @@ def _write_perfect_detections(testset: Path, path: Path) -> None:
     files = [image.file for image in load_test_set(testset).images]
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["image", "class", "confidence", "xmin", "ymin", "xmax", "ymax"])
-        for image, category, box in zip(truth.image, truth.category, truth.boxes, strict=True):
+        writer.writerow(
+            ["image", "class", "confidence", "xmin", "ymin", "xmax", "ymax"]
+        )
+        for image, category, box in zip(
+            truth.image, truth.category, truth.boxes, strict=True
+        ):
             writer.writerow([files[image - 1], category, 0.9, *box])
 
 
 def _rehearse(out: Path, *options: object) -> dict[str, Any]:
-    command = [Path(sys.executable).with_name("referee"), "rehearse", "--json", "--out", out, *options]
-    done = subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE)  # noqa: S603
+    command = [
+        Path(sys.executable).with_name("referee"),
+        "rehearse",
+        "--json",
+        "--out",
+        out,
+        *options,
+    ]
+    done = subprocess.run(  # noqa: S603
+        [str(word) for word in command], check=True, stdout=subprocess.PIPE
+    )
     document: dict[str, Any] = json.loads(done.stdout)
     return document

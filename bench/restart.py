@@ -53,12 +53,20 @@ def measure() -> list[dict[str, Any]]:
             ]
         finally:
             served.kill(_all(served.process.pid))
-        size_mb = sum(file.stat().st_size for file in (folder / "contest").glob("contest.db*")) / 1e6
+        size_mb = (
+            sum(
+                file.stat().st_size for file in (folder / "contest").glob("contest.db*")
+            )
+            / 1e6
+        )
     rows = []
     for what, several in times.items():
         waited, processor = zip(*several, strict=True)
         rows.append(row(f"kill -9 of the {what}: median (s)", median(waited), TARGET_S))
-        rows += [row("its worst (s)", max(waited)), row("its processor time, median (s)", median(processor))]
+        rows += [
+            row("its worst (s)", max(waited)),
+            row("its processor time, median (s)", median(processor)),
+        ]
     rows += [
         row("images", COUNT),
         row("database (MB)", size_mb),
@@ -76,12 +84,30 @@ def _many_images(drawn: Path, out: Path) -> None:
     images = []
     with new_folder(out) as partial:
         for number in range(1, COUNT + 1):
-            jpeg, file = jpegs[number % DRAWN] + number.to_bytes(4, "big"), f"{number:06d}.jpg"
+            jpeg, file = (
+                jpegs[number % DRAWN] + number.to_bytes(4, "big"),
+                f"{number:06d}.jpg",
+            )
             (partial / IMAGES / file).write_bytes(jpeg)
-            images.append(Image(number, file, *SIZE_PX, hashlib.sha256(jpeg).hexdigest(), str(number)))
-        objects = [ObjectRecord(number, 1, (1.0, 1.0, 50.0, 50.0), 2500.0) for number in range(1, COUNT + 1)]
+            images.append(
+                Image(
+                    number,
+                    file,
+                    *SIZE_PX,
+                    hashlib.sha256(jpeg).hexdigest(),
+                    str(number),
+                )
+            )
+        objects = [
+            ObjectRecord(number, 1, (1.0, 1.0, 50.0, 50.0), 2500.0)
+            for number in range(1, COUNT + 1)
+        ]
         write_records(
-            partial, "many", images, [Category(one.id, one.name) for one in few.categories], objects
+            partial,
+            "many",
+            images,
+            [Category(one.id, one.name) for one in few.categories],
+            objects,
         )
 
 
@@ -94,13 +120,30 @@ class _Served:
         run(HERE / "referee", "init", folder, "--testset", testset, *many)
         password = folder / "password"
         password.write_text(PASSWORD)
-        run(HERE / "referee", "team", "add", TEAM, "--password-file", password, "--contest", folder)
+        run(
+            HERE / "referee",
+            "team",
+            "add",
+            TEAM,
+            "--password-file",
+            password,
+            "--contest",
+            folder,
+        )
 
     def start(self) -> None:
         """Start the server; what it says goes to a file."""
-        words = [HERE / "referee", "serve", self._folder, "--port", self._url.rpartition(":")[2]]
+        words = [
+            HERE / "referee",
+            "serve",
+            self._folder,
+            "--port",
+            self._url.rpartition(":")[2],
+        ]
         with (self._folder / "log").open("a") as log:
-            self.process = subprocess.Popen(list(map(str, words)), stdout=log, stderr=log, env=_as_usual())  # noqa: S603 - ours
+            self.process = subprocess.Popen(  # noqa: S603 - ours
+                list(map(str, words)), stdout=log, stderr=log, env=_as_usual()
+            )
 
     def live_a_day(self) -> None:
         """Let the team have its runs, each with a reading of its meter and many posts."""
@@ -129,7 +172,9 @@ class _Served:
 
     def log_out(self, token: dict[str, str]) -> None:
         """Close the run."""
-        requests.delete(f"{self._url}/v1/session", headers=token, timeout=60).raise_for_status()
+        requests.delete(
+            f"{self._url}/v1/session", headers=token, timeout=60
+        ).raise_for_status()
 
     def restarted_s(
         self, victims: Any, token: dict[str, str], path: str = f"/v1/images/{COUNT}"
@@ -168,4 +213,8 @@ def _all(supervisor: int) -> list[int]:
 
 def _as_usual() -> dict[str, str]:
     """The environment with compiled modules kept, as on any operator's machine."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHONDONTWRITEBYTECODE"
+    }

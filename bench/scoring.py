@@ -55,7 +55,10 @@ def measure() -> dict[str, Any]:
             scorers = _interleaved(path)
             _print(len(made.image), scorers)
             rows.append({"detections": len(made.image), "scorers": scorers})
-    beside = [*(_ages(*pace) for pace in PACES), *(_halves(*each) for each in HALVES_TARGET_S.items())]
+    beside = [
+        *(_ages(*pace) for pace in PACES),
+        *(_halves(*each) for each in HALVES_TARGET_S.items()),
+    ]
     show("live and uncertainty", beside)
     return {"scorers": rows, "live": beside}
 
@@ -64,7 +67,9 @@ def _interleaved(path: Path) -> list[dict[str, Any]]:
     measured: dict[str, list[dict[str, float]]] = {name: [] for name in CONTENDERS}
     for round_ in range(ROUNDS):
         for name in CONTENDERS:
-            if not name.startswith(SLOW) or (round_ == 0 and path.stem != str(IMAGES[-1])):
+            if not name.startswith(SLOW) or (
+                round_ == 0 and path.stem != str(IMAGES[-1])
+            ):
                 measured[name].append(_one(name, path))
     return [
         {"scorer": name, "rounds": len(runs)}
@@ -88,11 +93,19 @@ def _print(detections: int, scorers: list[dict[str, Any]]) -> None:
     if max(same.values()) - min(same.values()) > AGREEMENT:
         raise SystemExit(f"The scorers disagree: {same}")
     shares = [
-        row(f"{ours} / {theirs}", by_name[ours]["total_s"] / by_name[theirs]["total_s"], f"<= {most}")
+        row(
+            f"{ours} / {theirs}",
+            by_name[ours]["total_s"] / by_name[theirs]["total_s"],
+            f"<= {most}",
+        )
         for ours, theirs, most in TARGETS
     ]
     memory = [
-        row(f"{ours}: memory (MB)", by_name[ours]["memory_mb"], f"<= {MEMORY_TARGET_MB} at 2,000,000")
+        row(
+            f"{ours}: memory (MB)",
+            by_name[ours]["memory_mb"],
+            f"<= {MEMORY_TARGET_MB} at 2,000,000",
+        )
         for ours, _, _ in TARGETS[:2]
     ]
     show("targets", [*shares, *memory])

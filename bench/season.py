@@ -31,7 +31,13 @@ from tests.referee.judging.stored_runs import forget_scorings, results, store_ru
 
 PER_IMAGE, LARGER, SAMPLE = 100, 40, 20
 LOOK_S, KILL_EVERY_S, ALONE, TWO = 0.5, 5.0, "", "--workers 2"
-WAYS = (ALONE, False), ("--workers 1", False), (TWO, False), (f"{TWO} --cluster local", False), (TWO, True)
+WAYS = (
+    (ALONE, False),
+    ("--workers 1", False),
+    (TWO, False),
+    (f"{TWO} --cluster local", False),
+    (TWO, True),
+)
 
 
 def measure(runs: int, images: int) -> dict[str, list[dict[str, Any]]]:
@@ -47,13 +53,26 @@ def measure(runs: int, images: int) -> dict[str, list[dict[str, Any]]]:
             forget_scorings(contest)
             row, _ = _watched(contest, f"judge --all {options}", kill=kill)
             found.add(results(contest))
-            model_s = costs.runs_s(runs, int(options[10:11]), os.cpu_count() or 1) if options else None
-            measured["judging"].append(row | {"by the model (s)": model_s, "results": len(found)})
+            model_s = (
+                costs.runs_s(runs, int(options[10:11]), os.cpu_count() or 1)
+                if options
+                else None
+            )
+            measured["judging"].append(
+                row | {"by the model (s)": model_s, "results": len(found)}
+            )
         measured["correction"] = _correction(made, test_set, contest)
         made, contest = workload.make(LARGER * images, PER_IMAGE), Path(name) / "large"
-        store_runs(contest, write_test_set(made, Path(name) / "many-images"), made.rows(), 1)
-        measured["one run"] = [_watched(contest, f"judge --all {TWO}")[0] | {"detections": len(made.image)}]
-    measured |= {"costs": [vars(costs)], "seasons, by the model": season_model.seasons(costs)}
+        store_runs(
+            contest, write_test_set(made, Path(name) / "many-images"), made.rows(), 1
+        )
+        measured["one run"] = [
+            _watched(contest, f"judge --all {TWO}")[0] | {"detections": len(made.image)}
+        ]
+    measured |= {
+        "costs": [vars(costs)],
+        "seasons, by the model": season_model.seasons(costs),
+    }
     for title, table in measured.items():
         show(title, table)
     return measured
@@ -65,7 +84,10 @@ def _costs(folder: Path) -> season_model.Costs:
     with open_contest(folder) as contest:
         for run in contest.store.runs()[:SAMPLE]:
             times = [time.perf_counter()]
-            job, packed = job_of(contest, run), pickle.dumps(scoring_input(case_of(contest, run)))
+            job, packed = (
+                job_of(contest, run),
+                pickle.dumps(scoring_input(case_of(contest, run))),
+            )
             times.append(time.perf_counter())
             found = score_whole(pickle.loads(packed))  # noqa: S301 - our own
             times.append(time.perf_counter())
@@ -75,41 +97,77 @@ def _costs(folder: Path) -> season_model.Costs:
     return season_model.Costs(*np.median(took, axis=0).tolist())
 
 
-def _watched(folder: Path, words: str, *, kill: bool = False) -> tuple[dict[str, Any], str]:
+def _watched(
+    folder: Path, words: str, *, kill: bool = False
+) -> tuple[dict[str, Any], str]:
     """Run a command of the referee, with `kill` killing a worker every few seconds; its row, and what it printed."""
     began_s, worker_mb, all_mb, killed = time.monotonic(), 0.0, 0.0, 0
     command = [str(REFEREE), *words.split(), "--contest", str(folder)]
     with TemporaryFile("w+") as said, subprocess.Popen(command, stdout=said) as process:  # noqa: S603 - our own
         while process.poll() is None:
             parts = descendants_of(process.pid)
-            worker_mb = max([worker_mb, *(_mb(one, "status", "VmHWM") for one in parts)])
-            all_mb = max(all_mb, sum(_mb(one, "smaps_rollup", "Pss") for one in [process.pid, *parts]))
-            if kill and len(parts) > 2 and time.monotonic() - began_s > (killed + 1) * KILL_EVERY_S:
+            worker_mb = max(
+                [worker_mb, *(_mb(one, "status", "VmHWM") for one in parts)]
+            )
+            all_mb = max(
+                all_mb,
+                sum(_mb(one, "smaps_rollup", "Pss") for one in [process.pid, *parts]),
+            )
+            if (
+                kill
+                and len(parts) > 2
+                and time.monotonic() - began_s > (killed + 1) * KILL_EVERY_S
+            ):
                 with suppress(ProcessLookupError):
                     os.kill(random.choice(parts[2:]), signal.SIGKILL)  # noqa: S311 - the first two start them
                 killed += 1
             time.sleep(LOOK_S)
         said.seek(0)
-        row = {"referee": words.partition("--testset")[0], "s": time.monotonic() - began_s, "killed": killed}
-        row |= {"worker (MB)": worker_mb, "in all (MB)": all_mb, "exit": process.returncode}
+        row = {
+            "referee": words.partition("--testset")[0],
+            "s": time.monotonic() - began_s,
+            "killed": killed,
+        }
+        row |= {
+            "worker (MB)": worker_mb,
+            "in all (MB)": all_mb,
+            "exit": process.returncode,
+        }
         return row, said.read()
 
 
 def _mb(process: int, file: str, key: str) -> float:
     with suppress(OSError, IndexError):  # it has ended
-        return int(Path(f"/proc/{process}/{file}").read_text().split(f"{key}:")[1].split()[0]) / 1e3
+        return (
+            int(
+                Path(f"/proc/{process}/{file}")
+                .read_text()
+                .split(f"{key}:")[1]
+                .split()[0]
+            )
+            / 1e3
+        )
     return 0.0
 
 
-def _correction(made: workload.Workload, test_set: TestSet, contest: Path) -> list[dict[str, Any]]:
+def _correction(
+    made: workload.Workload, test_set: TestSet, contest: Path
+) -> list[dict[str, Any]]:
     """A preview with the boxes of three images corrected: from what is known, and all again."""
     boxes = made.gt_boxes.copy()
     boxes[np.isin(made.gt_image, made.images[:3]), 0] += 5.0
-    corrected = write_test_set(replace(made, gt_boxes=boxes), contest.with_name("corrected"))
-    was, now = (object_digests(read_ground_truth(one.folder)) for one in (test_set, corrected))
+    corrected = write_test_set(
+        replace(made, gt_boxes=boxes), contest.with_name("corrected")
+    )
+    was, now = (
+        object_digests(read_ground_truth(one.folder)) for one in (test_set, corrected)
+    )
     words = f"rejudge --all --dry-run --json {TWO} --testset {corrected.folder}"
     known, known_said = _watched(contest, words)
     forget_scorings(contest, judgements=False)
     again, again_said = _watched(contest, words)
     changed, same = sum(was[one] != now[one] for one in was), known_said == again_said
-    return [known | {"categories": changed, "same": same}, again | {"categories": len(was), "same": same}]
+    return [
+        known | {"categories": changed, "same": same},
+        again | {"categories": len(was), "same": same},
+    ]

@@ -14,7 +14,15 @@ TEAMS, ENTRIES_A_DAY, DAYS, DAY_S = 1000, 3, 14, 86_400.0
 LATE, LATE_S = 0.5, 1200.0
 """The share of a day's entries that its deadline brings, at midnight, and how long before it they come on average."""
 WORKERS = (1, 2, 10, 100)
-COLUMNS = "workers", "median (s)", "95 % (s)", "worst (s)", "longest queue", "all again (h)", "a day at most"
+COLUMNS = (
+    "workers",
+    "median (s)",
+    "95 % (s)",
+    "worst (s)",
+    "longest queue",
+    "all again (h)",
+    "a day at most",
+)
 
 
 @dataclass(frozen=True)
@@ -27,14 +35,20 @@ class Costs:
 
     def runs_s(self, runs: int, workers: int, cores: int) -> float:
         """How long so many runs take on one host."""
-        own_s = self.read_s + self.keep_s  # taken from the workers, if these use every core
+        own_s = (
+            self.read_s + self.keep_s
+        )  # taken from the workers, if these use every core
         on_busy_host = replace(self, score_s=self.score_s + own_s * (workers >= cores))
         return float(judged_s(np.zeros(runs), workers, on_busy_host)[-1])
 
 
 def judged_s(arrived_s: Floats, workers: int, costs: Costs) -> Floats:
     """When entries that come in this order are judged; one more than there are workers is given out."""
-    free, given, ended = [0.0] * workers, list[tuple[float, int]](), np.empty(len(arrived_s))
+    free, given, ended = (
+        [0.0] * workers,
+        list[tuple[float, int]](),
+        np.empty(len(arrived_s)),
+    )
     now_s, first = 0.0, 0
     while first < len(arrived_s) or given:
         has_room = first < len(arrived_s) and len(given) <= workers
@@ -48,7 +62,10 @@ def judged_s(arrived_s: Floats, workers: int, costs: Costs) -> Floats:
             now_s += costs.keep_s
             ended[heapq.heappop(given)[1]] = now_s
         else:
-            now_s = min([end_s for end_s, _ in given[:1]] + ([float(arrived_s[first])] if has_room else []))
+            now_s = min(
+                [end_s for end_s, _ in given[:1]]
+                + ([float(arrived_s[first])] if has_room else [])
+            )
     return ended
 
 
@@ -61,7 +78,9 @@ def seasons(costs: Costs) -> list[dict[str, Any]]:
     for workers in WORKERS:
         ended_s = judged_s(arrived_s, workers, costs)
         waits_s = np.quantile(ended_s - arrived_s, [0.5, 0.95, 1.0]).tolist()
-        queue = np.arange(1, count + 1) - np.searchsorted(np.sort(ended_s), arrived_s, "right")
+        queue = np.arange(1, count + 1) - np.searchsorted(
+            np.sort(ended_s), arrived_s, "right"
+        )
         again_h = float(judged_s(np.zeros(count), workers, costs)[-1]) / 3600
         row = [workers, *waits_s, int(queue.max()), again_h, 24 * count / again_h]
         rows.append(dict(zip(COLUMNS, row, strict=True)))

@@ -30,7 +30,10 @@ BATCH = ROWS = 100
 AT_ONCE, PER_S, CONNECTIONS = 3000, 1000, 16
 STORED, STORED_A_POST = 500_000, 1000
 LOOK_S = 0.2
-BATCHES = {first: f"/v1/images?first={first}&count={BATCH}" for first in range(1, IMAGES, BATCH)}
+BATCHES = {
+    first: f"/v1/images?first={first}&count={BATCH}"
+    for first in range(1, IMAGES, BATCH)
+}
 JSON, PACKED = "application/json", "application/octet-stream"
 
 COST = "processor µs"
@@ -49,14 +52,22 @@ def measure(beside: Path | None = None) -> list[dict[str, Any]]:
         referees = [started(referee("referee", HERE, folder / "ours", testset))]
         if beside is not None:
             programs = beside.absolute() / ".venv" / "bin"
-            referees.append(started(referee(beside.absolute().name, programs, folder / "beside", testset)))
+            referees.append(
+                started(
+                    referee(
+                        beside.absolute().name, programs, folder / "beside", testset
+                    )
+                )
+            )
         answers, token = _recorded(referees[0], folder / "answers"), referees[0].token
         both = [started(bare(answers, token)), *referees]
         files = [started(nginx(answers, token))] if nginx_is_installed() else []
         rows = [row for case in IMAGE_CASES for row in _by_turns(case, both + files)]
         for server in referees:
             _store(server)
-        rows += [row for case in [_at_once, *POST_CASES] for row in _by_turns(case, both)]
+        rows += [
+            row for case in [_at_once, *POST_CASES] for row in _by_turns(case, both)
+        ]
     show("serving", rows)
     return rows
 
@@ -74,13 +85,19 @@ def _by_turns(case: Case, servers: Sequence[Server]) -> list[dict[str, Any]]:
             if COST in figures:
                 row["least µs"] = min(one[COST] for one in slices)
                 for name, base in (("/ bare", 0), ("/ referee", 1)):
-                    row[name] = median(turn[at][what][COST] / turn[base][what][COST] for turn in turns)
+                    row[name] = median(
+                        turn[at][what][COST] / turn[base][what][COST] for turn in turns
+                    )
             rows.append(row)
     return rows
 
 
 def _slice(
-    what: str, connections: int, count: int, requests: Callable[[Server], Sequence[bytes]], server: Server
+    what: str,
+    connections: int,
+    count: int,
+    requests: Callable[[Server], Sequence[bytes]],
+    server: Server,
 ) -> Measured:
     before_s = server.processor_s()
     done = load(server.url, requests(server), connections, count)
@@ -94,11 +111,17 @@ def _cost(server: Server, before_s: float, done: Load) -> dict[str, float]:
 
 
 def _figures(done: Load) -> dict[str, float]:
-    return {"1/s": done.rate_per_s, "p50 ms": done.percentile_ms(50), "p99 ms": done.percentile_ms(99)}
+    return {
+        "1/s": done.rate_per_s,
+        "p50 ms": done.percentile_ms(50),
+        "p99 ms": done.percentile_ms(99),
+    }
 
 
 def _images(server: Server) -> list[bytes]:
-    return [server.request("GET", f"/v1/images/{number}") for number in range(1, IMAGES + 1)]
+    return [
+        server.request("GET", f"/v1/images/{number}") for number in range(1, IMAGES + 1)
+    ]
 
 
 def _batches(server: Server) -> list[bytes]:
@@ -107,7 +130,15 @@ def _batches(server: Server) -> list[bytes]:
 
 def _rows(count: int) -> list[list[float]]:
     return [
-        [1 + row % IMAGES, 1 + row % CATEGORIES, 0.999 - row / 2000, x, y, x + 90, y + 70]
+        [
+            1 + row % IMAGES,
+            1 + row % CATEGORIES,
+            0.999 - row / 2000,
+            x,
+            y,
+            x + 90,
+            y + 70,
+        ]
         for row in range(count)
         for x, y in [(10.5 + row % 300, 20.25 + row % 200)]
     ]
@@ -115,12 +146,20 @@ def _rows(count: int) -> list[list[float]]:
 
 def _json_posts(server: Server, count: int = ROWS) -> list[bytes]:
     """A POST of so many detections as JSON, as it travels."""
-    return [server.request("POST", "/v1/detections", json.dumps(_rows(count)).encode(), JSON)]
+    return [
+        server.request(
+            "POST", "/v1/detections", json.dumps(_rows(count)).encode(), JSON
+        )
+    ]
 
 
 def _packed_posts(server: Server) -> list[bytes]:
     """A POST of detections as float32, as it travels."""
-    return [server.request("POST", "/v1/detections", np.array(_rows(ROWS), "<f4").tobytes(), PACKED)]
+    return [
+        server.request(
+            "POST", "/v1/detections", np.array(_rows(ROWS), "<f4").tobytes(), PACKED
+        )
+    ]
 
 
 def _recorded(server: Server, answers: Path) -> Path:
@@ -165,7 +204,10 @@ def _at_once(server: Server) -> Measured:
             ages_ms.append(_unscored(server) / PER_S * 1000)
         gets, posts = (one.result() for one in running)
     cost = _cost(server, before_s, max(gets, posts, key=attrgetter("duration_s")))
-    measured = {"both at 1,000/s: GET": cost | _figures(gets), "both at 1,000/s: POST of 1": _figures(posts)}
+    measured = {
+        "both at 1,000/s: GET": cost | _figures(gets),
+        "both at 1,000/s: POST of 1": _figures(posts),
+    }
     if ages_ms:
         what = f"provisional score at {STORED:,}: age"
         measured[what] = {"p50 ms": median(ages_ms), "p99 ms": max(ages_ms)}
@@ -178,7 +220,13 @@ IMAGE_CASES: list[Case] = [
     partial(_slice, f"batch of {BATCH}, 1 conn.", 1, 30, _batches),
 ]
 POST_CASES: list[Case] = [
-    partial(_slice, f"POST of {ROWS}, {name}, {connections} conn.", connections, 500, requests)
+    partial(
+        _slice,
+        f"POST of {ROWS}, {name}, {connections} conn.",
+        connections,
+        500,
+        requests,
+    )
     for name, requests in (("JSON", _json_posts), ("float32", _packed_posts))
     for connections in (1, 8)
 ]

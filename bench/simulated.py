@@ -38,7 +38,9 @@ class Scene:
     teams: list[Seen]
 
 
-def scene(random: np.random.Generator, images: int, shares: Floats, skills: Floats) -> Scene:
+def scene(
+    random: np.random.Generator, images: int, shares: Floats, skills: Floats
+) -> Scene:
     """Objects more or less easy to find, and lures, of categories as frequent as `shares` (K,) says.
 
     Teams see them alike, but for noise and skill.
@@ -51,10 +53,16 @@ def scene(random: np.random.Generator, images: int, shares: Floats, skills: Floa
     is_object = np.arange(total) < objects
     teams = []
     for skill in skills:
-        seems = ease + np.where(is_object, skill - 1, -0.65) + random.normal(0, NOISE, total)
+        seems = (
+            ease
+            + np.where(is_object, skill - 1, -0.65)
+            + random.normal(0, NOISE, total)
+        )
         seen = np.flatnonzero(seems > 0)
         order = seen[np.lexsort((-seems[seen], category[seen]))]
-        teams.append(Seen(category[order], image[order], is_object[order], seems[order]))
+        teams.append(
+            Seen(category[order], image[order], is_object[order], seems[order])
+        )
     return Scene(images, category[:objects], image[:objects], teams)
 
 
@@ -68,12 +76,18 @@ def maps_of(found: Scene, team: Seen, drawn: Bools) -> Floats:
     sums = np.zeros(objects.shape)
     true = np.flatnonzero(team.is_true)
     listed, hits = _counts(team, true, drawn)
-    bounds = np.searchsorted(team.category[true], np.append(categories, categories[-1] + 1))
-    for place, (low, high) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+    bounds = np.searchsorted(
+        team.category[true], np.append(categories, categories[-1] + 1)
+    )
+    for place, (low, high) in enumerate(
+        zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    ):
         if low == high:
             continue
         found_here = np.cumsum(hits[low:high], axis=0, dtype=np.float64)
-        precision = found_here / np.maximum(np.cumsum(listed[low:high], axis=0, dtype=np.float64), 1.0)
+        precision = found_here / np.maximum(
+            np.cumsum(listed[low:high], axis=0, dtype=np.float64), 1.0
+        )
         envelope = np.maximum.accumulate(precision[::-1], axis=0)[::-1]
         sums[place] = np.einsum("tr,tr->r", envelope, hits[low:high])
     has_objects = objects > 0
@@ -85,7 +99,9 @@ def maps_of(found: Scene, team: Seen, drawn: Bools) -> Floats:
 def _counts(team: Seen, true: Ints, drawn: Bools) -> tuple[NDArray[np.uint16], Bools]:
     """By true detection (T, R): how many of its category are listed since the one before, and whether it is drawn."""
     if len(true) == 0:
-        return np.zeros((0, drawn.shape[1]), np.uint16), np.zeros((0, drawn.shape[1]), np.bool_)
+        return np.zeros((0, drawn.shape[1]), np.uint16), np.zeros(
+            (0, drawn.shape[1]), np.bool_
+        )
     begins = np.searchsorted(team.category, team.category[true])
     since = np.maximum(begins, np.append(0, true[:-1] + 1))
     # Between them are those behind the last true one of a category: they count for nothing.

@@ -25,17 +25,31 @@ from lpirc_testsets import synthesize
 
 TURNS, REQUESTS, NEW_CONNECTIONS = 7, 300, 60
 IMAGES, CATEGORIES, SIZE_PX, ROWS = 100, 10, (800, 600), 100
-CASES = (("GET an image", REQUESTS), ("POST 100 rows", REQUESTS), ("GET, new connection", NEW_CONNECTIONS))
+CASES = (
+    ("GET an image", REQUESTS),
+    ("POST 100 rows", REQUESTS),
+    ("GET, new connection", NEW_CONNECTIONS),
+)
 
 
 def measure() -> list[dict[str, Any]]:
     """Measure, print the table and return its rows; the first turn warms up."""
     with tempfile.TemporaryDirectory(prefix="tls-") as name, ExitStack() as stack:
         folder = Path(name)
-        synthesize(folder / "testset", images=IMAGES, categories=CATEGORIES, seed=1, size=SIZE_PX)
+        synthesize(
+            folder / "testset",
+            images=IMAGES,
+            categories=CATEGORIES,
+            seed=1,
+            size=SIZE_PX,
+        )
         pair = _certificate(folder)
-        plain = stack.enter_context(referee("HTTP", HERE, folder / "plain", folder / "testset"))
-        over = stack.enter_context(referee("HTTPS", HERE, folder / "tls", folder / "testset", tls=pair))
+        plain = stack.enter_context(
+            referee("HTTP", HERE, folder / "plain", folder / "testset")
+        )
+        over = stack.enter_context(
+            referee("HTTPS", HERE, folder / "tls", folder / "testset", tls=pair)
+        )
         context = ssl.create_default_context(cafile=str(pair[0]))
         taken: dict[tuple[str, str], list[float]] = {}
         cost: dict[tuple[str, str], float] = {}
@@ -48,7 +62,12 @@ def measure() -> list[dict[str, Any]]:
                     if turn:
                         key = (what, server.name)
                         taken.setdefault(key, []).extend(latencies_s)
-                        cost[key] = cost.get(key, 0.0) + server.processor_s() - before_s - idle_s
+                        cost[key] = (
+                            cost.get(key, 0.0)
+                            + server.processor_s()
+                            - before_s
+                            - idle_s
+                        )
     rows = [
         {
             "what": what,
@@ -63,14 +82,23 @@ def measure() -> list[dict[str, Any]]:
     return rows
 
 
-def _latencies_s(server: Server, context: ssl.SSLContext, what: str, count: int) -> Sequence[float]:
+def _latencies_s(
+    server: Server, context: ssl.SSLContext, what: str, count: int
+) -> Sequence[float]:
     where, found = urlsplit(server.url), []
-    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
-    body = json.dumps([[1 + row % IMAGES, 1, 0.5, 10.5, 20.25, 90, 70] for row in range(ROWS)]).encode()
+    headers = {
+        "Authorization": f"Bearer {server.token}",
+        "Content-Type": "application/json",
+    }
+    body = json.dumps(
+        [[1 + row % IMAGES, 1, 0.5, 10.5, 20.25, 90, 70] for row in range(ROWS)]
+    ).encode()
 
     def connect() -> http.client.HTTPConnection:
         if where.scheme == "https":
-            return http.client.HTTPSConnection(str(where.hostname), where.port, timeout=60, context=context)
+            return http.client.HTTPSConnection(
+                str(where.hostname), where.port, timeout=60, context=context
+            )
         return http.client.HTTPConnection(str(where.hostname), where.port, timeout=60)
 
     is_new = what.endswith("new connection")
@@ -82,7 +110,9 @@ def _latencies_s(server: Server, context: ssl.SSLContext, what: str, count: int)
             if what.startswith("POST"):
                 connection.request("POST", "/v1/detections", body, headers)
             else:
-                connection.request("GET", f"/v1/images/{1 + number % IMAGES}", headers=headers)
+                connection.request(
+                    "GET", f"/v1/images/{1 + number % IMAGES}", headers=headers
+                )
             answer = connection.getresponse()
             answer.read()
             found.append(time.perf_counter() - start_s)
@@ -95,8 +125,18 @@ def _latencies_s(server: Server, context: ssl.SSLContext, what: str, count: int)
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
     cert, key = folder / "cert.pem", folder / "key.pem"
-    kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"]
+    kind = [
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "1",
+    ]
     names = ["-subj", "/CN=referee", "-addext", "subjectAltName=IP:127.0.0.1"]
     files = ["-keyout", str(key), "-out", str(cert)]
-    subprocess.run(["openssl", "req", *kind, *names, *files], check=True, capture_output=True)  # noqa: S603, S607
+    command = ["openssl", "req", *kind, *names, *files]
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
     return cert, key

@@ -20,13 +20,22 @@ from lpirc_power.meter import Setup
 
 RATES_S = (0.1, 0.25, 1.0)
 WINDOW_S = 60
-LOG = Path(__file__).resolve().parents[2] / "shared" / "data" / "lpirc2015" / "wt310_readings_user_330.csv"
+LOG = (
+    Path(__file__).resolve().parents[2]
+    / "shared"
+    / "data"
+    / "lpirc2015"
+    / "wt310_readings_user_330.csv"
+)
 """A recording of a real WT310, its own WH in the fourth column."""
 WH_LIMIT, LOG_LIMIT, TRAPEZOID_LIMIT = 0.0005, 0.002, 0.0005
 NO_DATA = 9.9e36
 RAMP_S, CELL_S = 60.0, 0.01
 DOCUMENT = Path(__file__).parents[1] / "docs" / "energy.md"
-BEGIN, END = '<!-- truth table: make bench ARGS="truth --save" -->', "<!-- end of the truth table -->"
+BEGIN, END = (
+    '<!-- truth table: make bench ARGS="truth --save" -->',
+    "<!-- end of the truth table -->",
+)
 
 
 @dataclass(frozen=True)
@@ -62,11 +71,15 @@ def cases(folder: Path) -> Iterator[Case]:
     yield _periodic("steps of 5 s: 2 W, 9 W", "steps:2W@5s,9W@10s", 5.5)
     yield _periodic("square of 1 Hz: 2 W, 9 W", "steps:2W@0.5s,9W@1s", 5.5)
     yield _periodic(
-        "bursts: 60 W for 0.2 s, each 5 s, over 2 W", "steps:2W@4.8s,60W@5s", 2.0 + 58.0 * 0.2 / 5.0
+        "bursts: 60 W for 0.2 s, each 5 s, over 2 W",
+        "steps:2W@4.8s,60W@5s",
+        2.0 + 58.0 * 0.2 / 5.0,
     )
     ramp = folder / "ramp.csv"
     ramp.write_text(_ramp())
-    yield _periodic("ramps of 30 s between 2 W and 20 W", f"csv:{ramp}", 11.0, is_slow=True)
+    yield _periodic(
+        "ramps of 30 s between 2 W and 20 W", f"csv:{ramp}", 11.0, is_slow=True
+    )
     if LOG.exists():
         with LOG.open(newline="") as lines:
             rows = [[float(cell) for cell in row] for row in csv.reader(lines)]
@@ -99,13 +112,22 @@ def _measured(case: Case, rate_s: float) -> dict[str, Any]:
     setup = Setup(*case.ranges, rate_s, case.window_s)
     with simulator("--load", case.load) as (address, _):
         run = metered(address, setup)
-    figures = next(one for one in run.checks(setup) if one.code == "integrator-trapezoid").figures
-    stated = TRAPEZOID_LIMIT if case.is_slow else (figures["tolerance_wh"] or 0.0) / case.energy_wh
+    figures = next(
+        one for one in run.checks(setup) if one.code == "integrator-trapezoid"
+    ).figures
+    stated = (
+        TRAPEZOID_LIMIT
+        if case.is_slow
+        else (figures["tolerance_wh"] or 0.0) / case.energy_wh
+    )
     wh_off = abs(run.energy_wh() / case.energy_wh - 1)
     trapezoid_off = abs((figures["trapezoid_wh"] or 0.0) / case.energy_wh - 1)
     missed = [
         name
-        for name, off, limit in (("WH", wh_off, case.limit), ("trapezoid", trapezoid_off, stated))
+        for name, off, limit in (
+            ("WH", wh_off, case.limit),
+            ("trapezoid", trapezoid_off, stated),
+        )
         if not off <= limit
     ]
     return {

@@ -49,7 +49,10 @@ class Workload:
         truth_path(path).write_text(json.dumps(self.coco_dataset()))
         found = self.image, self.category, self.boxes, self.confidence
         rows = zip(*(column.tolist() for column in found), strict=True)
-        entries = [{"image_id": i, "category_id": c, "bbox": b, "score": s} for i, c, b, s in rows]
+        entries = [
+            {"image_id": i, "category_id": c, "bbox": b, "score": s}
+            for i, c, b, s in rows
+        ]
         results_path(path).write_text(json.dumps(entries))
 
     @classmethod
@@ -77,21 +80,35 @@ class Workload:
     def detections(self) -> Detections:
         """As our scorer takes them."""
         corners = corners_from_coco(self.boxes)
-        return Detections(self.image, self.category, self.confidence, corners, self.boxes)
+        return Detections(
+            self.image, self.category, self.confidence, corners, self.boxes
+        )
 
     def rows(self) -> NDArray[np.float64]:
         """The detections (n, 7) as they are posted, image by image, the images numbered from 1."""
-        image, boxes = np.searchsorted(self.images, self.image) + 1, self.detections().boxes.round(2)
+        image, boxes = (
+            np.searchsorted(self.images, self.image) + 1,
+            self.detections().boxes.round(2),
+        )
         rows = np.column_stack([image, self.category, self.confidence, boxes])
         return rows[np.argsort(rows[:, 0], kind="stable")]
 
     def coco_dataset(self) -> dict[str, Any]:
         """The ground truth as the dictionary that COCO tools take; ids from 1, for pycocotools' sake."""
-        columns = (self.gt_image, self.gt_category, self.gt_boxes, self.area, self.crowd)
+        columns = (
+            self.gt_image,
+            self.gt_category,
+            self.gt_boxes,
+            self.area,
+            self.crowd,
+        )
         keys = ("id", "image_id", "category_id", "bbox", "area", "iscrowd")
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return {
-            "images": [{"id": i, "width": WIDTH_PX, "height": HEIGHT_PX} for i in self.images.tolist()],
+            "images": [
+                {"id": i, "width": WIDTH_PX, "height": HEIGHT_PX}
+                for i in self.images.tolist()
+            ],
             "categories": [{"id": c, "name": str(c)} for c in self.categories.tolist()],
             "annotations": [
                 dict(zip(keys, (number, *row[:-1], int(row[-1])), strict=True))
@@ -128,13 +145,17 @@ def make(images: int = IMAGES, per_image: int = 100, seed: int = 0) -> Workload:
     count = images * per_image
     image = np.repeat(random.permutation(images), per_image)
     objects = np.bincount(gt_image, minlength=images)
-    nearest = (np.cumsum(objects) - objects)[image] + (random.random(count) * objects[image]).astype(np.int64)
+    nearest = (np.cumsum(objects) - objects)[image] + (
+        random.random(count) * objects[image]
+    ).astype(np.int64)
     nearest = np.minimum(nearest, len(gt_image) - 1)
-    is_near, is_right = ((random.random(count) < chance) & (objects[image] > 0) for chance in (0.4, 0.55))
-    off = 10 ** random.uniform(-1.7, 0, count)
-    shaken = gt_boxes[nearest] + random.normal(size=(count, 4)) * off[:, None] * np.tile(
-        gt_boxes[nearest, 2:], 2
+    is_near, is_right = (
+        (random.random(count) < chance) & (objects[image] > 0) for chance in (0.4, 0.55)
     )
+    off = 10 ** random.uniform(-1.7, 0, count)
+    shaken = gt_boxes[nearest] + random.normal(size=(count, 4)) * off[
+        :, None
+    ] * np.tile(gt_boxes[nearest, 2:], 2)
     shaken[:, 2:] = np.maximum(shaken[:, 2:], 1)
     good, poor = random.beta(2, 1 + 20 * off), random.beta(0.6, 8, count)
     confidence = np.where(is_near & is_right, good, poor).round(4)
@@ -146,10 +167,14 @@ def make(images: int = IMAGES, per_image: int = 100, seed: int = 0) -> Workload:
         gt_image=image_ids[gt_image],
         gt_category=gt_category,
         gt_boxes=gt_boxes,
-        area=(gt_boxes[:, 2:].prod(axis=1) * 0.6).round(2),  # of the mask, which COCO states
+        area=(gt_boxes[:, 2:].prod(axis=1) * 0.6).round(
+            2
+        ),  # of the mask, which COCO states
         crowd=random.random(len(gt_image)) < 0.012,
         image=image_ids[image][order],
-        category=np.where(is_right, gt_category[nearest], random.choice(ids, count, p=share))[order],
+        category=np.where(
+            is_right, gt_category[nearest], random.choice(ids, count, p=share)
+        )[order],
         confidence=confidence[order],
         boxes=np.where(is_near[:, None], shaken, _boxes(random, count)).round(2)[order],
     )

@@ -48,7 +48,9 @@ ITEMS = (
     "receipts",
 )
 
-NOT_COMPUTED = "energy_limit, energy_own_limit and energy_known_by of the result were not computed"
+NOT_COMPUTED = (
+    "energy_limit, energy_own_limit and energy_known_by of the result were not computed"
+)
 
 Value = TypeVar("Value")
 

@@ -69,7 +69,10 @@ def receipt_in(text: bytes) -> tuple[Fields, Fields]:
     need(isinstance(receipt, dict), "its receipt is none")
     for name, kind in KINDS.items():
         need(name in receipt, f"it has no receipt of an upload: {name} is missing")
-        need(type(receipt[name]) is kind, f"{name} of the receipt is not what belongs there")
+        need(
+            type(receipt[name]) is kind,
+            f"{name} of the receipt is not what belongs there",
+        )
     _need_forms(receipt)
     return answer, receipt
 
@@ -81,7 +84,10 @@ def _need_forms(receipt: Fields) -> None:
         need(is_one_line, f"{name} of the receipt has several lines")
     for name, digits in DIGITS.items():
         is_digest = re.fullmatch(f"[0-9a-f]{{{digits}}}", receipt[name])
-        need(is_digest is not None, f"{name} of the receipt is not {digits} hexadecimal digits")
+        need(
+            is_digest is not None,
+            f"{name} of the receipt is not {digits} hexadecimal digits",
+        )
     is_time = re.fullmatch(TIME, receipt["received_utc"])
     need(is_time is not None, "received_utc of the receipt is no time in UTC")
 
@@ -102,9 +108,14 @@ def check_signature(given: Given) -> None:
 def check_key(given: Given) -> None:
     """The key is the contest's."""
     if given.key is None:
-        raise NotChecked("it needs --key, as the board shows it: anyone can sign with a key of their own")
+        raise NotChecked(
+            "it needs --key, as the board shows it: anyone can sign with a key of their own"
+        )
     named = given.receipt["public_key"]
-    need(named == given.key, f"the receipt is signed by {named}: it is of another contest")
+    need(
+        named == given.key,
+        f"the receipt is signed by {named}: it is of another contest",
+    )
 
 
 def check_file(given: Given) -> None:
@@ -161,7 +172,9 @@ def meaning(given: Given) -> list[str]:
     """What a receipt that holds proves, and what it does not."""
     receipt = given.receipt
     said = [
-        _printable(f"entry {receipt['entry']} of {receipt['team']} to {receipt['track']}: {receipt['file']}"),
+        _printable(
+            f"entry {receipt['entry']} of {receipt['team']} to {receipt['track']}: {receipt['file']}"
+        ),
         f"its last byte, of {receipt['size']}, had come at {receipt['received_utc']}",
         "It does not say that the file was found sound, counts, or was not replaced: see GET /v1/entries.",
     ]

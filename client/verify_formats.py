@@ -36,7 +36,9 @@ PARTS = (
     JUDGEMENTS,
     "result.json",
 )
-PACKED_AGAIN = "perhaps another program packed it again: ask for the file as it was exported"
+PACKED_AGAIN = (
+    "perhaps another program packed it again: ask for the file as it was exported"
+)
 
 
 # What goes wrong

@@ -173,7 +173,9 @@ def check_interval(bundle: Bundle) -> None:
     if bundle.rules is None and not is_of_halves:
         raise NotChecked("it is a bootstrap of an earlier version")
     need_same("the interval", interval, INTERVAL)
-    raise NotChecked("this verifier does not compute it; its seed, level and halves are right")
+    raise NotChecked(
+        "this verifier does not compute it; its seed, level and halves are right"
+    )
 
 
 def check_result_signature(bundle: Bundle) -> None:

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 
 from referee import operating_system
 
-LONGEST_WAIT_S = 1.0  # waiting on an event does not count the time that the host is suspended
+LONGEST_WAIT_S = (
+    1.0  # waiting on an event does not count the time that the host is suspended
+)
 
 
 class Clock:

@@ -21,7 +21,13 @@ from referee.journal.epochs import FIRST, own_claim
 from referee.journal.place import JOURNAL_NAME
 from referee.presence import is_there
 from referee.scoring import METRICS
-from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME, read_secret, server_url
+from referee.served import (
+    OPERATOR_KEY_NAME,
+    SECRET_BYTES,
+    SECRET_NAME,
+    read_secret,
+    server_url,
+)
 from referee.store import DATABASE_NAME, Store
 from referee.store.records import Run
 
@@ -60,7 +66,10 @@ class Contest:
             if station.name == name:
                 return station
         names = ", ".join(station.name for station in self.config.stations)
-        raise RefereeError("station-unknown", f"There is no station {name!r}; the stations are {names}.")
+        raise RefereeError(
+            "station-unknown",
+            f"There is no station {name!r}; the stations are {names}.",
+        )
 
 
 @contextmanager
@@ -82,7 +91,9 @@ def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]
     try:
         test_set = load_test_set(folder / config.testset)
     except TestSetError as error:
-        sentence = f"{error.sentence}; {folder / CONFIG_NAME} has testset = {config.testset!r}"
+        sentence = (
+            f"{error.sentence}; {folder / CONFIG_NAME} has testset = {config.testset!r}"
+        )
         raise TestSetError(error.code, sentence, error.problems) from error
     with closing(Store(folder / DATABASE_NAME, only_looks=only_looks)) as store:
         _require_one_contest(folder, config, store)
@@ -212,9 +223,13 @@ def create_contest(folder: Path, config_text: str) -> None:
         sync_folder(one.parent)
     require_no_contest(folder)
     if is_there(folder / JOURNAL_NAME):  # of a contest whose other files were deleted
-        (folder / JOURNAL_NAME).rename(folder / f"{JOURNAL_NAME}-former-{secrets.token_hex(4)}")
+        (folder / JOURNAL_NAME).rename(
+            folder / f"{JOURNAL_NAME}-former-{secrets.token_hex(4)}"
+        )
     for name in (SECRET_NAME, OPERATOR_KEY_NAME):
-        write_atomically(folder / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), mode=0o600)
+        write_atomically(
+            folder / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), mode=0o600
+        )
     write_atomically(folder / SIGNING_KEY_NAME, new_key(), mode=0o600)
     made = contest_id(folder)
     with closing(Store(folder / DATABASE_NAME, create=True)) as store:

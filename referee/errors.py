@@ -25,7 +25,9 @@ class RefereeError(Exception):
         return _again, (type(self), self.code, self.sentence, self.facts)
 
 
-def _again(kind: type[RefereeError], code: str, sentence: str, facts: dict[str, object]) -> RefereeError:
+def _again(
+    kind: type[RefereeError], code: str, sentence: str, facts: dict[str, object]
+) -> RefereeError:
     error = kind.__new__(kind)
     RefereeError.__init__(error, code, sentence, **facts)
     return error
@@ -161,7 +163,9 @@ class ShuttingDown(RefereeError):
     """The server is stopping; it will take up its open runs when it is started again."""
 
     def __init__(self) -> None:
-        super().__init__("shutting-down", "The referee is shutting down; log in again later.")
+        super().__init__(
+            "shutting-down", "The referee is shutting down; log in again later."
+        )
 
 
 class ModelFault(RefereeError):

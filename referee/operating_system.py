@@ -25,8 +25,14 @@ LOCKS = Path("/proc/locks")
 MEMORY = Path("/proc/meminfo")
 ROUTES = Path("/proc/net/fib_trie")
 ELSEWHERE = ("192.0.2.1", 9)  # of TEST-NET-1: no packet is sent there
-MOST_FILES_OF_MACOS = 10_240  # OPEN_MAX: it refuses more, though it says that there is no limit
-_SENT_AT, _RECEIVED_MS_AT, _RECEIVED_AT = 44, 52, 128  # in struct tcp_info of linux/tcp.h
+MOST_FILES_OF_MACOS = (
+    10_240  # OPEN_MAX: it refuses more, though it says that there is no limit
+)
+_SENT_AT, _RECEIVED_MS_AT, _RECEIVED_AT = (
+    44,
+    52,
+    128,
+)  # in struct tcp_info of linux/tcp.h
 
 
 def boot_id() -> str | None:
@@ -76,7 +82,11 @@ def own_addresses() -> list[str]:
         found = _linux_addresses()
     else:
         found = _sending_address()
-    return [str(one) for one in sorted(map(ip_address, found)) if not (one.is_loopback or one.is_link_local)]
+    return [
+        str(one)
+        for one in sorted(map(ip_address, found))
+        if not (one.is_loopback or one.is_link_local)
+    ]
 
 
 def own_sockets() -> Iterator[socket.socket]:
@@ -102,7 +112,9 @@ def share_port(holder: socket.socket) -> bool:
     return True
 
 
-def probe(listener: socket.socket, silence_s: int, probe_s: int, probes: int, unread_s: int) -> None:
+def probe(
+    listener: socket.socket, silence_s: int, probe_s: int, probes: int, unread_s: int
+) -> None:
     """Let the kernel end connections to `listener` that say nothing although it asks, or that take nothing.
 
     macOS has no limit for a connection that takes nothing (`unread_s`): there it is left open.
@@ -112,7 +124,9 @@ def probe(listener: socket.socket, silence_s: int, probe_s: int, probes: int, un
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, probes)
     if sys.platform == "linux":
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, silence_s)
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread_s * 1000)
+        listener.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread_s * 1000
+        )
     elif sys.platform == "darwin":
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPALIVE, silence_s)
 
@@ -171,7 +185,9 @@ def free_memory_bytes() -> int | None:
     """The memory that is free now; None if the system does not say, as macOS."""
     try:
         lines = MEMORY.read_text().splitlines()
-        free_kib = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+        free_kib = next(
+            int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")
+        )
     except (OSError, StopIteration, ValueError):
         return None
     return free_kib * 1024

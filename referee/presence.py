@@ -19,7 +19,11 @@ def status(path: Path) -> os.stat_result | None:
     """
     try:
         return path.stat()
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
+    except (
+        FileNotFoundError,
+        NotADirectoryError,
+        ValueError,
+    ):  # ValueError: a name that no file can have
         return None
     except OSError as error:
         raise not_accessible(path, error) from error
@@ -66,5 +70,9 @@ def not_accessible(path: Path, error: OSError) -> RefereeError:
     """The failure of a path that the system keeps from this user."""
     remedy = ""
     if isinstance(error, PermissionError):
-        remedy = "; run this as the user who owns it, or give this user access with chmod"
-    return RefereeError("not-accessible", f"{path} cannot be accessed: {error.strerror}{remedy}.")
+        remedy = (
+            "; run this as the user who owns it, or give this user access with chmod"
+        )
+    return RefereeError(
+        "not-accessible", f"{path} cannot be accessed: {error.strerror}{remedy}."
+    )

@@ -53,5 +53,8 @@ def read_secret(path: Path) -> bytes:
         sentence = f"The contest's secret {path} cannot be read ({problem}); restore it from your backup."
         raise RefereeError("secret-missing", sentence)
     if path.stat().st_mode & 0o077:
-        raise RefereeError("secret-readable", f"Others can read {path}; repair it with: chmod 600 {path}")
+        raise RefereeError(
+            "secret-readable",
+            f"Others can read {path}; repair it with: chmod 600 {path}",
+        )
     return secret

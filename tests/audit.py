@@ -29,11 +29,28 @@ def main(words: Sequence[str]) -> int:
     """Print what was found; the exit code is 1 for a vulnerability, or for a lock file that cannot be read."""
     lock, *more = words or ["requirements.lock"]
     # The service is not the package index: names are not looked up there, and no resolver runs.
-    command = [sys.executable, "-m", "pip_audit", "--vulnerability-service", "osv", "--requirement", lock]
-    command += ["--disable-pip", "--no-deps", "--timeout", str(CONNECT_S), "--progress-spinner", "off"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--vulnerability-service",
+        "osv",
+        "--requirement",
+        lock,
+    ]
+    command += [
+        "--disable-pip",
+        "--no-deps",
+        "--timeout",
+        str(CONNECT_S),
+        "--progress-spinner",
+        "off",
+    ]
     command += ["--format", "json", "--desc", "off", *more]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
     except subprocess.TimeoutExpired:
         return _not_checked(f"it took longer than {LIMIT_S:g} s")
     try:
@@ -47,8 +64,12 @@ def main(words: Sequence[str]) -> int:
     vulnerable = [(one, bug) for one in found for bug in one.get("vulns", ())]
     for one, bug in vulnerable:
         mended = ", ".join(bug["fix_versions"]) or "no version yet"
-        click.echo(f"audit: {one['name']} {one['version']} has {bug['id']}; mended in: {mended}")
-    click.echo(f"audit: {len(found)} dependencies, {len(vulnerable)} known vulnerabilities")
+        click.echo(
+            f"audit: {one['name']} {one['version']} has {bug['id']}; mended in: {mended}"
+        )
+    click.echo(
+        f"audit: {len(found)} dependencies, {len(vulnerable)} known vulnerabilities"
+    )
     return int(bool(vulnerable))
 
 

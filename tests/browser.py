@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 CHROMIUM = "/usr/bin/chromium"
-ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--force-color-profile=srgb",
+]
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +57,14 @@ def visit(
     statuses `refused`, or messages with such a text, as "ERR_CONNECTION_REFUSED".
     """
     width, height = size
-    profile = browser.new_context(viewport={"width": width, "height": height}, **context)
+    profile = browser.new_context(
+        viewport={"width": width, "height": height}, **context
+    )
     try:
         page = profile.new_page()
-        expected = [f"status of {one} " if isinstance(one, int) else one for one in refused]
+        expected = [
+            f"status of {one} " if isinstance(one, int) else one for one in refused
+        ]
         wrong = complaints(page, urlsplit(url).netloc, expected)
         page.goto(url)
         yield page
@@ -70,8 +79,12 @@ def complaints(page: Page, host: str, expected: Iterable[str] = ()) -> list[str]
     """What goes wrong in the page from now on, as it happens; `expected` are parts of messages that may come."""
     wrong: list[str] = []
 
-    def on_console(message: Any) -> None:  # a breach of the content security policy is a console error, too
-        if message.type == "error" and not any(part in f"{message.text} " for part in expected):
+    def on_console(
+        message: Any,
+    ) -> None:  # a breach of the content security policy is a console error, too
+        if message.type == "error" and not any(
+            part in f"{message.text} " for part in expected
+        ):
             wrong.append(f"console: {message.text} ({message.location.get('url')})")
 
     def on_request(request: Any) -> None:

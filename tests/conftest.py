@@ -27,7 +27,8 @@ sys.dont_write_bytecode = False
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 gc.disable()
 _FORGIVING = settings(
-    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("shared", _FORGIVING, derandomize=True, max_examples=25)
 settings.register_profile("thorough", _FORGIVING, max_examples=1000)
@@ -37,7 +38,9 @@ settings.load_profile("shared")
 def pytest_configure(config: pytest.Config) -> None:
     """Hypothesis looks for what refers to its random numbers; since Python 3.14 it does not see what is frozen here."""
     warning = "It looks like `register_random` was passed an object"
-    config.addinivalue_line("filterwarnings", f"ignore:{warning}:hypothesis.errors.HypothesisWarning")
+    config.addinivalue_line(
+        "filterwarnings", f"ignore:{warning}:hypothesis.errors.HypothesisWarning"
+    )
 
 
 def pytest_collection_finish() -> None:
@@ -49,7 +52,9 @@ def pytest_collection_finish() -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Count the skipped tests by reason: what a bare machine lacks is seen at a glance."""
     reports = terminalreporter.stats.get("skipped", [])
-    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") for report in reports
+    )
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"{count} skipped: {reason}")
 
@@ -71,7 +76,9 @@ def _open_databases() -> Counter[str]:
     """How often this process has each database open."""
     found: Counter[str] = Counter()
     for descriptor in os.listdir("/proc/self/fd"):  # noqa: PTH208 - before and after each test: pathlib takes thrice as long
-        with suppress(FileNotFoundError):  # closed meanwhile, as the one of this listing is
+        with suppress(
+            FileNotFoundError
+        ):  # closed meanwhile, as the one of this listing is
             name = os.readlink(f"/proc/self/fd/{descriptor}").removesuffix(" (deleted)")  # noqa: PTH115 - so does this
             # ONNX Runtime keeps one of its own in the home folder, open until the process ends.
             found[name] += name.endswith(".db") and "/.onnxruntime/" not in name

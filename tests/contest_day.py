@@ -40,7 +40,17 @@ ROWS: list[list[float]] = [[1, 1, 0.5, 0, 0, 5, 5], [2, 3, 0.25, 1, 2, 3, 4]]
 PROBLEM = "application/problem+json"
 # What the JSON document of a judged run has at least.
 KEYS = frozenset(
-    ["map", "energy_wh", "score", "images", "detections", "elapsed_s", "mean_power_w", "checks", "signature"]
+    [
+        "map",
+        "energy_wh",
+        "score",
+        "images",
+        "detections",
+        "elapsed_s",
+        "mean_power_w",
+        "checks",
+        "signature",
+    ]
 )
 
 
@@ -67,7 +77,10 @@ def until(condition: Callable[[], object], timeout_s: float = TIMEOUT_S) -> None
 
 def is_running(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            not in "ZX"
+        )
     except OSError:
         return False
 
@@ -89,7 +102,10 @@ def workers_of(pid: int) -> list[int]:
 
 def _tracks_resources(pid: int) -> bool:
     try:
-        return b"multiprocessing.resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return (
+            b"multiprocessing.resource_tracker"
+            in Path(f"/proc/{pid}/cmdline").read_bytes()
+        )
     except OSError:
         return False
 
@@ -148,8 +164,17 @@ class Program:
 class Meter(Program):
     """A simulated meter; `address` is where it answers."""
 
-    def __init__(self, log: Path, port: int | None = None, load: str = "constant:36W") -> None:
-        options = ["--port", str(port or own_port()), "--load", load, "--parent", str(os.getpid())]
+    def __init__(
+        self, log: Path, port: int | None = None, load: str = "constant:36W"
+    ) -> None:
+        options = [
+            "--port",
+            str(port or own_port()),
+            "--load",
+            load,
+            "--parent",
+            str(os.getpid()),
+        ]
         super().__init__([program("meter"), "simulate", *options], log)
         self.address = self.first_line()
         self.port = int(re.findall(r",(\d+)::", self.address)[0])
@@ -160,7 +185,9 @@ class Server(Program):
 
     def __init__(self, folder: Path, *options: str) -> None:
         where = ["--port", str(own_port()), *options, "--parent", str(os.getpid())]
-        super().__init__([program("referee"), "serve", str(folder), *where], folder / "server.log")
+        super().__init__(
+            [program("referee"), "serve", str(folder), *where], folder / "server.log"
+        )
         self.ready = super().first_line()
         self.url = self.ready.split(" at ")[1].split()[0]
         self.host, _, port = self.url.rpartition("/")[2].rpartition(":")
@@ -192,12 +219,18 @@ class Server(Program):
         with requests.Session() as session:
             session.trust_env = False
             return session.request(
-                method, self.url + path, headers=bearing | (headers or {}), timeout=TIMEOUT_S, **more
+                method,
+                self.url + path,
+                headers=bearing | (headers or {}),
+                timeout=TIMEOUT_S,
+                **more,
             )
 
     def raw(self, sent: bytes, *, cut: bool = False) -> bytes:
         """What comes back for these bytes; with `cut` we end our side after them, and may get nothing."""
-        with socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S) as connection:
+        with socket.create_connection(
+            ("127.0.0.1", self.port), TIMEOUT_S
+        ) as connection:
             connection.sendall(sent)
             if cut:
                 connection.shutdown(socket.SHUT_WR)
@@ -242,12 +275,16 @@ class Day:
 
     def login(self, team: str = TEAM) -> dict[str, Any]:
         assert self.server is not None
-        answer = self.server.ask("POST", "/v1/session", json={"team": team, "password": PASSWORD})
+        answer = self.server.ask(
+            "POST", "/v1/session", json={"team": team, "password": PASSWORD}
+        )
         assert answer.status_code == 201, answer.text
         document: dict[str, Any] = answer.json()
         return document
 
-    def post(self, token: str, rows: list[list[float]] = ROWS, key: str | None = None) -> requests.Response:
+    def post(
+        self, token: str, rows: list[list[float]] = ROWS, key: str | None = None
+    ) -> requests.Response:
         assert self.server is not None
         headers = {} if key is None else {"Idempotency-Key": key}
         return self.server.ask("POST", "/v1/detections", token, headers, json=rows)
@@ -278,17 +315,28 @@ def called(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     result = CliRunner().invoke(main, arguments, env=environment)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
+    return subprocess.CompletedProcess(
+        arguments, result.exit_code, result.stdout, result.stderr
+    )
 
 
-def refers(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def refers(
+    *arguments: str, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """The command `referee`, run to its end without a terminal."""
-    return warm_programs.run(["referee", *arguments], TIMEOUT_S * 2, cwd, os.environ | environment)
+    return warm_programs.run(
+        ["referee", *arguments], TIMEOUT_S * 2, cwd, os.environ | environment
+    )
 
 
 @contextlib.contextmanager
 def contest_day(
-    folder: Path, testset: Path, *, window_s: int = 600, auto_arm: bool = True, teams: Sequence[str] = (TEAM,)
+    folder: Path,
+    testset: Path,
+    *,
+    window_s: int = 600,
+    auto_arm: bool = True,
+    teams: Sequence[str] = (TEAM,),
 ) -> Iterator[Day]:
     """A contest made in `folder`, not served yet; at the end every process is gone, and no log has a traceback."""
     folder.mkdir(parents=True)
@@ -296,7 +344,12 @@ def contest_day(
     day = Day(folder, testset, meter, meters=[meter])
     try:
         text = config_text(
-            "Test day", window_s, meter.address, str(testset), auto_arm=auto_arm, update_interval_s=0.1
+            "Test day",
+            window_s,
+            meter.address,
+            str(testset),
+            auto_arm=auto_arm,
+            update_interval_s=0.1,
         )
         create_contest(folder, text)
         with day.store() as store:
@@ -309,7 +362,9 @@ def contest_day(
 
 def problem(answer: requests.Response, status: int, code: str) -> dict[str, Any]:
     """The problem document of a refusal, which must be that one and well-formed."""
-    assert (answer.status_code, answer.headers["Content-Type"]) == (status, PROBLEM), answer.text
+    assert (answer.status_code, answer.headers["Content-Type"]) == (status, PROBLEM), (
+        answer.text
+    )
     document: dict[str, Any] = answer.json()
     assert (document["status"], document["code"]) == (status, code), document
     assert document["type"] == "about:blank"

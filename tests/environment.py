@@ -98,7 +98,9 @@ def build(environment: Path) -> None:
     install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     home = _home()
     if home is None or not os.access(home, os.W_OK):
-        install.append("--no-cache-dir")  # pip builds what has no wheel in its cache, and fails there
+        install.append(
+            "--no-cache-dir"
+        )  # pip builds what has no wheel in its cache, and fails there
     locked = [*install, "--require-hashes", "-r"]
     ours = [*install, "--no-deps", "--no-build-isolation", "-e", ".", "-e", "client"]
     commands = [
@@ -156,7 +158,11 @@ def why(said: str, environment: Path) -> str:
 def _full_disk(folder: Path) -> str:
     home = _home()
     cache = folder if home is None else home / ".cache"
-    free_mb = {place: shutil.disk_usage(place).free >> 20 for place in (folder, cache) if place.is_dir()}
+    free_mb = {
+        place: shutil.disk_usage(place).free >> 20
+        for place in (folder, cache)
+        if place.is_dir()
+    }
     fullest = min(free_mb, key=free_mb.__getitem__)
     return (
         f"The disk of {fullest} is too full, with {free_mb[fullest]} MB free: the environment takes {INSTALLED_MB} MB "

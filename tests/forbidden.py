@@ -64,5 +64,9 @@ def _set_capabilities(wanted: tuple[int, ...]) -> None:
 @pytest.fixture
 def as_on_python_3_14(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `Path` say "not there" of what may not be looked at, as it does since Python 3.14."""
-    for name, asked in (("exists", os.path.exists), ("is_file", os.path.isfile), ("is_dir", os.path.isdir)):
+    for name, asked in (
+        ("exists", os.path.exists),
+        ("is_file", os.path.isfile),
+        ("is_dir", os.path.isdir),
+    ):
         monkeypatch.setattr(Path, name, asked)

@@ -44,9 +44,45 @@ CELLS = (
 HUGE_INTEGER = "@5000 digits@"
 """Stands in a document for a number that Python does not even write."""
 VALUES = (
-    *(None, True, False, 0, -1, 2**53 + 1, 1.5, 1e308, -1e308, float("nan"), float("inf"), 10**400, 10**4000),
-    *("", " ", "1", ARABIC_INDIC_12, HALF_SURROGATE, "\x00", "../x", "\x1b[2J\n", ENORMOUS, HUGE_INTEGER),
-    *([], [1], {}, {"a": 1}, [[[]]], [10**4000] * 4, [True] * 4, [1e308] * 4, ["1"] * 4, [0, 0, 10**400, 1]),
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        2**53 + 1,
+        1.5,
+        1e308,
+        -1e308,
+        float("nan"),
+        float("inf"),
+        10**400,
+        10**4000,
+    ),
+    *(
+        "",
+        " ",
+        "1",
+        ARABIC_INDIC_12,
+        HALF_SURROGATE,
+        "\x00",
+        "../x",
+        "\x1b[2J\n",
+        ENORMOUS,
+        HUGE_INTEGER,
+    ),
+    *(
+        [],
+        [1],
+        {},
+        {"a": 1},
+        [[[]]],
+        [10**4000] * 4,
+        [True] * 4,
+        [1e308] * 4,
+        ["1"] * 4,
+        [0, 0, 10**400, 1],
+    ),
 )
 """Values of JSON."""
 

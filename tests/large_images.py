@@ -20,6 +20,10 @@ def large_test_set(folder: Path) -> Path:
     for image in made.images:
         path = made.image_path(image.number)
         path.write_bytes(path.read_bytes() + padding)
-        images.append(replace(image, sha256=hashlib.sha256(path.read_bytes()).hexdigest()))
-    write_records(folder, "large", images, made.categories, [ObjectRecord(1, 1, (0, 0, 5, 5), 25)])
+        images.append(
+            replace(image, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+        )
+    write_records(
+        folder, "large", images, made.categories, [ObjectRecord(1, 1, (0, 0, 5, 5), 25)]
+    )
     return folder

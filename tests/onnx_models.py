@@ -10,29 +10,50 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from tests.tflite_models import BLUE, GREEN, RED
 
-TYPES = {"uint8": TensorProto.UINT8, "float32": TensorProto.FLOAT, "int64": TensorProto.INT64}
+TYPES = {
+    "uint8": TensorProto.UINT8,
+    "float32": TensorProto.FLOAT,
+    "int64": TensorProto.INT64,
+}
 
 
 def finished(
     nodes: list[Any], inputs: list[Any], outputs: list[Any], constants: dict[str, Any]
 ) -> ModelProto:
-    kept = [numpy_helper.from_array(np.asarray(values), name) for name, values in constants.items()]
+    kept = [
+        numpy_helper.from_array(np.asarray(values), name)
+        for name, values in constants.items()
+    ]
     graph = helper.make_graph(nodes, "made by the tests", inputs, outputs, kept)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9
+    )
 
 
 def classifier(
-    dtype: str = "uint8", *, first: bool = False, outputs: int = 1001, side: int = 8, batch: int | str = 1
+    dtype: str = "uint8",
+    *,
+    first: bool = False,
+    outputs: int = 1001,
+    side: int = 8,
+    batch: int | str = 1,
 ) -> bytes:
     """Return the classifier by mean level: [N, side, side, 3], or (`first`) [N, 3, side, side], -> [N, outputs].
 
     With 1000 outputs each colour's is one lower: there is no background.
     """
-    return classifier_model(dtype, first=first, outputs=outputs, side=side, batch=batch).SerializeToString()
+    return classifier_model(
+        dtype, first=first, outputs=outputs, side=side, batch=batch
+    ).SerializeToString()
 
 
 def classifier_model(
-    dtype: str = "uint8", *, first: bool = False, outputs: int = 1001, side: int = 8, batch: int | str = 1
+    dtype: str = "uint8",
+    *,
+    first: bool = False,
+    outputs: int = 1001,
+    side: int = 8,
+    batch: int | str = 1,
 ) -> ModelProto:
     """Return the same before it is written."""
     weights = np.zeros((3, outputs), np.float32)
@@ -45,19 +66,32 @@ def classifier_model(
         helper.make_node("MatMul", ["mean", "weights"], ["scores"]),
     ]
     image = helper.make_tensor_value_info("image", TYPES[dtype], shape)
-    scores = helper.make_tensor_value_info("scores", TensorProto.FLOAT, (batch, outputs))
+    scores = helper.make_tensor_value_info(
+        "scores", TensorProto.FLOAT, (batch, outputs)
+    )
     axes = np.array([2, 3] if first else [1, 2], np.int64)
     return finished(nodes, [image], [scores], {"axes": axes, "weights": weights})
 
 
 def constant_answers(
-    shape: Sequence[int | str], dtype: str, answers: Sequence[tuple[str, Any]], *, inputs: int = 1
+    shape: Sequence[int | str],
+    dtype: str,
+    answers: Sequence[tuple[str, Any]],
+    *,
+    inputs: int = 1,
 ) -> bytes:
     """Return a model that takes any input of that shape and type and always gives the named values."""
-    nodes = [helper.make_node("Identity", [f"{name}_kept"], [name]) for name, _ in answers]
-    images = [helper.make_tensor_value_info(f"image{n}", TYPES[dtype], shape) for n in range(inputs)]
+    nodes = [
+        helper.make_node("Identity", [f"{name}_kept"], [name]) for name, _ in answers
+    ]
+    images = [
+        helper.make_tensor_value_info(f"image{n}", TYPES[dtype], shape)
+        for n in range(inputs)
+    ]
     gives = [
-        helper.make_tensor_value_info(name, TYPES[np.asarray(values).dtype.name], np.shape(values))
+        helper.make_tensor_value_info(
+            name, TYPES[np.asarray(values).dtype.name], np.shape(values)
+        )
         for name, values in answers
     ]
     kept = {f"{name}_kept": values for name, values in answers}

@@ -34,7 +34,15 @@ from tests.timeouts import TIMEOUT_S
 VARIABLE = "PRETENDED_SYSTEM"
 PRETENDED = Path(__file__).with_name("pretended")
 OTHERS = (
-    *("asyncio", "click", "concurrent.futures", "ctypes", "getpass", "http.server", "importlib.metadata"),
+    *(
+        "asyncio",
+        "click",
+        "concurrent.futures",
+        "ctypes",
+        "getpass",
+        "http.server",
+        "importlib.metadata",
+    ),
     *(
         "multiprocessing.util",
         "numpy.random",
@@ -60,7 +68,13 @@ MISSING_MODULES = {
 }
 LINUX_ONLY: dict[types.ModuleType, tuple[str, ...]] = {
     os: (
-        *("memfd_create", "posix_fadvise", "posix_fallocate", "sched_getaffinity", "sched_setaffinity"),
+        *(
+            "memfd_create",
+            "posix_fadvise",
+            "posix_fallocate",
+            "sched_getaffinity",
+            "sched_setaffinity",
+        ),
         *("setresuid", "splice"),
     ),
     select: ("epoll",),
@@ -110,7 +124,14 @@ POSIX_ONLY: dict[types.ModuleType, tuple[str, ...]] = {
         ),
         *("pthread_kill", "pthread_sigmask", "setitimer", "sigwait"),
     ),
-    socket: ("AF_UNIX", "MSG_DONTWAIT", "MSG_WAITALL", "SO_REUSEPORT", "TCP_KEEPCNT", "TCP_KEEPINTVL"),
+    socket: (
+        "AF_UNIX",
+        "MSG_DONTWAIT",
+        "MSG_WAITALL",
+        "SO_REUSEPORT",
+        "TCP_KEEPCNT",
+        "TCP_KEEPINTVL",
+    ),
 }
 LINUX_FOLDERS = ("/proc/", "/sys/")
 
@@ -125,7 +146,9 @@ def command(name: str, *arguments: object) -> list[str]:
     return [str(Path(sys.executable).with_name(name)), *map(str, arguments)]
 
 
-def run(system: str, folder: Path, name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def run(
+    system: str, folder: Path, name: str, *arguments: object
+) -> subprocess.CompletedProcess[str]:
     """Run a command on that system, in a folder, to its end."""
     return subprocess.run(
         command(name, *arguments),
@@ -190,13 +213,20 @@ def without_linux_folders() -> None:
 
     def guarded(real: Any) -> Any:
         def act(path: Any = ".", *arguments: Any, **options: Any) -> Any:
-            if isinstance(path, (str, os.PathLike)) and str(path).startswith(LINUX_FOLDERS):
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+            if isinstance(path, (str, os.PathLike)) and str(path).startswith(
+                LINUX_FOLDERS
+            ):
+                raise FileNotFoundError(
+                    errno.ENOENT, os.strerror(errno.ENOENT), str(path)
+                )
             return real(path, *arguments, **options)
 
         return act
 
-    for module, names in ((os, ("listdir", "open", "scandir", "stat")), (io, ("open",))):
+    for module, names in (
+        (os, ("listdir", "open", "scandir", "stat")),
+        (io, ("open",)),
+    ):
         for name in names:
             setattr(module, name, guarded(getattr(module, name)))
     builtins.open = io.open
@@ -207,7 +237,11 @@ def with_one_bind_for_a_port() -> None:
     real, bound = socket.socket.bind, weakref.WeakSet[socket.socket]()
 
     def bind(own: socket.socket, address: Any) -> None:
-        taken = [one.getsockname()[:2] for one in list(bound) if one.fileno() >= 0 and one is not own]
+        taken = [
+            one.getsockname()[:2]
+            for one in list(bound)
+            if one.fileno() >= 0 and one is not own
+        ]
         if isinstance(address, tuple) and address[1] and address[:2] in taken:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
         real(own, address)

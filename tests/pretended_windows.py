@@ -71,8 +71,12 @@ def winapi() -> types.ModuleType:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL)) from None
         return pid
 
-    vars(made).update(SYNCHRONIZE=0x100000, WAIT_TIMEOUT=STILL_RUNS, OpenProcess=open_process)
-    vars(made).update(WaitForSingleObject=lambda *_: STILL_RUNS, CloseHandle=lambda _: None)
+    vars(made).update(
+        SYNCHRONIZE=0x100000, WAIT_TIMEOUT=STILL_RUNS, OpenProcess=open_process
+    )
+    vars(made).update(
+        WaitForSingleObject=lambda *_: STILL_RUNS, CloseHandle=lambda _: None
+    )
     return made
 
 
@@ -99,14 +103,18 @@ def sync_writable(descriptor: int) -> None:
 def replace_file(source: Any, target: Any) -> None:
     """Replace no folder, not even an empty one."""
     if Path(target).is_dir():
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(source), None, str(target))
+        raise PermissionError(
+            errno.EACCES, os.strerror(errno.EACCES), str(source), None, str(target)
+        )
     REAL["replace"](source, target)
 
 
 def rename_to_new(source: Any, target: Any) -> None:
     """Replace nothing."""
     if Path(target).exists():
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(source), None, str(target))
+        raise FileExistsError(
+            errno.EEXIST, os.strerror(errno.EEXIST), str(source), None, str(target)
+        )
     REAL["replace"](source, target)
 
 

@@ -21,7 +21,12 @@ FINDING = {
     "affected": [
         {
             "package": {"name": "flask", "ecosystem": "PyPI"},
-            "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "3.0.9"}]}],
+            "ranges": [
+                {
+                    "type": "ECOSYSTEM",
+                    "events": [{"introduced": "0"}, {"fixed": "3.0.9"}],
+                }
+            ],
         }
     ],
 }
@@ -61,7 +66,10 @@ def test_a_known_vulnerability_fails_and_is_named(
     tmp_path: Path, service: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert checked(tmp_path, service) == 1
-    assert "audit: flask 3.0.0 has GHSA-test-0001; mended in: 3.0.9\n" in capsys.readouterr().out
+    assert (
+        "audit: flask 3.0.0 has GHSA-test-0001; mended in: 3.0.9\n"
+        in capsys.readouterr().out
+    )
     assert checked(tmp_path, service, LOCK.splitlines()[0]) == 0
     assert capsys.readouterr().out == "audit: 1 dependencies, 0 known vulnerabilities\n"
 
@@ -74,7 +82,10 @@ def test_a_service_that_is_away_is_one_line_and_no_failure(
         away = f"http://127.0.0.1:{unused.getsockname()[1]}/v1/query"
     assert checked(tmp_path, away) == 0
     told = capsys.readouterr()
-    assert told.out == "audit: not checked for known vulnerabilities: the service cannot be reached\n"
+    assert (
+        told.out
+        == "audit: not checked for known vulnerabilities: the service cannot be reached\n"
+    )
     assert told.err == ""
 
 
@@ -83,10 +94,15 @@ def test_a_service_that_never_answers_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(audit, "CONNECT_S", 1)
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        assert checked(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}/v1/query") == 0
+        assert (
+            checked(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}/v1/query")
+            == 0
+        )
     assert capsys.readouterr().out.startswith("audit: not checked")
 
 
-def test_a_lock_file_that_cannot_be_read_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lock_file_that_cannot_be_read_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert checked(tmp_path, "http://127.0.0.1:9/", "click\n") == 1
     assert capsys.readouterr().err.startswith("audit: ")

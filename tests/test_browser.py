@@ -49,7 +49,9 @@ def show() -> Iterator[Callable[[str], str]]:
         server.server_close()
 
 
-def test_each_fault_of_a_page_is_found(browser: Browser, show: Callable[[str], str]) -> None:
+def test_each_fault_of_a_page_is_found(
+    browser: Browser, show: Callable[[str], str]
+) -> None:
     faults = {
         "<script>alert(1)</script>": "console: .*script",
         "<p style='color: red'>x</p>": "console: .*style",
@@ -57,7 +59,10 @@ def test_each_fault_of_a_page_is_found(browser: Browser, show: Callable[[str], s
         "<link rel='stylesheet' href='https://example.org/x.css'>": "foreign request|example.org",
     }
     for fault, found in faults.items():
-        with pytest.raises(AssertionError, match=found), visit(browser, show(CALM + fault)):
+        with (
+            pytest.raises(AssertionError, match=found),
+            visit(browser, show(CALM + fault)),
+        ):
             pass
 
 
@@ -65,20 +70,29 @@ def test_a_script_that_fails_and_a_request_to_another_host_are_found(
     browser: Browser, show: Callable[[str], str]
 ) -> None:
     address = show(CALM)
-    with pytest.raises(AssertionError, match=r"script: .*broken"), visit(browser, address) as page:
+    with (
+        pytest.raises(AssertionError, match=r"script: .*broken"),
+        visit(browser, address) as page,
+    ):
         page.evaluate("setTimeout(() => { throw new Error('broken') })")
     with (
         pytest.raises(AssertionError, match="foreign request: http://localhost"),
         visit(browser, address) as page,
     ):
-        page.evaluate(f"fetch('{address.replace('127.0.0.1', 'localhost')}').catch(() => null)")
+        page.evaluate(
+            f"fetch('{address.replace('127.0.0.1', 'localhost')}').catch(() => null)"
+        )
 
 
 def test_a_calm_page_passes_a_provoked_status_may_come_and_axe_tells_what_it_finds(
     browser: Browser, show: Callable[[str], str]
 ) -> None:
-    with visit(browser, show(CALM + "<img alt='' src='/gone.png'>"), refused=[404]) as page:
+    with visit(
+        browser, show(CALM + "<img alt='' src='/gone.png'>"), refused=[404]
+    ) as page:
         assert_accessible(page)
-        page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+        page.evaluate(
+            "document.querySelector('main').append(document.createElement('button'))"
+        )
         with pytest.raises(AssertionError, match="button-name"):
             assert_accessible(page)

@@ -29,24 +29,46 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 MOST_README_LINES = 130
 
 ROOMS = sorted(
-    one for part in ("referee", "power", "client", "datasets") for one in (ROOT / part).rglob("__init__.py")
+    one
+    for part in ("referee", "power", "client", "datasets")
+    for one in (ROOT / part).rglob("__init__.py")
 )
 QUESTIONS = (
-    *("a metric", "another maker's meter", "a route that exports results", "the ranking's ties"),
-    *("a column stored with each run", "the tolerance between integrator and trapezoid"),
+    *(
+        "a metric",
+        "another maker's meter",
+        "a route that exports results",
+        "the ranking's ties",
+    ),
+    *(
+        "a column stored with each run",
+        "the tolerance between integrator and trapezoid",
+    ),
     *(
         "the limit of log-in failures",
         "when the window is over, and the grace for a late POST",
         "images per batch",
     ),
-    *("how a client retries", "a check of a run's energy", "the text of an error", "a page of the console"),
-    *("a fault of the simulator", "a test-set format", "an option of a command", "what a bundle contains"),
+    *(
+        "how a client retries",
+        "a check of a run's energy",
+        "the text of an error",
+        "a page of the console",
+    ),
+    *(
+        "a fault of the simulator",
+        "a test-set format",
+        "an option of a command",
+        "what a bundle contains",
+    ),
     *("a track's rule", "what `serve` logs", "the default window"),
 )
 
 LINK = re.compile(r"(?<!`)\[[^]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-PROJECT_PATH = re.compile(r"`((?:referee|power|client|datasets|tests|bench|docs)/[\w./-]*)`( \(to come\))?")
+PROJECT_PATH = re.compile(
+    r"`((?:referee|power|client|datasets|tests|bench|docs)/[\w./-]*)`( \(to come\))?"
+)
 CODE = re.compile(r"^ {4}(.*)$|`([^`]+)`", re.MULTILINE)
 COMMENT = re.compile(r" # .*")
 COMMAND = re.compile(
@@ -66,7 +88,10 @@ def page_name(page: Path) -> str:
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, made as GitHub makes them."""
     headings = HEADING.findall(page.read_text())
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in headings
+    }
 
 
 def paths() -> Iterator[tuple[str, str, bool]]:
@@ -79,7 +104,11 @@ def paths() -> Iterator[tuple[str, str, bool]]:
 def is_client_command(program: str, name: str) -> bool:
     """Whether `lpirc-client` or `lpirc-harness` has a command of that name: it then shows its help."""
     parser = build_parser() if program == "lpirc-client" else build_harness_parser()
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), pytest.raises(SystemExit) as ended:
+    with (
+        redirect_stdout(io.StringIO()),
+        redirect_stderr(io.StringIO()),
+        pytest.raises(SystemExit) as ended,
+    ):
         parser.parse_args([name, "--help"])
     return ended.value.code == 0
 
@@ -89,17 +118,23 @@ def missing_commands(text: str) -> list[str]:
     groups = {"referee": referee, "meter": meter}
     code = [COMMENT.sub("", line or span) for line, span in CODE.findall(text)]
     missing = []
-    for program, names, more in (found for one in code for found in COMMAND.findall(one)):
+    for program, names, more in (
+        found for one in code for found in COMMAND.findall(one)
+    ):
         for name in names.split("|"):
             if program.startswith("lpirc-"):
-                missing += [] if is_client_command(program, name) else [f"{program} {name}"]
+                missing += (
+                    [] if is_client_command(program, name) else [f"{program} {name}"]
+                )
                 continue
             command = groups[program].get_command(click.Context(groups[program]), name)
             if command is None:
                 missing.append(f"{program} {name}")
             elif isinstance(command, click.Group) and more:
                 missing += [
-                    f"{program} {name} {one}" for one in more.split("|") if one not in command.commands
+                    f"{program} {name} {one}"
+                    for one in more.split("|")
+                    if one not in command.commands
                 ]
     return missing
 
@@ -122,14 +157,26 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 
 
 def test_named_paths_exist() -> None:
-    missing = [(page, path) for page, path, to_come in paths() if not to_come and not (ROOT / path).exists()]
+    missing = [
+        (page, path)
+        for page, path, to_come in paths()
+        if not to_come and not (ROOT / path).exists()
+    ]
     assert missing == []
 
 
 def test_the_page_of_the_architecture_answers_what_newcomers_ask() -> None:
-    table = (ROOT / "docs" / "architecture.md").read_text().rpartition("## I want to change")[2]
-    asked = [row.split("|")[1].strip() for row in table.splitlines() if row.startswith("| ")]
-    assert [one for one in QUESTIONS if not any(row.startswith(one) for row in asked)] == []
+    table = (
+        (ROOT / "docs" / "architecture.md")
+        .read_text()
+        .rpartition("## I want to change")[2]
+    )
+    asked = [
+        row.split("|")[1].strip() for row in table.splitlines() if row.startswith("| ")
+    ]
+    assert [
+        one for one in QUESTIONS if not any(row.startswith(one) for row in asked)
+    ] == []
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=page_name)
@@ -140,7 +187,11 @@ def test_a_room_has_a_doorplate_of_two_to_five_lines(room: Path) -> None:
 
 
 def test_paths_to_come_do_not_exist_yet() -> None:
-    exist = [(page, path) for page, path, to_come in paths() if to_come and (ROOT / path).exists()]
+    exist = [
+        (page, path)
+        for page, path, to_come in paths()
+        if to_come and (ROOT / path).exists()
+    ]
     assert exist == [], "they have come: remove '(to come)'"
 
 
@@ -181,8 +232,16 @@ def named_in_help(text: str) -> str:
 
 
 HELPS = [
-    *(one for name, group in (("referee", referee), ("meter", meter)) for one in helps(group, name)),
-    *(one for parser in (build_parser(), build_harness_parser()) for one in parser_helps(parser)),
+    *(
+        one
+        for name, group in (("referee", referee), ("meter", meter))
+        for one in helps(group, name)
+    ),
+    *(
+        one
+        for parser in (build_parser(), build_harness_parser())
+        for one in parser_helps(parser)
+    ),
 ]
 
 
@@ -192,12 +251,16 @@ def test_every_command_that_a_help_names_exists(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", referee.list_commands(click.Context(referee)))
-def test_what_the_list_of_commands_says_of_a_group_names_its_commands(name: str) -> None:
+def test_what_the_list_of_commands_says_of_a_group_names_its_commands(
+    name: str,
+) -> None:
     """As in "Model tracks: validate, bench, ... models": after the colon of a group each part begins with a command."""
     group = referee.get_command(click.Context(referee), name)
     _, colon, parts = COMMANDS[name][1].partition(": ")
     if isinstance(group, click.Group) and colon:
-        verbs = {part.split()[0].rstrip(".") for part in re.split(r", and |, | and ", parts)}
+        verbs = {
+            part.split()[0].rstrip(".") for part in re.split(r", and |, | and ", parts)
+        }
         assert verbs <= set(group.commands)
 
 
@@ -215,13 +278,22 @@ def test_commands_that_do_not_exist_are_found() -> None:
         "`referee run arm|dance`, `meter probe`, `lpirc-client\nsing`\n"
         "    .venv/bin/meter fly && referee walk  # the meter runs\n"
     )
-    assert missing_commands(text) == ["referee run dance", "lpirc-client sing", "meter fly", "referee walk"]
+    assert missing_commands(text) == [
+        "referee run dance",
+        "lpirc-client sing",
+        "meter fly",
+        "referee walk",
+    ]
 
 
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3 here")
-def test_a_copy_made_as_the_page_says_is_complete_and_for_its_owner_only(tmp_path: Path) -> None:
+def test_a_copy_made_as_the_page_says_is_complete_and_for_its_owner_only(
+    tmp_path: Path,
+) -> None:
     (line,) = re.findall(
-        r"^    (.*VACUUM INTO.*?)  # ", (ROOT / "docs" / "operators.md").read_text(), re.MULTILINE
+        r"^    (.*VACUUM INTO.*?)  # ",
+        (ROOT / "docs" / "operators.md").read_text(),
+        re.MULTILINE,
     )
     (tmp_path / "day").mkdir()
     Store(tmp_path / "day" / "contest.db", create=True).close()

@@ -29,9 +29,7 @@ def read_only(path: Path) -> closing[sqlite3.Connection]:
 
 def test_the_page_names_every_table_and_column_and_no_other(tmp_path: Path) -> None:
     Store(tmp_path / "contest.db", create=True).close()
-    columns = (
-        "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'"
-    )
+    columns = "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'"
     with read_only(tmp_path / "contest.db") as connection:
         there = set(connection.execute(columns))
     told = [
@@ -67,16 +65,25 @@ def test_every_query_of_the_page_finds_something(served: Path) -> None:
     board, failed, power, figures, history = found
     assert [row[0] for row in board] == ["bee", "ant"]
     assert ("ant", "images-not-fetched") in [(row[1], row[2]) for row in failed]
-    assert power == [(0, 36.0, pytest.approx(36 * 9.9 / 3600)), (10, 36.0, pytest.approx(36 * 10 / 3600))]
+    assert power == [
+        (0, 36.0, pytest.approx(36 * 9.9 / 3600)),
+        (10, 36.0, pytest.approx(36 * 10 / 3600)),
+    ]
     assert [row[2] for row in figures] == [3, 5]
     assert figures[1][5] == pytest.approx(0.1 * 3.6e6 / 5)
     assert {row[:2] for row in history} == {(1, 1), (2, 2), (2, 3)}
 
 
-def test_a_reader_as_the_page_says_changes_nothing_and_reads_while_others_write(served: Path) -> None:
+def test_a_reader_as_the_page_says_changes_nothing_and_reads_while_others_write(
+    served: Path,
+) -> None:
     with closing(Store(served)) as store, read_only(served) as reader:
-        assert reader.execute("SELECT disabled FROM teams WHERE name = 'ant'").fetchone() == (0,)
+        assert reader.execute(
+            "SELECT disabled FROM teams WHERE name = 'ant'"
+        ).fetchone() == (0,)
         store.set_team_disabled("ant", True)
-        assert reader.execute("SELECT disabled FROM teams WHERE name = 'ant'").fetchone() == (1,)
+        assert reader.execute(
+            "SELECT disabled FROM teams WHERE name = 'ant'"
+        ).fetchone() == (1,)
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             reader.execute("DELETE FROM teams")

@@ -21,7 +21,9 @@ SCRIPT = Path(environment.__file__)
 def checkout(folder: Path) -> Path:
     """What the script needs of this project, with lock files that ask for nothing."""
     shutil.copytree(
-        ROOT / "client", folder / "client", ignore=shutil.ignore_patterns("__pycache__", "LICENSE")
+        ROOT / "client",
+        folder / "client",
+        ignore=shutil.ignore_patterns("__pycache__", "LICENSE"),
     )
     (folder / "requirements.lock").write_text("# nothing\n")
     (folder / "client" / "oldest.lock").write_text("# nothing\n")
@@ -30,7 +32,9 @@ def checkout(folder: Path) -> Path:
 
 def built(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(SCRIPT), ".venv"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_clone_with_the_line_ends_of_windows_is_one_sentence(tmp_path: Path) -> None:
@@ -41,10 +45,14 @@ def test_a_clone_with_the_line_ends_of_windows_is_one_sentence(tmp_path: Path) -
     assert "clone again, with `git clone -c core.autocrlf=false`" in done.stderr
 
 
-def test_git_writes_line_feeds_also_where_it_is_set_to_those_of_windows(tmp_path: Path) -> None:
+def test_git_writes_line_feeds_also_where_it_is_set_to_those_of_windows(
+    tmp_path: Path,
+) -> None:
     clone = tmp_path / "clone"
     git = ["git", "-c", "core.autocrlf=true", "-c", "safe.directory=*"]
-    subprocess.run([*git, "clone", "--quiet", "--no-checkout", str(ROOT), str(clone)], check=True)
+    subprocess.run(
+        [*git, "clone", "--quiet", "--no-checkout", str(ROOT), str(clone)], check=True
+    )
     shutil.copy(ROOT / ".gitattributes", clone / ".git" / "info" / "attributes")
     checkout_lock = [*git, "checkout", "HEAD", "--", "requirements.lock", ".ci/run"]
     subprocess.run(checkout_lock, cwd=clone, check=True)
@@ -52,21 +60,28 @@ def test_git_writes_line_feeds_also_where_it_is_set_to_those_of_windows(tmp_path
         assert b"\r" not in (clone / name).read_bytes()
 
 
-def test_an_older_python_is_named_with_the_way_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_python_is_named_with_the_way_to_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 14))
     with pytest.raises(
-        environment.NotBuilt, match=r"3\.11 or newer is needed, .* is 3\.10: run `make setup PYTHON="
+        environment.NotBuilt,
+        match=r"3\.11 or newer is needed, .* is 3\.10: run `make setup PYTHON=",
     ):
         environment.check_python()
 
 
-def test_a_python_without_venv_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_venv_names_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", {"venv": "there"}.get)
     with pytest.raises(environment.NotBuilt, match="apt-get install python3-venv"):
         environment.check_python()
 
 
-def test_a_lock_that_cannot_be_installed_fails_and_the_next_start_goes_on(tmp_path: Path) -> None:
+def test_a_lock_that_cannot_be_installed_fails_and_the_next_start_goes_on(
+    tmp_path: Path,
+) -> None:
     lock = checkout(tmp_path) / "requirements.lock"
     lock.write_text("click==8.1.7\n")  # without its hash
     done = built(tmp_path)
@@ -80,7 +95,9 @@ def test_a_lock_that_cannot_be_installed_fails_and_the_next_start_goes_on(tmp_pa
     assert "-e . -e client" in again.stdout
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere; an ordinary user tries it")
+@pytest.mark.skipif(
+    os.geteuid() == 0, reason="root may write everywhere; an ordinary user tries it"
+)
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     checkout(tmp_path).chmod(0o500)
     done = built(tmp_path)
@@ -95,17 +112,29 @@ def test_a_full_disk_is_named_with_what_is_needed(tmp_path: Path) -> None:
     assert f"1300 MB in {tmp_path}" in sentence
 
 
-def test_an_index_that_does_not_answer_is_told_from_a_package_that_is_not_there() -> None:
+def test_an_index_that_does_not_answer_is_told_from_a_package_that_is_not_there() -> (
+    None
+):
     retries = "WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError(...)'\n"
     missing = "ERROR: No matching distribution found for click==8.1.7\n"
-    assert environment.why(retries + missing, Path(".venv")).startswith("The package index cannot be reached")
-    assert environment.why(missing, Path(".venv")).startswith("The environment could not be built")
-    assert "NewConnectionError" in environment.why(retries + missing, Path(".venv"))  # not the last line
+    assert environment.why(retries + missing, Path(".venv")).startswith(
+        "The package index cannot be reached"
+    )
+    assert environment.why(missing, Path(".venv")).startswith(
+        "The environment could not be built"
+    )
+    assert "NewConnectionError" in environment.why(
+        retries + missing, Path(".venv")
+    )  # not the last line
 
 
-def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away() -> None:
+def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away() -> (
+    None
+):
     retries = "WARNING: Retrying after connection broken by 'SSLError(SSLCertVerificationError(1, ...))'\n"
-    sentence = environment.why(f"{retries}ERROR: No matching distribution found for click\n", Path(".venv"))
+    sentence = environment.why(
+        f"{retries}ERROR: No matching distribution found for click\n", Path(".venv")
+    )
     assert "PIP_CERT" in sentence
 
 
@@ -119,7 +148,9 @@ def test_an_ensurepip_that_fails_is_a_missing_venv_or_a_full_disk(
     assert "is too full" in environment.why(said, tmp_path / ".venv")
 
 
-def test_a_folder_whose_name_means_something_to_the_shell_is_one_sentence(tmp_path: Path) -> None:
+def test_a_folder_whose_name_means_something_to_the_shell_is_one_sentence(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "it's a $5 clone"
     folder.mkdir()
     done = built(checkout(folder))
@@ -130,19 +161,25 @@ def test_a_folder_whose_name_means_something_to_the_shell_is_one_sentence(tmp_pa
     assert not (folder / ".venv").exists()
 
 
-def test_a_user_without_a_home_is_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_user_without_a_home_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def none() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "home", none)
-    assert f"{tmp_path} is too full" in environment.why(environment.FULL[0], tmp_path / ".venv")
+    assert f"{tmp_path} is too full" in environment.why(
+        environment.FULL[0], tmp_path / ".venv"
+    )
 
 
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     (checkout(tmp_path) / "requirements.lock").unlink()
     done = built(tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert done.stderr.startswith("requirements.lock cannot be read or written (No such file or directory): ")
+    assert done.stderr.startswith(
+        "requirements.lock cannot be read or written (No such file or directory): "
+    )
 
 
 def heeding_ctrl_c() -> None:
@@ -152,25 +189,39 @@ def heeding_ctrl_c() -> None:
 
 def test_ctrl_c_is_one_sentence(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), ".venv"]
-    here = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": checkout(tmp_path)}
+    here = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "cwd": checkout(tmp_path),
+    }
     here["preexec_fn"] = heeding_ctrl_c
     with subprocess.Popen(command, text=True, start_new_session=True, **here) as script:  # type: ignore[call-overload]
         assert script.stdout.readline().endswith("-m venv --clear .venv\n")
         os.killpg(script.pid, signal.SIGINT)
         said = script.communicate()[1]
-    assert (script.returncode, said) == (1, "Stopped: run make again, and it begins again\n")
+    assert (script.returncode, said) == (
+        1,
+        "Stopped: run make again, and it begins again\n",
+    )
 
 
 def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Call make with the real Makefile in a folder that has nothing but what it looks at."""
     shutil.copy(ROOT / "Makefile", folder)
-    for name in ("requirements.lock", "pyproject.toml", "client/pyproject.toml", "client/oldest.lock"):
+    for name in (
+        "requirements.lock",
+        "pyproject.toml",
+        "client/pyproject.toml",
+        "client/oldest.lock",
+    ):
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.touch(exist_ok=True)
         os.utime(path, (0, 0))
     command = ["make", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize(("words", "sentence"), [
@@ -178,13 +229,17 @@ def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (["setup", "PYTHON=/bin/false"], "Python 3.11 or newer is needed, and /bin/false is not: "),
     (["test-on"], "name the suite of Debian: make test-on SUITE=trixie\n"),
 ])  # fmt: skip
-def test_make_says_what_it_needs(words: list[str], sentence: str, tmp_path: Path) -> None:
+def test_make_says_what_it_needs(
+    words: list[str], sentence: str, tmp_path: Path
+) -> None:
     done = made(tmp_path, *words)
     assert done.returncode == 2
     assert done.stderr.startswith(sentence)
 
 
-def test_an_environment_that_was_moved_is_built_again_and_no_other(tmp_path: Path) -> None:
+def test_an_environment_that_was_moved_is_built_again_and_no_other(
+    tmp_path: Path,
+) -> None:
     ready = tmp_path / ".venv" / ".ready"
     ready.parent.mkdir()
     ready.write_text(f"{tmp_path.resolve()}\n")

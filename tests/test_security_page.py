@@ -7,7 +7,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "security.md").read_text()
-ROWS = [row for row in PAGE.splitlines() if row.startswith("| ") and "µs" not in row and row.count("|") == 4]
+ROWS = [
+    row
+    for row in PAGE.splitlines()
+    if row.startswith("| ") and "µs" not in row and row.count("|") == 4
+]
 
 
 def test_every_test_that_the_page_names_exists() -> None:

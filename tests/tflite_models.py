@@ -48,19 +48,38 @@ class Graph:
     outputs: list[int] = field(default_factory=list)
 
     def tensor(
-        self, name: str, shape: Shape, dtype: str = "float32", scale: float = 0.0, zero: int = 0
+        self,
+        name: str,
+        shape: Shape,
+        dtype: str = "float32",
+        scale: float = 0.0,
+        zero: int = 0,
     ) -> int:
         """Add a tensor that is computed; quantized if `scale` is above 0."""
         return self._add(name, shape, dtype, 0, scale, zero)
 
-    def constant(self, name: str, values: Any, scale: float = 0.0, zero: int = 0) -> int:
+    def constant(
+        self, name: str, values: Any, scale: float = 0.0, zero: int = 0
+    ) -> int:
         """Add a tensor whose values are in the file."""
         array = np.ascontiguousarray(values)
         self.model.buffers.append(array.tobytes())
-        return self._add(name, array.shape, array.dtype.name, len(self.model.buffers) - 1, scale, zero)
+        return self._add(
+            name,
+            array.shape,
+            array.dtype.name,
+            len(self.model.buffers) - 1,
+            scale,
+            zero,
+        )
 
     def operator(
-        self, name: str, takes: list[int], gives: list[int], options: Any = None, custom: bytes | None = None
+        self,
+        name: str,
+        takes: list[int],
+        gives: list[int],
+        options: Any = None,
+        custom: bytes | None = None,
     ) -> None:
         """Add an operator by its name in the schema (`CONV_2D`), or a custom one if it has `custom` options."""
         made = schema.OperatorT()
@@ -74,9 +93,16 @@ class Graph:
             made.customOptions = list(custom)
         self.operators.append(made)
 
-    def _add(self, name: str, shape: Shape, dtype: str, buffer: int, scale: float, zero: int) -> int:
+    def _add(
+        self, name: str, shape: Shape, dtype: str, buffer: int, scale: float, zero: int
+    ) -> int:
         made = schema.TensorT()
-        made.name, made.shape, made.type, made.buffer = name, list(shape), TYPES[dtype], buffer
+        made.name, made.shape, made.type, made.buffer = (
+            name,
+            list(shape),
+            TYPES[dtype],
+            buffer,
+        )
         if scale:
             made.quantization = schema.QuantizationParametersT()
             made.quantization.scale, made.quantization.zeroPoint = [scale], [zero]
@@ -121,7 +147,11 @@ class Model:
 
 def _operator_code(name: str, is_custom: bool) -> Any:
     code = schema.OperatorCodeT()
-    code.builtinCode = schema.BuiltinOperator.CUSTOM if is_custom else getattr(schema.BuiltinOperator, name)
+    code.builtinCode = (
+        schema.BuiltinOperator.CUSTOM
+        if is_custom
+        else getattr(schema.BuiltinOperator, name)
+    )
     code.deprecatedBuiltinCode = min(code.builtinCode, 127)
     code.customCode = name if is_custom else None
     return code
@@ -135,7 +165,12 @@ def _subgraph(graph: Graph) -> Any:
 
 
 def classifier(
-    height: int = 8, width: int = 8, *, quantized: bool = False, outputs: int = OUTPUTS, batch: int = 1
+    height: int = 8,
+    width: int = 8,
+    *,
+    quantized: bool = False,
+    outputs: int = OUTPUTS,
+    batch: int = 1,
 ) -> bytes:
     """Return the classifier by mean colour: uint8 [1, H, W, 3] -> [1, 1001], float32, or uint8 (`quantized`)."""
     model = Model()
@@ -159,7 +194,12 @@ def classifier(
         matrix = graph.constant("weights", weights.astype(np.float32))
         bias = graph.constant("bias", np.zeros(outputs, np.float32))
     graph.operator("MEAN", [pixels, axes], [mean], schema.ReducerOptionsT())
-    graph.operator("FULLY_CONNECTED", [mean, matrix, bias], [scores], schema.FullyConnectedOptionsT())
+    graph.operator(
+        "FULLY_CONNECTED",
+        [mean, matrix, bias],
+        [scores],
+        schema.FullyConnectedOptionsT(),
+    )
     graph.inputs, graph.outputs = [image], [scores]
     return model.data()
 
@@ -168,7 +208,9 @@ def cell_boxes() -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return the detector's anchors (100, 4): y and x of the centre, height, width; row by row, in 0..1."""
     centres = (np.arange(GRID) + 0.5) / GRID
     y, x = np.meshgrid(centres, centres, indexing="ij")
-    return np.stack([y.ravel(), x.ravel(), *np.full((2, CELLS), 1 / GRID)], axis=1).astype(np.float32)
+    return np.stack(
+        [y.ravel(), x.ravel(), *np.full((2, CELLS), 1 / GRID)], axis=1
+    ).astype(np.float32)
 
 
 def detector(
@@ -196,7 +238,9 @@ def detector(
     if quantized:
         made = _quantized_scores(graph, image, kernel)
         boxes = graph.constant("boxes", no_change.astype(np.uint8), LEVEL)
-        anchors = graph.constant("anchors", np.rint(cell_boxes() * 200).astype(np.uint8), 1 / 200)
+        anchors = graph.constant(
+            "anchors", np.rint(cell_boxes() * 200).astype(np.uint8), 1 / 200
+        )
     else:
         made = _float_scores(graph, image, kernel)
         boxes = graph.constant("boxes", no_change.astype(np.float32))
@@ -211,7 +255,9 @@ def detector(
         )
     ]
     options = _post_process_options(kept, score_threshold)
-    graph.operator("TFLite_Detection_PostProcess", [boxes, made, anchors], gives, custom=options)
+    graph.operator(
+        "TFLite_Detection_PostProcess", [boxes, made, anchors], gives, custom=options
+    )
     graph.inputs, graph.outputs = [image], gives
     return model.data()
 
@@ -226,7 +272,10 @@ def _float_scores(graph: Graph, image: int, kernel: np.ndarray[Any, Any]) -> int
     cell, channels = kernel.shape[1], kernel.shape[3]
     pixels = graph.tensor("pixels", (1, GRID * cell, GRID * cell, channels))
     graph.operator("DEQUANTIZE", [image], [pixels], schema.DequantizeOptionsT())
-    maps, scores = graph.tensor("maps", (1, GRID, GRID, 4)), graph.tensor("scores", (1, CELLS, 4))
+    maps, scores = (
+        graph.tensor("maps", (1, GRID, GRID, 4)),
+        graph.tensor("scores", (1, CELLS, 4)),
+    )
     weights = graph.constant("kernel", kernel.astype(np.float32))
     added = graph.constant("bias", np.zeros(4, np.float32))
     graph.operator("CONV_2D", [pixels, weights, added], [maps], _convolution(cell))
@@ -263,13 +312,22 @@ def _post_process_options(kept: int, score_threshold: float) -> bytes:
         builder.Float("nms_score_threshold", score_threshold)
         builder.Float("nms_iou_threshold", 0.5)
         builder.Int("num_classes", 3)
-        for name, scale in (("y_scale", 10.0), ("x_scale", 10.0), ("h_scale", 5.0), ("w_scale", 5.0)):
+        for name, scale in (
+            ("y_scale", 10.0),
+            ("x_scale", 10.0),
+            ("h_scale", 5.0),
+            ("w_scale", 5.0),
+        ):
             builder.Float(name, scale)
     return bytes(builder.Finish())
 
 
 def constant_answers(
-    shape: Shape, dtype: str = "uint8", answers: Sequence[tuple[str, Any]] = (), *, inputs: int = 1
+    shape: Shape,
+    dtype: str = "uint8",
+    answers: Sequence[tuple[str, Any]] = (),
+    *,
+    inputs: int = 1,
 ) -> bytes:
     """Return a model that takes any input of that shape and type and always gives the named constants.
 
@@ -278,7 +336,9 @@ def constant_answers(
     model = Model()
     graph = model.graph()
     scale = LEVEL if dtype in ("uint8", "int8") else 0.0
-    graph.inputs = [graph.tensor(f"image{number}", shape, dtype, scale) for number in range(inputs)]
+    graph.inputs = [
+        graph.tensor(f"image{number}", shape, dtype, scale) for number in range(inputs)
+    ]
     for name, values in answers:
         array = np.asarray(values)
         given = graph.tensor(name, array.shape, array.dtype.name)
@@ -295,7 +355,12 @@ def detection_answers(
     """Return a detector that always gives these (as float32): boxes (1, 100, 4), classes and scores (1, 100)."""
     answers = [
         (name, np.asarray(values, np.float32))
-        for name, values in (("boxes", boxes), ("classes", classes), ("scores", scores), ("count", [count]))
+        for name, values in (
+            ("boxes", boxes),
+            ("classes", classes),
+            ("scores", scores),
+            ("count", [count]),
+        )
     ]
     return constant_answers((1, 8, 8, 3), dtype, answers)
 
@@ -319,13 +384,19 @@ def endless() -> bytes:
     condition = model.graph()
     taken = condition.tensor("taken", (1, OUTPUTS))
     axes = condition.constant("axes", np.array([0, 1], np.int32))
-    least, below = condition.tensor("least", ()), condition.constant("below", np.array(-1, np.float32))
+    least, below = (
+        condition.tensor("least", ()),
+        condition.constant("below", np.array(-1, np.float32)),
+    )
     condition.operator("REDUCE_MIN", [taken, axes], [least], schema.ReducerOptionsT())
     again = condition.tensor("again", (), "bool")
     condition.operator("GREATER", [least, below], [again], schema.GreaterOptionsT())
     condition.inputs, condition.outputs = [taken], [again]
     body = model.graph()
-    before, after = body.tensor("before", (1, OUTPUTS)), body.tensor("after", (1, OUTPUTS))
+    before, after = (
+        body.tensor("before", (1, OUTPUTS)),
+        body.tensor("after", (1, OUTPUTS)),
+    )
     zero = body.constant("zero", np.zeros(1, np.float32))
     body.operator("ADD", [before, zero], [after], schema.AddOptionsT())
     body.inputs, body.outputs = [before], [after]
@@ -349,7 +420,10 @@ def greedy(gigabytes: int = 64, *, when_run: bool = False) -> bytes:
     row = (OUTPUTS, (gigabytes << 28) // OUTPUTS)
     shape = graph.constant("shape", np.array(row, np.int32))
     if when_run:
-        none, known_late = graph.constant("none", np.zeros(2, np.int32)), graph.tensor("late", (2,), "int32")
+        none, known_late = (
+            graph.constant("none", np.zeros(2, np.int32)),
+            graph.tensor("late", (2,), "int32"),
+        )
         graph.operator("ADD", [shape, none], [known_late], schema.AddOptionsT())
         shape = known_late
     all_axes = graph.constant("all_axes", np.array([0, 1, 2, 3], np.int32))
@@ -357,7 +431,10 @@ def greedy(gigabytes: int = 64, *, when_run: bool = False) -> bytes:
     graph.operator("MEAN", [pixels, all_axes], [value], schema.ReducerOptionsT())
     graph.operator("FILL", [shape, value], [huge], schema.FillOptionsT())
     axis = graph.constant("axis", np.array([1], np.int32))
-    sums, scores = graph.tensor("sums", (OUTPUTS,)), graph.tensor("scores", (1, OUTPUTS))
+    sums, scores = (
+        graph.tensor("sums", (OUTPUTS,)),
+        graph.tensor("scores", (1, OUTPUTS)),
+    )
     graph.operator("SUM", [huge, axis], [sums], schema.ReducerOptionsT())
     _reshape(graph, sums, scores)
     graph.inputs, graph.outputs = [image], [scores]

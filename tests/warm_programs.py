@@ -101,7 +101,9 @@ class Process:
     def _ended(self, timeout_s: float | None) -> int | None:
         news = select.poll()  # unlike select it takes descriptors above 1023
         news.register(self._news, select.POLLIN)
-        if self.returncode is None and news.poll(None if timeout_s is None else timeout_s * 1000):
+        if self.returncode is None and news.poll(
+            None if timeout_s is None else timeout_s * 1000
+        ):
             self.returncode = int(self._line())
             os.close(self._news)
         return self.returncode
@@ -137,7 +139,10 @@ class Process:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for stream in (self.stdout, self.stderr):
             if stream is not None:
@@ -156,7 +161,11 @@ def _end(stream: IO[Any] | None) -> tuple[IO[str] | None, int]:
 def start(arguments: Sequence[str], **places: Any) -> Any:
     """Start one of our commands by its name; streams that are not given are pipes, stdin is empty."""
     if os.environ.get("COLD_START") or (CLIENT_BIN and arguments[0] == "lpirc-client"):
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+        streams = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "stdin": subprocess.DEVNULL,
+        }
         return subprocess.Popen(cold(arguments), text=True, **(streams | places))
     return Process(arguments, **places)
 
@@ -181,7 +190,9 @@ class LiveScores:
     def Popen(command: Sequence[str], **_: Any) -> Process:  # noqa: N802 - its name there
         """Start what `python -P -m referee.web.live_process ...` says."""
         with Path(os.devnull).open("w") as nothing:
-            return Process(command[command.index(LIVE) :], stdout=nothing, stderr=sys.stderr)
+            return Process(
+                command[command.index(LIVE) :], stdout=nothing, stderr=sys.stderr
+            )
 
 
 def run(
@@ -201,7 +212,9 @@ def run(
         for file in (out, err):
             file.seek(0)
             written.append(file.read())
-        return subprocess.CompletedProcess(list(arguments), process.returncode, *written)
+        return subprocess.CompletedProcess(
+            list(arguments), process.returncode, *written
+        )
 
 
 @functools.cache
@@ -243,7 +256,9 @@ def _serve(requests: socket.socket) -> dict[str, Any]:
                 _report_end(*running.pop(ready), ready)
                 continue
             asked, files, _, _ = socket.recv_fds(ready, LONGEST_REQUEST, 3)
-            if asked and (request := _forked(json.loads(asked), files, asking, running)):
+            if asked and (
+                request := _forked(json.loads(asked), files, asking, running)
+            ):
                 return request
             if not asked and ready is requests:
                 os._exit(0)
@@ -292,7 +307,9 @@ def _report_end(pid: int, news: int, watched: int) -> None:
 def _become(request: dict[str, Any]) -> None:
     """Become the command of the request."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started by nohup
+    signal.signal(
+        signal.SIGHUP, signal.SIG_DFL
+    )  # ignored where the tests were started by nohup
     for limit, values in request["limits"].items():
         resource.setrlimit(int(limit), tuple(values))
     os.chdir(request["cwd"])
@@ -321,7 +338,9 @@ def _descend_from(parent: int) -> None:
         watched = os.pidfd_open(parent)
     except ProcessLookupError:
         os._exit(0)
-    vars(os)["getppid"] = lambda: 1 if select.select([watched], [], [], 0)[0] else parent
+    vars(os)["getppid"] = lambda: (
+        1 if select.select([watched], [], [], 0)[0] else parent
+    )
 
 
 def _exit(code: object) -> None:
@@ -352,7 +371,9 @@ def _import_all() -> None:
     vars(usb)["find"] = find
     threads = os.listdir("/proc/self/task")  # noqa: PTH208 - only how many
     if len(threads) > 1:
-        sys.exit(f"the forking process has {len(threads)} threads: what was imported has started some")
+        sys.exit(
+            f"the forking process has {len(threads)} threads: what was imported has started some"
+        )
 
 
 if __name__ == "__main__":
@@ -360,7 +381,9 @@ if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as asking:
         del sys.path[0]  # the folder of this file
         _import_all()
-        importlib.import_module("referee.auth.passwords").decoy_hash()  # a fifth of a second for each server
+        importlib.import_module(
+            "referee.auth.passwords"
+        ).decoy_hash()  # a fifth of a second for each server
         gc.freeze()
         request = _serve(asking)
     _become(request)

@@ -45,20 +45,33 @@ def built(folder: Path) -> list[Path]:
 
 def environment(folder: Path) -> Path:
     """Make a fresh environment; return its folder of programs."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True
+    )
     return folder / "bin"
 
 
 def install(programs: Path, *arguments: str) -> None:
     """Run our pip for that environment."""
-    pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "--disable-pip-version-check"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(programs / "python"),
+        "--disable-pip-version-check",
+    ]
     subprocess.run([*pip, "install", "--quiet", "--no-compile", *arguments], check=True)
 
 
 def file_of(wheel: Path, name: str) -> bytes:
     """Return a file beside the metadata of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
-        (found,) = (one for one in archive.namelist() if re.fullmatch(rf"[^/]*\.dist-info/{name}", one))
+        (found,) = (
+            one
+            for one in archive.namelist()
+            if re.fullmatch(rf"[^/]*\.dist-info/{name}", one)
+        )
         return archive.read(found)
 
 
@@ -86,7 +99,11 @@ def _asked(lines: list[str], extra: str) -> Iterator[tuple[str, str]]:
 
 def locked(names: set[str]) -> str:
     """Return the entries of requirements.lock for these names."""
-    entries = re.findall(r"^[a-z0-9].*\n(?:[ ].*\n)*", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    entries = re.findall(
+        r"^[a-z0-9].*\n(?:[ ].*\n)*",
+        (ROOT / "requirements.lock").read_text(),
+        re.MULTILINE,
+    )
     return "".join(one for one in entries if one.partition("==")[0] in names)
 
 
@@ -103,7 +120,14 @@ def main() -> int:
     say(f"built {' '.join(str(one.relative_to(ROOT)) for one in wheels)}")
     with TemporaryDirectory(prefix="lpirc-wheels-") as temporary:
         folder = Path(temporary)
-        rehearse = ["referee", "rehearse", "--images", "20", "--out", str(folder / "rehearsal")]
+        rehearse = [
+            "referee",
+            "rehearse",
+            "--images",
+            "20",
+            "--out",
+            str(folder / "rehearsal"),
+        ]
         versions = [[name, "--version"] for name in ("referee", "meter")]
         for name, chosen, commands in (
             ("the client alone", wheels[1:], [["lpirc-client", "--version"]]),
@@ -111,9 +135,13 @@ def main() -> int:
         ):
             programs = environment(folder / name)
             names = _install_locked(programs, chosen, folder / "requirements.txt")
-            say(f"installed {name} in a fresh environment, with {len(names)} packages of requirements.lock")
+            say(
+                f"installed {name} in a fresh environment, with {len(names)} packages of requirements.lock"
+            )
             for command in commands:
-                ended = subprocess.run([programs / command[0], *command[1:]], cwd=folder, check=False)
+                ended = subprocess.run(
+                    [programs / command[0], *command[1:]], cwd=folder, check=False
+                )
                 if ended.returncode:
                     return ended.returncode
     say("done")
@@ -122,7 +150,10 @@ def main() -> int:
 
 def _install_locked(programs: Path, wheels: list[Path], requirements: Path) -> set[str]:
     names = needed(wheels)
-    hashed = [f"{one} --hash=sha256:{hashlib.sha256(one.read_bytes()).hexdigest()}\n" for one in wheels]
+    hashed = [
+        f"{one} --hash=sha256:{hashlib.sha256(one.read_bytes()).hexdigest()}\n"
+        for one in wheels
+    ]
     requirements.write_text(locked(names) + "".join(hashed))
     install(programs, "--require-hashes", "--no-deps", "-r", str(requirements))
     return names

@@ -23,11 +23,22 @@ def main() -> None:
     """Let faults happen for so many minutes, end in peace, compare."""
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--day", choices=("usual", "last"), default="usual", help="last: a season's last day")
-    parser.add_argument("--teams", type=int, default=100, help="that hand in models on the last day")
+    parser.add_argument(
+        "--day",
+        choices=("usual", "last"),
+        default="usual",
+        help="last: a season's last day",
+    )
+    parser.add_argument(
+        "--teams", type=int, default=100, help="that hand in models on the last day"
+    )
     parser.add_argument("--seed", type=int, default=1, help="draws the faults")
-    parser.add_argument("--save", action="store_true", help="write the tables to docs/reliability.md")
-    parser.add_argument("--keep", type=Path, help="a new folder for logs and journals, which stays")
+    parser.add_argument(
+        "--save", action="store_true", help="write the tables to docs/reliability.md"
+    )
+    parser.add_argument(
+        "--keep", type=Path, help="a new folder for logs and journals, which stays"
+    )
     options = parser.parse_args()
     if sys.platform != "linux":
         sys.exit("a soak needs Linux: it finds its victims in /proc and fills a disk")
@@ -42,7 +53,12 @@ def main() -> None:
             sys.exit(not _last_day(folder, options))
         site = Site(folder)
         try:
-            happened = _soak(site, random.Random(options.seed), options.minutes * 60, load)  # noqa: S311
+            happened = _soak(
+                site,
+                random.Random(options.seed),  # noqa: S311 - nothing is secret
+                options.minutes * 60,
+                load,
+            )
             end_s = time.monotonic()
             site.finish()
             faults = report.faults(site, happened, end_s)
@@ -55,15 +71,22 @@ def main() -> None:
 
 
 def _last_day(folder: Path, options: argparse.Namespace) -> bool:
-    tables, good, course, is_small = last_day.soak(folder, options.minutes, options.teams, options.seed)
+    tables, good, course, is_small = last_day.soak(
+        folder, options.minutes, options.teams, options.seed
+    )
     said = report.where(options.minutes, options.seed, course.load, is_small)
     said = f"{said} {options.teams} teams handed in models, one each."
-    titles, marks = ("entries", "runs at the stations"), (report.LAST_DAY_BEGIN, report.LAST_DAY_END)
+    titles, marks = (
+        ("entries", "runs at the stations"),
+        (report.LAST_DAY_BEGIN, report.LAST_DAY_END),
+    )
     report.publish(said, tables, save=options.save, titles=titles, marks=marks)
     return good
 
 
-def _soak(site: Site, chance: random.Random, lasting_s: float, load: list[float]) -> list[Happened]:
+def _soak(
+    site: Site, chance: random.Random, lasting_s: float, load: list[float]
+) -> list[Happened]:
     end_s, happened = time.monotonic() + lasting_s, list[Happened]()
     time.sleep(FIRST_S)
     for kind in drawn(chance, small_disk=site.is_small):

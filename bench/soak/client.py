@@ -19,7 +19,10 @@ from typing import Any
 import requests
 
 LIMITS_S, METER_S, PAUSE_S = (2.0, 10.0), (2.0, 60.0), 0.2
-PACE_S, HURRY_S = (0.1, 0.4), 0.25  # between posts; without a pause in the last part of a window
+PACE_S, HURRY_S = (
+    (0.1, 0.4),
+    0.25,
+)  # between posts; without a pause in the last part of a window
 TWICE, LOGOUT = 0.03, 0.25  # how often a post is sent twice, and a run ended early
 TRANSIENT = (429, 503, 507)
 Entry = dict[str, Any]
@@ -34,13 +37,29 @@ def lines_of(journal: Path) -> list[Entry]:
 class Team:
     """One team's runs. It ends with its parent, too."""
 
-    def __init__(self, url: str, team: str, password: str, journal: str, parent: str) -> None:
-        self._url, self._who, self._parent = url, {"team": team, "password": password}, int(parent)
-        self._http, self._chance, self._stopped = requests.Session(), random.Random(), False  # noqa: S311
+    def __init__(
+        self, url: str, team: str, password: str, journal: str, parent: str
+    ) -> None:
+        self._url, self._who, self._parent = (
+            url,
+            {"team": team, "password": password},
+            int(parent),
+        )
+        self._http, self._chance, self._stopped = (
+            requests.Session(),
+            random.Random(),  # noqa: S311
+            False,
+        )
         self._http.trust_env = False
         entries = lines_of(Path(journal))
-        answered = {one["key"] for one in entries if one["what"] in ("acknowledged", "refused")}
-        self._pending = [one for one in entries if one["what"] == "sent" and one["key"] not in answered]
+        answered = {
+            one["key"] for one in entries if one["what"] in ("acknowledged", "refused")
+        }
+        self._pending = [
+            one
+            for one in entries
+            if one["what"] == "sent" and one["key"] not in answered
+        ]
         self._journal = Path(journal).open("ab")  # noqa: SIM115 - to the end of the process
         self._journal.truncate(Path(journal).read_bytes().rfind(b"\n") + 1)
         signal.signal(signal.SIGTERM, lambda *_: setattr(self, "_stopped", True))
@@ -69,7 +88,11 @@ class Team:
 
     def _work(self, run: Entry, end_s: float) -> None:
         """Post until the window is over, or log out before."""
-        early_s = self._chance.uniform(5.0, run["window_s"]) if self._chance.random() < LOGOUT else 0.0
+        early_s = (
+            self._chance.uniform(5.0, run["window_s"])
+            if self._chance.random() < LOGOUT
+            else 0.0
+        )
         while self._wanted():
             left_s = end_s - time.monotonic()
             if left_s < early_s and self._log_out(run):
@@ -77,14 +100,18 @@ class Team:
             number = self._chance.randint(1, run["images"])
             self._ask("GET", f"/v1/images/{number}", run["token"])
             # No body is like another one: a post that is stored twice is found by it.
-            rows = [[number, 1, 0.5, 0, 0, self._chance.random(), 9]] * self._chance.randint(1, 8)
+            rows = [
+                [number, 1, 0.5, 0, 0, self._chance.random(), 9]
+            ] * self._chance.randint(1, 8)
             about = {
                 "run": run["run"],
                 "token": run["token"],
                 "key": os.urandom(8).hex(),
                 "first_s": time.monotonic(),
             }
-            if not self._deliver(self._note("sent", **about, rows=len(rows), body=json.dumps(rows))):
+            if not self._deliver(
+                self._note("sent", **about, rows=len(rows), body=json.dumps(rows))
+            ):
                 return
             time.sleep(max(min(self._chance.uniform(*PACE_S), left_s - HURRY_S), 0.0))
 
@@ -94,7 +121,9 @@ class Team:
         times = 2 if self._chance.random() < TWICE else 1
         while times and self._wanted():
             asked_s, body = time.monotonic(), post["body"].encode()
-            answer = self._ask("POST", "/v1/detections", post["token"], data=body, headers=headers)
+            answer = self._ask(
+                "POST", "/v1/detections", post["token"], data=body, headers=headers
+            )
             known = {name: post[name] for name in ("run", "key", "first_s", "rows")}
             known |= {"asked_s": asked_s, "told_s": time.monotonic()}
             if answer is None or answer.status_code in TRANSIENT:
@@ -108,7 +137,13 @@ class Team:
                     int(answer.headers.get("X-Window-Remaining-Ms", 0)),
                     hashlib.sha256(body).hexdigest(),
                 )
-                self._note("acknowledged", **known, left_ms=left_ms, sha256=sha256, answer=answer.json())
+                self._note(
+                    "acknowledged",
+                    **known,
+                    left_ms=left_ms,
+                    sha256=sha256,
+                    answer=answer.json(),
+                )
                 times -= 1
         return not times
 
@@ -123,12 +158,17 @@ class Team:
             time.sleep(PAUSE_S)
         return False
 
-    def _ask(self, method: str, path: str, token: str = "", **more: Any) -> requests.Response | None:
+    def _ask(
+        self, method: str, path: str, token: str = "", **more: Any
+    ) -> requests.Response | None:
         """The answer; None when there is none."""
         headers = {"Authorization": f"Bearer {token}"} | more.pop("headers", {})
         try:
             return self._http.request(
-                method, self._url + path, headers=headers, **({"timeout": LIMITS_S} | more)
+                method,
+                self._url + path,
+                headers=headers,
+                **({"timeout": LIMITS_S} | more),
             )
         except requests.RequestException:
             return None

@@ -78,7 +78,10 @@ class Entrant:
         if answer.status_code == 202:
             self._note(about | {"what": "received", "entry": document})
         else:
-            self._note(about | {"what": "refused", "code": document.get("code", answer.status_code)})
+            self._note(
+                about
+                | {"what": "refused", "code": document.get("code", answer.status_code)}
+            )
 
     def _until_final(self) -> requests.Response:
         """Ask one host after the other until one has taken the file or refuses it for good."""
@@ -101,7 +104,9 @@ class Entrant:
         return self._resumed() if self._plan.resumes else self._whole()
 
     def _whole(self) -> requests.Response | None:
-        return self._last("POST", f"/v1/entries?track={TRACK}&name={self._name}", data=self._body)
+        return self._last(
+            "POST", f"/v1/entries?track={TRACK}&name={self._name}", data=self._body
+        )
 
     def _resumed(self) -> requests.Response | None:
         """By tus, part after part, from where the host has it; the entry, or what ended it."""
@@ -115,7 +120,10 @@ class Entrant:
         part_size = size // PARTS + 1
         while True:
             part = self._body[offset : offset + part_size]
-            more = {"Upload-Offset": str(offset), "Content-Type": "application/offset+octet-stream"}
+            more = {
+                "Upload-Offset": str(offset),
+                "Content-Type": "application/offset+octet-stream",
+            }
             sends = self._last if offset + len(part) == size else self._ask
             answer = sends("PATCH", self._place, headers=self._tus(more), data=part)
             if answer is None or answer.status_code != 204:
@@ -128,13 +136,23 @@ class Entrant:
 
     def _create(self) -> requests.Response | None:
         about = {"track": TRACK, "name": self._name, "sha256": self._sha256}
-        pairs = [f"{key} {base64.b64encode(value.encode()).decode()}" for key, value in about.items()]
-        head = {"Upload-Length": str(len(self._body)), "Upload-Metadata": ",".join(pairs)}
+        pairs = [
+            f"{key} {base64.b64encode(value.encode()).decode()}"
+            for key, value in about.items()
+        ]
+        head = {
+            "Upload-Length": str(len(self._body)),
+            "Upload-Metadata": ",".join(pairs),
+        }
         return self._ask("POST", "/v1/uploads", headers=self._tus(head))
 
     def _offset(self) -> int | None:
         """Where an upload that was begun goes on; None if none was, or the host does not know it."""
-        there = self._ask("HEAD", self._place, headers=self._tus({})) if self._place else None
+        there = (
+            self._ask("HEAD", self._place, headers=self._tus({}))
+            if self._place
+            else None
+        )
         if there is None or there.status_code != 200:
             return None
         return int(there.headers["Upload-Offset"])
@@ -161,7 +179,9 @@ class Entrant:
     def _ask(self, method: str, path: str, **more: Any) -> requests.Response | None:
         asked_s = time.time()
         try:
-            answer = self._http.request(method, self._urls[0] + path, timeout=LIMITS_S, **more)
+            answer = self._http.request(
+                method, self._urls[0] + path, timeout=LIMITS_S, **more
+            )
         except requests.RequestException:
             answer = None
         status = None if answer is None else answer.status_code

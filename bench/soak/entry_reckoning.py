@@ -23,7 +23,10 @@ MUST_BE_NONE = (
 
 
 def entries_kept(
-    journal: Sequence[Line], stored: Sequence[Line], board: Iterable[str], deadline_s: float
+    journal: Sequence[Line],
+    stored: Sequence[Line],
+    board: Iterable[str],
+    deadline_s: float,
 ) -> dict[str, int]:
     """Compare journals with stored entries: their receipts, id, state, whether `file_is_there`, how often `judged`.
 
@@ -35,18 +38,28 @@ def entries_kept(
     there = {row["id"]: row for row in stored}
     on_board = set(board)
     answered = {line["team"] for line in [*received, *refused]}
-    early = [line for line in refused if line["code"] == "track-closed" and line["told_s"] < deadline_s]
+    early = [
+        line
+        for line in refused
+        if line["code"] == "track-closed" and line["told_s"] < deadline_s
+    ]
     late = [row for row in stored if _seconds(row["received_utc"]) >= deadline_s]
     twice = Counter((row["team"], row["sha256"]) for row in stored)
     scored = [row for row in stored if row["state"] == "scored"]
     found = (
-        sum(not _is_kept(line["entry"], there.get(line["entry"]["id"])) for line in received),
+        sum(
+            not _is_kept(line["entry"], there.get(line["entry"]["id"]))
+            for line in received
+        ),
         sum(not _is_dated(line) for line in received),
         len(early),
         len(late),
         sum(count - 1 for count in twice.values()),
         sum(row["judged"] > 1 for row in stored),
-        sum(row["state"] not in ("scored", "failed", "refused", "review") for row in stored),
+        sum(
+            row["state"] not in ("scored", "failed", "refused", "review")
+            for row in stored
+        ),
         sum(row["team"] not in on_board for row in scored),
         len(sent - answered),
     )
@@ -55,7 +68,9 @@ def entries_kept(
     return counted | dict(zip(MUST_BE_NONE, found, strict=True))
 
 
-def longest_waits_s(journal: Sequence[Line], away_s: tuple[float, float]) -> tuple[float, float]:
+def longest_waits_s(
+    journal: Sequence[Line], away_s: tuple[float, float]
+) -> tuple[float, float]:
     """The longest time to a final answer, of teams that never met the dead host, and of the others.
 
     `away_s`: from when the host was off until its standby answered.
@@ -70,7 +85,11 @@ def longest_waits_s(journal: Sequence[Line], away_s: tuple[float, float]) -> tup
 
 def _is_kept(told: Line, row: Line | None) -> bool:
     receipt = told["receipt"]
-    return row is not None and row["file_is_there"] and all(row[name] == receipt[name] for name in RECEIPT)
+    return (
+        row is not None
+        and row["file_is_there"]
+        and all(row[name] == receipt[name] for name in RECEIPT)
+    )
 
 
 def _is_dated(line: Line) -> bool:

@@ -132,21 +132,34 @@ HARMS: dict[str, tuple[Callable[[Relay], None], float, float]] = {
 }
 STOPPED = {"supervisor": 10.0, "worker": 25.0, "live": 10.0}  # at most, in seconds
 FAULTS: dict[str, Act] = {
-    "server: all processes killed": partial(_kill, ("supervisor", "worker", "live", "judge")),
+    "server: all processes killed": partial(
+        _kill, ("supervisor", "worker", "live", "judge")
+    ),
     **{
         f"server: {part} killed": partial(_kill, (part,))
         for part in ("supervisor", "worker", "live", "judge")
     },
-    **{f"server: {part} stopped": partial(_stop, part, most_s) for part, most_s in STOPPED.items()},
+    **{
+        f"server: {part} stopped": partial(_stop, part, most_s)
+        for part, most_s in STOPPED.items()
+    },
     "client killed": _kill_team,
     "client stopped": _stop_team,
-    **{f"{side}' link {how}": partial(_harm, side, how) for side in ("clients", "meters") for how in HARMS},
+    **{
+        f"{side}' link {how}": partial(_harm, side, how)
+        for side in ("clients", "meters")
+        for how in HARMS
+    },
     "meter killed and started": _kill_meter,
     "meter stopped": lambda site, chance: stand_still(
         [site.meter(chance).process.pid], chance.uniform(2.0, 10.0)
     ),
-    "meter off and on, sums lost": lambda site, chance: site.meter(chance).tell("restart lose 2"),
-    "meter off and on, sums kept": lambda site, chance: site.meter(chance).tell("restart keep 2"),
+    "meter off and on, sums lost": lambda site, chance: site.meter(chance).tell(
+        "restart lose 2"
+    ),
+    "meter off and on, sums kept": lambda site, chance: site.meter(chance).tell(
+        "restart keep 2"
+    ),
     "clock set back": _wrong_clock,
     "disk nearly full": partial(_fill, 2**25),
     "disk full": partial(_fill, 0),

@@ -34,7 +34,10 @@ PICTURES = ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN)
 COPIED = ("contest.toml", "secret", "operator-key", "signing-key")
 READY_S, HOLDERS, PLANS_EACH = 60.0, 128, 25
 BEFORE = 0.1  # the part of the time until the deadline in which no team comes yet
-LATE, LATE_S = 0.1, 15.0  # how many teams come after the deadline, and by how much at most
+LATE, LATE_S = (
+    0.1,
+    15.0,
+)  # how many teams come after the deadline, and by how much at most
 TRACK_TEXT = """
 [[tracks]]
 name = "{track}"
@@ -72,10 +75,17 @@ class LastDay(Site):
         with open_contest(self.contest) as contest:
             contest.store.add_teams(dict.fromkeys(self._entrants, (hashed, None)), now)
             for name, key in self._keys.items():
-                contest.store.add_device(name, hashlib.sha256(key.encode()).hexdigest(), now)
+                contest.store.add_device(
+                    name, hashlib.sha256(key.encode()).hexdigest(), now
+                )
         (self.second / "journal").mkdir(parents=True, mode=0o700)
         until = datetime.fromtimestamp(self.deadline_s, UTC).isoformat()
-        about = {"track": TRACK, "devices": [*DEVICES], "until": until, "journal": self.second / "journal"}
+        about = {
+            "track": TRACK,
+            "devices": [*DEVICES],
+            "until": until,
+            "journal": self.second / "journal",
+        }
         testset = colour_set(self.folder, *PICTURES).folder
         with (self.contest / "contest.toml").open("a") as file:
             file.write(TRACK_TEXT.format(testset=testset, **about).replace("'", '"'))
@@ -88,14 +98,30 @@ class LastDay(Site):
     def _standby(self) -> Process:
         port = free_port()
         self.urls.append(f"http://127.0.0.1:{port}")
-        words = [HERE / "referee", "standby", self.second / "contest", "--first", self.urls[0]]
-        return Process(self.folder / "standby.log", *words, "--port", port, "--parent", os.getpid())
+        words = [
+            HERE / "referee",
+            "standby",
+            self.second / "contest",
+            "--first",
+            self.urls[0],
+        ]
+        return Process(
+            self.folder / "standby.log", *words, "--port", port, "--parent", os.getpid()
+        )
 
     def _device(self, name: str) -> Process:
         """A device of the pool, which reaches whichever host serves."""
-        words = [HERE / "lpirc-client", "work", f"http://127.0.0.1:{self.cable.port}", "--name", name]
+        words = [
+            HERE / "lpirc-client",
+            "work",
+            f"http://127.0.0.1:{self.cable.port}",
+            "--name",
+            name,
+        ]
         words += ["--images", self.folder / f"images-{name}"]
-        return Process(self.folder / f"device-{name}.log", *words, LPIRC_PASSWORD=self._keys[name])
+        return Process(
+            self.folder / f"device-{name}.log", *words, LPIRC_PASSWORD=self._keys[name]
+        )
 
     def entrants(self, chance: random.Random) -> list[Process]:
         """Let the teams hand in: most shortly before the deadline, some after it, a third in parts."""
@@ -104,7 +130,9 @@ class LastDay(Site):
         for number, team in enumerate(self._entrants, start=1):
             is_late = chance.random() < LATE
             # Two draws, the later one: the nearer the deadline, the more come.
-            at_s = now_s + left_s * (BEFORE + (1 - BEFORE) * max(chance.random(), chance.random()))
+            at_s = now_s + left_s * (
+                BEFORE + (1 - BEFORE) * max(chance.random(), chance.random())
+            )
             if is_late:
                 at_s = self.deadline_s + chance.uniform(0.5, LATE_S)
             model = classifier_model()
@@ -112,7 +140,9 @@ class LastDay(Site):
             file = self.folder / f"{team}.onnx"
             file.write_bytes(model.SerializeToString())
             address = f"127.1.{number // 250}.{number % 250 + 1}"
-            plans.append(Plan(team, PASSWORD, address, str(file), at_s, chance.random() < 1 / 3))
+            plans.append(
+                Plan(team, PASSWORD, address, str(file), at_s, chance.random() < 1 / 3)
+            )
         return [
             self._group(plans[first : first + PLANS_EACH], first)
             for first in range(0, len(plans), PLANS_EACH)
@@ -121,7 +151,14 @@ class LastDay(Site):
     def _group(self, plans: list[Plan], first: int) -> Process:
         path = self.folder / f"plans-{first}.json"
         write_plans(plans, path)
-        words = [sys.executable, "-m", "bench.soak.entrant", path, self.entry_journal(first), *self.urls]
+        words = [
+            sys.executable,
+            "-m",
+            "bench.soak.entrant",
+            path,
+            self.entry_journal(first),
+            *self.urls,
+        ]
         group = Process(self.folder / f"entrants-{first}.log", *words)
         group.forget()
         return group
@@ -154,7 +191,10 @@ class LastDay(Site):
         end_s = time.monotonic() + READY_S
         while time.monotonic() < end_s:
             with suppress(requests.RequestException):
-                if requests.get(f"{url}/tracks/{TRACK}.json", timeout=5).status_code == 200:
+                if (
+                    requests.get(f"{url}/tracks/{TRACK}.json", timeout=5).status_code
+                    == 200
+                ):
                     return
             time.sleep(LEAST_AWAY_S)
         raise TimeoutError(f"{url} does not serve after {READY_S:g} s")
@@ -176,7 +216,11 @@ class Rival:
     """Holds half bodies, from two addresses, at the routes that take large ones; what is closed is opened again."""
 
     def __init__(self, cable_ports: list[int]) -> None:
-        self._ports, self._open, self._stopped = cable_ports, list[socket.socket](), False
+        self._ports, self._open, self._stopped = (
+            cable_ports,
+            list[socket.socket](),
+            False,
+        )
         self.opened = 0
         self._thread = threading.Thread(target=self._hold, daemon=True)
         self._thread.start()
@@ -198,10 +242,16 @@ class Rival:
             one.close()
 
     def _half(self, number: int) -> socket.socket:
-        port, address = self._ports[number % len(self._ports)], f"127.9.0.{number % 2 + 1}"
-        path = ("/v1/entries?track=models&name=a.onnx", "/v1/detections", "/result", "/v1/session")[
-            number % 4
-        ]
+        port, address = (
+            self._ports[number % len(self._ports)],
+            f"127.9.0.{number % 2 + 1}",
+        )
+        path = (
+            "/v1/entries?track=models&name=a.onnx",
+            "/v1/detections",
+            "/result",
+            "/v1/session",
+        )[number % 4]
         made = socket.create_connection(("127.0.0.1", port), 2.0, (address, 0))
         head = f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n"
         made.sendall(head.encode() + b"x" * 1000)

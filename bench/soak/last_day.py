@@ -31,7 +31,10 @@ from referee.tracks.submissions.results_files import kept_upload
 from referee.tracks.submissions.second_copies import require_file
 from tests.contest_day import descendants_of
 
-DEADLINE, STARTING_S = 0.4, 30.0  # the deadline's part of the time; what the hosts need before
+DEADLINE, STARTING_S = (
+    0.4,
+    30.0,
+)  # the deadline's part of the time; what the hosts need before
 OFF_S = 25.0  # so long before the deadline the first host is switched off
 PAUSE_S, HUNG_S = (6.0, 14.0), (8.0, 45.0)  # between faults of devices; a lease is 30 s
 DRAIN_S, LOOK_S = 900.0, 2.0
@@ -49,7 +52,9 @@ class Course:
         self.opened_by_rival = 0
 
 
-def soak(folder: Path, minutes: float, teams: int, seed: int) -> tuple[list[report.Rows], bool, Course, bool]:
+def soak(
+    folder: Path, minutes: float, teams: int, seed: int
+) -> tuple[list[report.Rows], bool, Course, bool]:
     """Let the day pass; the tables, whether all held, what happened, and whether a small disk was mounted."""
     chance, course = random.Random(seed), Course()  # noqa: S311
     lasting_s = minutes * 60
@@ -81,7 +86,9 @@ def _happen(site: LastDay, chance: random.Random, course: Course, end_s: float) 
         if not course.away_s[0] and off_in_s <= 0:
             _say("first host switched off, its disk gone")
             course.away_s = site.switch_off()
-            _say(f"the standby serves after {course.away_s[1] - course.away_s[0]:.1f} s")
+            _say(
+                f"the standby serves after {course.away_s[1] - course.away_s[0]:.1f} s"
+            )
         # Whoever waits for a device that hangs cannot switch off the host in time.
         may_wait = bool(course.away_s[0]) or off_in_s > HUNG_S[1]
         _harm_device(site, chance, course, may_wait=may_wait)
@@ -89,7 +96,9 @@ def _happen(site: LastDay, chance: random.Random, course: Course, end_s: float) 
         time.sleep(chance.uniform(*PAUSE_S))
 
 
-def _harm_device(site: LastDay, chance: random.Random, course: Course, *, may_wait: bool) -> None:
+def _harm_device(
+    site: LastDay, chance: random.Random, course: Course, *, may_wait: bool
+) -> None:
     """Kill a device with its harness, or let both stand still for a while."""
     device = site.devices[chance.choice([*site.devices])]
     processes = [device.pid, *descendants_of(device.pid)]
@@ -109,13 +118,17 @@ def _drain(site: LastDay, course: Course) -> None:
     while time.time() < began_s + DRAIN_S:
         with suppress(requests.RequestException):
             board = site.board()
-            if not any(board.get(name) for name in UNFINISHED) and not board.get("provisional"):
+            if not any(board.get(name) for name in UNFINISHED) and not board.get(
+                "provisional"
+            ):
                 break
         time.sleep(LOOK_S)
     course.drained_s = time.time() - began_s
 
 
-def _entries(site: LastDay, board: dict[str, Any], course: Course) -> tuple[report.Rows, bool]:
+def _entries(
+    site: LastDay, board: dict[str, Any], course: Course
+) -> tuple[report.Rows, bool]:
     """The table of entries, and whether what must be none is none."""
     journal = [line for path in site.entry_journals() for line in lines_of(path)]
     stored = stored_entries(site.contest, _judged(site.folder.glob("device-*.log")))
@@ -123,15 +136,27 @@ def _entries(site: LastDay, board: dict[str, Any], course: Course) -> tuple[repo
     found = entries_kept(journal, stored, teams, site.deadline_s)
     smooth_s, met_s = longest_waits_s(journal, course.away_s)
     away_s = course.away_s[1] - course.away_s[0]
-    statuses = Counter(str(line["status"]) for line in journal if line["what"] == "asked")
+    statuses = Counter(
+        str(line["status"]) for line in journal if line["what"] == "asked"
+    )
     ended = Counter(line["state"] for line in stored)
-    rows = [row(what, count, 0 if what in MUST_BE_NONE else None) for what, count in found.items()]
+    rows = [
+        row(what, count, 0 if what in MUST_BE_NONE else None)
+        for what, count in found.items()
+    ]
     rows += [
         row("how they ended", _listed(ended)),
         row("answers to their requests (None: no answer)", _listed(statuses)),
         row("longest wait for a final answer, host alive (s)", round(smooth_s, 1)),
-        row("longest wait for a final answer over the change of hosts (s)", round(met_s, 1)),
-        row("from switching off to the standby's first answer (s)", round(away_s, 1), "<= 10"),
+        row(
+            "longest wait for a final answer over the change of hosts (s)",
+            round(met_s, 1),
+        ),
+        row(
+            "from switching off to the standby's first answer (s)",
+            round(away_s, 1),
+            "<= 10",
+        ),
         row("faults of devices", _listed(course.faults)),
         row("half bodies that the rival opened", course.opened_by_rival),
         row("until all was judged, after the last fault (s)", round(course.drained_s)),
@@ -146,9 +171,16 @@ def stored_entries(folder: Path, judged: Mapping[str, int] | None = None) -> lis
     """
     times = judged or {}
     with open_contest(folder) as contest:
-        made = [one for one in contest.store.submissions(TRACK) if contest.store.upload(one.id)]
+        made = [
+            one
+            for one in contest.store.submissions(TRACK)
+            if contest.store.upload(one.id)
+        ]
         kept = {one.id: _has_file(contest, one) for one in made}
-        documents = [entry_document(contest.store, one) | upload_document(contest, one) for one in made]
+        documents = [
+            entry_document(contest.store, one) | upload_document(contest, one)
+            for one in made
+        ]
     return [
         one["receipt"]
         | {"id": one["id"], "state": one["state"], "judged": times.get(one["file"], 0)}
@@ -169,7 +201,11 @@ def _has_file(contest: Contest, one: Submission) -> bool:
 def _judged(logs: Iterable[Path]) -> Counter[str]:
     """How often each file was judged, as the devices were told."""
     lines = [line for log in logs for line in log.read_text().splitlines()]
-    outcomes = [line.removeprefix(f"{TRACK}, ") for line in lines if line.startswith(f"{TRACK}, ")]
+    outcomes = [
+        line.removeprefix(f"{TRACK}, ")
+        for line in lines
+        if line.startswith(f"{TRACK}, ")
+    ]
     return Counter(line.partition(": ")[0] for line in outcomes if JUDGED in line)
 
 

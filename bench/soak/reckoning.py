@@ -16,7 +16,9 @@ STATED = ("accepted", "received_total", "sha256", "number", "previous", "receive
 TICK_S = 0.001  # X-Window-Remaining-Ms is a whole number
 
 
-def keeping(journal: Sequence[Line], stored: Sequence[Line], windows: Mapping[int, float]) -> dict[str, int]:
+def keeping(
+    journal: Sequence[Line], stored: Sequence[Line], windows: Mapping[int, float]
+) -> dict[str, int]:
     """Compare journals with the stored posts: run, key, elapsed_s, and what their receipts say.
 
     Lost is a post that is not stored as it was acknowledged, or was acknowledged twice by different receipts.
@@ -34,10 +36,18 @@ def keeping(journal: Sequence[Line], stored: Sequence[Line], windows: Mapping[in
     return {
         "posts acknowledged": len(acknowledged),
         "rows acknowledged": sum(lines[0]["rows"] for lines in acknowledged.values()),
-        "posts acknowledged more than once": sum(len(lines) > 1 for lines in acknowledged.values()),
-        "lost or altered": sum(not _is_kept(lines, there.get(post)) for post, lines in acknowledged.items()),
-        "duplicated": sum(count - 1 for counts in (posts, bodies) for count in counts.values()),
-        "stored outside their window": sum(not 0 <= row["elapsed_s"] < windows[row["run"]] for row in stored),
+        "posts acknowledged more than once": sum(
+            len(lines) > 1 for lines in acknowledged.values()
+        ),
+        "lost or altered": sum(
+            not _is_kept(lines, there.get(post)) for post, lines in acknowledged.items()
+        ),
+        "duplicated": sum(
+            count - 1 for counts in (posts, bodies) for count in counts.values()
+        ),
+        "stored outside their window": sum(
+            not 0 <= row["elapsed_s"] < windows[row["run"]] for row in stored
+        ),
         "receipts whose links do not hold": _unlinked(acknowledged, journal),
     }
 
@@ -53,18 +63,29 @@ def _is_kept(lines: Sequence[Line], row: Line | None) -> bool:
     return same and all(line["answer"] == first for line in lines)
 
 
-def _unlinked(acknowledged: Mapping[tuple[int, str], Sequence[Line]], journal: Sequence[Line]) -> int:
+def _unlinked(
+    acknowledged: Mapping[tuple[int, str], Sequence[Line]], journal: Sequence[Line]
+) -> int:
     """How many links are not the SHA-256 of their receipt and the one before, or not those that a log-out signed."""
     by_run: dict[int, dict[int, Line]] = {}
     for (run, _), lines in acknowledged.items():
         said = lines[0]["answer"] | lines[0]["answer"]["receipt"]
         by_run.setdefault(run, {})[said["number"]] = said
-    wrong = [said for run in by_run.values() for said in run.values() if _link(said) != said["link"]]
+    wrong = [
+        said
+        for run in by_run.values()
+        for said in run.values()
+        if _link(said) != said["link"]
+    ]
     for said_of in by_run.values():
         for (number, earlier), (following, later) in pairwise(sorted(said_of.items())):
             if following == number + 1 and later["previous"] != earlier["link"]:
                 wrong.append(later)
-    closings = [(line["run"], line["answer"]["receipt"]) for line in journal if line["what"] == "logged-out"]
+    closings = [
+        (line["run"], line["answer"]["receipt"])
+        for line in journal
+        if line["what"] == "logged-out"
+    ]
     for run, closing in closings:
         last = by_run.get(run, {}).get(closing["posts"])
         if last is not None and last["link"] != closing["head"]:
@@ -74,11 +95,20 @@ def _unlinked(acknowledged: Mapping[tuple[int, str], Sequence[Line]], journal: S
 
 def _link(said: Line) -> str:
     previous, meter = (bytes.fromhex(said[name]) for name in ("previous", "meter"))
-    counted = (said["sha256"], said["received_utc"], said["accepted"], said["received_total"])
-    return receipt_link(previous, said["number"], *counted, said["readings"], meter).hex()
+    counted = (
+        said["sha256"],
+        said["received_utc"],
+        said["accepted"],
+        said["received_total"],
+    )
+    return receipt_link(
+        previous, said["number"], *counted, said["readings"], meter
+    ).hex()
 
 
-def window_errors(journal: Sequence[Line], elapsed_s: Mapping[int, float]) -> tuple[list[float], float]:
+def window_errors(
+    journal: Sequence[Line], elapsed_s: Mapping[int, float]
+) -> tuple[list[float], float]:
     """Each run's window error, and within how much its end was measured (median), in seconds; `elapsed_s` is stored.
 
     A moment that a client cannot know exactly is an interval, from before it asked to after the answer; an error is
@@ -88,8 +118,15 @@ def window_errors(journal: Sequence[Line], elapsed_s: Mapping[int, float]) -> tu
     for run in sorted(elapsed_s):
         lines = [line for line in journal if line["run"] == run]
         opened = [line for line in lines if line["what"] == "opened"]
-        stated = [(one["asked_s"] + one["left_s"], one["told_s"] + one["left_s"]) for one in opened]
-        stated += [_deadline(one) for one in lines if one["what"] == "acknowledged" and one["left_ms"]]
+        stated = [
+            (one["asked_s"] + one["left_s"], one["told_s"] + one["left_s"])
+            for one in opened
+        ]
+        stated += [
+            _deadline(one)
+            for one in lines
+            if one["what"] == "acknowledged" and one["left_ms"]
+        ]
         over = [
             one["told_s"]
             for one in lines
@@ -131,11 +168,19 @@ def energies(runs: Iterable[Line]) -> tuple[Counter[str], float]:
     """
     found, worst = Counter[str](), 0.0
     for run in runs:
-        off = None if run["energy_wh"] is None else abs(run["energy_wh"] / run["truth_wh"] - 1)
-        if off is not None and off <= max(EXACT, 1.1 * run["more_wh"] / run["truth_wh"]):
+        off = (
+            None
+            if run["energy_wh"] is None
+            else abs(run["energy_wh"] / run["truth_wh"] - 1)
+        )
+        if off is not None and off <= max(
+            EXACT, 1.1 * run["more_wh"] / run["truth_wh"]
+        ):
             found["exact"] += 1
         else:
-            found[("missing" if off is None else "off") if run["failed"] else "unsaid"] += 1
+            found[
+                ("missing" if off is None else "off") if run["failed"] else "unsaid"
+            ] += 1
         if off is not None and not run["failed"]:
             worst = max(worst, off)
     return found, worst
@@ -144,4 +189,6 @@ def energies(runs: Iterable[Line]) -> tuple[Counter[str], float]:
 def longest_pause_s(answered_s: Iterable[float], start_s: float, end_s: float) -> float:
     """The longest time between two moments without an acknowledgement."""
     between = sorted(one for one in answered_s if start_s < one < end_s)
-    return max(later - earlier for earlier, later in pairwise([start_s, *between, end_s]))
+    return max(
+        later - earlier for earlier, later in pairwise([start_s, *between, end_s])
+    )

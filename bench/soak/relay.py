@@ -45,7 +45,9 @@ class Relay:
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
-            threading.Thread(target=self._join, args=(listener.accept()[0],), daemon=True).start()
+            threading.Thread(
+                target=self._join, args=(listener.accept()[0],), daemon=True
+            ).start()
 
     def _join(self, near: socket.socket) -> None:
         target = self._target if self.whole else NOWHERE

@@ -50,18 +50,28 @@ def figures(site: Site) -> tuple[Rows, bool]:
         over = [run for run in runs if run.state in OVER and run.elapsed_s is not None]
         found, worst = energies([_metered(contest, run) for run in over])
     kept = keeping(journal, stored, {run.id: run.window_s for run in runs})
-    errors, within_s = window_errors(journal, {run.id: run.elapsed_s or 0.0 for run in over})
-    refused = Counter(str(line["code"]) for line in journal if line["what"] == "refused")
+    errors, within_s = window_errors(
+        journal, {run.id: run.elapsed_s or 0.0 for run in over}
+    )
+    refused = Counter(
+        str(line["code"]) for line in journal if line["what"] == "refused"
+    )
     logs = "".join(log.read_text() for log in site.folder.glob("*.log"))
     rows = [row("runs, those that are over", f"{len(runs)}, {len(over)}")]
-    rows += [row(what, count, 0 if what in ZERO else None) for what, count in kept.items()]
+    rows += [
+        row(what, count, 0 if what in ZERO else None) for what, count in kept.items()
+    ]
     rows += [
         row(
-            "posts refused for good", ", ".join(f"{code} {count}" for code, count in sorted(refused.items()))
+            "posts refused for good",
+            ", ".join(f"{code} {count}" for code, count in sorted(refused.items())),
         ),
         row("worst error of a window (ms)", round(1000 * max(errors, default=0.0)), 0),
         row("its end is measured within (ms, median)", round(1000 * within_s)),
-        row("energies within 0.5 % of the simulator's, or the start and stop on record", found["exact"]),
+        row(
+            "energies within 0.5 % of the simulator's, or the start and stop on record",
+            found["exact"],
+        ),
         row("worst of those that nothing flags (%)", round(100 * worst, 4)),
         row("energies further off, flagged by a check", found["off"]),
         row("energies lost with the meter, said to be", found["missing"]),
@@ -76,31 +86,51 @@ def _metered(contest: Contest, run: Run) -> dict[str, Any]:
     score, events = contest.store.latest_score(run.id), contest.store.events(run.id)
     failed = {event["kind"] for event in events} & {ENERGY_MISSING}
     failed |= (
-        {check.code for check in score.checks if not check.ok} - UNFLAGGED if score is not None else set()
+        {check.code for check in score.checks if not check.ok} - UNFLAGGED
+        if score is not None
+        else set()
     )
     # How much longer than the window the integrator ran is on record: it is the energy of that time, too.
-    ran = [event["start_stop_s"] or 0.0 for event in events if event["kind"] == RUN_CLOSED]
-    truth_wh, more_wh = (STATIONS[run.station] * one / 3600 for one in (run.elapsed_s or 0.0, sum(ran)))
-    return {"energy_wh": run.energy_wh, "truth_wh": truth_wh, "more_wh": more_wh, "failed": failed}
+    ran = [
+        event["start_stop_s"] or 0.0 for event in events if event["kind"] == RUN_CLOSED
+    ]
+    truth_wh, more_wh = (
+        STATIONS[run.station] * one / 3600 for one in (run.elapsed_s or 0.0, sum(ran))
+    )
+    return {
+        "energy_wh": run.energy_wh,
+        "truth_wh": truth_wh,
+        "more_wh": more_wh,
+        "failed": failed,
+    }
 
 
 def faults(site: Site, happened: Sequence[Happened], end_s: float) -> Rows:
     """For each kind of fault how long nothing was acknowledged, until the next one began; the last ends at `end_s`."""
     answered_s = {
-        team: [line["told_s"] for line in lines_of(site.journal(team)) if line["what"] == "acknowledged"]
+        team: [
+            line["told_s"]
+            for line in lines_of(site.journal(team))
+            if line["what"] == "acknowledged"
+        ]
         for team in site.teams
     }
     everyone = [moment for moments in answered_s.values() for moment in moments]
     pauses: dict[str, list[float]] = {}
-    for one, until_s in zip(happened, [*(later.start_s for later in happened[1:]), end_s], strict=True):
+    for one, until_s in zip(
+        happened, [*(later.start_s for later in happened[1:]), end_s], strict=True
+    ):
         moments = everyone if one.team is None else answered_s[one.team]
-        pauses.setdefault(one.kind, []).append(longest_pause_s(moments, one.start_s, until_s))
+        pauses.setdefault(one.kind, []).append(
+            longest_pause_s(moments, one.start_s, until_s)
+        )
     return [
         {
             "fault": kind,
             "times": len(several),
             "lasted (s, median)": round(
-                median(one.end_s - one.start_s for one in happened if one.kind == kind), 1
+                median(one.end_s - one.start_s for one in happened if one.kind == kind),
+                1,
             ),
             "nothing acknowledged for (s, median)": round(median(several), 1),
             "worst (s)": round(max(several), 1),
@@ -112,11 +142,15 @@ def faults(site: Site, happened: Sequence[Happened], end_s: float) -> Rows:
 def where(minutes: float, seed: int, load: Sequence[float], small_disk: bool) -> str:
     """What was soaked where and when, in one paragraph."""
     models = [
-        line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")
+        line
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
     ]
     machine = f"{os.cpu_count()} x {models[0].partition(': ')[2] if models else platform.machine()}"
     busy = f"Load average {mean(load or [0.0]):.1f}, at most {max(load, default=0.0):.1f}, with other work beside it."
-    left_out = "" if small_disk else " No small disk could be mounted: it was never full."
+    left_out = (
+        "" if small_disk else " No small disk could be mounted: it was never full."
+    )
     return f"{time.strftime('%Y-%m-%d')}: {minutes:g} minutes, seed {seed}, on {machine}. {busy}{left_out}"
 
 
@@ -134,4 +168,6 @@ def publish(
         show(title, rows)
     sys.stdout.write(said + "\n")
     if save:
-        replace_part(DOCUMENT, begin, "\n\n".join(["", said, *map(as_markdown, tables), ""]), end)
+        replace_part(
+            DOCUMENT, begin, "\n\n".join(["", said, *map(as_markdown, tables), ""]), end
+        )

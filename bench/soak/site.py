@@ -36,7 +36,11 @@ class Process:
     """A command that is started again whenever it ends, `away_s` later, until it is ended for good."""
 
     def __init__(self, log: Path, *command: object, **environment: str) -> None:
-        self._command, self._log, self._environment = [*map(str, command)], log, os.environ | environment
+        self._command, self._log, self._environment = (
+            [*map(str, command)],
+            log,
+            os.environ | environment,
+        )
         self.away_s, self._wanted = 0.0, True
         self._start()
         self._keeper = threading.Thread(target=self._keep, daemon=True)
@@ -44,7 +48,9 @@ class Process:
 
     def _start(self) -> None:
         with self._log.open("a") as log:
-            self._now = subprocess.Popen(self._command, stdout=log, stderr=log, env=self._environment)  # noqa: S603
+            self._now = subprocess.Popen(  # noqa: S603
+                self._command, stdout=log, stderr=log, env=self._environment
+            )
 
     def _keep(self) -> None:
         while self._now.wait() is not None and self._wanted:
@@ -77,7 +83,15 @@ class Meter:
 
     def __init__(self, folder: Path, name: str, power_w: float) -> None:
         port, self._control = free_port(), free_port()
-        words = ["simulate", "--port", port, "--control", self._control, "--serial", name]
+        words = [
+            "simulate",
+            "--port",
+            port,
+            "--control",
+            self._control,
+            "--serial",
+            name,
+        ]
         words += ["--parent", os.getpid()]
         log, load = folder / f"meter-{name}.log", f"constant:{power_w:g}W"
         self.process = Process(log, HERE / "meter", *words, "--load", load)
@@ -98,33 +112,74 @@ class Site:
         self.contest = self.disk / "contest"
         self.disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(self.disk)]
-        self.is_small = subprocess.run(mount, capture_output=True, check=False).returncode == 0  # noqa: S603
+        self.is_small = (
+            subprocess.run(mount, capture_output=True, check=False).returncode == 0  # noqa: S603
+        )
         self.set_clock(0)
         synthesize(folder / "testset", images=40, categories=3, seed=1)
-        self.meters = [Meter(folder, name, power_w) for name, power_w in STATIONS.items()]
+        self.meters = [
+            Meter(folder, name, power_w) for name, power_w in STATIONS.items()
+        ]
         self._make_contest()
         port = free_port()
         self._url, self.cable = f"http://127.0.0.1:{port}", Relay(port)
-        words = [HERE / "referee", "serve", self.contest, "--port", port, "--parent", os.getpid()]
+        words = [
+            HERE / "referee",
+            "serve",
+            self.contest,
+            "--port",
+            port,
+            "--parent",
+            os.getpid(),
+        ]
         path = f"{Path(__file__).with_name('clock')}:{os.environ.get('PYTHONPATH', '')}"
         clock = {"SOAK_CLOCK": str(self.shift), "PYTHONPATH": path}
         self.server = Process(folder / "server.log", *words, **clock)
         self.teams = {team: self._team(team) for team in TEAMS}
 
     def _make_contest(self) -> None:
-        init = ["init", self.contest, "--testset", self.folder / "testset", "--window", WINDOW_S]
+        init = [
+            "init",
+            self.contest,
+            "--testset",
+            self.folder / "testset",
+            "--window",
+            WINDOW_S,
+        ]
         run(HERE / "referee", *init, "--auto-arm", "--attempts", 0)
         settings, password = self.contest / "contest.toml", self.folder / "password"
         named = zip(STATIONS, self.meters, strict=True)
-        stations = "".join(STATION.format(name=name, port=meter.cable.port) for name, meter in named)
-        settings.write_text(settings.read_text().partition("[[stations]]")[0] + stations)
+        stations = "".join(
+            STATION.format(name=name, port=meter.cable.port) for name, meter in named
+        )
+        settings.write_text(
+            settings.read_text().partition("[[stations]]")[0] + stations
+        )
         password.write_text(PASSWORD)
         for team in TEAMS:
-            run(HERE / "referee", "team", "add", team, "--password-file", password, "--contest", self.contest)
+            run(
+                HERE / "referee",
+                "team",
+                "add",
+                team,
+                "--password-file",
+                password,
+                "--contest",
+                self.contest,
+            )
 
     def _team(self, team: str) -> Process:
         url, journal = f"http://127.0.0.1:{self.cable.port}", self.journal(team)
-        words = [sys.executable, "-m", "bench.soak.client", url, team, PASSWORD, journal, os.getpid()]
+        words = [
+            sys.executable,
+            "-m",
+            "bench.soak.client",
+            url,
+            team,
+            PASSWORD,
+            journal,
+            os.getpid(),
+        ]
         return Process(self.folder / f"team-{team}.log", *words)
 
     def set_clock(self, shift_s: int) -> None:
@@ -143,19 +198,34 @@ class Site:
 
     def parts(self) -> dict[str, list[int]]:
         """The server's processes by their part: supervisor, worker, live scores, judge."""
-        found: dict[str, list[int]] = {"supervisor": [self.server.pid], "worker": [], "live": [], "judge": []}
+        found: dict[str, list[int]] = {
+            "supervisor": [self.server.pid],
+            "worker": [],
+            "live": [],
+            "judge": [],
+        }
         for process in descendants_of(self.server.pid):
             with suppress(OSError):  # it has ended
                 line = Path(f"/proc/{process}/cmdline").read_bytes()
-                part = "live" if b"live_process" in line else "judge" if b"\0judge\0" in line else "worker"
+                part = (
+                    "live"
+                    if b"live_process" in line
+                    else "judge"
+                    if b"\0judge\0" in line
+                    else "worker"
+                )
                 found[part].append(process)
         return found
 
     def ask_to_judge(self) -> None:
         """Let the server judge what is over; it may be away."""
-        bearing = {"Authorization": f"Bearer {(self.contest / 'operator-key').read_text().strip()}"}
+        bearing = {
+            "Authorization": f"Bearer {(self.contest / 'operator-key').read_text().strip()}"
+        }
         with suppress(requests.RequestException):
-            requests.post(f"{self._url}/operator/judge", headers=bearing, json={}, timeout=5)
+            requests.post(
+                f"{self._url}/operator/judge", headers=bearing, json={}, timeout=5
+            )
 
     def finish(self) -> None:
         """End the teams after the runs that they are in, then the server, after one more start in peace; judge."""
@@ -164,12 +234,18 @@ class Site:
         self.server.kill()
         time.sleep(PEACE_S)  # it reads the energies that were left in the meters
         self.server.end()
-        with suppress(subprocess.CalledProcessError):  # the table shows what was not judged
+        with suppress(
+            subprocess.CalledProcessError
+        ):  # the table shows what was not judged
             run(HERE / "referee", "judge", "--all", "--contest", self.contest)
 
     def close(self) -> None:
         """End what is left, and give the disk back."""
-        for process in [*self.teams.values(), self.server, *(meter.process for meter in self.meters)]:
+        for process in [
+            *self.teams.values(),
+            self.server,
+            *(meter.process for meter in self.meters),
+        ]:
             process.end(5.0)
         if self.is_small:
             shutil.copytree(self.contest, self.folder / "contest")

@@ -26,16 +26,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal.prepare()
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] in ("bench", "validate"):
-        terminal.say(f"lpirc-client: {given[0]} has a command of its own: use lpirc-harness {given[0]}")
+        terminal.say(
+            f"lpirc-client: {given[0]} has a command of its own: use lpirc-harness {given[0]}"
+        )
         return USAGE
     try:
         options = build_parser().parse_args(given)
-        {"check": _check, "work": work.execute}.get(options.command, commands.execute)(options)
+        {"check": _check, "work": work.execute}.get(options.command, commands.execute)(
+            options
+        )
     except ClientError as error:
         terminal.say(f"lpirc-client: {error.sentence}")
         return FAILED
     except OSError as error:  # stdout is full, or its reader gone
-        terminal.say(f"lpirc-client: {error.filename or 'system'}: {error.strerror or error}")
+        terminal.say(
+            f"lpirc-client: {error.filename or 'system'}: {error.strerror or error}"
+        )
         return FAILED
     except KeyboardInterrupt as interrupt:
         terminal.say(f"lpirc-client: {str(interrupt) or 'interrupted'}")
@@ -47,29 +53,46 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     # No abbreviations: --password SECRET would pass for --password-file SECRET.
     parser = argparse.ArgumentParser(
-        prog="lpirc-client", description="Sample client of the LPIRC referee.", allow_abbrev=False
+        prog="lpirc-client",
+        description="Sample client of the LPIRC referee.",
+        allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"lpirc-client {version('lpirc-client')}")
     parser.add_argument(
-        "--completion", action=PrintCompletion, help="print what bash evaluates to complete it"
+        "--version", action="version", version=f"lpirc-client {version('lpirc-client')}"
+    )
+    parser.add_argument(
+        "--completion",
+        action=PrintCompletion,
+        help="print what bash evaluates to complete it",
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     text = "fetch the images, detect, post"
-    run = subparsers.add_parser("run", help=text, description="A run with a detector.", allow_abbrev=False)
+    run = subparsers.add_parser(
+        "run", help=text, description="A run with a detector.", allow_abbrev=False
+    )
     run.add_argument("url", metavar="URL", help="the referee's, http://host:port")
     text = "sample (default), module:function of your own, onnx:FILE or litert:FILE"
     run.add_argument("--detector", default="sample", metavar="NAME", help=text)
     text = "JPEG that the detector is tried with before the log-in (default: one of the client's own)"
     run.add_argument("--preflight", type=Path, metavar="F", help=text)
-    run.add_argument("--no-preflight", action="store_true", help="log in without trying the detector")
+    run.add_argument(
+        "--no-preflight", action="store_true", help="log in without trying the detector"
+    )
     _add_common(run, batch=10)
 
     text = "fetch the images, post recorded detections"
     about = "A run with recorded detections."
-    replay = subparsers.add_parser("replay", help=text, description=about, allow_abbrev=False)
+    replay = subparsers.add_parser(
+        "replay", help=text, description=about, allow_abbrev=False
+    )
     replay.add_argument("url", metavar="URL", help="the referee's, http://host:port")
-    replay.add_argument("file", metavar="FILE", type=Path, help="CSV with header, or rows of seven numbers")
+    replay.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="CSV with header, or rows of seven numbers",
+    )
     text = "test-set folder, to recognize the images by their content"
     replay.add_argument("--testset", type=Path, metavar="DIR", help=text)
     _add_common(replay, batch=20)
@@ -84,10 +107,29 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--password-file", type=Path, metavar="F", help=FROM_FILE)
     text = "first image, to resume an interrupted run (default 1)"
     add("--first", type=whole(1), default=1, metavar="N", help=text)
-    add("--images", type=whole(1), metavar="N", help="answer at most N images (default: all)")
-    add("--batch", type=whole(1), default=batch, metavar="N", help=f"images per POST (default {batch})")
-    text = f"images per request, fetched ahead of the detector (default {DEFAULT_FETCH})"
-    add("--fetch", type=whole(1, LARGEST_FETCH), default=DEFAULT_FETCH, metavar="N", help=text)
+    add(
+        "--images",
+        type=whole(1),
+        metavar="N",
+        help="answer at most N images (default: all)",
+    )
+    add(
+        "--batch",
+        type=whole(1),
+        default=batch,
+        metavar="N",
+        help=f"images per POST (default {batch})",
+    )
+    text = (
+        f"images per request, fetched ahead of the detector (default {DEFAULT_FETCH})"
+    )
+    add(
+        "--fetch",
+        type=whole(1, LARGEST_FETCH),
+        default=DEFAULT_FETCH,
+        metavar="N",
+        help=text,
+    )
     text = "wait up to S seconds for the referee to answer"
     add("--wait", type=seconds, default=0.0, metavar="S", help=text)
     text = "do not log out at the end: the run stays open, the meter runs on"
@@ -101,7 +143,12 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
         "shows that score rounded, of half of the images, every 30 s"
     )
     add("--stop", choices=["best"], help=text)
-    add("--progress", choices=progress.CHOICES, default="auto", help="on stderr; auto: a bar on a terminal")
+    add(
+        "--progress",
+        choices=progress.CHOICES,
+        default="auto",
+        help="on stderr; auto: a bar on a terminal",
+    )
     add("--json", action="store_true", help="one JSON document about the run on stdout")
     text = "keep the referee's receipts in F: proofs of what it acknowledged, one file for each run"
     add("--receipts", type=Path, metavar="F", help=text)
@@ -114,21 +161,60 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
 def _add_check(subparsers: Any) -> None:
     """The command `check`: of a detector without a referee, or of a referee or a client."""
     text = "check a detector, a referee or a client"
-    parser = subparsers.add_parser("check", help=text, description=CHECK, epilog=EXAMPLE, allow_abbrev=False)
+    parser = subparsers.add_parser(
+        "check", help=text, description=CHECK, epilog=EXAMPLE, allow_abbrev=False
+    )
     parser.set_defaults(refuse_usage=parser.error)
-    parser.add_argument("url", metavar="URL", nargs="?", help="the referee's, http://host:port")
-    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.add_argument(
+        "url", metavar="URL", nargs="?", help="the referee's, http://host:port"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON document on stdout"
+    )
     add = parser.add_argument_group("a detector, without a referee").add_argument
-    add("--detector", metavar="NAME", help="sample, module:function of your own, onnx:FILE or litert:FILE")
-    add("--images", type=Path, metavar="DIR", help="test-set folder, or any folder of JPEG files")
-    add("--ground-truth", type=Path, metavar="FILE", help="test-set folder or COCO file, for an mAP")
-    add("--categories", type=Path, metavar="FILE", help="names of the categories 1, 2, ..., one a line")
-    add("--limit", type=whole(1), metavar="N", help="look at the first N images (default: all)")
-    add = parser.add_argument_group("a referee, or with --proxy a client of it").add_argument
-    add("--team", help="log in as this team: a complete check, which uses up one of its attempts")
+    add(
+        "--detector",
+        metavar="NAME",
+        help="sample, module:function of your own, onnx:FILE or litert:FILE",
+    )
+    add(
+        "--images",
+        type=Path,
+        metavar="DIR",
+        help="test-set folder, or any folder of JPEG files",
+    )
+    add(
+        "--ground-truth",
+        type=Path,
+        metavar="FILE",
+        help="test-set folder or COCO file, for an mAP",
+    )
+    add(
+        "--categories",
+        type=Path,
+        metavar="FILE",
+        help="names of the categories 1, 2, ..., one a line",
+    )
+    add(
+        "--limit",
+        type=whole(1),
+        metavar="N",
+        help="look at the first N images (default: all)",
+    )
+    add = parser.add_argument_group(
+        "a referee, or with --proxy a client of it"
+    ).add_argument
+    add(
+        "--team",
+        help="log in as this team: a complete check, which uses up one of its attempts",
+    )
     add("--password-file", type=Path, metavar="F", help=FROM_FILE)
     add("--yes", action="store_true", help="yes, use up an attempt of the team")
-    add("--read-only", action="store_true", help="only what uses nothing up (but makes one failed log-in)")
+    add(
+        "--read-only",
+        action="store_true",
+        help="only what uses nothing up (but makes one failed log-in)",
+    )
     text = "listen there for a client, pass all on to URL, and report what the client does wrong"
     add("--proxy", metavar="[HOST:]PORT", help=text)
     add("--ca-cert", metavar="F", help=CA_CERT)
@@ -137,7 +223,11 @@ def _add_check(subparsers: Any) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     """Do what the options ask; wrong usage exits with 2. Raises ClientError."""
-    wanted = (options.url is None, options.detector is not None, options.images is not None)
+    wanted = (
+        options.url is None,
+        options.detector is not None,
+        options.images is not None,
+    )
     if all(wanted):
         trial.execute(options)
     elif any(wanted):

@@ -16,7 +16,15 @@ from lpirc_client import detectors, progress, replay, trial
 from lpirc_client.errors import ClientError
 from lpirc_client.parent import ending_with
 from lpirc_client.receipts import ReceiptFile
-from lpirc_client.run import FAILED, FINISHED, WINDOW_CLOSED, Answer, ImageRun, Plan, Summary
+from lpirc_client.run import (
+    FAILED,
+    FINISHED,
+    WINDOW_CLOSED,
+    Answer,
+    ImageRun,
+    Plan,
+    Summary,
+)
 from lpirc_client.session import Session
 from lpirc_client.terminal import result, say
 from lpirc_client.timeline import Timeline
@@ -44,22 +52,32 @@ def password_from(file: Path | None) -> str:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
         except (OSError, UnicodeDecodeError) as error:
-            raise ClientError("no-password", f"password file {file}: cannot be read: {error}") from error
+            raise ClientError(
+                "no-password", f"password file {file}: cannot be read: {error}"
+            ) from error
         if not password:
-            raise ClientError("no-password", f"password file {file}: its first line is empty")
+            raise ClientError(
+                "no-password", f"password file {file}: its first line is empty"
+            )
         return password
     password = os.environ.get("LPIRC_PASSWORD", "")
     if password:
         return password
     if not sys.stdin.isatty():
-        raise ClientError("no-password", "no password: give --password-file or set LPIRC_PASSWORD")
+        raise ClientError(
+            "no-password", "no password: give --password-file or set LPIRC_PASSWORD"
+        )
     return getpass.getpass("Password: ", stream=sys.stderr)
 
 
 def _contest(options: argparse.Namespace) -> None:
     password = password_from(options.password_file)
-    plan = Plan(options.first, options.images, options.fetch, options.least, options.stop)
-    receipts = None if options.receipts is None else ReceiptFile(options.receipts.absolute())
+    plan = Plan(
+        options.first, options.images, options.fetch, options.least, options.stop
+    )
+    receipts = (
+        None if options.receipts is None else ReceiptFile(options.receipts.absolute())
+    )
     session = Session(
         options.url,
         options.team,
@@ -74,12 +92,16 @@ def _contest(options: argparse.Namespace) -> None:
         timeline=Timeline(options.timeline),
     )
     try:
-        prepare = _preparation(options)  # after the files are open: a detector may change the folder
+        prepare = _preparation(
+            options
+        )  # after the files are open: a detector may change the folder
         is_tried = options.command == "run" and not options.no_preflight
         health = session.wait() if is_tried or plan.first > 1 else {}
         images = health.get("images")
         if isinstance(images, int) and plan.first > images:
-            sentence = f"--first {plan.first}: a run has {images} images here; none was opened"
+            sentence = (
+                f"--first {plan.first}: a run has {images} images here; none was opened"
+            )
             raise ClientError("image-unknown", sentence)
         if is_tried:
             trial.preflight(options.detector, options.preflight, health)
@@ -97,7 +119,9 @@ def _contest(options: argparse.Namespace) -> None:
             say(_in_words(summary))
     finally:  # it says how to go on, so it counts more than a full stdout
         if summary.failure is not None:
-            raise ClientError(summary.failure.code, _with_next_step(summary, summary.failure))
+            raise ClientError(
+                summary.failure.code, _with_next_step(summary, summary.failure)
+            )
 
 
 def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:
@@ -108,7 +132,12 @@ def _preparation(options: argparse.Namespace) -> Callable[[Login], Answer]:
     return partial(detectors.answers_of, options.detector)
 
 
-def _work(session: Session, plan: Plan, prepare: Callable[[Login], Answer], progress_choice: str) -> Summary:
+def _work(
+    session: Session,
+    plan: Plan,
+    prepare: Callable[[Login], Answer],
+    progress_choice: str,
+) -> Summary:
     login = session.open()
     if plan.first > login.images:
         what = f"run {login.run} has {login.images} images; it stays open"
@@ -147,7 +176,11 @@ def _say_which_run(session: Session, login: Login, first: int) -> None:
 
 
 def _document(summary: Summary) -> dict[str, object]:
-    document = {name: value for name, value in vars(summary).items() if name not in ("failure", "stop")}
+    document = {
+        name: value
+        for name, value in vars(summary).items()
+        if name not in ("failure", "stop")
+    }
     if summary.stop is not None:
         document["stop"] = summary.stop
     if summary.failure is not None:
@@ -156,11 +189,17 @@ def _document(summary: Summary) -> dict[str, object]:
 
 
 def _in_words(summary: Summary) -> str:
-    stays_open = summary.ended == FINISHED and not summary.logged_out and summary.remaining_s > 0
+    stays_open = (
+        summary.ended == FINISHED and not summary.logged_out and summary.remaining_s > 0
+    )
     return (
         f"run {summary.run}: {ENDS[summary.ended]} after {summary.elapsed_s:.1f} s;"
         f" {summary.images} of {summary.of} images, {summary.detections} detections posted"
-        + (f"; the run stays open, {summary.remaining_s:.0f} s left" if stays_open else "")
+        + (
+            f"; the run stays open, {summary.remaining_s:.0f} s left"
+            if stays_open
+            else ""
+        )
         + f"\n{time_in_words(summary.time)}"
         + (STOP.format_map(summary.stop) if summary.stop else "")
     )
@@ -176,12 +215,12 @@ def time_in_words(time: Mapping[str, float]) -> str:
 
 def _with_next_step(summary: Summary, failure: ClientError) -> str:
     if summary.images == summary.of:
-        return f"{failure.sentence} (all images are posted, but the run is not logged out)"
+        return (
+            f"{failure.sentence} (all images are posted, but the run is not logged out)"
+        )
     if summary.logged_out:
         return f"{failure.sentence} (logged out; {summary.images} images were posted)"
     if summary.remaining_s < LOGIN_S:
         what = f"the referee confirmed the detections of only {summary.images} of {summary.of} images"
         return f"{failure.sentence} (the window ends; {what})"
-    return (
-        f"{failure.sentence} (not logged out; --first {summary.next_image} continues while the run is open)"
-    )
+    return f"{failure.sentence} (not logged out; --first {summary.next_image} continues while the run is open)"

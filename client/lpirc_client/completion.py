@@ -26,13 +26,26 @@ class PrintCompletion(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """Print it."""
-        commands = next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))  # noqa: SLF001 - nothing public lists them
-        cases = "\n".join(f"    {name}) words='{_options(one)}';;" for name, one in commands.choices.items())
+        commands = next(
+            one
+            for one in parser._actions  # noqa: SLF001 - nothing public lists them
+            if isinstance(one, argparse._SubParsersAction)  # noqa: SLF001
+        )
+        cases = "\n".join(
+            f"    {name}) words='{_options(one)}';;"
+            for name, one in commands.choices.items()
+        )
         top = f"{' '.join(commands.choices)} {_options(parser)}"
         function = parser.prog.replace("-", "_")
-        result(SCRIPT.format(function=function, top=top, cases=cases, program=parser.prog))
+        result(
+            SCRIPT.format(function=function, top=top, cases=cases, program=parser.prog)
+        )
         parser.exit()
 
 
 def _options(parser: argparse.ArgumentParser) -> str:
-    return " ".join(word for word in parser._option_string_actions if word.startswith("--"))  # noqa: SLF001
+    return " ".join(
+        word
+        for word in parser._option_string_actions  # noqa: SLF001
+        if word.startswith("--")
+    )

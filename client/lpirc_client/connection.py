@@ -72,9 +72,13 @@ class Connection:
     a log-out brings (docs/receipts.md of the project); None before it, and from a referee that gives none.
     """
 
-    def __init__(self, url: str, ca_cert: str | None = None, receipts: ReceiptFile | None = None) -> None:
+    def __init__(
+        self, url: str, ca_cert: str | None = None, receipts: ReceiptFile | None = None
+    ) -> None:
         if not _is_url(url):
-            raise ClientError("bad-url", f"{url!r} is not a referee's URL; write http://host:port")
+            raise ClientError(
+                "bad-url", f"{url!r} is not a referee's URL; write http://host:port"
+            )
         self.url = url.rstrip("/")
         self._prefix = requote_uri(urlsplit(self.url).path)
         parts = urlsplit(self.url)
@@ -98,7 +102,10 @@ class Connection:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -122,7 +129,11 @@ class Connection:
         try:
             response = self._attempt("GET", "/v1/health", (CONNECT_S, CONNECT_S))
         except ConnectionLost as error:
-            hint = "; does it speak TLS? Write https://" if self.url.startswith("http://") else ""
+            hint = (
+                "; does it speak TLS? Write https://"
+                if self.url.startswith("http://")
+                else ""
+            )
             raise ConnectionLost(error.code, error.sentence + hint) from error
         document = json_object(response)
         if response.status_code != 200 or document.get("status") != "ok":
@@ -135,9 +146,13 @@ class Connection:
         until = time.monotonic() + LOGIN_RETRY_S
         while True:
             try:
-                response = self._attempt("POST", "/v1/session", (CONNECT_S, METER_S), body, JSON_BODY)
+                response = self._attempt(
+                    "POST", "/v1/session", (CONNECT_S, METER_S), body, JSON_BODY
+                )
                 break
-            except ConnectionLost:  # a second login returns the same run, so repeating it is safe
+            except (
+                ConnectionLost
+            ):  # a second login returns the same run, so repeating it is safe
                 if time.monotonic() > until:
                     raise
                 time.sleep(LOGIN_PAUSE_S)
@@ -180,7 +195,11 @@ class Connection:
         try:
             if single.sock is not None:
                 single.sock.settimeout(single.timeout)
-            single.request("GET", self._prefix + path, headers={"Authorization": self._authorization})
+            single.request(
+                "GET",
+                self._prefix + path,
+                headers={"Authorization": self._authorization},
+            )
             answer = single.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException):
@@ -210,7 +229,11 @@ class Connection:
             try:
                 yield from numbered(response.raw.read, first)
                 response.raw.read()  # the zip's directory: the connection can be used again only behind it
-            except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+            except (
+                urllib3.exceptions.HTTPError,
+                http.client.HTTPException,
+                OSError,
+            ) as error:
                 sentence = f"{self.url}: the connection broke in a batch: {error}"
                 raise ConnectionLost("connection-lost", sentence) from error
 
@@ -224,11 +247,11 @@ class Connection:
     def post(self, body: bytes, content_type: str) -> Receipt:
         """Hand in rows; returns once the referee has them on disk and confirmed the SHA-256 of the body."""
         headers = {"Content-Type": content_type, "Idempotency-Key": uuid.uuid4().hex}
-        receipt = _read(self._send("POST", "/v1/detections", body, headers), 202, receipt_from)
+        receipt = _read(
+            self._send("POST", "/v1/detections", body, headers), 202, receipt_from
+        )
         if receipt.sha256 != hashlib.sha256(body).hexdigest():
-            sentence = (
-                f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"
-            )
+            sentence = f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"
             raise ClientError("altered-on-the-way", sentence)
         if self.receipts is not None:
             self.receipts.keep(receipt)
@@ -236,14 +259,20 @@ class Connection:
 
     def logout(self) -> float | None:
         """Close the run for good and stop the meter; return its length in seconds if the referee states it."""
-        document = _read(self._send("DELETE", "/v1/session", least_s=METER_S), 200, dict)
+        document = _read(
+            self._send("DELETE", "/v1/session", least_s=METER_S), 200, dict
+        )
         self.closing = document.get("receipt")
         if self.receipts is not None:
             self.receipts.close(self.closing)
         return elapsed_from(document)
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, answer_s: float = ANSWER_S
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        answer_s: float = ANSWER_S,
     ) -> requests.Response:
         """Send once, outside of any run. Raises ClientError for a refusal, too; TransientError: ask again."""
         response = self._attempt(method, path, (CONNECT_S, answer_s), body, JSON_BODY)
@@ -273,7 +302,9 @@ class Connection:
             pause = next(pauses)
             limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))
             try:
-                response = self._attempt(method, path, limit, body, headers, stream=stream)
+                response = self._attempt(
+                    method, path, limit, body, headers, stream=stream
+                )
             except TransientError:
                 if self.remaining_s <= pause:
                     raise
@@ -300,9 +331,16 @@ class Connection:
             say("The referee answers again.")
 
     def _note_silence(self, since: float) -> None:
-        if not self.window.is_silent and time.monotonic() - max(self.window.answered, since) > SILENCE_S:
+        if (
+            not self.window.is_silent
+            and time.monotonic() - max(self.window.answered, since) > SILENCE_S
+        ):
             self.window.is_silent = True
-            say(printable(f"{self.url} does not answer. Trying again until the window ends."))
+            say(
+                printable(
+                    f"{self.url} does not answer. Trying again until the window ends."
+                )
+            )
 
     def _attempt(
         self,
@@ -317,7 +355,13 @@ class Connection:
         url = self.url + path
         try:
             response = self._http.request(
-                method, url, data=body, headers=headers, timeout=timeout, allow_redirects=False, stream=stream
+                method,
+                url,
+                data=body,
+                headers=headers,
+                timeout=timeout,
+                allow_redirects=False,
+                stream=stream,
             )
         except (requests.RequestException, OSError) as error:
             is_in_run = self.window.deadline is not None
@@ -339,17 +383,25 @@ def pauses_s() -> Iterator[float]:
 def _is_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+        )
     except ValueError:
         return False
 
 
-def _read(response: requests.Response, status: int, reader: Callable[[dict[str, Any]], Value]) -> Value:
+def _read(
+    response: requests.Response, status: int, reader: Callable[[dict[str, Any]], Value]
+) -> Value:
     """Return what `reader` makes of the JSON document, if the status is the one that means success."""
     if response.status_code != status:
         raise from_response(response.url, response)
     try:
         return reader(json_object(response))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        sentence = f"{response.url}: the answer lacks or misstates {error}; is this a referee?"
+        sentence = (
+            f"{response.url}: the answer lacks or misstates {error}; is this a referee?"
+        )
         raise ClientError("not-a-referee", sentence) from error

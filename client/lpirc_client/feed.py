@@ -31,7 +31,13 @@ class Feed:
     detector. A referee without batches is asked for single images.
     """
 
-    def __init__(self, connection: Connection, numbers: Sequence[int], size: int, timeline: Timeline) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        numbers: Sequence[int],
+        size: int,
+        timeline: Timeline,
+    ) -> None:
         self._connection = connection.twin()
         self._numbers = numbers
         self._size = size
@@ -54,7 +60,9 @@ class Feed:
         """Yield the images in order. Raises ClientError in place of the image that could not be fetched."""
         for expected in self._numbers:
             with self._changed:
-                self._changed.wait_for(lambda: self._ready or self._failure or self._is_over)
+                self._changed.wait_for(
+                    lambda: self._ready or self._failure or self._is_over
+                )
                 if self._is_over:
                     return
                 if not self._ready:
@@ -74,7 +82,12 @@ class Feed:
         except ClientError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - the reader must not wait forever
-            self._fail(ClientError("feed-failed", f"fetching images failed: {type(error).__name__}: {error}"))
+            self._fail(
+                ClientError(
+                    "feed-failed",
+                    f"fetching images failed: {type(error).__name__}: {error}",
+                )
+            )
 
     def _fetch(self) -> None:
         """Fetch one batch, or the part of it that arrives."""
@@ -89,7 +102,9 @@ class Feed:
                 self._size = 1
                 continue
             except TransientError:
-                if self._done == before and (self._connection.remaining_s <= pause or self._is_over):
+                if self._done == before and (
+                    self._connection.remaining_s <= pause or self._is_over
+                ):
                     raise
             if self._done != before:
                 return
@@ -125,7 +140,9 @@ class Feed:
     def _has_room(self) -> bool:
         """Wait until no more than one batch is in memory; False once the feed is closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_over or len(self._ready) <= self._size)
+            self._changed.wait_for(
+                lambda: self._is_over or len(self._ready) <= self._size
+            )
             return not self._is_over
 
     def _fail(self, error: ClientError) -> None:

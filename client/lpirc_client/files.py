@@ -15,7 +15,9 @@ from lpirc_client.presence import is_file, is_there, status
 
 def read_regular(path: Path, most_bytes: int = -1) -> bytes:
     """Return the file's first `most_bytes`, or all of it. Raises OSError, also for a pipe or a device."""
-    if is_there(path) and not is_file(path):  # reading would block on a pipe and may never end on a device
+    if is_there(path) and not is_file(
+        path
+    ):  # reading would block on a pipe and may never end on a device
         raise OSError(errno.EINVAL, "it is not a regular file")
     with path.open("rb") as file:
         return file.read(most_bytes)

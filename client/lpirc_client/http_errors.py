@@ -38,21 +38,40 @@ def from_transport(
         why = _root_cause(error)
         is_plain = "WRONG_VERSION" in why or "record layer" in why.lower()
         hint = (
-            "does it speak plain HTTP? Write http://" if is_plain else "a self-signed referee needs --ca-cert"
+            "does it speak plain HTTP? Write http://"
+            if is_plain
+            else "a self-signed referee needs --ca-cert"
         )
         return ClientError("tls", f"{url}: the TLS connection failed: {why}; {hint}")
     if any(isinstance(cause, NameResolutionError) for cause in causes):
-        return TransientError("unknown-host", f"{url}: the host name is unknown here; check its spelling")
+        return TransientError(
+            "unknown-host", f"{url}: the host name is unknown here; check its spelling"
+        )
     if isinstance(error, requests.ConnectTimeout):
-        return TransientError("timeout", f"{url}: the host does not answer; check address, cable, firewall")
+        return TransientError(
+            "timeout",
+            f"{url}: the host does not answer; check address, cable, firewall",
+        )
     if isinstance(error, requests.Timeout):
-        return TransientError("timeout", f"{url}: connected, but no answer came in time")
+        return TransientError(
+            "timeout", f"{url}: connected, but no answer came in time"
+        )
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        hint = "" if is_in_run else "; start the referee, check the port, or wait for it with --wait"
-        return TransientError("connection-refused", f"{url}: nothing listens there{hint}")
+        hint = (
+            ""
+            if is_in_run
+            else "; start the referee, check the port, or wait for it with --wait"
+        )
+        return TransientError(
+            "connection-refused", f"{url}: nothing listens there{hint}"
+        )
     if isinstance(error, BROKEN):
-        return ConnectionLost("connection-lost", f"{url}: the connection broke: {_root_cause(error)}")
-    return ClientError("bad-request", f"{url}: the request could not be sent: {_root_cause(error)}")
+        return ConnectionLost(
+            "connection-lost", f"{url}: the connection broke: {_root_cause(error)}"
+        )
+    return ClientError(
+        "bad-request", f"{url}: the request could not be sent: {_root_cause(error)}"
+    )
 
 
 def from_response(url: str, response: requests.Response) -> ClientError:
@@ -62,15 +81,33 @@ def from_response(url: str, response: requests.Response) -> ClientError:
         what = f"status {response.status_code}, which is not a referee's answer; is this its URL?"
         return UnknownRoute("not-a-referee", f"{url} answered {what}")
     code = str(document["code"])
-    sentence = str(document.get("detail") or document.get("title") or f"status {response.status_code}")
+    sentence = str(
+        document.get("detail")
+        or document.get("title")
+        or f"status {response.status_code}"
+    )
     problems = [_problem(item) for item in document.get("problems") or ()]
     if problems:
-        more = "" if len(problems) <= SHOWN_PROBLEMS else f"; and {len(problems) - SHOWN_PROBLEMS} more"
-        sentence = f"{sentence.rstrip('.:')}: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}"
+        more = (
+            ""
+            if len(problems) <= SHOWN_PROBLEMS
+            else f"; and {len(problems) - SHOWN_PROBLEMS} more"
+        )
+        sentence = (
+            f"{sentence.rstrip('.:')}: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}"
+        )
     retry_after = response.headers.get("Retry-After")
-    if retry_after and response.status_code in (429, 503) and f"again in {retry_after} s" not in sentence:
+    if (
+        retry_after
+        and response.status_code in (429, 503)
+        and f"again in {retry_after} s" not in sentence
+    ):
         sentence = f"{sentence.rstrip('.')}; try again in {retry_after} s"
-    kind = AnswerError if response.status_code in REFUSED_BODY else BY_CODE.get(code, ClientError)
+    kind = (
+        AnswerError
+        if response.status_code in REFUSED_BODY
+        else BY_CODE.get(code, ClientError)
+    )
     if kind is UnknownRoute:
         sentence = f"{url}: {sentence}"
     return kind(code, " ".join(sentence.split()))
@@ -101,7 +138,12 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         if isinstance(item, BaseException) and id(item) not in seen:
             seen.add(id(item))
             yield item
-            waiting += [item.__cause__, item.__context__, getattr(item, "reason", None), *item.args]
+            waiting += [
+                item.__cause__,
+                item.__context__,
+                getattr(item, "reason", None),
+                *item.args,
+            ]
 
 
 def _root_cause(error: BaseException) -> str:

@@ -40,15 +40,22 @@ def has_manifest(folder: Path) -> bool:
     try:
         return is_there(folder / NAME)
     except OSError as error:
-        raise ClientError("bad-testset", f"{folder / NAME}: cannot be read: {error.strerror}") from error
+        raise ClientError(
+            "bad-testset", f"{folder / NAME}: cannot be read: {error.strerror}"
+        ) from error
 
 
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a test-set folder. Raises ClientError `bad-testset`."""
 
     def parse(document: Any) -> Manifest:
-        images = tuple(Image(int(i["number"]), str(i["file"]), str(i["sha256"])) for i in document["images"])
-        categories = tuple(Category(int(c["id"]), str(c["name"])) for c in document["categories"])
+        images = tuple(
+            Image(int(i["number"]), str(i["file"]), str(i["sha256"]))
+            for i in document["images"]
+        )
+        categories = tuple(
+            Category(int(c["id"]), str(c["name"])) for c in document["categories"]
+        )
         return Manifest(folder, images, categories)
 
     return from_manifest(folder, parse)
@@ -60,6 +67,17 @@ def from_manifest(folder: Path, parse: Callable[[Any], T]) -> T:
     try:
         return parse(json.loads(read_regular(path)))
     except OSError as error:
-        raise ClientError("bad-testset", f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise ClientError("bad-testset", f"{path}: not a test set's manifest: {error!r}") from error
+        raise ClientError(
+            "bad-testset", f"{path}: cannot be read: {error.strerror}"
+        ) from error
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise ClientError(
+            "bad-testset", f"{path}: not a test set's manifest: {error!r}"
+        ) from error

@@ -12,7 +12,9 @@ from typing import Any, Iterable, Sequence
 IOU = 0.5
 
 
-def mean_ap(objects: Sequence[tuple[int, int, Sequence[float]]], rows: Iterable[Sequence[float]]) -> float:
+def mean_ap(
+    objects: Sequence[tuple[int, int, Sequence[float]]], rows: Iterable[Sequence[float]]
+) -> float:
     """Return the mAP of `rows` (image, category, confidence, xmin, ymin, xmax, ymax) for `objects`.
 
     An object is (image, category, box); corners are inclusive pixels. Categories without objects do not count; without
@@ -32,14 +34,20 @@ def mean_ap(objects: Sequence[tuple[int, int, Sequence[float]]], rows: Iterable[
 
 def _takes(box: Sequence[float], free: list[Sequence[float]]) -> bool:
     """Take the free object that the box overlaps most, the first of equal ones, if it overlaps one enough."""
-    meets = [(overlap, -at) for at, one in enumerate(free) if (overlap := _overlap(box, one)) >= IOU]
+    meets = [
+        (overlap, -at)
+        for at, one in enumerate(free)
+        if (overlap := _overlap(box, one)) >= IOU
+    ]
     if meets:
         del free[-max(meets)[1]]
     return bool(meets)
 
 
 def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    width, height = (min(one[at + 2], other[at + 2]) - max(one[at], other[at]) + 1 for at in (0, 1))
+    width, height = (
+        min(one[at + 2], other[at + 2]) - max(one[at], other[at]) + 1 for at in (0, 1)
+    )
     areas = [(box[2] - box[0] + 1) * (box[3] - box[1] + 1) for box in (one, other)]
     shared = width * height
     return shared / (areas[0] + areas[1] - shared) if width > 0 and height > 0 else 0.0

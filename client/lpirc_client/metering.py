@@ -24,9 +24,7 @@ class MeterFailed(ClientError):
 def require_program() -> None:
     """Raise ModelError `missing-extra` unless the program that reads meters is installed."""
     if find_spec("lpirc_power") is None:
-        sentence = (
-            "--meter needs lpirc_power, of the referee's distribution; in the project's folder: pip install ."
-        )
+        sentence = "--meter needs lpirc_power, of the referee's distribution; in the project's folder: pip install ."
         raise ModelError("missing-extra", sentence, missing="lpirc_power")
 
 
@@ -35,7 +33,11 @@ def identity_at(address: str) -> str:
     command = [*PROGRAM, "probe", "--json", "--", address]
     try:
         done = subprocess.run(  # noqa: S603 - our own
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise MeterFailed(
@@ -43,8 +45,14 @@ def identity_at(address: str) -> str:
         ) from None
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").split("\n")
-        said = next((line for line in reversed(lines) if line.strip()), f"meter: exit code {done.returncode}")
-        raise MeterFailed("meter-failed", said[len("meter: ") :] if said.startswith("meter: ") else said)
+        said = next(
+            (line for line in reversed(lines) if line.strip()),
+            f"meter: exit code {done.returncode}",
+        )
+        raise MeterFailed(
+            "meter-failed",
+            said[len("meter: ") :] if said.startswith("meter: ") else said,
+        )
     found = json.loads(done.stdout)["identity"]
     return " ".join(found[key] for key in ("maker", "model", "serial", "firmware"))
 

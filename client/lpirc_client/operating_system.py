@@ -66,7 +66,8 @@ def require_models() -> None:
     """Raise ModelError `bad-system` on Windows: the process of a model needs the limits and signals of POSIX."""
     if sys.platform == "win32":
         raise ModelError(
-            "bad-system", "models run on Linux and other POSIX systems, not on Windows; use WSL 2"
+            "bad-system",
+            "models run on Linux and other POSIX systems, not on Windows; use WSL 2",
         )
 
 

@@ -15,7 +15,9 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         value = int(text) if text.isascii() and text.isdigit() else -1
         if value < least or (most is not None and value > most):
             up_to = "" if most is None else f" to {most}"
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}{up_to}")
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a whole number from {least}{up_to}"
+            )
         return value
 
     return parse
@@ -28,7 +30,9 @@ def seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= LONGEST_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to {LONGEST_S:g}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of seconds from 0 to {LONGEST_S:g}"
+        )
     return value
 
 

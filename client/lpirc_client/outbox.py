@@ -56,13 +56,17 @@ class Outbox:
         self._failure: ClientError | None = None
         self.images = 0
         self.detections = 0
-        self._thread = threading.Thread(target=self._post_all, name="outbox", daemon=True)
+        self._thread = threading.Thread(
+            target=self._post_all, name="outbox", daemon=True
+        )
         self._thread.start()
 
     def put(self, rows: Rows) -> None:
         """Take the rows of one more image; waits while too many are pending. Raises the ClientError of a POST."""
         with self._changed:
-            self._changed.wait_for(lambda: self._failure or self._numbers < 2 * MOST_ROWS * NUMBERS)
+            self._changed.wait_for(
+                lambda: self._failure or self._numbers < 2 * MOST_ROWS * NUMBERS
+            )
             self._raise()
             self._pending.append(rows)
             self._numbers += len(rows)
@@ -74,7 +78,9 @@ class Outbox:
         with self._changed:
             self._is_flushed = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._failure or not (self._pending or self._sending), timeout_s)
+            self._changed.wait_for(
+                lambda: self._failure or not (self._pending or self._sending), timeout_s
+            )
             self._raise()
 
     def close(self) -> None:
@@ -95,7 +101,11 @@ class Outbox:
         except ClientError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - the detector must not wait forever
-            self._fail(ClientError("outbox-failed", f"posting failed: {type(error).__name__}: {error}"))
+            self._fail(
+                ClientError(
+                    "outbox-failed", f"posting failed: {type(error).__name__}: {error}"
+                )
+            )
 
     def _post_next(self) -> bool:
         """Wait until a body is due, and post it; False once no more will be."""
@@ -107,7 +117,9 @@ class Outbox:
                 return False
             rows = self._taken()
         for start in range(0, len(rows), MOST_ROWS * NUMBERS):
-            body, kind = body_of(rows[start : start + MOST_ROWS * NUMBERS], is_packed=self._is_packed)
+            body, kind = body_of(
+                rows[start : start + MOST_ROWS * NUMBERS], is_packed=self._is_packed
+            )
             with self._timeline.span(SEND):
                 receipt = self._connection.post(body, kind)
             self.detections += receipt.accepted
@@ -125,7 +137,9 @@ class Outbox:
     def _taken(self) -> Rows:
         """Take the rows of the next images, at most MOST_ROWS, but at least those of one."""
         rows = array("d")
-        while self._pending and (not rows or len(rows) + len(self._pending[0]) <= MOST_ROWS * NUMBERS):
+        while self._pending and (
+            not rows or len(rows) + len(self._pending[0]) <= MOST_ROWS * NUMBERS
+        ):
             rows += self._pending.popleft()
             self._sending += 1
         self._numbers -= len(rows)

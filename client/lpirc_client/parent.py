@@ -23,7 +23,9 @@ def ending_with(pid: int | None) -> Iterator[None]:
     if pid is None:
         yield
         return
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # inherited from a shell's `&`
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # inherited from a shell's `&`
         signal.signal(signal.SIGINT, signal.default_int_handler)
     main, is_parent = threading.get_ident(), os.getppid() == pid
     gone, done = threading.Event(), threading.Event()
@@ -41,7 +43,9 @@ def ending_with(pid: int | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt as interruption:
         if gone.is_set():
-            raise ClientError("parent-gone", f"process {pid} is gone, so this one ends too") from interruption
+            raise ClientError(
+                "parent-gone", f"process {pid} is gone, so this one ends too"
+            ) from interruption
         raise
     finally:
         done.set()

@@ -9,14 +9,19 @@ from lpirc_client.errors import ClientError
 FRACTIONS = "a box of fractions"
 
 
-def doubts(row: Sequence[float], size: tuple[int, int]) -> Iterator[tuple[str, str, str]]:
+def doubts(
+    row: Sequence[float], size: tuple[int, int]
+) -> Iterator[tuple[str, str, str]]:
     """Yield what is odd about a good row (category, confidence, box) for an image of `size` (width, height).
 
     Each is a name, the value, and what was expected.
     """
     _, confidence, xmin, ymin, xmax, ymax = row
     width, height = size
-    box, pixels = ", ".join(f"{edge:g}" for edge in row[2:]), f"pixels of an image of {width} x {height}"
+    box, pixels = (
+        ", ".join(f"{edge:g}" for edge in row[2:]),
+        f"pixels of an image of {width} x {height}",
+    )
     if confidence > 1:
         yield "the confidence", f"{confidence:g}", "0 to 1, not percent"
     if min(xmin, ymin) >= 0 and max(xmax, ymax) <= 1:
@@ -31,6 +36,8 @@ def jpeg_size(name: str, jpeg: bytes) -> tuple[int, int]:
     while jpeg[:2] == b"\xff\xd8" and at + 9 <= len(jpeg) and jpeg[at] == 0xFF:
         marker, length = jpeg[at + 1], int.from_bytes(jpeg[at + 2 : at + 4], "big")
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(jpeg[at + 7 : at + 9], "big"), int.from_bytes(jpeg[at + 5 : at + 7], "big")
+            return int.from_bytes(jpeg[at + 7 : at + 9], "big"), int.from_bytes(
+                jpeg[at + 5 : at + 7], "big"
+            )
         at += 1 if marker == 0xFF else 2 + length  # fill bytes may precede a segment
     raise ClientError("bad-image", f"{name}: not a JPEG file")

@@ -14,7 +14,11 @@ def status(path: Path) -> os.stat_result | None:
     """Return what the system says of a path, links followed; None if nothing is there. Raises OSError."""
     try:
         return path.stat()
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
+    except (
+        FileNotFoundError,
+        NotADirectoryError,
+        ValueError,
+    ):  # ValueError: a name that no file can have
         return None
 
 

@@ -53,7 +53,11 @@ class Lines(Reporter):
             return
         self._due = now + self._interval_s
         if self._as_json:
-            say(json.dumps({**asdict(progress), "remaining_s": round(progress.remaining_s, 1)}))
+            say(
+                json.dumps(
+                    {**asdict(progress), "remaining_s": round(progress.remaining_s, 1)}
+                )
+            )
         else:
             say(f"{progress.images} of {progress.of} images, {_rest(progress)}")
 
@@ -66,15 +70,24 @@ class Bar(Reporter):
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
-        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("images  {task.description}"))
-        self._bar: rich.progress.Progress = RichProgress(*columns, console=Console(stderr=True))
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("images  {task.description}"),
+        )
+        self._bar: rich.progress.Progress = RichProgress(
+            *columns, console=Console(stderr=True)
+        )
         self._task = self._bar.add_task("", total=None)
         self._bar.start()
 
     def update(self, progress: Progress) -> None:
         """Move the bar."""
         self._bar.update(
-            self._task, completed=progress.images, total=progress.of, description=_rest(progress)
+            self._task,
+            completed=progress.images,
+            total=progress.of,
+            description=_rest(progress),
         )
 
     def close(self) -> None:

@@ -28,7 +28,14 @@ LINE_STARTS = b'{"run": ', b'{"closing": '
 def link_of(kept: Mapping[str, Any]) -> str:
     """Compute the link of a kept receipt from its other fields. Raises KeyError where one is missing."""
     form = kept.get("form", 1)
-    fields = ["previous", "number", "sha256", "received_utc", "accepted", "received_total"]
+    fields = [
+        "previous",
+        "number",
+        "sha256",
+        "received_utc",
+        "accepted",
+        "received_total",
+    ]
     if form != 1:
         fields += OF_METER
     text = "".join(f"{kept[name]}\n" for name in fields)
@@ -57,7 +64,9 @@ class ReceiptFile:
         self._is_older = False  # a POST was acknowledged without a receipt
         self._open(path)
 
-    def begin(self, run: str, rules: object = None, rules_sha256: str | None = None) -> None:
+    def begin(
+        self, run: str, rules: object = None, rules_sha256: str | None = None
+    ) -> None:
         """Say of which run the next receipts are, and keep its rules: None where none are bound to it."""
         self._run = int(run) if run.isascii() and run.isdigit() else run
         earlier = (self._last or self._rules).get("run", self._run)
@@ -67,8 +76,15 @@ class ReceiptFile:
             self._keep_rules(rules, rules_sha256)
 
     def _begin_file(self, earlier: object) -> None:
-        own, before = self.path.with_name(f"{self.path.stem}-run-{self._run}{self.path.suffix}"), self._file
-        say(printable(f"{self.path} has receipts of run {earlier}; those of run {self._run} go to {own}"))
+        own, before = (
+            self.path.with_name(f"{self.path.stem}-run-{self._run}{self.path.suffix}"),
+            self._file,
+        )
+        say(
+            printable(
+                f"{self.path} has receipts of run {earlier}; those of run {self._run} go to {own}"
+            )
+        )
         self._last, self._rules = {}, {}
         try:
             self._open(own)
@@ -96,8 +112,14 @@ class ReceiptFile:
         if "form" in receipt.chain:
             kept["form"] = receipt.chain["form"]
         kept.update((name, receipt.chain.get(name)) for name in CHAINED)
-        kept.update((name, receipt.chain[name]) for name in OF_METER if name in receipt.chain)
-        kept.update(accepted=receipt.accepted, received_total=receipt.received_total, sha256=receipt.sha256)
+        kept.update(
+            (name, receipt.chain[name]) for name in OF_METER if name in receipt.chain
+        )
+        kept.update(
+            accepted=receipt.accepted,
+            received_total=receipt.received_total,
+            sha256=receipt.sha256,
+        )
         self._append(kept)
         what, last = f"receipt {kept['number']}", self._last
         if kept.get("form", 1) not in range(1, NEWEST_FORM + 1):
@@ -110,15 +132,18 @@ class ReceiptFile:
             self._warn(what, "it does not say which readings of the meter it binds")
         elif kept["link"] != link_of(kept):
             self._warn(what, "its link is not that of its other figures")
-        elif not isinstance(kept["number"], int) or kept["number"] <= last.get("number", 0):
-            self._warn(what, f"it does not come after receipt {last.get('number', 0)}")
-        elif kept["number"] == last.get("number", 0) + 1 and kept["previous"] != last.get(
-            "link", kept["previous"]
+        elif not isinstance(kept["number"], int) or kept["number"] <= last.get(
+            "number", 0
         ):
+            self._warn(what, f"it does not come after receipt {last.get('number', 0)}")
+        elif kept["number"] == last.get("number", 0) + 1 and kept[
+            "previous"
+        ] != last.get("link", kept["previous"]):
             self._warn(what, f"it does not follow from receipt {last['number']}")
         elif kept.get("readings", 0) < last.get("readings", 0):
             self._warn(
-                what, f"it binds {kept['readings']} readings, receipt {last['number']} had {last['readings']}"
+                what,
+                f"it binds {kept['readings']} readings, receipt {last['number']} had {last['readings']}",
             )
         self._last = kept if isinstance(kept["number"], int) else last
 
@@ -132,7 +157,9 @@ class ReceiptFile:
         if closing.get("run") != self._run:
             self._warn(what, f"it is of run {closing.get('run')}")
         elif not isinstance(posts, int) or posts < number:
-            self._warn(what, f"it counts {posts} bodies, but receipt {number} was given")
+            self._warn(
+                what, f"it counts {posts} bodies, but receipt {number} was given"
+            )
         elif posts == number and link is not None and closing.get("head") != link:
             self._warn(what, f"its head is not the link of receipt {number}")
 
@@ -140,17 +167,35 @@ class ReceiptFile:
         """Close the file, and say so if it lacks receipts."""
         self._file.close()
         if self._is_older and not self._given:
-            say(printable(f"The referee gave no receipts (an older version?): {self.path} got none."))
+            say(
+                printable(
+                    f"The referee gave no receipts (an older version?): {self.path} got none."
+                )
+            )
         elif self._lost:
-            say(printable(f"{self.path} has {self._given - self._lost} of {self._given} lines"))
+            say(
+                printable(
+                    f"{self.path} has {self._given - self._lost} of {self._given} lines"
+                )
+            )
 
     def _open(self, path: Path) -> None:
         try:
             content = read_regular(path) if is_there(path) else b""
             whole = content[: content.rfind(b"\n") + 1]
-            lines, cut = [json.loads(line) for line in whole.splitlines()], content[len(whole) :]
-            is_ours = any(start[: len(cut)] == cut[: len(start)] for start in LINE_STARTS)
-            if not (is_ours and all({"number", "closing", "rules_sha256"} & one.keys() for one in lines)):
+            lines, cut = (
+                [json.loads(line) for line in whole.splitlines()],
+                content[len(whole) :],
+            )
+            is_ours = any(
+                start[: len(cut)] == cut[: len(start)] for start in LINE_STARTS
+            )
+            if not (
+                is_ours
+                and all(
+                    {"number", "closing", "rules_sha256"} & one.keys() for one in lines
+                )
+            ):
                 raise ValueError("it has other lines than receipts")  # noqa: TRY301 - one sentence for all
             if cut:  # by a crash
                 os.truncate(path, len(whole))
@@ -158,8 +203,12 @@ class ReceiptFile:
         except (OSError, ValueError, AttributeError) as error:
             what = f"receipts file {path}: {error}; choose another one"
             raise ClientError("no-receipts-file", what) from error
-        self._last = next((one for one in reversed(lines) if isinstance(one.get("number"), int)), {})
-        self._rules = next((one for one in reversed(lines) if "rules_sha256" in one), {})
+        self._last = next(
+            (one for one in reversed(lines) if isinstance(one.get("number"), int)), {}
+        )
+        self._rules = next(
+            (one for one in reversed(lines) if "rules_sha256" in one), {}
+        )
 
     def _append(self, kept: Mapping[str, Any]) -> None:
         self._given += 1
@@ -169,14 +218,23 @@ class ReceiptFile:
                 written += self._file.write(line[written:])
         except OSError as error:
             if not self._lost:
-                say(printable(f"{self.path}: a receipt cannot be kept: {error.strerror}; the run goes on"))
+                say(
+                    printable(
+                        f"{self.path}: a receipt cannot be kept: {error.strerror}; the run goes on"
+                    )
+                )
             self._lost += 1
             if written:  # the next line must not follow half a line
                 with suppress(OSError):
-                    os.ftruncate(self._file.fileno(), os.fstat(self._file.fileno()).st_size - written)
+                    os.ftruncate(
+                        self._file.fileno(),
+                        os.fstat(self._file.fileno()).st_size - written,
+                    )
 
     def _warn(self, what: str, why: str) -> None:
-        sentence = (
-            f"WARNING: {what} of run {self._run} does not fit: {why}; the referee's record was altered, or"
+        sentence = f"WARNING: {what} of run {self._run} does not fit: {why}; the referee's record was altered, or"
+        say(
+            printable(
+                f"{sentence} {self.path} is of another contest. The run goes on; keep the file."
+            )
         )
-        say(printable(f"{sentence} {self.path} is of another contest. The run goes on; keep the file."))

@@ -44,7 +44,9 @@ def read(path: Path) -> Recording:
             return _collect(path, _fields(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ClientError("bad-recording", f"{path}: cannot be read: {reason}") from error
+        raise ClientError(
+            "bad-recording", f"{path}: cannot be read: {reason}"
+        ) from error
 
 
 def whole(text: str) -> int | None:
@@ -64,7 +66,9 @@ def _plain(text: str) -> str:
     return text
 
 
-def category_ids(recording: Recording, categories: Iterable[Category]) -> dict[str, int]:
+def category_ids(
+    recording: Recording, categories: Iterable[Category]
+) -> dict[str, int]:
     """Return the id for each category's text, by id or by name. Raises AnswerError for the first unknown one."""
     by_name: Mapping[str, int] = {category.name: category.id for category in categories}
     known = set(by_name.values())
@@ -77,7 +81,9 @@ def category_ids(recording: Recording, categories: Iterable[Category]) -> dict[s
             found[text] = by_name[text]
         else:
             what = f"category {text!r} is not one of this contest's {len(known)}"
-            raise AnswerError("unknown-category", f"{recording.path}, line {line}: {what}")
+            raise AnswerError(
+                "unknown-category", f"{recording.path}, line {line}: {what}"
+            )
     return found
 
 
@@ -120,11 +126,15 @@ def _header(path: Path, line: int, fields: Sequence[str]) -> list[int] | None:
 
 def _add(recording: Recording, line: int, texts: Sequence[str]) -> None:
     image, category, *rest = texts
-    values = tuple(_number(recording.path, line, name, text) for name, text in zip(NUMBERS, rest))
+    values = tuple(
+        _number(recording.path, line, name, text) for name, text in zip(NUMBERS, rest)
+    )
     recording.image_lines.setdefault(image, line)
     recording.category_lines.setdefault(category, line)
     confidence, xmin, ymin, xmax, ymax = values
-    recording.rows.setdefault(image, []).append((category, (confidence, xmin, ymin, xmax, ymax)))
+    recording.rows.setdefault(image, []).append(
+        (category, (confidence, xmin, ymin, xmax, ymax))
+    )
 
 
 def _number(path: Path, line: int, name: str, text: str) -> float:

@@ -50,9 +50,13 @@ def _by_number(recording: Recording, recorded: Recorded, login: Login) -> Answer
     return lambda number, _: _rows(recorded.get(number, ()), categories)
 
 
-def _by_content(recording: Recording, recorded: Recorded, manifest: Manifest, login: Login) -> Answer:
+def _by_content(
+    recording: Recording, recorded: Recorded, manifest: Manifest, login: Login
+) -> Answer:
     categories = category_ids(recording, login.categories)
-    if len(manifest.images) < login.images:  # a contest may give each run a part of the set
+    if (
+        len(manifest.images) < login.images
+    ):  # a contest may give each run a part of the set
         sentence = f"{manifest.folder} has {len(manifest.images)} images, the contest {login.images}"
         raise AnswerError("other-testset", sentence)
     unused: dict[str, deque[int]] = {}
@@ -62,7 +66,10 @@ def _by_content(recording: Recording, recorded: Recorded, manifest: Manifest, lo
     def answer(number: int, jpeg: bytes) -> Rows:
         numbers = unused.get(hashlib.sha256(jpeg).hexdigest())
         if not numbers:
-            raise AnswerError("unknown-image", f"the referee's image {number} is not in {manifest.folder}")
+            raise AnswerError(
+                "unknown-image",
+                f"the referee's image {number} is not in {manifest.folder}",
+            )
         return _rows(recorded.get(numbers.popleft(), ()), categories)
 
     return answer
@@ -86,7 +93,9 @@ def _referee_numbers(recording: Recording) -> dict[str, int]:
         number = whole(text)
         if number is None:
             what = f"image {text!r} is a name; give the test set: --testset DIR"
-            raise ClientError("name-without-testset", f"{recording.path}, line {line}: {what}")
+            raise ClientError(
+                "name-without-testset", f"{recording.path}, line {line}: {what}"
+            )
         numbers[text] = number
     return numbers
 
@@ -98,16 +107,25 @@ def _set_numbers(recording: Recording, manifest: Manifest) -> dict[str, int]:
     and the name of another.
     """
     known = {image.number for image in manifest.images}
-    files, stems = _numbers_by_name(manifest, with_suffix=True), _numbers_by_name(manifest, with_suffix=False)
+    files, stems = (
+        _numbers_by_name(manifest, with_suffix=True),
+        _numbers_by_name(manifest, with_suffix=False),
+    )
     numbers: dict[str, int] = {}
     for text, line in recording.image_lines.items():
         candidates = set(files.get(text) or stems.get(text) or ())
         number = whole(text)
         # "000012" is a name before it is a number
-        if number in known and number is not None and not (candidates and text.startswith("0")):
+        if (
+            number in known
+            and number is not None
+            and not (candidates and text.startswith("0"))
+        ):
             candidates.add(number)
         if len(candidates) != 1:
-            raise _unclear(f"{recording.path}, line {line}: image {text!r}", candidates, manifest)
+            raise _unclear(
+                f"{recording.path}, line {line}: image {text!r}", candidates, manifest
+            )
         numbers[text] = candidates.pop()
     return numbers
 
@@ -116,7 +134,11 @@ def _numbers_by_name(manifest: Manifest, *, with_suffix: bool) -> dict[str, set[
     """Return the numbers of the images with each name: the file's path and the path's last part."""
     numbers: dict[str, set[int]] = {}
     for image in manifest.images:
-        path = PurePosixPath(image.file) if with_suffix else PurePosixPath(image.file).with_suffix("")
+        path = (
+            PurePosixPath(image.file)
+            if with_suffix
+            else PurePosixPath(image.file).with_suffix("")
+        )
         for name in (str(path), path.name):
             numbers.setdefault(name, set()).add(image.number)
     return numbers
@@ -125,7 +147,10 @@ def _numbers_by_name(manifest: Manifest, *, with_suffix: bool) -> dict[str, set[
 def _unclear(where: str, candidates: set[int], manifest: Manifest) -> ClientError:
     if not candidates:
         return ClientError(
-            "unknown-image", f"{where} is not a number or file of the test set {manifest.folder}"
+            "unknown-image",
+            f"{where} is not a number or file of the test set {manifest.folder}",
         )
     what = f"may be number {' or '.join(map(str, sorted(candidates)))} of the test set"
-    return ClientError("ambiguous-image", f"{where} {what}; write file names, with suffix and folder")
+    return ClientError(
+        "ambiguous-image", f"{where} {what}; write file names, with suffix and folder"
+    )

@@ -39,10 +39,17 @@ def checked(number: int, found: Any, categories: Mapping[int, str]) -> Rows:
     """
     rows = array("d")
     for place, row in enumerate(listed(number, found), start=1):
-        if not (_takes(rows, number, row, categories) or _takes(rows, number, _plain(row), categories)):
+        if not (
+            _takes(rows, number, row, categories)
+            or _takes(rows, number, _plain(row), categories)
+        ):
             what, value, expected = problem_of(row, categories)
-            sentence = f"image {number}, row {place}: {what} is {value}; expected {expected}"
-            raise AnswerError("detector-failed", sentence, what=what, value=value, expected=expected)
+            sentence = (
+                f"image {number}, row {place}: {what} is {value}; expected {expected}"
+            )
+            raise AnswerError(
+                "detector-failed", sentence, what=what, value=value, expected=expected
+            )
     return rows
 
 
@@ -51,8 +58,14 @@ def listed(number: int, found: Any) -> Iterable[Any]:
     if hasattr(found, "tolist"):
         found = found.tolist()
     if isinstance(found, (str, bytes)) or not hasattr(found, "__iter__"):
-        facts = {"what": "the answer", "value": _shown(found), "expected": "rows, [] where nothing is found"}
-        sentence = "image {number}: {what} is {value}; expected {expected}".format(number=number, **facts)
+        facts = {
+            "what": "the answer",
+            "value": _shown(found),
+            "expected": "rows, [] where nothing is found",
+        }
+        sentence = "image {number}: {what} is {value}; expected {expected}".format(
+            number=number, **facts
+        )
         raise AnswerError("detector-failed", sentence, **facts)
     return found  # type: ignore[no-any-return]  # whatever can be iterated
 
@@ -71,7 +84,11 @@ def problem_of(row: Any, categories: Mapping[int, str]) -> tuple[str, str, str]:
     category, _, xmin, ymin, xmax, ymax = values
     if xmin > xmax or ymin > ymax:
         box = ", ".join(f"{value:g}" for value in map(float, values[2:]))
-        return "the box", box, "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height"
+        return (
+            "the box",
+            box,
+            "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height",
+        )
     for known, name in categories.items():
         if isinstance(category, str) and category == name:
             return "category", f"the name {_shown(category)}", f"its id, {known}"
@@ -90,7 +107,9 @@ def body_of(rows: Rows, *, is_packed: bool) -> tuple[bytes, str]:
         [int(values[at]), int(values[at + 1]), *values[at + 2 : at + NUMBERS]]
         for at in range(0, len(values), NUMBERS)
     ]
-    return json.dumps(lists, separators=(",", ":"), allow_nan=False).encode("ascii"), JSON_TYPE
+    return json.dumps(lists, separators=(",", ":"), allow_nan=False).encode(
+        "ascii"
+    ), JSON_TYPE
 
 
 def _takes(rows: Rows, number: int, row: Any, categories: Mapping[int, str]) -> bool:
@@ -103,7 +122,9 @@ def _takes(rows: Rows, number: int, row: Any, categories: Mapping[int, str]) -> 
             and -LARGEST < xmin <= xmax < LARGEST
             and -LARGEST < ymin <= ymax < LARGEST
         ):
-            rows.fromlist([number, category, confidence, xmin, ymin, xmax, ymax])  # all or nothing
+            rows.fromlist(
+                [number, category, confidence, xmin, ymin, xmax, ymax]
+            )  # all or nothing
             return True
     except NO_NUMBER:
         pass  # `problem_of` says what is wrong
@@ -126,7 +147,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _listed_categories(categories: Mapping[int, str]) -> str:
-    shown = ", ".join(f"{known} ({name})" for known, name in list(categories.items())[:5])
+    shown = ", ".join(
+        f"{known} ({name})" for known, name in list(categories.items())[:5]
+    )
     return shown if len(categories) <= 5 else f"{shown}, ... ({len(categories)} in all)"
 
 

@@ -37,7 +37,9 @@ class Plan:
 
     def numbers(self, images: int) -> range:
         """Return the numbers of the images to fetch, given how many there are."""
-        last = images if self.limit is None else min(images, self.first + self.limit - 1)
+        last = (
+            images if self.limit is None else min(images, self.first + self.limit - 1)
+        )
         return range(self.first, last + 1)
 
 
@@ -72,7 +74,11 @@ class ImageRun:
     """
 
     def __init__(
-        self, session: Session, plan: Plan, prepare: Callable[[Login], Answer], reporter: Reporter
+        self,
+        session: Session,
+        plan: Plan,
+        prepare: Callable[[Login], Answer],
+        reporter: Reporter,
     ) -> None:
         self._session = session
         self._plan = plan
@@ -82,7 +88,9 @@ class ImageRun:
         self._reported = 0
         self._started_s = self._looked_s = time.monotonic()
         self._samples: list[Sample] = []
-        self._left: list[tuple[float, int]] = []  # (seconds, images that were not answered then)
+        self._left: list[
+            tuple[float, int]
+        ] = []  # (seconds, images that were not answered then)
         self._seen = ""
         self._stop: Mapping[str, float] | None = None
         self._is_stopped = False
@@ -111,12 +119,17 @@ class ImageRun:
             of=len(self._numbers),
             detections=session.detections_posted,
             elapsed_s=round(
-                time.monotonic() - self._started_s if session.elapsed_s is None else session.elapsed_s, 3
+                time.monotonic() - self._started_s
+                if session.elapsed_s is None
+                else session.elapsed_s,
+                3,
             ),
             ended=FAILED if failure else FINISHED if complete else WINDOW_CLOSED,
             logged_out=session.logged_out,
             next_image=self.next_image,
-            remaining_s=0.0 if session.logged_out or session.is_closed else round(session.remaining_s, 3),
+            remaining_s=0.0
+            if session.logged_out or session.is_closed
+            else round(session.remaining_s, 3),
             time=session.timeline.report(),
             failure=failure,
             stop=self._stop,
@@ -148,11 +161,18 @@ class ImageRun:
         except ClientError:  # the run goes on without this look
             return False
         self._left.append((now_s - self._started_s, self._numbers.stop - 1 - number))
-        if found.get("score") is None or found.get("figure_state") != FRESH or found["utc"] == self._seen:
+        if (
+            found.get("score") is None
+            or found.get("figure_state") != FRESH
+            or found["utc"] == self._seen
+        ):
             return False
         self._seen = found["utc"]
         at_s = now_s - self._started_s - found["age_s"]
-        left = next((images for when_s, images in reversed(self._left) if when_s <= at_s), self._left[0][1])
+        left = next(
+            (images for when_s, images in reversed(self._left) if when_s <= at_s),
+            self._left[0][1],
+        )
         self._samples.append(Sample(at_s, left, found["map"], found["energy_wh"]))
         self._stop = account(self._samples, self._session.remaining_s)
         self._is_stopped = is_over(self._samples, self._plan.least_s or MINUTE_S)
@@ -163,6 +183,9 @@ class ImageRun:
         if images != self._reported:
             self._reported = images
             progress = Progress(
-                images, len(self._numbers), self._session.detections_posted, self._session.remaining_s
+                images,
+                len(self._numbers),
+                self._session.detections_posted,
+                self._session.remaining_s,
             )
             self._reporter.update(progress)

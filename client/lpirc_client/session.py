@@ -89,7 +89,10 @@ class Session:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> bool:
         try:
             self.finish(error)
@@ -101,7 +104,9 @@ class Session:
     def login(self) -> Login:
         """The run, its images and categories; after `open`."""
         if self._login is None:
-            raise ClientError("not-logged-in", "the session is not open: use it in a with block")
+            raise ClientError(
+                "not-logged-in", "the session is not open: use it in a with block"
+            )
         return self._login
 
     @property
@@ -126,10 +131,14 @@ class Session:
         self.timeline.begin()
         self._names = {category.id: category.name for category in login.categories}
         is_packed = self._packed and max(self._names, default=0) < FIRST_INEXACT
-        self._outbox = Outbox(self.connection, self._batch, self.timeline, self._warn, is_packed=is_packed)
+        self._outbox = Outbox(
+            self.connection, self._batch, self.timeline, self._warn, is_packed=is_packed
+        )
         return login
 
-    def images(self, numbers: Iterable[int] | None = None, prefetch: int = 50) -> Iterator[Image]:
+    def images(
+        self, numbers: Iterable[int] | None = None, prefetch: int = 50
+    ) -> Iterator[Image]:
         """Yield the images of these numbers (all), `prefetch` of them in one request and as many again ahead.
 
         They may be answered in any order. Ends early when the window has closed.
@@ -222,7 +231,9 @@ class Session:
     @property
     def _posting(self) -> Outbox:
         if self._outbox is None:
-            raise ClientError("not-logged-in", "the session is not open: use it in a with block")
+            raise ClientError(
+                "not-logged-in", "the session is not open: use it in a with block"
+            )
         return self._outbox
 
     def wait(self) -> dict[str, Any]:
@@ -233,7 +244,9 @@ class Session:
                 return self.connection.health()
             except TransientError as error:  # noqa: PERF203 - one request a turn
                 least_s = BROKEN_S if isinstance(error, ConnectionLost) else 0.0
-                if time.monotonic() + WAIT_PAUSE_S - began_s > max(self._wait_s, least_s):
+                if time.monotonic() + WAIT_PAUSE_S - began_s > max(
+                    self._wait_s, least_s
+                ):
                     raise
                 time.sleep(WAIT_PAUSE_S)
 
@@ -253,4 +266,8 @@ class Session:
         if receipt.warnings and not self._is_warned:
             self._is_warned = True
             warnings = " ".join(receipt.warnings)
-            say(printable(f"The referee warns of these rows, which count as they are: {warnings}"))
+            say(
+                printable(
+                    f"The referee warns of these rows, which count as they are: {warnings}"
+                )
+            )

@@ -30,7 +30,9 @@ class Sample:
 def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
     """Return the score `ahead_s` after the last sample: all goes on as in the last minute, until no image is left."""
     now = samples[-1]
-    then = [samples[0], *(one for one in samples if one.at_s <= now.at_s - MINUTE_S)][-1]
+    then = [samples[0], *(one for one in samples if one.at_s <= now.at_s - MINUTE_S)][
+        -1
+    ]
     past_s, answered = now.at_s - then.at_s, then.left - now.left
     if past_s <= 0:
         return now.score
@@ -58,5 +60,10 @@ def _expects_loss(samples: Sequence[Sample]) -> bool:
 def account(samples: Sequence[Sample], left_s: float) -> dict[str, float]:
     """Compare the last sample with the best one seen, and with going on for the `left_s` of the window."""
     now, best = samples[-1], max(samples, key=lambda one: one.score)
-    seen = {"stopped_s": now.at_s, "score": now.score, "best_s": best.at_s, "best_score": best.score}
+    seen = {
+        "stopped_s": now.at_s,
+        "score": now.score,
+        "best_s": best.at_s,
+        "best_score": best.score,
+    }
     return {**seen, "expected_at_end": expected_score(samples, left_s)}

@@ -37,7 +37,9 @@ class Timeline:
                 self._file = path.open("w", encoding="utf-8")
                 self._file.write("[")
             except OSError as error:
-                raise ClientError("no-timeline", f"{path}: cannot be written: {error.strerror}") from error
+                raise ClientError(
+                    "no-timeline", f"{path}: cannot be written: {error.strerror}"
+                ) from error
 
     def begin(self) -> None:
         """Count from now on: the log-in."""
@@ -52,7 +54,9 @@ class Timeline:
         finally:
             self.add(name, start_s, time.perf_counter(), image)
 
-    def add(self, name: str, start_s: float, end_s: float, image: int | None = None) -> None:
+    def add(
+        self, name: str, start_s: float, end_s: float, image: int | None = None
+    ) -> None:
         """Count a span between two moments of time.perf_counter."""
         with self._lock:
             self.sums_s[name] = self.sums_s.get(name, 0.0) + end_s - start_s
@@ -62,9 +66,15 @@ class Timeline:
     def report(self) -> dict[str, float]:
         """Return seconds by what the detector's thread did; `idle_s` is the rest since the log-in."""
         with self._lock:
-            figures = {f"{name}_s": self.sums_s.get(name, 0.0) for name in (DETECTING, WAITING, POSTING)}
+            figures = {
+                f"{name}_s": self.sums_s.get(name, 0.0)
+                for name in (DETECTING, WAITING, POSTING)
+            }
         idle_s = time.perf_counter() - self.started_s - sum(figures.values())
-        return {name: round(value, 3) for name, value in {**figures, "idle_s": max(idle_s, 0.0)}.items()}
+        return {
+            name: round(value, 3)
+            for name, value in {**figures, "idle_s": max(idle_s, 0.0)}.items()
+        }
 
     def close(self) -> None:
         """End the file."""
@@ -77,7 +87,9 @@ class Timeline:
             except OSError as error:
                 self._give_up(error)
 
-    def _write(self, name: str, start_s: float, end_s: float, image: int | None) -> None:
+    def _write(
+        self, name: str, start_s: float, end_s: float, image: int | None
+    ) -> None:
         event = {
             "name": name,
             "ph": "X",

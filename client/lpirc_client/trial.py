@@ -62,25 +62,37 @@ class Trial:
             for what, value, expected in doubts(good, size):
                 self._note(WARNED, image, place, what, value, expected)
 
-    def _note(self, weight: str, image: str, row: int, what: str, value: str, expected: str) -> None:
+    def _note(
+        self, weight: str, image: str, row: int, what: str, value: str, expected: str
+    ) -> None:
         first = dict(zip(COLUMNS, (weight, what, 0, image, row, value, expected)))
         self.problems.setdefault((weight, what), first)["times"] += 1
 
 
 def preflight(detector: Detector, file: Path | None, health: Mapping[str, Any]) -> None:
     """Try the detector with one image, `file` or ours, if `health` names the categories. Raises ClientError."""
-    categories = tuple(Category(one["id"], one["name"]) for one in health.get("categories", ()))
+    categories = tuple(
+        Category(one["id"], one["name"]) for one in health.get("categories", ())
+    )
     if not categories:
         return
     trial = Trial(detector, categories)
-    jpeg = pkgutil.get_data("lpirc_client", "preflight.jpg") if file is None else _read(file)
+    jpeg = (
+        pkgutil.get_data("lpirc_client", "preflight.jpg")
+        if file is None
+        else _read(file)
+    )
     trial.look(str(file or "preflight.jpg"), jpeg or b"")
     for one in trial.problems.values():
         bad_row = "{image}, row {row}: {what} is {value}; expected {expected}"
         form = "{image}: {what}: {value}" if one["what"] == FAILED else bad_row
         text = f"preflight with {form.format_map(one)}"
-        if one["weight"] == REFUSED or one["what"] == FRACTIONS:  # all rows would be for nothing
-            raise ClientError("preflight-failed", f"{text} (not logged in; --no-preflight skips this)")
+        if (
+            one["weight"] == REFUSED or one["what"] == FRACTIONS
+        ):  # all rows would be for nothing
+            raise ClientError(
+                "preflight-failed", f"{text} (not logged in; --no-preflight skips this)"
+            )
         say(printable(text))
 
 
@@ -94,7 +106,9 @@ def execute(options: argparse.Namespace) -> None:
         ids, objects, categories = _truth_of(options.ground_truth, images)
     if options.categories is not None:
         names = _read(options.categories).decode(errors="replace").splitlines()
-        categories = [Category(number, name.strip()) for number, name in enumerate(names, start=1)]
+        categories = [
+            Category(number, name.strip()) for number, name in enumerate(names, start=1)
+        ]
     trial = Trial(detector, tuple(categories))
     for name in list(images)[: options.limit]:
         trial.look(name, _read(images[name]))
@@ -105,7 +119,9 @@ def execute(options: argparse.Namespace) -> None:
         document["map"] = mean_ap([one for one in objects if one[0] in looked], rows)
     result(json.dumps(document) if options.json else _in_words(document))
     if any(one["weight"] == REFUSED for one in document["problems"]):
-        raise ClientError("rows-refused", "a referee would refuse rows of this detector")
+        raise ClientError(
+            "rows-refused", "a referee would refuse rows of this detector"
+        )
 
 
 def _read(file: Path) -> bytes:
@@ -123,10 +139,18 @@ def _images_of(folder: Path) -> tuple[dict[str, Path], Sequence[Category]]:
     """Return the images of a test-set folder or of any folder by name, and the categories that are known."""
     if has_manifest(folder):
         manifest = read_manifest(folder)
-        return {one.file: folder / "images" / one.file for one in manifest.images}, manifest.categories
-    images = {one.name: one for one in _listed(folder) if one.suffix.lower() in (".jpg", ".jpeg")}
+        return {
+            one.file: folder / "images" / one.file for one in manifest.images
+        }, manifest.categories
+    images = {
+        one.name: one
+        for one in _listed(folder)
+        if one.suffix.lower() in (".jpg", ".jpeg")
+    }
     if not images:
-        raise ClientError("no-images", f"{folder}: neither a test set nor a folder with JPEG files")
+        raise ClientError(
+            "no-images", f"{folder}: neither a test set nor a folder with JPEG files"
+        )
     return images, ()
 
 
@@ -139,7 +163,9 @@ def _listed(folder: Path) -> list[Path]:
         raise _unreadable(folder, error) from error
 
 
-def _truth_of(path: Path, images: Mapping[str, Path]) -> tuple[dict[str, int], list[Any], Sequence[Category]]:
+def _truth_of(
+    path: Path, images: Mapping[str, Path]
+) -> tuple[dict[str, int], list[Any], Sequence[Category]]:
     """Read a COCO file, or a test set's: the ids of the images by name, the objects without crowds, the categories."""
     try:
         file = path / "ground_truth.json" if is_folder(path) else path
@@ -148,16 +174,24 @@ def _truth_of(path: Path, images: Mapping[str, Path]) -> tuple[dict[str, int], l
     try:
         document = json.loads(_read(file))
         ids = {one["file_name"]: one["id"] for one in document["images"]}
-        categories = [Category(one["id"], one["name"]) for one in document["categories"]]
+        categories = [
+            Category(one["id"], one["name"]) for one in document["categories"]
+        ]
         objects = [
-            (one["image_id"], one["category_id"], (x, y, width + (x - 1), height + (y - 1)))
+            (
+                one["image_id"],
+                one["category_id"],
+                (x, y, width + (x - 1), height + (y - 1)),
+            )
             for one in document["annotations"]
             for x, y, width, height in [map(float, one["bbox"])]
             if not one.get("iscrowd")
         ]
         return {name: ids[name] for name in images}, objects, categories
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        sentence = f"{file}: not the ground truth of these images in COCO form: {error!r}"
+        sentence = (
+            f"{file}: not the ground truth of these images in COCO form: {error!r}"
+        )
         raise ClientError("bad-ground-truth", sentence) from error
 
 
@@ -186,9 +220,18 @@ def _in_words(document: dict[str, Any]) -> str:
         "an image takes {median_s:.4g} s (median), {p95_s:.4g} s (95 %), {slowest_s:.4g} s (slowest)",
         "in ten minutes: {in_600_s} images; all {all_images} of the folder: {all_images_s:.1f} s",
         *["mAP: {map:.4f}"] * ("map" in document),
-        *["no categories are known: the detector was given none, ids are not checked; --categories FILE"]
+        *[
+            "no categories are known: the detector was given none, ids are not checked; --categories FILE"
+        ]
         * (not document["categories"]),
     ]
-    cells = [[printable(str(one[key])) for key in COLUMNS] for one in document["problems"]]
-    table = ["{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}".format(*row) for row in (COLUMNS, *cells)]
-    return "\n".join([*(line.format_map(document) for line in lines), *table * bool(cells)])
+    cells = [
+        [printable(str(one[key])) for key in COLUMNS] for one in document["problems"]
+    ]
+    table = [
+        "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}".format(*row)
+        for row in (COLUMNS, *cells)
+    ]
+    return "\n".join(
+        [*(line.format_map(document) for line in lines), *table * bool(cells)]
+    )

@@ -56,7 +56,9 @@ def login_from(document: Mapping[str, Any]) -> Login:
         images=int(document["images"]),
         window_s=_seconds(document["window_s"]),
         remaining_s=_seconds(document["remaining_s"]),
-        categories=tuple(Category(int(c["id"]), str(c["name"])) for c in document["categories"]),
+        categories=tuple(
+            Category(int(c["id"]), str(c["name"])) for c in document["categories"]
+        ),
         rules=rules if isinstance(rules, dict) else None,
         rules_sha256=rules_sha256 if isinstance(rules_sha256, str) else None,
     )
@@ -84,6 +86,10 @@ def elapsed_from(document: Mapping[str, Any]) -> float | None:
 
 
 def _seconds(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not abs(value) <= sys.float_info.max
+    ):
         raise ValueError(f"a number of seconds: {value!r:.40}")
     return float(value)

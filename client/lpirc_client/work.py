@@ -34,32 +34,54 @@ ANSWER_S = 300.0  # the referee judges a result before it answers
 BATCH = 50
 METER_CHECKED_S = 60.0  # while nothing waits
 METER_RELEASED_S = 25.0  # 10 s for a harness that hangs, 10 s for a meter that is away
-PASSED_ON = ("task", "runtime", "rules", "preprocessing", "threads", "budget_s", "energy_loop_s")
+PASSED_ON = (
+    "task",
+    "runtime",
+    "rules",
+    "preprocessing",
+    "threads",
+    "budget_s",
+    "energy_loop_s",
+)
 """The options of the harness that the referee sets."""
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the command to the command line."""
     text = "measure models that wait at a referee"
-    parser = subparsers.add_parser("work", help=text, description=__doc__, allow_abbrev=False)
+    parser = subparsers.add_parser(
+        "work", help=text, description=__doc__, allow_abbrev=False
+    )
     add = parser.add_argument
     add("url", metavar="URL", help="the referee's, http://host:port")
     add("--name", required=True, help="this device's, as the referee knows it")
-    text = "file whose first line is the device's key (else LPIRC_PASSWORD, else a prompt)"
+    text = (
+        "file whose first line is the device's key (else LPIRC_PASSWORD, else a prompt)"
+    )
     add("--key-file", type=Path, metavar="F", help=text)
     text = "keep the tracks' images there (default: lpirc-images)"
-    add("--images", type=Path, default=Path("lpirc-images"), metavar="FOLDER", help=text)
+    add(
+        "--images", type=Path, default=Path("lpirc-images"), metavar="FOLDER", help=text
+    )
     text = "measure energy with the meter there, which is this command's alone (needs lpirc_power)"
     add("--meter", metavar="ADDRESS", help=text)
     add("--once", action="store_true", help="end after one model")
-    add("--ca-cert", metavar="F", help="PEM file to trust, for a referee with a certificate of its own")
+    add(
+        "--ca-cert",
+        metavar="F",
+        help="PEM file to trust, for a referee with a certificate of its own",
+    )
 
 
 def execute(options: argparse.Namespace) -> None:
     """Measure what waits, and wait for more, until Ctrl-C. Raises ClientError."""
     require_models()  # before a referee leases this device anything
-    if sys.version_info < (3, 11) or not (find_spec("ai_edge_litert") or find_spec("onnxruntime")):
-        raise missing_extra("measuring models", "Python 3.11 and LiteRT or ONNX Runtime", "models")
+    if sys.version_info < (3, 11) or not (
+        find_spec("ai_edge_litert") or find_spec("onnxruntime")
+    ):
+        raise missing_extra(
+            "measuring models", "Python 3.11 and LiteRT or ONNX Runtime", "models"
+        )
     greeting = {"name": options.name, "version": version("lpirc-client")}
     if options.meter is not None:
         metering.require_program()
@@ -69,19 +91,28 @@ def execute(options: argparse.Namespace) -> None:
         connection.authorize(f"Bearer {key}")
         is_announced, checked_s = False, time.monotonic()
         while True:
-            if options.meter is not None and time.monotonic() >= checked_s + METER_CHECKED_S:
+            if (
+                options.meter is not None
+                and time.monotonic() >= checked_s + METER_CHECKED_S
+            ):
                 greeting["meter"] = _meter_again(options.meter)
                 checked_s = time.monotonic()
-            answer = _answer(connection, "POST", "/v1/jobs", json.dumps(greeting).encode())
+            answer = _answer(
+                connection, "POST", "/v1/jobs", json.dumps(greeting).encode()
+            )
             if answer.status_code == 204:
                 if not is_announced:
-                    say(f"Nothing waits for {options.name}; it is asked again and again.")
+                    say(
+                        f"Nothing waits for {options.name}; it is asked again and again."
+                    )
                 is_announced = True
                 time.sleep(float(answer.headers.get("Retry-After", "5")))
                 continue
             work = json_object(answer)
             if "job" not in work:
-                raise from_response(f"{connection.url}/v1/jobs", answer)  # it is not a referee
+                raise from_response(
+                    f"{connection.url}/v1/jobs", answer
+                )  # it is not a referee
             _work(connection, work, options.images, options.meter)
             if options.once:
                 return
@@ -100,14 +131,18 @@ def _meter_again(address: str) -> str:
     raise AssertionError
 
 
-def _work(connection: Connection, work: dict[str, Any], images: Path, meter: str | None) -> None:
+def _work(
+    connection: Connection, work: dict[str, Any], images: Path, meter: str | None
+) -> None:
     path = f"/v1/jobs/{work['job']}"
     try:
         try:
             what, printed = _measured(connection, path, work, images, meter)
         except (ClientError, OSError) as error:
             what, printed = "failed", str(error).encode()
-        outcome = json_object(_answer(connection, "POST", f"{path}/{what}", printed))["outcome"]
+        outcome = json_object(_answer(connection, "POST", f"{path}/{what}", printed))[
+            "outcome"
+        ]
     except ClientError as error:  # such as a lease that is lost
         outcome = error.sentence
     except KeyboardInterrupt:
@@ -118,23 +153,37 @@ def _work(connection: Connection, work: dict[str, Any], images: Path, meter: str
 
 
 def _measured(
-    connection: Connection, path: str, work: dict[str, Any], images: Path, meter: str | None
+    connection: Connection,
+    path: str,
+    work: dict[str, Any],
+    images: Path,
+    meter: str | None,
 ) -> tuple[str, bytes]:
     """What to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
     folder = _fetched(connection, path, work["images"], images)
     data = _answer(connection, "GET", f"{path}/model").content
     arguments = [
-        f"--{one.replace('_', '-')}={work['bench'][one]}" for one in PASSED_ON if work["bench"].get(one)
+        f"--{one.replace('_', '-')}={work['bench'][one]}"
+        for one in PASSED_ON
+        if work["bench"].get(one)
     ]
     with tempfile.TemporaryDirectory() as scratch:
         model = Path(scratch) / hashlib.sha256(data).hexdigest()
         model.write_bytes(data)
-        arguments += [f"--images={folder.absolute()}", f"--parent={os.getpid()}", "--json", "--", str(model)]
+        arguments += [
+            f"--images={folder.absolute()}",
+            f"--parent={os.getpid()}",
+            "--json",
+            "--",
+            str(model),
+        ]
         command, ending_s = [*HARNESS, *arguments], 0.0
         if meter is not None:
             command, ending_s = metering.measuring(meter, command), METER_RELEASED_S
         every_s, limit_s = work["lease_s"] / 3, work["limit_s"]
-        code, printed, complaint = _run(command, connection, path, every_s, limit_s, ending_s)
+        code, printed, complaint = _run(
+            command, connection, path, every_s, limit_s, ending_s
+        )
     if code != 0:
         return "failed", printed or complaint
     document = json.loads(printed)
@@ -157,20 +206,28 @@ def _run(
     """
     pipe, end_s = subprocess.PIPE, time.monotonic() + limit_s
     with subprocess.Popen(  # noqa: S603 - our own
-        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=pipe,
+        stderr=pipe,
+        start_new_session=True,
     ) as process:
         try:
             while True:
                 left_s = max(end_s - time.monotonic(), 0)
                 with suppress(subprocess.TimeoutExpired):
-                    printed, complaint = process.communicate(timeout=min(every_s, left_s))
+                    printed, complaint = process.communicate(
+                        timeout=min(every_s, left_s)
+                    )
                     return process.returncode, printed, complaint
                 if time.monotonic() >= end_s:
-                    words = (
-                        f"The harness did not finish within {limit_s:g} s, the track's limit, and was ended."
+                    words = f"The harness did not finish within {limit_s:g} s, the track's limit, and was ended."
+                    raise ClientError(
+                        "harness-hung", f"{words} Look at the device, and restart it."
                     )
-                    raise ClientError("harness-hung", f"{words} Look at the device, and restart it.")
-                with suppress(TransientError):  # measuring goes on while the referee is away
+                with suppress(
+                    TransientError
+                ):  # measuring goes on while the referee is away
                     connection.ask("PUT", path)
         finally:
             _end(process, ending_s)
@@ -188,26 +245,40 @@ def _end(process: subprocess.Popen[bytes], ending_s: float) -> None:
             kill_group(process.pid)
 
 
-def _fetched(connection: Connection, path: str, wanted: dict[str, Any], kept: Path) -> Path:
+def _fetched(
+    connection: Connection, path: str, wanted: dict[str, Any], kept: Path
+) -> Path:
     """The folder with a test set's images, by number; those that are not kept yet are fetched."""
     folder = kept / Path(wanted["sha256"]).name
     folder.mkdir(parents=True, exist_ok=True)
-    files = {number: folder / f"{number:08}.jpg" for number in range(1, wanted["count"] + 1)}
+    files = {
+        number: folder / f"{number:08}.jpg" for number in range(1, wanted["count"] + 1)
+    }
     for first, file in files.items():
         if not file.exists():
-            batch = _answer(connection, "GET", f"{path}/images?first={first}&count={BATCH}").content
+            batch = _answer(
+                connection, "GET", f"{path}/images?first={first}&count={BATCH}"
+            ).content
             for number, jpeg in numbered(io.BytesIO(batch).read, first):
                 (folder / "partial").write_bytes(jpeg)
                 (folder / "partial").replace(files[number])
-    digests = (f"{n} {hashlib.sha256(file.read_bytes()).hexdigest()}\n" for n, file in files.items())
+    digests = (
+        f"{n} {hashlib.sha256(file.read_bytes()).hexdigest()}\n"
+        for n, file in files.items()
+    )
     if hashlib.sha256("".join(digests).encode()).hexdigest() != wanted["sha256"]:
         for file in files.values():
             file.unlink()
-        raise ClientError("wrong-images", f"{folder}: not the track's images; removed, to be fetched again")
+        raise ClientError(
+            "wrong-images",
+            f"{folder}: not the track's images; removed, to be fetched again",
+        )
     return folder
 
 
-def _answer(connection: Connection, method: str, path: str, body: bytes | None = None) -> requests.Response:
+def _answer(
+    connection: Connection, method: str, path: str, body: bytes | None = None
+) -> requests.Response:
     """Ask until the referee answers; say once that it is away. Raises ClientError for a refusal."""
     for attempt, pause in enumerate(pauses_s()):
         time.sleep(pause if attempt else 0)

@@ -37,12 +37,16 @@ def numbered(read: Read, first: int) -> Iterator[tuple[int, bytes]]:
     """Yield (number, JPEG) of a batch that starts with image `first`. Raises ClientError for any other entry."""
     for number, (name, jpeg) in enumerate(entries(read), start=first):
         if name != f"{number}.jpg":
-            raise ClientError("bad-batch", f"the batch has {name!r} where {number}.jpg was expected")
+            raise ClientError(
+                "bad-batch", f"the batch has {name!r} where {number}.jpg was expected"
+            )
         yield number, jpeg
 
 
 def _exactly(read: Read, size: int) -> bytes:
     content = read(size) if size else b""
     if len(content) != size:
-        raise ConnectionLost("connection-lost", "the connection broke in the middle of a batch")
+        raise ConnectionLost(
+            "connection-lost", "the connection broke in the middle of a batch"
+        )
     return content

@@ -24,7 +24,9 @@ def coco_from_corners(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     return coco_boxes
 
 
-def outside(corners: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.bool_]:
+def outside(
+    corners: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> NDArray[np.bool_]:
     """Return which boxes (M, 4) leave their images of (width, height), `sizes` (M, 2), as (M,) bool.
 
     Corners from 0 to the width itself are inside: pixels counted from 0 end at width - 1, those counted from

@@ -44,7 +44,9 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
         path = test_set.folder / IMAGES / image.file
         twin = first_with.setdefault(image.sha256, image.file)
         if twin != image.file:
-            problems.add(f"{path}: the same image as {twin}", remedy="leave one of them out")
+            problems.add(
+                f"{path}: the same image as {twin}", remedy="leave one of them out"
+            )
         try:
             size = jpeg_size(file_bytes(path))
         except OSError:
@@ -54,20 +56,31 @@ def _check_images(test_set: TestSet, problems: Problems) -> None:
             continue
         if size != (image.width, image.height):
             stated = f"{image.width} x {image.height}"
-            problems.add(f"{path}: is {size[0]} x {size[1]} pixels, the manifest says {stated}")
+            problems.add(
+                f"{path}: is {size[0]} x {size[1]} pixels, the manifest says {stated}"
+            )
 
 
 def _check_extra_files(test_set: TestSet, problems: Problems) -> None:
     expected = {test_set.folder / IMAGES / image.file for image in test_set.images}
-    expected |= {test_set.folder / MANIFEST, test_set.ground_truth_path, test_set.labels_path}
+    expected |= {
+        test_set.folder / MANIFEST,
+        test_set.ground_truth_path,
+        test_set.labels_path,
+    }
     try:
         found = files_below(test_set.folder)
     except OSError as error:
-        problems.add(f"{error.filename}: {error.strerror}", remedy="let this user list it")
+        problems.add(
+            f"{error.filename}: {error.strerror}", remedy="let this user list it"
+        )
         return
     for path in found:
         if path not in expected:
-            problems.add(f"{path}: the manifest does not list this file", remedy="take it out of the folder")
+            problems.add(
+                f"{path}: the manifest does not list this file",
+                remedy="take it out of the folder",
+            )
 
 
 def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
@@ -81,15 +94,21 @@ def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
         return
     truth = document.ground_truth
     stated = [(category.id, category.name) for category in test_set.categories]
-    if stated != list(zip(truth.category_ids.tolist(), truth.category_names, strict=True)):
+    if stated != list(
+        zip(truth.category_ids.tolist(), truth.category_names, strict=True)
+    ):
         problems.add(f"{path}: its categories are not those of the manifest")
     if len(truth.image) != test_set.objects:
-        problems.add(f"{path}: {len(truth.image)} objects, the manifest says {test_set.objects}")
+        problems.add(
+            f"{path}: {len(truth.image)} objects, the manifest says {test_set.objects}"
+        )
     _check_image_entries(test_set, document, problems)
     _check_boxes(test_set, document, problems)
 
 
-def _check_image_entries(test_set: TestSet, document: CocoDocument, problems: Problems) -> None:
+def _check_image_entries(
+    test_set: TestSet, document: CocoDocument, problems: Problems
+) -> None:
     truth, path = document.ground_truth, test_set.ground_truth_path
     entries = dict(zip(truth.image_ids.tolist(), truth.image_names, strict=True))
     for image in test_set.images:
@@ -97,7 +116,9 @@ def _check_image_entries(test_set: TestSet, document: CocoDocument, problems: Pr
         if number not in entries:
             problems.add(f"{path}: image {number} ({image.file}) is not in it")
         elif (entries[number], document.sizes.get(number)) != (image.file, size):
-            problems.add(f"{path}: image {number} has another name or size than in the manifest")
+            problems.add(
+                f"{path}: image {number} has another name or size than in the manifest"
+            )
     for unknown in sorted(entries.keys() - {image.number for image in test_set.images}):
         problems.add(f"{path}: image {unknown} is not in the manifest")
 
@@ -106,7 +127,10 @@ def _check_boxes(test_set: TestSet, document: CocoDocument, problems: Problems) 
     truth = document.ground_truth
     size_of = {image.number: (image.width, image.height) for image in test_set.images}
     unknown = (np.inf, np.inf)  # already a problem of its own
-    sizes = np.array([size_of.get(number, unknown) for number in truth.image.tolist()], dtype=np.float64)
+    sizes = np.array(
+        [size_of.get(number, unknown) for number in truth.image.tolist()],
+        dtype=np.float64,
+    )
     for index in np.flatnonzero(outside(truth.boxes, sizes.reshape(-1, 2))):
         number = int(truth.image[index])
         width, height = size_of.get(number, unknown)

@@ -14,7 +14,9 @@ from lpirc_testsets.importing import SourceImage, build_test_set, require_folder
 from lpirc_testsets.writing import ObjectRecord
 
 
-def import_coco(annotations: Path, images: Path, out: Path, reports: Reports | None = None) -> TestSet:
+def import_coco(
+    annotations: Path, images: Path, out: Path, reports: Reports | None = None
+) -> TestSet:
     """Import a COCO JSON file and its images into the new folder `out`.
 
     Image numbers are the ranks of the ascending source ids; category ids and names, file names and the bytes of the
@@ -33,9 +35,14 @@ def import_coco(annotations: Path, images: Path, out: Path, reports: Reports | N
         if not file:
             problems.add(f"{annotations}: image {id_} has no file_name")
         size = document.sizes.get(id_)
-        sources.append(SourceImage(images / file, file, size, source_id=str(id_), origin=annotations))
+        sources.append(
+            SourceImage(
+                images / file, file, size, source_id=str(id_), origin=annotations
+            )
+        )
     categories = [
-        Category(*each) for each in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
+        Category(*each)
+        for each in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
     ]
     return build_test_set(out, sources, categories, object_records(truth), reports)
 
@@ -43,9 +50,18 @@ def import_coco(annotations: Path, images: Path, out: Path, reports: Reports | N
 def object_records(truth: GroundTruth) -> list[ObjectRecord]:
     """The objects with the rank of their image, from 1, as its number."""
     numbers = np.searchsorted(truth.image_ids, truth.image) + 1
-    columns = (numbers, truth.category, truth.coco_boxes, truth.area, truth.crowd, truth.difficult)
+    columns = (
+        numbers,
+        truth.category,
+        truth.coco_boxes,
+        truth.area,
+        truth.crowd,
+        truth.difficult,
+    )
     return [
-        ObjectRecord(number, category, (box[0], box[1], box[2], box[3]), area, crowd, difficult)
+        ObjectRecord(
+            number, category, (box[0], box[1], box[2], box[3]), area, crowd, difficult
+        )
         for number, category, box, area, crowd, difficult in zip(
             *(column.tolist() for column in columns), strict=True
         )

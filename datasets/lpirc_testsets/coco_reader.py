@@ -48,7 +48,11 @@ def read_coco(path: Path) -> GroundTruth:
 
 
 def parse_coco(
-    path: Path, problems: Problems, *, only_labels: bool = False, text: str | None = None
+    path: Path,
+    problems: Problems,
+    *,
+    only_labels: bool = False,
+    text: str | None = None,
 ) -> CocoDocument:
     """Read what is valid in a COCO JSON file and add what is wrong to `problems`.
 
@@ -61,26 +65,42 @@ def parse_coco(
     plain = read_plain_coco(content)
     lists = _load_lists(path, content) if plain is None else plain.lists
     images = _by_id(lists["images"], f"{path}: images", problems)
-    categories = _by_id(lists["categories"], f"{path}: categories", problems, may_be_empty=only_labels)
+    categories = _by_id(
+        lists["categories"], f"{path}: categories", problems, may_be_empty=only_labels
+    )
     names = _names(categories, "name", f"{path}: category", problems)
     for name, uses in Counter(names.values()).items():
         if uses > 1:
-            problems.add(f"{path}: categories: the name {shown(name)} is used {uses} times")
+            problems.add(
+                f"{path}: categories: the name {shown(name)} is used {uses} times"
+            )
     files = _names(images, "file_name", f"{path}: image", problems)
     if plain is not None and plain.is_good(images, names):
         image, category, measures = plain.image, plain.category, plain.measures
     else:
         if plain is not None:
             lists = _load_lists(path, content)
-        rows = _rows(lists["annotations"], f"{path}: annotations", images.keys(), names.keys(), problems)
+        rows = _rows(
+            lists["annotations"],
+            f"{path}: annotations",
+            images.keys(),
+            names.keys(),
+            problems,
+        )
         table = np.array(rows, dtype=np.float64).reshape(-1, 9)
-        image, category, measures = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2:]
+        image, category, measures = (
+            table[:, 0].astype(np.int64),
+            table[:, 1].astype(np.int64),
+            table[:, 2:],
+        )
     if not problems.count and not len(image) and not only_labels:
         problems.add(f"{path}: annotations: no objects in it")
     image_ids, category_ids = sorted(images), sorted(categories)
     ground_truth = GroundTruth(
         image_ids=np.array(image_ids, dtype=np.int64),
-        image_names=tuple(files[id_] if "file_name" in images[id_] else "" for id_ in image_ids),
+        image_names=tuple(
+            files[id_] if "file_name" in images[id_] else "" for id_ in image_ids
+        ),
         category_ids=np.array(category_ids, dtype=np.int64),
         category_names=tuple(names[id_] for id_ in category_ids),
         image=image,
@@ -101,7 +121,10 @@ def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:
         raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
     for key in ("images", "annotations", "categories"):
         if not isinstance(document, dict) or not isinstance(document.get(key), list):
-            raise TestSetError("ground-truth-unreadable", f'{path}: not a COCO file, it has no list "{key}"')
+            raise TestSetError(
+                "ground-truth-unreadable",
+                f'{path}: not a COCO file, it has no list "{key}"',
+            )
     return document  # type: ignore[return-value]  # the loop above checks it
 
 
@@ -114,7 +137,9 @@ def _by_id(
     for index, entry in enumerate(entries):
         id_ = entry.get("id") if isinstance(entry, dict) else None
         if type(id_) is not int or abs(id_) > LARGEST_ID:
-            problems.add(f"{where}[{index}]: id {shown(id_)} is not an integer of at most 53 bits")
+            problems.add(
+                f"{where}[{index}]: id {shown(id_)} is not an integer of at most 53 bits"
+            )
         elif id_ in found:
             problems.add(f"{where}[{index}]: id {id_} is used more than once")
         else:
@@ -122,7 +147,9 @@ def _by_id(
     return found
 
 
-def _names(entries: dict[int, dict[str, Any]], key: str, where: str, problems: Problems) -> dict[int, str]:
+def _names(
+    entries: dict[int, dict[str, Any]], key: str, where: str, problems: Problems
+) -> dict[int, str]:
     """Return the names by id; a missing one is the id, as text."""
     names = {}
     for id_, entry in entries.items():
@@ -134,7 +161,11 @@ def _names(entries: dict[int, dict[str, Any]], key: str, where: str, problems: P
 
 
 def _rows(
-    entries: list[Any], where: str, images: AbstractSet[int], categories: AbstractSet[int], problems: Problems
+    entries: list[Any],
+    where: str,
+    images: AbstractSet[int],
+    categories: AbstractSet[int],
+    problems: Problems,
 ) -> list[Row]:
     rows: list[Row] = []
     seen: set[object] = set()
@@ -147,7 +178,9 @@ def _rows(
         except KeyError as error:
             problems.add(f"{where}[{index}]: {error} is missing")
         except TypeError:  # a list cannot be looked up
-            problems.add(f"{where}[{index}]: {shown(entry)} is not an object with a plain id")
+            problems.add(
+                f"{where}[{index}]: {shown(entry)} is not an object with a plain id"
+            )
         except ValueError as error:
             problems.add(f"{where}[{index}]: {error}")
         else:
@@ -156,24 +189,42 @@ def _rows(
     return rows
 
 
-def _row(entry: dict[str, Any], images: AbstractSet[int], categories: AbstractSet[int]) -> Row:
+def _row(
+    entry: dict[str, Any], images: AbstractSet[int], categories: AbstractSet[int]
+) -> Row:
     image, category, bbox = entry["image_id"], entry["category_id"], entry["bbox"]
     if type(image) not in NUMBERS or image not in images:
         raise ValueError(f"image_id {shown(image)} is not among the images")
     if type(category) not in NUMBERS or category not in categories:
         raise ValueError(f"category_id {shown(category)} is not among the categories")
-    if type(bbox) is not list or len(bbox) != 4 or not NUMBERS.issuperset(map(type, bbox)):
+    if (
+        type(bbox) is not list
+        or len(bbox) != 4
+        or not NUMBERS.issuperset(map(type, bbox))
+    ):
         raise ValueError(f"bbox {shown(bbox)} is not four numbers")
     x, y, width, height = bbox
     if not (-L <= x <= L and -L <= y <= L and width <= L and height <= L):
         raise ValueError(f"bbox {shown(bbox)} is not finite, or beyond {L:g} pixels")
     if width < 0 or height < 0:
-        raise ValueError(f"bbox {shown(bbox)} is inverted: its width or height is negative")
+        raise ValueError(
+            f"bbox {shown(bbox)} is inverted: its width or height is negative"
+        )
     area = entry.get("area")
     area = width * height if area is None else area
     if type(area) not in NUMBERS or not 0 <= area <= L * L:
         raise ValueError(f"area {shown(area)} is not a number from 0 to {L * L:g}")
-    return image, category, x, y, width, height, area, _flag(entry, "iscrowd"), _flag(entry, "difficult")
+    return (
+        image,
+        category,
+        x,
+        y,
+        width,
+        height,
+        area,
+        _flag(entry, "iscrowd"),
+        _flag(entry, "difficult"),
+    )
 
 
 def _flag(entry: dict[str, Any], key: str) -> bool:
@@ -183,7 +234,9 @@ def _flag(entry: dict[str, Any], key: str) -> bool:
     return bool(value)
 
 
-def _sizes(images: dict[int, dict[str, Any]], path: Path, problems: Problems) -> dict[int, tuple[int, int]]:
+def _sizes(
+    images: dict[int, dict[str, Any]], path: Path, problems: Problems
+) -> dict[int, tuple[int, int]]:
     sizes: dict[int, tuple[int, int]] = {}
     for id_, entry in images.items():
         width, height = entry.get("width"), entry.get("height")
@@ -192,5 +245,7 @@ def _sizes(images: dict[int, dict[str, Any]], path: Path, problems: Problems) ->
         if type(width) is int and type(height) is int and max(width, height) <= L:
             sizes[id_] = (width, height)
         else:
-            problems.add(f"{path}: image {id_}: {shown((width, height))} is not a width and height in pixels")
+            problems.add(
+                f"{path}: image {id_}: {shown((width, height))} is not a width and height in pixels"
+            )
     return sizes

@@ -31,8 +31,13 @@ def read_csv(path: Path) -> GroundTruth:
     if not rows and not problems.count:
         problems.add(f"{path}: no objects below the header")
     problems.raise_if_any("ground-truth-invalid")
-    images, categories = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
-    return GroundTruth.of_corners(dict.fromkeys(images, ""), {id_: str(id_) for id_ in categories}, rows)
+    images, categories = (
+        sorted({row[0] for row in rows}),
+        sorted({row[1] for row in rows}),
+    )
+    return GroundTruth.of_corners(
+        dict.fromkeys(images, ""), {id_: str(id_) for id_ in categories}, rows
+    )
 
 
 def read_image_list(path: Path) -> dict[int, str]:
@@ -57,16 +62,24 @@ def read_image_list(path: Path) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def csv_lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[int, list[str]]]:
+def csv_lines(
+    path: Path, headers: tuple[tuple[str, ...], ...]
+) -> list[tuple[int, list[str]]]:
     """Return line numbers and cells below the header, which must be one of `headers`; blank lines are skipped.
 
     Raises TestSetError as `read_ground_truth` does.
     """
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     try:
-        lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+        lines = [
+            (reader.line_num, cells)
+            for cells in reader
+            if any(cell.strip() for cell in cells)
+        ]
     except csv.Error as error:
-        raise TestSetError("ground-truth-unreadable", f"{path}: line {reader.line_num}: {error}") from error
+        raise TestSetError(
+            "ground-truth-unreadable", f"{path}: line {reader.line_num}: {error}"
+        ) from error
     header = tuple(cell.strip() for cell in lines[0][1]) if lines else ()
     if header not in headers:
         wanted = " or ".join(f'"{",".join(names)}"' for names in headers)
@@ -75,7 +88,9 @@ def csv_lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[in
     problems = Problems()
     for line, cells in lines:
         if len(cells) != len(header):
-            problems.add(f"{path}: line {line}: {len(cells)} values, the header has {len(header)}")
+            problems.add(
+                f"{path}: line {line}: {len(cells)} values, the header has {len(header)}"
+            )
     problems.raise_if_any("ground-truth-invalid")
     return lines[1:]
 
@@ -83,7 +98,8 @@ def csv_lines(path: Path, headers: tuple[tuple[str, ...], ...]) -> list[tuple[in
 def _row(cells: list[str]) -> Row:
     image, category = integer(cells[0], "image"), integer(cells[1], "class")
     xmin, ymin, xmax, ymax = (
-        finite_number(cell, name) for cell, name in zip(cells[2:6], COLUMNS[2:], strict=True)
+        finite_number(cell, name)
+        for cell, name in zip(cells[2:6], COLUMNS[2:], strict=True)
     )
     if xmax < xmin or ymax < ymin:
         raise ValueError(f"the box {shown(','.join(cells[2:6]))} is inverted")

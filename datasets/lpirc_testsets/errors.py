@@ -12,7 +12,9 @@ CORRECT = "correct it in that file"
 PLACE = r"(?:(?:line|object|image|category) -?\d+|\w+\[\d+\]):? "
 FORM = re.compile(rf"(?:(?P<file>.*?): )?(?P<place>{PLACE})?(?P<what>.*)", re.DOTALL)
 FILE = r"\S*(?:/[^\s,)]*|\.(?i:jpe?g)\b)"
-VALUE = re.compile(rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?:(?<=e)\+\d+)?(?: x \d+)?""")
+VALUE = re.compile(
+    rf"""'[^']*'|"[^"]*"|\[[^]]*\]|{FILE}|-?\d[\w.]*(?:(?<=e)\+\d+)?(?: x \d+)?"""
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,15 @@ class Problem:
         file, place, what = parts.groups("") if parts else ("", "", sentence)
         value = VALUE.search(what)
         kind = VALUE.sub("...", what)
-        return cls(sentence, file, place.strip(": "), what, value[0] if value else "", remedy, kind)
+        return cls(
+            sentence,
+            file,
+            place.strip(": "),
+            what,
+            value[0] if value else "",
+            remedy,
+            kind,
+        )
 
 
 class TestSetError(Exception):
@@ -49,7 +59,9 @@ class TestSetError(Exception):
 
     __test__ = False  # pytest would take it for a class of tests
 
-    def __init__(self, code: str, sentence: str, problems: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, code: str, sentence: str, problems: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(sentence)
         self.code = code
         self.sentence = sentence
@@ -73,7 +85,9 @@ class Problems:
     def add(self, *sentences: str, remedy: str = CORRECT) -> None:
         """Add problems; each sentence names file and value. What cannot be printed on a line is escaped."""
         for sentence in sentences:
-            row = Problem.of(sentence if sentence.isprintable() else repr(sentence)[1:-1], remedy)
+            row = Problem.of(
+                sentence if sentence.isprintable() else repr(sentence)[1:-1], remedy
+            )
             self.count += 1
             self.kinds[row.kind] += 1
             if self._limit is None or len(self.rows) < self._limit:
@@ -84,7 +98,9 @@ class Problems:
         if not self.count:
             return
         others = self.count - 1
-        more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
+        more = (
+            f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
+        )
         raise TestSetError(code, self.kept[0] + more, self.kept)
 
 

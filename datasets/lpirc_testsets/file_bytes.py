@@ -33,7 +33,9 @@ def read_text(path: Path) -> str:
     except FileNotFoundError as error:
         raise TestSetError("ground-truth-missing", f"{path}: no such file") from error
     except OSError as error:
-        raise TestSetError("ground-truth-unreadable", f"{path}: {error.strerror}") from error
+        raise TestSetError(
+            "ground-truth-unreadable", f"{path}: {error.strerror}"
+        ) from error
     except UnicodeDecodeError as error:
         sentence = f"{path}: byte {error.start} is not UTF-8 text"
         raise TestSetError("ground-truth-unreadable", sentence) from error
@@ -65,5 +67,7 @@ def _first_byte(pipe: int) -> bytes:
     except BlockingIOError:  # a writer has not written yet
         return b""
     if not first:
-        raise OSError(errno.EINVAL, "it is not a regular file but a pipe without a writer")
+        raise OSError(
+            errno.EINVAL, "it is not a regular file but a pipe without a writer"
+        )
     return first

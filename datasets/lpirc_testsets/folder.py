@@ -85,7 +85,9 @@ class TestSet:
         try:
             return is_there(self.labels_path)
         except OSError as error:
-            raise TestSetError("testset-damaged", f"{self.labels_path}: {error.strerror}") from error
+            raise TestSetError(
+                "testset-damaged", f"{self.labels_path}: {error.strerror}"
+            ) from error
 
     @cached_property
     def images_digest(self) -> str:
@@ -97,7 +99,10 @@ class TestSet:
     def image_path(self, number: int) -> Path:
         """Return the file of image 1..N. Raises TestSetError `testset-no-such-image`."""
         if not 1 <= number <= len(self.images):
-            raise TestSetError("testset-no-such-image", f"image {number} is not in 1..{len(self.images)}")
+            raise TestSetError(
+                "testset-no-such-image",
+                f"image {number} is not in 1..{len(self.images)}",
+            )
         return self.folder / IMAGES / self.images[number - 1].file
 
 
@@ -135,7 +140,8 @@ def _parsed(folder: Path, text: str) -> TestSet:
             digest=_typed(manifest["digest"], str),
             images=tuple(_image(entry) for entry in manifest["images"]),
             categories=tuple(
-                Category(_typed(one["id"], int), _typed(one["name"], str)) for one in manifest["categories"]
+                Category(_typed(one["id"], int), _typed(one["name"], str))
+                for one in manifest["categories"]
             ),
             ground_truth_sha256=_typed(manifest["ground_truth"]["sha256"], str),
             objects=_typed(manifest["ground_truth"]["objects"], int),
@@ -150,13 +156,24 @@ def contradictions(test_set: TestSet) -> tuple[str, ...]:
     """Return how a manifest contradicts itself: its digest, gaps in the numbering, a file used twice."""
     path = test_set.folder / MANIFEST
     problems = []
-    if compute_digest(test_set.images, test_set.ground_truth_sha256, test_set.categories) != test_set.digest:
+    if (
+        compute_digest(
+            test_set.images, test_set.ground_truth_sha256, test_set.categories
+        )
+        != test_set.digest
+    ):
         problems.append(f"{path}: digest {test_set.digest} is not that of its content")
     for position, image in enumerate(test_set.images, start=1):
         if image.number != position:
-            problems.append(f"{path}: image {image.file} has number {image.number}, expected {position}")
+            problems.append(
+                f"{path}: image {image.file} has number {image.number}, expected {position}"
+            )
     uses = Counter(image.file for image in test_set.images)
-    problems += [f"{path}: {file} is listed {count} times" for file, count in uses.items() if count > 1]
+    problems += [
+        f"{path}: {file} is listed {count} times"
+        for file, count in uses.items()
+        if count > 1
+    ]
     return tuple(problems)
 
 
@@ -168,7 +185,10 @@ def verify(test_set: TestSet) -> tuple[str, ...]:
     """
     problems = list(contradictions(test_set))
     expected = [(test_set.ground_truth_path, test_set.ground_truth_sha256)]
-    expected += [(test_set.folder / IMAGES / image.file, image.sha256) for image in test_set.images]
+    expected += [
+        (test_set.folder / IMAGES / image.file, image.sha256)
+        for image in test_set.images
+    ]
     for path, sha256 in expected:
         try:
             found = sha256_of(path)
@@ -187,7 +207,9 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def compute_digest(images: Sequence[Image], ground_truth_sha256: str, categories: Sequence[Category]) -> str:
+def compute_digest(
+    images: Sequence[Image], ground_truth_sha256: str, categories: Sequence[Category]
+) -> str:
     """Compute the digest of a test set, in hexadecimal."""
     content = {
         "format": FORMAT,
@@ -196,7 +218,9 @@ def compute_digest(images: Sequence[Image], ground_truth_sha256: str, categories
         "ground_truth": ground_truth_sha256,
         "categories": [[category.id, category.name] for category in categories],
     }
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    canonical = json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=True
+    )
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
@@ -207,7 +231,8 @@ def _manifest_text(folder: Path) -> str:
             raise TestSetError("testset-missing", f"{folder}: no such folder")
         if not is_file(path):
             raise TestSetError(
-                "testset-not-a-testset", f"{folder}: no {MANIFEST} in it, so it is not a test set"
+                "testset-not-a-testset",
+                f"{folder}: no {MANIFEST} in it, so it is not a test set",
             )
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -222,7 +247,9 @@ def _manifest_json(path: Path, text: str) -> dict[str, Any]:
     except ValueError as error:
         raise TestSetError("testset-damaged", f"{path}: {error}") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise TestSetError("testset-not-a-testset", f'{path}: its format is not "{FORMAT}"')
+        raise TestSetError(
+            "testset-not-a-testset", f'{path}: its format is not "{FORMAT}"'
+        )
     if manifest.get("version") != VERSION:
         version = manifest.get("version")
         sentence = f"{path}: version {shown(version)}, this program reads {VERSION}"
@@ -243,8 +270,15 @@ def _image(entry: dict[str, Any]) -> Image:
 
 def contained(file: str) -> str:
     """Return a relative file name. Raises ValueError for one that leads out of its folder, or is blank or too long."""
-    if "\\" in file or "\0" in file or {"..", ".", ""} & set(file.split("/")) or not is_name(file):
-        raise ValueError(f"{shown(file)} is not a plain file name relative to the folder of images")
+    if (
+        "\\" in file
+        or "\0" in file
+        or {"..", ".", ""} & set(file.split("/"))
+        or not is_name(file)
+    ):
+        raise ValueError(
+            f"{shown(file)} is not a plain file name relative to the folder of images"
+        )
     return file
 
 

@@ -51,12 +51,23 @@ class GroundTruth:
 
     def of_objects(self, kept: NDArray[np.bool_]) -> GroundTruth:
         """The same images and categories with only the marked objects (M,)."""
-        columns = ("image", "category", "boxes", "difficult", "crowd", "area", "coco_boxes")
+        columns = (
+            "image",
+            "category",
+            "boxes",
+            "difficult",
+            "crowd",
+            "area",
+            "coco_boxes",
+        )
         return replace(self, **{name: getattr(self, name)[kept] for name in columns})
 
     @classmethod
     def of_corners(
-        cls, images: Mapping[int, str], categories: Mapping[int, str], rows: Sequence[Row]
+        cls,
+        images: Mapping[int, str],
+        categories: Mapping[int, str],
+        rows: Sequence[Row],
     ) -> GroundTruth:
         """From the names by id, ascending, and a row of each object, whose area is that of its box."""
         table = np.array(rows, np.float64).reshape(-1, 7)

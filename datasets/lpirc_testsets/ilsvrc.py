@@ -49,7 +49,12 @@ def import_ilsvrc(
         banned = _blacklisted(blacklist, listed, problems)
         listed = {id_: number for id_, number in listed.items() if id_ not in banned}
     return import_annotations(
-        annotations, images, out, named, None if listed is None else list(listed), reports
+        annotations,
+        images,
+        out,
+        named,
+        None if listed is None else list(listed),
+        reports,
     )
 
 
@@ -61,7 +66,9 @@ def _listed(path: Path, problems: Problems) -> dict[str, str]:
             id_ = contained(name.removesuffix(".JPEG"))
             number = integer(numbers[0], "number") if numbers else None
             if id_ in found:
-                problems.add(f"{path}: line {line}: the image {shown(id_)} is listed more than once")
+                problems.add(
+                    f"{path}: line {line}: the image {shown(id_)} is listed more than once"
+                )
             if number != PARTLY_ANNOTATED:
                 found[id_] = str(number)
         except ValueError as error:
@@ -78,7 +85,9 @@ def _blacklisted(path: Path, listed: dict[str, str], problems: Problems) -> set[
     for line, (word, *_) in _lines(path, 1):
         id_ = ids.get(word, word) if len(ids) == len(listed) else word
         if id_ not in listed:
-            problems.add(f"{path}: line {line}: {shown(word)} is neither an image of --list nor its number")
+            problems.add(
+                f"{path}: line {line}: {shown(word)} is neither an image of --list nor its number"
+            )
         found.add(id_)
     return found
 
@@ -86,4 +95,6 @@ def _blacklisted(path: Path, listed: dict[str, str], problems: Problems) -> set[
 def _lines(path: Path, splits: int) -> list[tuple[int, list[str]]]:
     """Line numbers and words of the lines that are not blank; the last word is the rest of the line."""
     lines = enumerate(read_text(path).splitlines(), start=1)
-    return [(number, line.split(maxsplit=splits)) for number, line in lines if line.strip()]
+    return [
+        (number, line.split(maxsplit=splits)) for number, line in lines if line.strip()
+    ]

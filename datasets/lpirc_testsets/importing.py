@@ -21,7 +21,15 @@ from PIL import UnidentifiedImageError
 from lpirc_testsets.boxes import coco_from_corners, corners_from_coco, outside
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
-from lpirc_testsets.folder import IMAGES, LABELS, Category, Image, TestSet, contained, load_test_set
+from lpirc_testsets.folder import (
+    IMAGES,
+    LABELS,
+    Category,
+    Image,
+    TestSet,
+    contained,
+    load_test_set,
+)
 from lpirc_testsets.ground_truth import NamedBox
 from lpirc_testsets.presence import is_folder
 from lpirc_testsets.values import shown
@@ -70,13 +78,21 @@ def build_test_set(
     Raises TestSetError `import-invalid` with everything in `problems`, and those of `writing.new_folder`.
     """
     problems, files = reports.problems, Counter(source.file for source in sources)
-    problems.add(*(f"{file}: {uses} images have this file name" for file, uses in files.items() if uses > 1))
+    problems.add(
+        *(
+            f"{file}: {uses} images have this file name"
+            for file, uses in files.items()
+            if uses > 1
+        )
+    )
     with new_folder(out, resumable=True) as partial:
         made = _copy_all(sources, partial, reports)
         _refuse_outside(sources, made, objects, problems)
         problems.raise_if_any("import-invalid")
         _remove_others(partial, files)
-        write_records(partial, out.absolute().name, list(made.values()), categories, objects)
+        write_records(
+            partial, out.absolute().name, list(made.values()), categories, objects
+        )
         if labels is not None:
             (partial / LABELS).write_bytes(labels)
     return load_test_set(out)
@@ -94,17 +110,28 @@ def build_annotated(
     for number, (source, boxes) in enumerate(annotated, start=1):
         for box in boxes:
             if box.name not in named:
-                problems.add(f"{source.origin}: {shown(box.name)} is not among the categories")
+                problems.add(
+                    f"{source.origin}: {shown(box.name)} is not among the categories"
+                )
                 continue
             x, y, width, height = coco_from_corners(np.array([box.corners])).tolist()[0]
             bbox = (x, y, width, height)
             objects.append(
-                ObjectRecord(number, named[box.name].id, bbox, width * height, box.crowd, box.difficult)
+                ObjectRecord(
+                    number,
+                    named[box.name].id,
+                    bbox,
+                    width * height,
+                    box.crowd,
+                    box.difficult,
+                )
             )
     if not objects and not problems.count:
         problems.add(f"{annotations}: no objects of these images in it")
     categories = sorted(named.values(), key=lambda each: each.id)
-    return build_test_set(out, [source for source, _ in annotated], categories, objects, reports)
+    return build_test_set(
+        out, [source for source, _ in annotated], categories, objects, reports
+    )
 
 
 def require_folder(folder: Path) -> None:
@@ -117,14 +144,26 @@ def require_folder(folder: Path) -> None:
         raise TestSetError("import-missing", f"{folder}: {problem}")
 
 
-def numbered(names: Iterable[tuple[str, int, str]], path: Path, problems: Problems) -> Categories:
+def numbered(
+    names: Iterable[tuple[str, int, str]], path: Path, problems: Problems
+) -> Categories:
     """The categories of the file `path` by what annotations call them: (that, number, name) each."""
     found = [(key, Category(number, name)) for key, number, name in names]
     if not found:
         problems.add(f"{path}: no categories in it")
     columns = zip(*((key, one.id, one.name) for key, one in found), strict=True)
-    twice = {shown(value) for column in columns for value, uses in Counter(column).items() if uses > 1}
-    problems.add(*(f"{path}: category {value} is listed more than once" for value in sorted(twice)))
+    twice = {
+        shown(value)
+        for column in columns
+        for value, uses in Counter(column).items()
+        if uses > 1
+    }
+    problems.add(
+        *(
+            f"{path}: category {value} is listed more than once"
+            for value in sorted(twice)
+        )
+    )
     return dict(found)
 
 
@@ -142,7 +181,9 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
         raise ValueError(f"cannot be decoded: {error}") from error
 
 
-def _copy_all(sources: Sequence[SourceImage], partial: Path, reports: Reports) -> dict[int, Image]:
+def _copy_all(
+    sources: Sequence[SourceImage], partial: Path, reports: Reports
+) -> dict[int, Image]:
     """Copy on all cores (decoding releases Python's lock); return the images by number."""
     made: dict[int, Image] = {}
     journal = partial / COPIED
@@ -151,14 +192,18 @@ def _copy_all(sources: Sequence[SourceImage], partial: Path, reports: Reports) -
         for start in range(0, len(sources), AT_ONCE):
             part = sources[start : start + AT_ONCE]
             copies = pool.map(lambda each: _copy(each, partial / IMAGES, known), part)
-            for number, (source, copied) in enumerate(zip(part, copies, strict=True), start + 1):
+            for number, (source, copied) in enumerate(
+                zip(part, copies, strict=True), start + 1
+            ):
                 if isinstance(copied, str):
                     reports.problems.add(copied, remedy=REPLACE)
                 else:
                     sha256, size = copied
                     if sha256 not in known:
                         lines.write(f"{sha256} {size[0]} {size[1]}\n")
-                    made[number] = Image(number, source.file, *size, sha256, source.source_id)
+                    made[number] = Image(
+                        number, source.file, *size, sha256, source.source_id
+                    )
                 reports.progress(number, len(sources))
     return made
 
@@ -170,7 +215,9 @@ def _copied(journal: Path) -> Sizes:
     return {sha256: (int(width), int(height)) for sha256, width, height in found}
 
 
-def _copy(source: SourceImage, images: Path, known: Sizes) -> tuple[str, tuple[int, int]] | str:
+def _copy(
+    source: SourceImage, images: Path, known: Sizes
+) -> tuple[str, tuple[int, int]] | str:
     """Copy one image, if need be; return its SHA-256 and size, or what is wrong. Raises OSError if it cannot write."""
     try:
         target = images / contained(source.file)
@@ -214,8 +261,13 @@ def _refuse_outside(
     known = [each for each in objects if each.image in made]
     if not known:
         return
-    corners = corners_from_coco(np.array([each.bbox for each in known], dtype=np.float64))
-    sizes = np.array([(made[each.image].width, made[each.image].height) for each in known], dtype=np.float64)
+    corners = corners_from_coco(
+        np.array([each.bbox for each in known], dtype=np.float64)
+    )
+    sizes = np.array(
+        [(made[each.image].width, made[each.image].height) for each in known],
+        dtype=np.float64,
+    )
     for index in np.flatnonzero(outside(corners, sizes)):
         image, box = made[known[index].image], corners[index].tolist()
         problems.add(

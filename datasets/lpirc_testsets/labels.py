@@ -42,7 +42,9 @@ def read_labels(test_set: TestSet) -> Labels:
     problems = Problems()
     labels = _labels_of(test_set, problems)
     problems.raise_if_any("ground-truth-invalid")
-    by_image = np.array([labels[image.file] for image in test_set.images], dtype=np.int64)
+    by_image = np.array(
+        [labels[image.file] for image in test_set.images], dtype=np.int64
+    )
     return Labels(by_image, sha256_of(test_set.labels_path))
 
 
@@ -58,7 +60,9 @@ def label_problems(test_set: TestSet) -> tuple[str, ...]:
     return problems.kept
 
 
-def import_labels(labels: Path, images: Path, out: Path, reports: Reports | None = None) -> TestSet:
+def import_labels(
+    labels: Path, images: Path, out: Path, reports: Reports | None = None
+) -> TestSet:
     """Import the images that the CSV `labels` (`file,label`) lists, from the folder `images` into the new folder `out`.
 
     Images are numbered by ascending file name; those without a label are left out. The set has neither categories nor
@@ -70,7 +74,10 @@ def import_labels(labels: Path, images: Path, out: Path, reports: Reports | None
     require_folder(images)
     reports = reports or Reports()
     found = dict(sorted(_parse(labels, reports.problems).items()))
-    sources = [SourceImage(images / file, file, None, Path(file).stem, origin=labels) for file in found]
+    sources = [
+        SourceImage(images / file, file, None, Path(file).stem, origin=labels)
+        for file in found
+    ]
     return build_test_set(out, sources, (), (), reports, labels_csv(found))
 
 
@@ -78,8 +85,19 @@ def _labels_of(test_set: TestSet, problems: Problems) -> dict[str, int]:
     path, files = test_set.labels_path, {image.file for image in test_set.images}
     labels = _parse(path, problems)
     if labels:
-        problems.add(*(f"{path}: {file} is not an image of the set" for file in labels if file not in files))
-        problems.add(*(f"{path}: the image {file} has no label" for file in sorted(files - labels.keys())))
+        problems.add(
+            *(
+                f"{path}: {file} is not an image of the set"
+                for file in labels
+                if file not in files
+            )
+        )
+        problems.add(
+            *(
+                f"{path}: the image {file} has no label"
+                for file in sorted(files - labels.keys())
+            )
+        )
     return labels
 
 

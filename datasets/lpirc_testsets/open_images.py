@@ -51,16 +51,24 @@ def import_open_images(
     require_folder(images)
     reports = reports or Reports()
     named = _classes(classes, reports.problems)
-    entries = {Path(entry).name: entry for entry in _listed(image_list)} if image_list else None
+    entries = (
+        {Path(entry).name: entry for entry in _listed(image_list)}
+        if image_list
+        else None
+    )
     found: dict[str, list[NamedBox]] = {id_: [] for id_ in entries or ()}
-    for id_, box in _boxes(boxes, None if entries is None else entries.keys(), named, reports.problems):
+    for id_, box in _boxes(
+        boxes, None if entries is None else entries.keys(), named, reports.problems
+    ):
         found.setdefault(id_, []).append(box)
     annotated = []
     for id_ in sorted(found):
         file = image_file(images, Path((entries or {}).get(id_, id_) + ".csv"), "")
         size = _size(images / file)
         source = SourceImage(images / file, file, size, id_, origin=image_list or boxes)
-        annotated.append((source, [_in_pixels(box, *size) for box in found[id_]] if size else []))
+        annotated.append(
+            (source, [_in_pixels(box, *size) for box in found[id_]] if size else [])
+        )
     return build_annotated(out, annotated, named, boxes, reports)
 
 
@@ -71,9 +79,16 @@ def _classes(path: Path, problems: Problems) -> Categories:
         raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
     rows = rows[1:] if rows and rows[0][0] == "LabelName" else rows
     wrong = [row for row in rows if len(row) != 2 or not is_name(row[1])]
-    problems.add(*(f"{path}: {shown(','.join(row))} is not LabelName,DisplayName" for row in wrong))
+    problems.add(
+        *(
+            f"{path}: {shown(','.join(row))} is not LabelName,DisplayName"
+            for row in wrong
+        )
+    )
     lines = enumerate((row for row in rows if row not in wrong), start=1)
-    return numbered(((label, number, name) for number, (label, name) in lines), path, problems)
+    return numbered(
+        ((label, number, name) for number, (label, name) in lines), path, problems
+    )
 
 
 def _listed(path: Path) -> list[str]:
@@ -94,12 +109,16 @@ def _boxes(
             for name in COLUMNS:
                 if header.count(name) != 1:
                     what = "two columns" if name in header else "no column"
-                    raise TestSetError("ground-truth-unreadable", f"{path}: line 1: {what} {name}")
+                    raise TestSetError(
+                        "ground-truth-unreadable", f"{path}: line 1: {what} {name}"
+                    )
             pick = itemgetter(*map(header.index, COLUMNS))
             for cells in filter(None, reader):
                 line = reader.line_num
                 if len(cells) != len(header):
-                    problems.add(f"{path}: line {line}: {len(cells)} values, the header has {len(header)}")
+                    problems.add(
+                        f"{path}: line {line}: {len(cells)} values, the header has {len(header)}"
+                    )
                     continue
                 id_, *values = pick(cells)
                 try:
@@ -110,7 +129,9 @@ def _boxes(
     except FileNotFoundError as error:
         raise TestSetError("ground-truth-missing", f"{path}: no such file") from error
     except OSError as error:
-        raise TestSetError("ground-truth-unreadable", f"{path}: {error.strerror}") from error
+        raise TestSetError(
+            "ground-truth-unreadable", f"{path}: {error.strerror}"
+        ) from error
     except (UnicodeDecodeError, csv.Error) as error:
         sentence = f"{path}: not CSV in UTF-8 after line {line}: {error}"
         raise TestSetError("ground-truth-unreadable", sentence) from error
@@ -123,9 +144,13 @@ def _box(values: list[str], named: Categories) -> NamedBox:
         raise ValueError(f"LabelName {shown(label)} is not among the classes")
     if group not in FLAGS:
         raise ValueError(f"IsGroupOf {shown(group)} is neither 0, 1 nor -1")
-    left, top, right, bottom = (finite_number(*one) for one in zip(edges, COLUMNS[3:], strict=True))
+    left, top, right, bottom = (
+        finite_number(*one) for one in zip(edges, COLUMNS[3:], strict=True)
+    )
     if not (0 <= left <= right <= 1 and 0 <= top <= bottom <= 1):
-        raise ValueError(f"box {[left, top, right, bottom]} is inverted, or not within 0 and 1")
+        raise ValueError(
+            f"box {[left, top, right, bottom]} is inverted, or not within 0 and 1"
+        )
     return NamedBox(label, (left, top, right, bottom), crowd=group == "1")
 
 

@@ -23,7 +23,9 @@ if sys.platform == "win32":
         """Wait until a file is on disk. Raises OSError. Windows cannot wait for the names in a folder."""
         if path.is_dir():
             return
-        descriptor = os.open(path, os.O_RDWR | os.O_BINARY)  # it syncs only what may be written
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_BINARY
+        )  # it syncs only what may be written
         try:
             os.fsync(descriptor)
         finally:
@@ -74,7 +76,9 @@ else:
         try:
             os.fsync(descriptor)
         except OSError as error:
-            if error.errno != errno.EINVAL:  # a file system that cannot, such as some over a network
+            if (
+                error.errno != errno.EINVAL
+            ):  # a file system that cannot, such as some over a network
                 raise
         finally:
             os.close(descriptor)

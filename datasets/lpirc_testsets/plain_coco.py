@@ -69,7 +69,8 @@ def read_plain_coco(text: str) -> PlainCoco | None:
     try:
         document = _decoder.decode(text)
         images, categories = (
-            json_value(str(part, "utf-8")) for part in (document.images, document.categories)
+            json_value(str(part, "utf-8"))
+            for part in (document.images, document.categories)
         )
         objects = document.annotations
         image = np.array([one.image_id for one in objects], np.int64)
@@ -78,14 +79,24 @@ def read_plain_coco(text: str) -> PlainCoco | None:
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         return None
     ids = [one.id for one in objects if one.id is not None]
-    if not isinstance(images, list) or not isinstance(categories, list) or len(set(ids)) < len(ids):
+    if (
+        not isinstance(images, list)
+        or not isinstance(categories, list)
+        or len(set(ids)) < len(ids)
+    ):
         return None
-    return PlainCoco({"images": images, "categories": categories}, image, category, measures)
+    return PlainCoco(
+        {"images": images, "categories": categories}, image, category, measures
+    )
 
 
 def _measures(objects: list[_Annotation]) -> NDArray[np.float64]:
-    boxes = np.array([*chain.from_iterable(one.bbox for one in objects)], np.float64).reshape(-1, 4)
-    area = np.array([one.area for one in objects], np.float64)  # NaN where it is missing
+    boxes = np.array(
+        [*chain.from_iterable(one.bbox for one in objects)], np.float64
+    ).reshape(-1, 4)
+    area = np.array(
+        [one.area for one in objects], np.float64
+    )  # NaN where it is missing
     with np.errstate(over="ignore"):
         area = np.where(np.isnan(area), boxes[:, 2] * boxes[:, 3], area)
     flags = [(one.iscrowd, one.difficult) for one in objects]

@@ -15,7 +15,11 @@ def status(path: Path) -> os.stat_result | None:
     """What the system says of a path, links followed; None if nothing is there. Raises OSError."""
     try:
         return path.stat()
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
+    except (
+        FileNotFoundError,
+        NotADirectoryError,
+        ValueError,
+    ):  # ValueError: a name that no file can have
         return None
 
 
@@ -41,7 +45,11 @@ def files_below(folder: Path) -> list[Path]:
 
     Raises OSError for a folder that may not be listed, where `Path.rglob` finds nothing.
     """
-    found = [Path(place, name) for place, _, names in os.walk(folder, onerror=_refuse) for name in names]
+    found = [
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=_refuse)
+        for name in names
+    ]
     return sorted(found)
 
 

@@ -52,9 +52,13 @@ def _read(path: Path) -> GroundTruth:
         if not is_file(path):
             raise TestSetError("testset-damaged", f"{path}: no such file")
         if sha256_of(path) != test_set.ground_truth_sha256:
-            raise TestSetError("testset-damaged", f"{path}: changed since the manifest was written")
+            raise TestSetError(
+                "testset-damaged", f"{path}: changed since the manifest was written"
+            )
         if test_set.has_labels:
-            sentence = f"{test_set.folder}: a set for classification has labels and no boxes"
+            sentence = (
+                f"{test_set.folder}: a set for classification has labels and no boxes"
+            )
             raise TestSetError("ground-truth-invalid", sentence)
         return coco_reader.read_coco(path)
     if _looks_like_json(path):
@@ -72,11 +76,17 @@ def _looks_like_json(path: Path) -> bool:
 def _with_images(ground_truth: GroundTruth, path: Path, images: Path) -> GroundTruth:
     listed = csv_reader.read_image_list(images)
     problems = Problems()
-    names = dict(zip(ground_truth.image_ids.tolist(), ground_truth.image_names, strict=True))
+    names = dict(
+        zip(ground_truth.image_ids.tolist(), ground_truth.image_names, strict=True)
+    )
     unlisted = sorted(names.keys() - listed.keys())
-    problems.add(*(f"{images}: image {image} of {path} is not in the list" for image in unlisted))
+    problems.add(
+        *(f"{images}: image {image} of {path} is not in the list" for image in unlisted)
+    )
     problems.raise_if_any("ground-truth-invalid")
     merged = {image: names.get(image) or name for image, name in listed.items()}
     return replace(
-        ground_truth, image_ids=np.array(list(merged), dtype=np.int64), image_names=tuple(merged.values())
+        ground_truth,
+        image_ids=np.array(list(merged), dtype=np.int64),
+        image_names=tuple(merged.values()),
     )

@@ -42,11 +42,18 @@ def paint(
     """
     pixels = _background(rng, size)
     for _ in range(int(rng.integers(2, 6))):
-        dull = _place(rng, Kind(str(rng.choice(SHAPES)), "red", str(rng.choice(FILLS))), size)
+        dull = _place(
+            rng, Kind(str(rng.choice(SHAPES)), "red", str(rng.choice(FILLS))), size
+        )
         if dull is not None:
             _draw(rng, pixels, dull, saturation=(0.0, 0.3))
     impostors = _impostors(rng, wanted)
-    chosen = [wanted[i] for i in rng.integers(0, len(wanted), int(rng.integers(OBJECTS[0], OBJECTS[1] + 1)))]
+    chosen = [
+        wanted[i]
+        for i in rng.integers(
+            0, len(wanted), int(rng.integers(OBJECTS[0], OBJECTS[1] + 1))
+        )
+    ]
     standing: list[Placed] = []
     for kind in chosen + impostors:
         placed = _place_free(rng, kind, size, standing)
@@ -67,31 +74,48 @@ def _impostors(rng: np.random.Generator, wanted: Sequence[Kind]) -> list[Kind]:
 
 
 def _place_free(
-    rng: np.random.Generator, kind: Kind, size: tuple[int, int], standing: Sequence[Placed]
+    rng: np.random.Generator,
+    kind: Kind,
+    size: tuple[int, int],
+    standing: Sequence[Placed],
 ) -> Placed | None:
     """Find a place that does not hide another object too much, or give up after a few tries."""
     for _ in range(TRIES):
         placed = _place(rng, kind, size)
-        if placed is not None and all(_covered(placed.box, other.box) <= COVERED for other in standing):
+        if placed is not None and all(
+            _covered(placed.box, other.box) <= COVERED for other in standing
+        ):
             return placed
     return None
 
 
-def _place(rng: np.random.Generator, kind: Kind, size: tuple[int, int]) -> Placed | None:
+def _place(
+    rng: np.random.Generator, kind: Kind, size: tuple[int, int]
+) -> Placed | None:
     """Choose a place, its centre half a radius or more inside the image; None if too little is visible."""
     low, high = (math.log(relative * min(size)) for relative in RADIUS)
     radius = max(math.exp(rng.uniform(low, high)), 5.0)
-    alpha = coverage(kind.shape, radius, rng.uniform(0.87, 1.15), rng.uniform(-0.2, 0.2))
+    alpha = coverage(
+        kind.shape, radius, rng.uniform(0.87, 1.15), rng.uniform(-0.2, 0.2)
+    )
     margin = 0.5 * radius
     centre = [round(rng.uniform(margin, side - 1 - margin)) for side in size]
     left, top = (middle - alpha.shape[0] // 2 for middle in centre)
     seen = np.zeros_like(alpha)
     inside = (slice(max(0, -top), size[1] - top), slice(max(0, -left), size[0] - left))
     seen[inside] = alpha[inside]
-    rows, columns = np.flatnonzero((seen >= 0.5).any(axis=1)), np.flatnonzero((seen >= 0.5).any(axis=0))
+    rows, columns = (
+        np.flatnonzero((seen >= 0.5).any(axis=1)),
+        np.flatnonzero((seen >= 0.5).any(axis=0)),
+    )
     if min(len(rows), len(columns)) < SMALLEST_SIDE:
         return None
-    ymin, ymax, xmin, xmax = int(rows[0]), int(rows[-1]), int(columns[0]), int(columns[-1])
+    ymin, ymax, xmin, xmax = (
+        int(rows[0]),
+        int(rows[-1]),
+        int(columns[0]),
+        int(columns[-1]),
+    )
     box = (left + xmin, top + ymin, left + xmax, top + ymax)
     return Placed(kind, box, alpha[ymin : ymax + 1, xmin : xmax + 1], radius)
 
@@ -111,26 +135,47 @@ def _background(rng: np.random.Generator, size: tuple[int, int]) -> Pixels:
     base = rng.uniform(70, 190, 3)
     base = base.mean() + 0.3 * (base - base.mean())
     angle, slope = rng.uniform(0, 2 * math.pi), rng.uniform(0, 35)
-    across = np.linspace(-1, 1, size[0], dtype=np.float32) * np.float32(slope * math.cos(angle))
-    down = np.linspace(-1, 1, size[1], dtype=np.float32) * np.float32(slope * math.sin(angle))
+    across = np.linspace(-1, 1, size[0], dtype=np.float32) * np.float32(
+        slope * math.cos(angle)
+    )
+    down = np.linspace(-1, 1, size[1], dtype=np.float32) * np.float32(
+        slope * math.sin(angle)
+    )
     light = across[None, :] + down[:, None]
     for cells, amplitude in ((3, 24.0), (8, 14.0), (24, 9.0), (70, 6.0)):
         light += _smooth_noise(rng, size, cells) * np.float32(amplitude)
-    tint: Pixels = np.stack([_smooth_noise(rng, size, 4) for _ in range(3)], axis=2) * np.float32(6.0)
+    tint: Pixels = np.stack(
+        [_smooth_noise(rng, size, 4) for _ in range(3)], axis=2
+    ) * np.float32(6.0)
     tint += light[:, :, None]
     tint += base.astype(np.float32)
     return tint
 
 
-def _smooth_noise(rng: np.random.Generator, size: tuple[int, int], cells: int) -> NDArray[np.float32]:
+def _smooth_noise(
+    rng: np.random.Generator, size: tuple[int, int], cells: int
+) -> NDArray[np.float32]:
     rows = max(2, round(cells * size[1] / size[0]))
     grid = rng.standard_normal((rows, cells), dtype=np.float32)
-    return np.asarray(Pillow.fromarray(grid).resize(size, Pillow.Resampling.BICUBIC), dtype=np.float32)
+    return np.asarray(
+        Pillow.fromarray(grid).resize(size, Pillow.Resampling.BICUBIC), dtype=np.float32
+    )
 
 
-def _draw(rng: np.random.Generator, pixels: Pixels, placed: Placed, saturation: tuple[float, float]) -> None:
-    hue = (HUES[placed.kind.hue] + rng.uniform(-8, 8)) % 360 if saturation[1] == 1.0 else rng.uniform(0, 360)
-    colour = colorsys.hsv_to_rgb(hue / 360, rng.uniform(*saturation), rng.uniform(0.6, 1.0))
+def _draw(
+    rng: np.random.Generator,
+    pixels: Pixels,
+    placed: Placed,
+    saturation: tuple[float, float],
+) -> None:
+    hue = (
+        (HUES[placed.kind.hue] + rng.uniform(-8, 8)) % 360
+        if saturation[1] == 1.0
+        else rng.uniform(0, 360)
+    )
+    colour = colorsys.hsv_to_rgb(
+        hue / 360, rng.uniform(*saturation), rng.uniform(0.6, 1.0)
+    )
     xmin, ymin, xmax, ymax = placed.box
     y, x = np.mgrid[0 : ymax - ymin + 1, 0 : xmax - xmin + 1].astype(np.float32)
     towards = rng.uniform(0, 2 * math.pi)
@@ -153,7 +198,9 @@ def _pattern(
     elif fill == "checked":
         dark = ((x % period) < period / 2) ^ ((y % period) < period / 2)
     elif fill == "dotted":
-        dark = (x % period - period / 2) ** 2 + (y % period - period / 2) ** 2 < (0.3 * period) ** 2
+        dark = (x % period - period / 2) ** 2 + (y % period - period / 2) ** 2 < (
+            0.3 * period
+        ) ** 2
     else:
         return np.float32(1.0)
     return np.where(dark, np.float32(0.5), np.float32(1.0))
@@ -162,9 +209,16 @@ def _pattern(
 def _expose(rng: np.random.Generator, pixels: Pixels) -> None:
     """Add a colour cast, darker corners and sensor noise, in place; clip to 0..255."""
     height, width = pixels.shape[:2]
-    across, down = np.linspace(-1, 1, width, dtype=np.float32), np.linspace(-1, 1, height, dtype=np.float32)
-    corners = 1 - np.float32(rng.uniform(0, 0.2)) * (across[None, :] ** 2 + down[:, None] ** 2)
+    across, down = (
+        np.linspace(-1, 1, width, dtype=np.float32),
+        np.linspace(-1, 1, height, dtype=np.float32),
+    )
+    corners = 1 - np.float32(rng.uniform(0, 0.2)) * (
+        across[None, :] ** 2 + down[:, None] ** 2
+    )
     cast = rng.uniform(0.75, 1.1) * rng.uniform(0.92, 1.08, 3)
     pixels *= corners[:, :, None] * cast.astype(np.float32)
-    pixels += rng.standard_normal(pixels.shape, dtype=np.float32) * np.float32(rng.uniform(3, 10))
+    pixels += rng.standard_normal(pixels.shape, dtype=np.float32) * np.float32(
+        rng.uniform(3, 10)
+    )
     np.clip(pixels, 0, 255, out=pixels)

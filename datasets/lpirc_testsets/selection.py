@@ -44,10 +44,14 @@ def truth_of(test_set: TestSet) -> GroundTruth:
         for one, label in zip(test_set.images, labels, strict=True)
     ]
     files = {one.number: one.file for one in test_set.images}
-    return GroundTruth.of_corners(files, {label: str(label) for label in sorted(set(labels))}, rows)
+    return GroundTruth.of_corners(
+        files, {label: str(label) for label in sorted(set(labels))}, rows
+    )
 
 
-def stratified(counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+def stratified(
+    counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[int]
+) -> list[list[int]]:
     """Deal images, the rows of `counts` (N, K), into parts of the given sizes, which add up to N; return the rows.
 
     Iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011): of the rarest category first, each image goes to
@@ -63,7 +67,10 @@ def stratified(counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[
     def deal(row: int, category: int | None) -> None:
         lack = free if category is None else lacking[:, category].tolist()
         able = [part for part in range(len(sizes)) if free[part]]
-        part = max(able, key=lambda one: (lack[one] * weights[one], free[one] * weights[one], -one))
+        part = max(
+            able,
+            key=lambda one: (lack[one] * weights[one], free[one] * weights[one], -one),
+        )
         lacking[part] -= counts[row] * len(counts)
         free[part] -= 1
         parts[part].append(row)
@@ -82,7 +89,10 @@ def stratified(counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[
 def drawn_order(test_set: TestSet, seed: int, rows: Collection[int]) -> list[int]:
     """The rows in an order that depends on the seed and the bytes of the images alone."""
     return sorted(
-        rows, key=lambda row: hashlib.sha256(f"{seed} {test_set.images[row].sha256}".encode()).digest()
+        rows,
+        key=lambda row: hashlib.sha256(
+            f"{seed} {test_set.images[row].sha256}".encode()
+        ).digest(),
     )
 
 
@@ -92,31 +102,56 @@ def split(test_set: TestSet, shares: Sequence[int], seed: int) -> list[list[int]
     edges = [count * sum(shares[:end]) // sum(shares) for end in range(len(shares) + 1)]
     sizes = np.diff(edges).tolist()
     if 0 in sizes:
-        raise TestSetError("bad-selection", f"{test_set.folder}: of {count} images a part would have none")
-    return stratified(contents(test_set), sizes, drawn_order(test_set, seed, range(count)))
+        raise TestSetError(
+            "bad-selection",
+            f"{test_set.folder}: of {count} images a part would have none",
+        )
+    return stratified(
+        contents(test_set), sizes, drawn_order(test_set, seed, range(count))
+    )
 
 
 def subset(
-    test_set: TestSet, images: int | None, only: Collection[str], wanted: Collection[str], seed: int
+    test_set: TestSet,
+    images: int | None,
+    only: Collection[str],
+    wanted: Collection[str],
+    seed: int,
 ) -> list[int]:
     """Choose so many `images`, stratified, or all, of those that `only` names and that hold `wanted` categories.
 
     `only` has files or source ids; if it or `wanted` is empty, it asks for nothing. Returns rows, ascending. Raises
     TestSetError `bad-selection`.
     """
-    known = {name: row for row, one in enumerate(test_set.images) for name in (one.source_id, one.file)}
+    known = {
+        name: row
+        for row, one in enumerate(test_set.images)
+        for name in (one.source_id, one.file)
+    }
     names = {one.name for one in test_set.categories}
-    for what, unknown in (("image", set(only) - known.keys()), ("category", set(wanted) - names)):
+    for what, unknown in (
+        ("image", set(only) - known.keys()),
+        ("category", set(wanted) - names),
+    ):
         if unknown:
-            raise TestSetError("bad-selection", f"{test_set.folder}: it has no {what} {shown(min(unknown))}")
-    rows, counts = sorted({known[name] for name in only} or range(len(test_set.images))), contents(test_set)
+            raise TestSetError(
+                "bad-selection",
+                f"{test_set.folder}: it has no {what} {shown(min(unknown))}",
+            )
+    rows, counts = (
+        sorted({known[name] for name in only} or range(len(test_set.images))),
+        contents(test_set),
+    )
     if wanted:
-        columns = [place for place, one in enumerate(test_set.categories) if one.name in wanted]
+        columns = [
+            place for place, one in enumerate(test_set.categories) if one.name in wanted
+        ]
         counts = counts[:, columns]
         rows = [row for row in rows if counts[row].any()]
     if not 0 < (images or 1) <= len(rows):
         raise TestSetError(
-            "bad-selection", f"{test_set.folder}: {len(rows)} images fit, {images or 1} are wanted"
+            "bad-selection",
+            f"{test_set.folder}: {len(rows)} images fit, {images or 1} are wanted",
         )
     if images is None or images == len(rows):
         return rows
@@ -127,7 +162,11 @@ def subset(
 
 
 def write_selection(
-    test_set: TestSet, rows: Sequence[int], out: Path, reports: Reports, wanted: Collection[str] = ()
+    test_set: TestSet,
+    rows: Sequence[int],
+    out: Path,
+    reports: Reports,
+    wanted: Collection[str] = (),
 ) -> TestSet:
     """Copy these images, numbered again from 1, with their objects, into the new folder `out`.
 
@@ -135,18 +174,25 @@ def write_selection(
     does, also for an image that changed since the set was made.
     """
     if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(test_set.folder)):
-        raise TestSetError("bad-selection", f"{out}: it would lie in the test set {test_set.folder}")
+        raise TestSetError(
+            "bad-selection", f"{out}: it would lie in the test set {test_set.folder}"
+        )
     chosen = [test_set.images[row] for row in rows]
     numbers = {one.number: number for number, one in enumerate(chosen, start=1)}
     of, origin = test_set.image_path, test_set.folder / MANIFEST
     sources = [
-        SourceImage(of(i.number), i.file, (i.width, i.height), i.source_id, origin, i.sha256) for i in chosen
+        SourceImage(
+            of(i.number), i.file, (i.width, i.height), i.source_id, origin, i.sha256
+        )
+        for i in chosen
     ]
     if test_set.has_labels:
         labels = read_labels(test_set).by_image
         of_files = {test_set.images[row].file: int(labels[row]) for row in rows}
         return build_test_set(out, sources, (), (), reports, labels_csv(of_files))
-    categories = [one for one in test_set.categories if not wanted or one.name in wanted]
+    categories = [
+        one for one in test_set.categories if not wanted or one.name in wanted
+    ]
     ids = {one.id for one in categories}
     objects = [
         replace(one, image=numbers[one.image])
@@ -155,6 +201,7 @@ def write_selection(
     ]
     if not objects:
         reports.problems.add(
-            f"{out}: no objects in any of the images of this part", remedy="choose more images"
+            f"{out}: no objects in any of the images of this part",
+            remedy="choose more images",
         )
     return build_test_set(out, sources, categories, objects, reports)

@@ -40,7 +40,11 @@ class Kind:
     @property
     def name(self) -> str:
         """The category's name: "red-disc", or "striped-red-disc" when the fill is not plain."""
-        return f"{self.hue}-{self.shape}" if self.fill == "plain" else f"{self.fill}-{self.hue}-{self.shape}"
+        return (
+            f"{self.hue}-{self.shape}"
+            if self.fill == "plain"
+            else f"{self.fill}-{self.hue}-{self.shape}"
+        )
 
 
 def kinds() -> tuple[Kind, ...]:
@@ -57,7 +61,9 @@ def kinds() -> tuple[Kind, ...]:
     )
 
 
-def coverage(shape: str, radius: float, stretch: float, turn: float) -> NDArray[np.float32]:
+def coverage(
+    shape: str, radius: float, stretch: float, turn: float
+) -> NDArray[np.float32]:
     """Return how much of each pixel a shape covers, 0..1, in a square window of odd side around its centre.
 
     `radius` in pixels, `stretch` widens the shape and flattens it by the same factor, `turn` is in radians.
@@ -69,17 +75,24 @@ def coverage(shape: str, radius: float, stretch: float, turn: float) -> NDArray[
     draw = ImageDraw.Draw(canvas)
     draw.polygon(_placed(outline, radius, stretch, turn, side), fill=255)
     if shape == "ring":
-        draw.polygon(_placed(_outline("disc"), radius * HOLE, stretch, turn, side), fill=0)
+        draw.polygon(
+            _placed(_outline("disc"), radius * HOLE, stretch, turn, side), fill=0
+        )
     small = canvas.resize((side, side), Pillow.Resampling.BOX)
     return np.asarray(small, dtype=np.float32) / np.float32(255.0)
 
 
-def _placed(points: Points, radius: float, stretch: float, turn: float, side: int) -> Points:
+def _placed(
+    points: Points, radius: float, stretch: float, turn: float, side: int
+) -> Points:
     cos, sin, centre = math.cos(turn), math.sin(turn), side / 2
     placed = []
     for x, y in points:
         wide, high = x * radius * stretch, y * radius / stretch
-        across, down = centre + wide * cos - high * sin, centre + wide * sin + high * cos
+        across, down = (
+            centre + wide * cos - high * sin,
+            centre + wide * sin + high * cos,
+        )
         placed.append((across * SUPERSAMPLING, down * SUPERSAMPLING))
     return placed
 
@@ -91,7 +104,10 @@ def _outline(shape: str) -> Points:
     if shape == "triangle":
         return _regular(3)
     if shape == "star":
-        return [(x * r, y * r) for (x, y), r in zip(_regular(10), (1.0, 0.42) * 5, strict=True)]
+        return [
+            (x * r, y * r)
+            for (x, y), r in zip(_regular(10), (1.0, 0.42) * 5, strict=True)
+        ]
     if shape == "cross":
         arm = 0.32
         quarter = [(arm, -1.0), (arm, -arm), (1.0, -arm)]

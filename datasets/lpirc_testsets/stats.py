@@ -26,11 +26,20 @@ COLOURS = ("red", "lime", "blue", "yellow", "magenta", "cyan", "orange", "white"
 def statistics(test_set: TestSet, truth: GroundTruth) -> dict[str, Any]:
     """Return images, objects by category, image and area, sizes and aspect ratios, and warnings; fit for JSON."""
     sizes = np.array([(one.width, one.height) for one in test_set.images], np.float64)
-    per_image = np.bincount(np.searchsorted(truth.image_ids, truth.image), minlength=len(sizes))
+    per_image = np.bincount(
+        np.searchsorted(truth.image_ids, truth.image), minlength=len(sizes)
+    )
     boxes = truth.coco_boxes[(truth.coco_boxes[:, 2:] > 0).all(axis=1)]
     categories = [
-        {"id": id_, "name": name, "objects": int(np.sum(of)), "images": len(np.unique(truth.image[of]))}
-        for id_, name in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
+        {
+            "id": id_,
+            "name": name,
+            "objects": int(np.sum(of)),
+            "images": len(np.unique(truth.image[of])),
+        }
+        for id_, name in zip(
+            truth.category_ids.tolist(), truth.category_names, strict=True
+        )
         for of in [truth.category == id_]
     ]
     few = [one for one in categories if one["objects"] < FEW_OBJECTS]
@@ -60,7 +69,12 @@ def _spread(values: NDArray[Any]) -> dict[str, float] | None:
     if not len(values):
         return None
     least, median, most = np.quantile(values, [0, 0.5, 1]).tolist()
-    return {"least": least, "median": median, "mean": float(np.mean(values)), "most": most}
+    return {
+        "least": least,
+        "median": median,
+        "mean": float(np.mean(values)),
+        "most": most,
+    }
 
 
 def contact_sheet(
@@ -74,16 +88,25 @@ def contact_sheet(
         small, scale = _small(test_set.image_path(number))
         draw = ImageDraw.Draw(small)
         for category, box in zip(
-            *(column[truth.image == number].tolist() for column in (truth.category, truth.boxes)), strict=True
+            *(
+                column[truth.image == number].tolist()
+                for column in (truth.category, truth.boxes)
+            ),
+            strict=True,
         ):
             colour = COLOURS[category % len(COLOURS)]
             corners = [edge * scale for edge in box]
-            draw.rectangle([*corners[:2], *np.maximum(corners[:2], corners[2:]).tolist()], outline=colour)
+            draw.rectangle(
+                [*corners[:2], *np.maximum(corners[:2], corners[2:]).tolist()],
+                outline=colour,
+            )
             draw.text((corners[0] + 2, corners[1]), names[category], fill=colour)
         left, top = place % columns * CELL[0], place // columns * (CELL[1] + TITLE)
         sheet.paste(small, (left, top + TITLE))
         ImageDraw.Draw(sheet).text(
-            (left + 2, top), f"{number} {test_set.images[number - 1].file}", fill="white"
+            (left + 2, top),
+            f"{number} {test_set.images[number - 1].file}",
+            fill="white",
         )
     return sheet
 
@@ -98,4 +121,6 @@ def _small(path: Path) -> tuple[Pillow.Image, float]:
             size = (max(1, round(width * scale)), max(1, round(height * scale)))
             return picture.convert("RGB").resize(size), scale
     except (OSError, SyntaxError) as error:
-        raise TestSetError("testset-damaged", f"{path}: cannot be read: {error}") from error
+        raise TestSetError(
+            "testset-damaged", f"{path}: cannot be read: {error}"
+        ) from error

@@ -45,12 +45,19 @@ JPEG_QUALITY = (70, 93)
 def category_names(count: int) -> tuple[str, ...]:
     """Return the names of the synthetic categories 1..count. Raises TestSetError `synthetic-categories`."""
     if not 1 <= count <= MAX_CATEGORIES:
-        raise TestSetError("synthetic-categories", f"{count} categories: there can be 1 to {MAX_CATEGORIES}")
+        raise TestSetError(
+            "synthetic-categories",
+            f"{count} categories: there can be 1 to {MAX_CATEGORIES}",
+        )
     return tuple(kind.name for kind in kinds()[:count])
 
 
 def synthesize(
-    folder: Path, images: int, categories: int = 10, seed: int = 0, size: tuple[int, int] = (320, 240)
+    folder: Path,
+    images: int,
+    categories: int = 10,
+    seed: int = 0,
+    size: tuple[int, int] = (320, 240),
 ) -> TestSet:
     """Write a synthetic test set of `images` JPEG files of `size` (width, height) to a new folder.
 
@@ -67,11 +74,25 @@ def synthesize(
             jpeg, placed = render(number, wanted, seed, size)
             file = f"{number:06d}.jpg"
             (partial / IMAGES / file).write_bytes(jpeg)
-            made.append(Image(number, file, *size, hashlib.sha256(jpeg).hexdigest(), f"{seed}/{number}"))
-            objects += [_record(number, wanted.index(each.kind) + 1, each) for each in placed]
+            made.append(
+                Image(
+                    number,
+                    file,
+                    *size,
+                    hashlib.sha256(jpeg).hexdigest(),
+                    f"{seed}/{number}",
+                )
+            )
+            objects += [
+                _record(number, wanted.index(each.kind) + 1, each) for each in placed
+            ]
         name = f"synthetic-{images}x{categories}-seed-{seed}"
         write_records(
-            partial, name, made, [Category(i, text) for i, text in enumerate(names, start=1)], objects
+            partial,
+            name,
+            made,
+            [Category(i, text) for i, text in enumerate(names, start=1)],
+            objects,
         )
     return load_test_set(folder)
 
@@ -96,10 +117,14 @@ def _record(number: int, category: int, placed: Placed) -> ObjectRecord:
 
 def _check_arguments(images: int, seed: int, size: tuple[int, int]) -> None:
     if images < 1:
-        raise TestSetError("synthetic-images", f"{images} images: there must be at least 1")
+        raise TestSetError(
+            "synthetic-images", f"{images} images: there must be at least 1"
+        )
     if seed < 0:
         raise TestSetError("synthetic-seed", f"seed {seed}: it must not be negative")
     if not all(SMALLEST_SIDE <= side <= LARGEST_SIDE for side in size):
         sides = f"{SMALLEST_SIDE} to {LARGEST_SIDE}"
-        sentence = f"{size[0]} x {size[1]} pixels: each side must be {sides} pixels long"
+        sentence = (
+            f"{size[0]} x {size[1]} pixels: each side must be {sides} pixels long"
+        )
         raise TestSetError("synthetic-size", sentence)

@@ -29,14 +29,20 @@ def is_name(value: str) -> bool:
 
     UTF-8 holds neither half of a surrogate pair, which JSON can write, nor a file name in another encoding.
     """
-    return len(value) <= LONGEST_NAME and bool(value.strip()) and _SURROGATE.search(value) is None
+    return (
+        len(value) <= LONGEST_NAME
+        and bool(value.strip())
+        and _SURROGATE.search(value) is None
+    )
 
 
 def text_number(item: object) -> float:
     """The number in a text, which may be NaN. Raises ValueError."""
     token = str(item)
     try:
-        if token.isascii() and "_" not in token:  # float() takes 1_000 and other scripts' digits
+        if (
+            token.isascii() and "_" not in token
+        ):  # float() takes 1_000 and other scripts' digits
             return float(token)
     except ValueError:
         pass
@@ -48,7 +54,9 @@ def finite_number(text: str, name: str) -> float:
     with suppress(ValueError):
         if abs(value := text_number(text)) <= LARGEST_NUMBER:
             return value
-    raise ValueError(f"{name} {shown(text)} is not a finite number up to {LARGEST_NUMBER:g}")
+    raise ValueError(
+        f"{name} {shown(text)} is not a finite number up to {LARGEST_NUMBER:g}"
+    )
 
 
 def integer(text: str, name: str) -> int:
@@ -61,7 +69,9 @@ def integer(text: str, name: str) -> int:
 
 def json_value(text: str) -> object:
     """Read JSON. Raises ValueError with a reason, also for deep nesting and numbers of thousands of digits."""
-    with suppress(ValueError):  # it refuses what the slow way takes: NaN, and half of a surrogate pair
+    with suppress(
+        ValueError
+    ):  # it refuses what the slow way takes: NaN, and half of a surrogate pair
         return orjson.loads(text)
     try:
         return json.loads(text)
@@ -80,4 +90,7 @@ def has_long_number(text: str | bytes) -> bool:
     Of every 128th character, 33 in a row would be digits; in text of other numbers that hardly ever happens.
     """
     some = text[::_EACH]
-    return _LONG_NUMBER.search(some.encode() if isinstance(some, str) else some) is not None
+    return (
+        _LONG_NUMBER.search(some.encode() if isinstance(some, str) else some)
+        is not None
+    )

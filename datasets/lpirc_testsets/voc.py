@@ -63,7 +63,9 @@ def import_annotations(
         annotated.sort(key=lambda each: each[0].file)
     if named is None:
         names = sorted({box.name for _, boxes in annotated for box in boxes})
-        named = {name: Category(number, name) for number, name in enumerate(names, start=1)}
+        named = {
+            name: Category(number, name) for number, name in enumerate(names, start=1)
+        }
     return build_annotated(out, annotated, named, annotations, reports)
 
 
@@ -73,13 +75,17 @@ def _read_all(
     try:
         found = annotations_below(annotations)
     except OSError as error:
-        raise TestSetError("import-missing", f"{error.filename}: {error.strerror}") from error
+        raise TestSetError(
+            "import-missing", f"{error.filename}: {error.strerror}"
+        ) from error
     if not found:
         problems.add(f"{annotations}: no XML files in it")
     present = frozenset(found)
     for path in found if listed is None else _of_list(annotations, listed, found):
         try:
-            annotation = read_voc(path) if path in present else VocAnnotation("", None, (), ())
+            annotation = (
+                read_voc(path) if path in present else VocAnnotation("", None, (), ())
+            )
         except ValueError as error:
             problems.add(str(error))
             continue
@@ -87,14 +93,21 @@ def _read_all(
         name = path.relative_to(annotations)
         file = image_file(images, name, annotation.file)
         source_id = name.with_suffix("").as_posix()
-        yield SourceImage(images / file, file, annotation.size, source_id, origin=path), annotation.objects
+        yield (
+            SourceImage(images / file, file, annotation.size, source_id, origin=path),
+            annotation.objects,
+        )
 
 
-def _of_list(annotations: Path, listed: Sequence[str], found: Sequence[Path]) -> list[Path]:
+def _of_list(
+    annotations: Path, listed: Sequence[str], found: Sequence[Path]
+) -> list[Path]:
     """The annotations of listed images: an id names a subfolder too, or only the file if no other has its name."""
     uses = Counter(path.stem for path in found)
     known = {path.stem: path for path in found if uses[path.stem] == 1}
-    known |= {path.relative_to(annotations).with_suffix("").as_posix(): path for path in found}
+    known |= {
+        path.relative_to(annotations).with_suffix("").as_posix(): path for path in found
+    }
     return [known.get(id_, annotations / f"{id_}.xml") for id_ in listed]
 
 
@@ -126,4 +139,8 @@ def _listed(path: Path, problems: Problems) -> Categories:
     except TestSetError as error:
         problems.add(error.sentence)
         return {}
-    return numbered(((name, number, name) for number, name in enumerate(names, start=1)), path, problems)
+    return numbered(
+        ((name, number, name) for number, name in enumerate(names, start=1)),
+        path,
+        problems,
+    )

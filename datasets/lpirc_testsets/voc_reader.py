@@ -27,7 +27,9 @@ class _WithoutDtd(ET.TreeBuilder):
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
         """Refuse a document type declaration as soon as it begins."""
-        raise ValueError("it has a DTD (<!DOCTYPE ...>), which annotations do not need; remove it")
+        raise ValueError(
+            "it has a DTD (<!DOCTYPE ...>), which annotations do not need; remove it"
+        )
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ def read_voc(path: Path) -> VocAnnotation:
             objects.append(_object(element))
         except ValueError as error:
             problems.append(f"{path}: object {index}: {error}")
-    return VocAnnotation((root.findtext("filename") or "").strip(), size, tuple(objects), tuple(problems))
+    return VocAnnotation(
+        (root.findtext("filename") or "").strip(), size, tuple(objects), tuple(problems)
+    )
 
 
 def voc_files(folder: Path) -> list[Path]:
@@ -92,7 +96,9 @@ def read_voc_folder(files: list[Path]) -> GroundTruth:
     for path, one in found:
         name = (path.parent.relative_to(base) / (one.file or path.stem)).as_posix()
         if images.setdefault(name, one) is not one:
-            problems.add(f"{path}: another annotation is of the same image {shown(name)}")
+            problems.add(
+                f"{path}: another annotation is of the same image {shown(name)}"
+            )
     problems.raise_if_any("ground-truth-invalid")
     names = sorted({each.name for one in images.values() for each in one.objects})
     ids = {name: id_ for id_, name in enumerate(names, start=1)}
@@ -112,14 +118,18 @@ def _root(path: Path) -> ET.Element:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from error
     if len(data) > MOST_BYTES:
-        raise ValueError(f"{path}: more than {MOST_BYTES} bytes are too many for an annotation")
+        raise ValueError(
+            f"{path}: more than {MOST_BYTES} bytes are too many for an annotation"
+        )
     try:
         # Limited in size and without a DTD, so there are no entities to expand.
         root = ET.fromstring(data, ET.XMLParser(target=_WithoutDtd()))  # noqa: S314
     except (ET.ParseError, ValueError, LookupError) as error:
         raise ValueError(f"{path}: not a plain XML file: {error}") from error
     if root.tag != "annotation":
-        raise ValueError(f"{path}: its root is <{root.tag[:40]}>, expected <annotation>")
+        raise ValueError(
+            f"{path}: its root is <{root.tag[:40]}>, expected <annotation>"
+        )
     return root
 
 
@@ -136,7 +146,9 @@ def _size(root: ET.Element) -> tuple[int, int] | None:
 def _object(element: ET.Element) -> NamedBox:
     name = (element.findtext("name") or "").strip()
     if not is_name(name):
-        raise ValueError(f"<name> {shown(name)} is not a name of 1 to {LONGEST_NAME} characters")
+        raise ValueError(
+            f"<name> {shown(name)} is not a name of 1 to {LONGEST_NAME} characters"
+        )
     box = element.find("bndbox")
     if box is None:
         raise ValueError(f"{shown(name)}: <bndbox> is missing")
@@ -146,7 +158,9 @@ def _object(element: ET.Element) -> NamedBox:
         raise ValueError(f"{shown(name)}: box {list(corners)} is inverted")
     difficult = (element.findtext("difficult") or "0").strip()
     if difficult not in ("0", "1"):
-        raise ValueError(f"{shown(name)}: difficult {shown(difficult)} is neither 0 nor 1")
+        raise ValueError(
+            f"{shown(name)}: difficult {shown(difficult)} is neither 0 nor 1"
+        )
     return NamedBox(name, (xmin, ymin, xmax, ymax), difficult == "1")
 
 

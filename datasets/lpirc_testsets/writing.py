@@ -48,7 +48,9 @@ def require_new(out: Path) -> None:
     except OSError as error:
         raise TestSetError("testset-not-written", f"{out}: {error.strerror}") from error
     if not is_new:
-        raise TestSetError("testset-exists", f"{out}: exists already and is not an empty folder")
+        raise TestSetError(
+            "testset-exists", f"{out}: exists already and is not an empty folder"
+        )
 
 
 @contextmanager
@@ -61,7 +63,9 @@ def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
     """
     out = Path(os.path.realpath(out))  # unlike Path.resolve it accepts a loop of links
     require_new(out)
-    partial = out.with_name(f".{out.name}{'' if resumable else '.' + secrets.token_hex(4)}.partial")
+    partial = out.with_name(
+        f".{out.name}{'' if resumable else '.' + secrets.token_hex(4)}.partial"
+    )
     keep = resumable
     try:
         (partial / IMAGES).mkdir(parents=True, exist_ok=resumable)
@@ -76,7 +80,9 @@ def new_folder(out: Path, *, resumable: bool = False) -> Iterator[Path]:
         raise
     except OSError as error:
         place = error.filename2 or error.filename or out  # of a rename, the target
-        raise TestSetError("testset-not-written", f"{place}: {error.strerror}") from error
+        raise TestSetError(
+            "testset-not-written", f"{place}: {error.strerror}"
+        ) from error
     finally:
         if not keep:
             shutil.rmtree(partial, ignore_errors=True)
@@ -88,7 +94,9 @@ def _only_writer(partial: Path, out: Path) -> Iterator[None]:
         with only_user(partial):
             yield
     except BlockingIOError as error:
-        raise OSError(errno.EBUSY, "another import is making it; wait for its end", str(out)) from error
+        raise OSError(
+            errno.EBUSY, "another import is making it; wait for its end", str(out)
+        ) from error
 
 
 def write_records(
@@ -99,10 +107,17 @@ def write_records(
     objects: Iterable[ObjectRecord],
 ) -> None:
     """Write `ground_truth.json`, then `manifest.json`, for images that are already in `images/`."""
-    annotations = [_annotation(number, record) for number, record in enumerate(objects, start=1)]
+    annotations = [
+        _annotation(number, record) for number, record in enumerate(objects, start=1)
+    ]
     ground_truth = {
         "images": [
-            {"id": image.number, "file_name": image.file, "width": image.width, "height": image.height}
+            {
+                "id": image.number,
+                "file_name": image.file,
+                "width": image.width,
+                "height": image.height,
+            }
             for image in images
         ],
         "annotations": annotations,
@@ -141,11 +156,17 @@ def _plain(value: float) -> float:
 
 def _write_json(path: Path, document: dict[str, Any]) -> None:
     """Write one line per entry of each list, for people to read and to compare."""
-    parts = [f"{json.dumps(key)}: {_json_value(value)}" for key, value in document.items()]
+    parts = [
+        f"{json.dumps(key)}: {_json_value(value)}" for key, value in document.items()
+    ]
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8", newline="\n")
 
 
 def _json_value(value: object) -> str:
     if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in value) + "\n]"
+        return (
+            "[\n"
+            + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in value)
+            + "\n]"
+        )
     return json.dumps(value, ensure_ascii=False)

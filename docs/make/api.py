@@ -10,14 +10,22 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "referee" / "web" / "contestant" / "openapi.json"
+DOCUMENT = (
+    Path(__file__).resolve().parents[2]
+    / "referee"
+    / "web"
+    / "contestant"
+    / "openapi.json"
+)
 Node = dict[str, Any]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the page."""
     document = json.loads(DOCUMENT.read_text())
-    files.append(File.generated(config, "api.md", content="\n".join(page(document)) + "\n"))
+    files.append(
+        File.generated(config, "api.md", content="\n".join(page(document)) + "\n")
+    )
     return files
 
 
@@ -30,14 +38,18 @@ def page(document: Node) -> Iterator[str]:
         shared = item.get("parameters", [])
         for method, operation in item.items():
             if method != "parameters":
-                yield from _operation(document, f"{method.upper()} {path}", operation, shared)
+                yield from _operation(
+                    document, f"{method.upper()} {path}", operation, shared
+                )
     yield "## Bodies\n"
     for name, schema in document["components"]["schemas"].items():
         yield f"### {name}\n"
         yield from _schema(document, schema)
 
 
-def _operation(document: Node, title: str, operation: Node, shared: list[Node]) -> Iterator[str]:
+def _operation(
+    document: Node, title: str, operation: Node, shared: list[Node]
+) -> Iterator[str]:
     yield f"## {title}\n"
     open_to_all = " It needs no token." if operation.get("security") == [] else ""
     yield f"{operation['summary']}.{open_to_all}\n"
@@ -97,7 +109,9 @@ def _kind(schema: Node) -> str:
         return "object of " + ", ".join(f"`{key}`" for key in keys)
     kind = schema.get("type", "")
     bounds = [
-        f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema
+        f"{word} {schema[key]}"
+        for key, word in (("minimum", "from"), ("maximum", "to"))
+        if key in schema
     ]
     return " ".join([" or ".join(kind) if isinstance(kind, list) else kind, *bounds])
 

@@ -26,21 +26,36 @@ OUTSIDE |= {
     str(page.relative_to(ROOT)): str(page.relative_to(ROOT / "client"))
     for page in (ROOT / "client" / "examples").rglob("README.md")
 }
-LINK = re.compile(r"(?<!`)(!?\[([^]]*)\]\(|^\[[^]]+\]: )([^)\s#]+)(#[^)\s]*)?(\)?)", re.MULTILINE)
+LINK = re.compile(
+    r"(?<!`)(!?\[([^]]*)\]\(|^\[[^]]+\]: )([^)\s#]+)(#[^)\s]*)?(\)?)", re.MULTILINE
+)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages outside docs/ and a list of the decision records."""
     for source, uri in OUTSIDE.items():
-        if files.get_file_from_path(uri) is None and source.endswith(".md") and (ROOT / source).is_file():
-            files.append(File.generated(config, uri, content=(ROOT / source).read_text()))
+        if (
+            files.get_file_from_path(uri) is None
+            and source.endswith(".md")
+            and (ROOT / source).is_file()
+        ):
+            files.append(
+                File.generated(config, uri, content=(ROOT / source).read_text())
+            )
     records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    listed = "".join(f"- [{record.read_text().splitlines()[0][2:]}]({record.name})\n" for record in records)
-    files.append(File.generated(config, "decisions/index.md", content=f"# Decisions\n\n{listed}"))
+    listed = "".join(
+        f"- [{record.read_text().splitlines()[0][2:]}]({record.name})\n"
+        for record in records
+    )
+    files.append(
+        File.generated(config, "decisions/index.md", content=f"# Decisions\n\n{listed}")
+    )
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_markdown(
+    markdown: str, page: Page, config: MkDocsConfig, files: Files
+) -> str:
     """Rewrite the links of a page: from files of the repository to pages of the site; others become plain text."""
     uri = page.file.src_uri
     inside = Path("docs") / uri

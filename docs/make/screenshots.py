@@ -33,7 +33,9 @@ def _take(folder: Path, said: IO[str]) -> None:
     url = _found(r"board +(http\S+)/\n", said.readline())
     password = _found(r"as demo with the password (\S+)\n", said.readline())
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"{url}/operator/")
         page.fill("[name=name]", "demo")
@@ -59,7 +61,9 @@ def _found(pattern: str, line: str) -> str:
 
 
 def _keep(page: Page, name: str) -> None:
-    Image.open(BytesIO(page.screenshot())).convert("RGB").quantize().save(IMAGES / name, optimize=True)
+    Image.open(BytesIO(page.screenshot())).convert("RGB").quantize().save(
+        IMAGES / name, optimize=True
+    )
 
 
 if __name__ == "__main__":

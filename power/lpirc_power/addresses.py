@@ -72,7 +72,9 @@ class MeterAddress:
         """Open a link and identify the meter behind it. The caller closes it."""
         if self._kind in _HOME:
             if self._home is None:
-                self._home = HomeMeter(_HOME[self._kind](self._rest, self._sysfs), clocks)
+                self._home = HomeMeter(
+                    _HOME[self._kind](self._rest, self._sysfs), clocks
+                )
             return self._home
         # VISA takes a fifth of a second to import, so it is imported only where a link is opened.
         from lpirc_power.visa.introduction import introduction
@@ -121,7 +123,12 @@ def drivers() -> Iterator[type[Driver]]:
         try:
             driver: type[Driver] = point.load()
         except Exception as error:  # noqa: BLE001 - whatever another distribution raises at its import
-            _log.warning("The meter driver %s (%s) cannot be loaded: %s", point.name, point.value, error)
+            _log.warning(
+                "The meter driver %s (%s) cannot be loaded: %s",
+                point.name,
+                point.value,
+                error,
+            )
             continue
         if driver not in BUILT_IN:
             yield driver
@@ -135,7 +142,8 @@ def driver_of(found: Identity) -> type[Driver]:
             return driver
         known.append(driver.models)
     raise MeterError(
-        "meter-wrong-model", f"The meter says it is a {found.model}; only {', '.join(known)} are supported."
+        "meter-wrong-model",
+        f"The meter says it is a {found.model}; only {', '.join(known)} are supported.",
     )
 
 
@@ -145,7 +153,9 @@ def limits_of(model: str) -> Limits | None:
     return next((limits for limits in found if limits is not None), None)
 
 
-def standing(found: Identity, address: str, *, loopback_meter: bool = False) -> Standing:
+def standing(
+    found: Identity, address: str, *, loopback_meter: bool = False
+) -> Standing:
     """Return whether a meter counts in a contest; its model is known if a driver states its limits of error.
 
     `loopback_meter` is the operator's word that a real meter is behind a loopback address, as behind a tunnel.
@@ -174,7 +184,9 @@ def is_loopback(address: str) -> bool:
         places = socket.getaddrinfo(resource.host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return False
-    found = [ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in places]
+    found = [
+        ipaddress.ip_address(str(place[0]).partition("%")[0]) for *_, place in places
+    ]
     # A connection to 0.0.0.0 reaches this machine.
     return any(one.is_loopback or one.is_unspecified for one in found)
 
@@ -199,7 +211,8 @@ def identity(answer: str) -> Identity:
     parts = [part.strip() for part in answer.split(",")]
     if len(parts) < IDENTITY_PARTS:
         raise MeterError(
-            "meter-wrong-model", f"The instrument introduces itself as {answer!r}; that is not a meter."
+            "meter-wrong-model",
+            f"The instrument introduces itself as {answer!r}; that is not a meter.",
         )
     return Identity(*parts[:IDENTITY_PARTS])
 
@@ -218,9 +231,13 @@ def _visa(address: str) -> Resource:
     """Return the VISA resource that an address names."""
     kind, colon, rest = address.partition(":")
     if colon and kind.lower() == "replay":
-        raise wrong(address, f"The simulated meter plays recordings: write sim:csv:{rest}.")
+        raise wrong(
+            address, f"The simulated meter plays recordings: write sim:csv:{rest}."
+        )
     if colon and kind.lower() in (SIMULATOR, *_HOME):
-        raise wrong(address, f"Perhaps {kind.lower()}:{rest} is meant, in small letters.")
+        raise wrong(
+            address, f"Perhaps {kind.lower()}:{rest} is meant, in small letters."
+        )
     return resource_of(address)
 
 

@@ -40,10 +40,14 @@ class IntegratorState(Enum):
         Raises MeterError `meter-answer` for any other word.
         """
         wanted = word.strip().upper()
-        for state, short in zip(cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True):
+        for state, short in zip(
+            cls, ("RES", "STAR", "STOP", "TIM", "ERR"), strict=True
+        ):
             if wanted in (state.value, short):
                 return state
-        raise MeterAnswerError(f"The meter names {word!r} as the integrator's state; no such state is known.")
+        raise MeterAnswerError(
+            f"The meter names {word!r} as the integrator's state; no such state is known."
+        )
 
 
 class Unconfirmed(str):
@@ -311,12 +315,17 @@ class Drift:
 
     def current_a_per_c(self, range_a: float) -> float:
         """Return the drift of the current in a range."""
-        return self.fine_a_per_c if range_a < self.coarse_from_a else self.coarse_a_per_c
+        return (
+            self.fine_a_per_c if range_a < self.coarse_from_a else self.coarse_a_per_c
+        )
 
     def under(self, setup: Setup) -> Drift:
         """Return the same with the names that the ranges have under a setup: crest factor 6 halves them."""
         named = 3 / setup.crest_factor
-        from_a, smallest_v = named * self.coarse_from_a, named * self.smallest_voltage_range_v
+        from_a, smallest_v = (
+            named * self.coarse_from_a,
+            named * self.smallest_voltage_range_v,
+        )
         return replace(self, coarse_from_a=from_a, smallest_voltage_range_v=smallest_v)
 
 
@@ -346,7 +355,11 @@ class Limits:
     def under(self, setup: Setup) -> Limits:
         """Return the limits with the crest factor and the line filter of a setup."""
         times = self.crest_factor_6_times if setup.crest_factor > 3 else 1.0
-        dc_share = self.reading_share if self.dc_reading_share is None else self.dc_reading_share
+        dc_share = (
+            self.reading_share
+            if self.dc_reading_share is None
+            else self.dc_reading_share
+        )
         return replace(
             self,
             reading_share=self.reading_share + setup.line_filter * self.filter_share,

@@ -113,7 +113,9 @@ def _linux_facts(pid: int) -> list[str] | None:
 def _linux_family(pid: int) -> list[int]:
     """A process and its descendants."""
     try:
-        listed = [one.read_text() for one in Path(f"/proc/{pid}/task").glob("*/children")]
+        listed = [
+            one.read_text() for one in Path(f"/proc/{pid}/task").glob("*/children")
+        ]
     except OSError:  # it has ended meanwhile
         listed = []
     children = [int(child) for line in listed for child in line.split()]
@@ -141,7 +143,9 @@ def _seconds(used: str) -> float:
     """The seconds of a time such as 1:02.50 or 1-00:00:02."""
     days, _, clock = used.rpartition("-")
     parts = reversed(clock.split(":"))
-    of_clock_s = sum(float(part) * unit_s for part, unit_s in zip(parts, CLOCK_UNITS_S, strict=False))
+    of_clock_s = sum(
+        float(part) * unit_s for part, unit_s in zip(parts, CLOCK_UNITS_S, strict=False)
+    )
     return int(days or 0) * 86400 + of_clock_s
 
 

@@ -34,7 +34,17 @@ MOST_SAMPLES: Final = 500_000
 PADDING: Final = " " * 9216
 """Pushes out what is said of a measurement: the harness copies its log of us while 8 KiB of it are still buffered."""
 QUANTITIES: Final = ("Watts", "Volts", "Amps", "PF")
-COMMANDS: Final = ("Hello", "Identify", "RR", "SR", "Go", "Stop", "RL", "Uncertainty", *QUANTITIES)
+COMMANDS: Final = (
+    "Hello",
+    "Identify",
+    "RR",
+    "SR",
+    "Go",
+    "Stop",
+    "RL",
+    "Uncertainty",
+    *QUANTITIES,
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,10 @@ class Daemon:
         amperes = None if found.current_auto else found.current_range_a
         filters = found.line_filter, found.frequency_filter
         kept = found.mode, found.crest_factor, *filters, found.synchronize, element
-        self._setup, self._is_set = Setup(volts, amperes, INTERVAL_MS / 1000, 0, *kept), False
+        self._setup, self._is_set = (
+            Setup(volts, amperes, INTERVAL_MS / 1000, 0, *kept),
+            False,
+        )
         self._limits = limits_of(self._identity.model)
         self._sampling: Sampling | None = None
         self._samples: list[Sample] = []
@@ -74,7 +87,9 @@ class Daemon:
         self._driver = self._identity.maker.title() + family
         if self._limits is not None:
             self.say(f"Uncertainty checking for {self._driver} is activated")
-        self.say(f"{OWN_NAME}, which is not SPEC PTDaemon, is connected to {self._identity}")
+        self.say(
+            f"{OWN_NAME}, which is not SPEC PTDaemon, is connected to {self._identity}"
+        )
 
     def answer(self, line: str) -> str:
         """Return the answer to a line; what cannot be done is answered by `Error: ` and a sentence."""
@@ -110,7 +125,9 @@ class Daemon:
                 with self._link_lock:
                     found = self._session.untouched().status()
                 current = f"{found.current_auto:d},{found.current_range_a:f}"
-                return f"Ranges,{current},{found.voltage_auto:d},{found.voltage_range_v:f}"
+                return (
+                    f"Ranges,{current},{found.voltage_auto:d},{found.voltage_range_v:f}"
+                )
             case ["SR" | "Go", *_] if self._measures:
                 raise MeterBusy("A measurement is running; Stop ends it.")
             case ["SR", ("A" | "V") as kind, wanted]:
@@ -122,10 +139,16 @@ class Daemon:
             case ["RL"]:
                 new = self._measured()[self._listed :]
                 self._listed += len(new)
-                return "\r\n".join((f"Last {len(new)} samples", *(sample.line for sample in new)))
+                return "\r\n".join(
+                    (f"Last {len(new)} samples", *(sample.line for sample in new))
+                )
             case [("Uncertainty" | "Watts" | "Volts" | "Amps" | "PF") as quantity]:
                 return _summary(quantity, self._measured(), self._missed)
-        return "Invalid number of parameters" if name in COMMANDS else f"Unknown command: {name}"
+        return (
+            "Invalid number of parameters"
+            if name in COMMANDS
+            else f"Unknown command: {name}"
+        )
 
     def _identify(self) -> str:
         # Driver, interval, whether it can measure W, V, A, PF, Wh, Hz, and whether SPEC accepts it; then ourselves.
@@ -141,14 +164,24 @@ class Daemon:
         least = 0.0 if wanted == "Auto" else float(wanted)
         holding = min((one for one in ranges if one >= least > 0), default=least)
         value = None if wanted == "Auto" else holding
-        volts, amperes = (value, now.current_range_a) if kind == "V" else (now.voltage_range_v, value)
+        volts, amperes = (
+            (value, now.current_range_a)
+            if kind == "V"
+            else (now.voltage_range_v, value)
+        )
         self._configure(replace(now, voltage_range_v=volts, current_range_a=amperes))
         return f"Range {kind} changed"
 
     def _go(self, interval_ms: int, ramp: int, mark: str = "notset") -> str:
         """Measure until Stop; the interval is one of the meter's own, so each sample covers all of it."""
         self._configure(replace(self._setup, update_interval_s=interval_ms / 1000))
-        self._samples, self._listed, self._missed, self._ramp, self._mark = [], 0, 0, ramp, mark
+        self._samples, self._listed, self._missed, self._ramp, self._mark = (
+            [],
+            0,
+            0,
+            ramp,
+            mark,
+        )
         self._measures, self._last_s = True, self._clocks.monotonic()
         self.say(f"Go with mark {mark!r}")
         self._sampling = Sampling(
@@ -160,7 +193,11 @@ class Daemon:
 
     def _configure(self, setup: Setup) -> None:
         # What is set already is left alone: a range that is set again costs the next sample.
-        if not self._is_set or setup != self._setup or self._session.meter().changes(setup):
+        if (
+            not self._is_set
+            or setup != self._setup
+            or self._session.meter().changes(setup)
+        ):
             self._session.configure(setup)
         self._is_set, self._setup = True, setup
 
@@ -169,7 +206,12 @@ class Daemon:
         self._ramp -= 1
         if self._ramp >= 0 or len(self._samples) == MOST_SAMPLES:
             return
-        read = reading.voltage_v, reading.current_a, reading.power_w, reading.apparent_va
+        read = (
+            reading.voltage_v,
+            reading.current_a,
+            reading.power_w,
+            reading.apparent_va,
+        )
         limit = uncertainty(self._setup, self._limits, *read)
         sample = _sample(reading, limit)
         self._samples.append(sample)
@@ -179,11 +221,15 @@ class Daemon:
             self.say(f"ERROR: The log of samples is incomplete: {error.strerror}.")
         # The harness looks for these beginnings.
         if len(sample.values) < len(QUANTITIES):
-            self.say(f"ERROR: Bad watts reading nan from {self._identity.model}: no data, or out of range")
+            self.say(
+                f"ERROR: Bad watts reading nan from {self._identity.model}: no data, or out of range"
+            )
         if limit is None:
             self.say("ERROR: Can't evaluate uncertainty of this sample!")
         elif limit > LARGEST_UNCERTAINTY:
-            self.say(f"WARNING: Uncertainty {limit:.2%}, which is above 1.00% limit for the last sample!")
+            self.say(
+                f"WARNING: Uncertainty {limit:.2%}, which is above 1.00% limit for the last sample!"
+            )
 
     def _note_gap(self, now_s: float) -> None:
         missed = round((now_s - self._last_s) / self._setup.update_interval_s) - 1
@@ -218,7 +264,12 @@ def _stamp(utc: datetime) -> str:
 
 
 def _sample(reading: Reading, limit: float | None) -> Sample:
-    figures = (reading.power_w, reading.voltage_v, reading.current_a, reading.power_factor)
+    figures = (
+        reading.power_w,
+        reading.voltage_v,
+        reading.current_a,
+        reading.power_factor,
+    )
     known = zip(QUANTITIES, () if flagged(reading) else figures, strict=False)
     values = {name: figure for name, figure in known if math.isfinite(figure)}
     shown = (f"{name},{values.get(name, -1):f}" for name in QUANTITIES)
@@ -230,8 +281,18 @@ def _summary(name: str, samples: Sequence[Sample], missed: int) -> str:
         known = [sample.values[name] for sample in samples if name in sample.values]
         counts = [missed + len(samples) - len(known), len(known)]  # bad, good
     else:
-        known = [sample.uncertainty for sample in samples if sample.uncertainty is not None]
+        known = [
+            sample.uncertainty for sample in samples if sample.uncertainty is not None
+        ]
         above = sum(value > LARGEST_UNCERTAINTY for value in known)
-        counts = [above, len(known) - above, len(samples) - len(known)]  # bad, good, unknown
-    mean, least, most = (statistics.fmean(known), min(known), max(known)) if known else (-1, -1, -1)
-    return ",".join((f"{name},{mean:f},{least:f},{most:f},{len(samples)}", *map(str, counts)))
+        counts = [
+            above,
+            len(known) - above,
+            len(samples) - len(known),
+        ]  # bad, good, unknown
+    mean, least, most = (
+        (statistics.fmean(known), min(known), max(known)) if known else (-1, -1, -1)
+    )
+    return ",".join(
+        (f"{name},{mean:f},{least:f},{most:f},{len(samples)}", *map(str, counts))
+    )

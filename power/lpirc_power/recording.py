@@ -27,7 +27,9 @@ from lpirc_power.wt300 import answers
 
 COLUMNS: Final = tuple(field.name for field in fields(Reading))
 """The heading of a recording, in order."""
-FORMER_COLUMNS: Final = tuple(COLUMNS[: COLUMNS.index(name)] for name in ("stopped", "voltage_range_v"))
+FORMER_COLUMNS: Final = tuple(
+    COLUMNS[: COLUMNS.index(name)] for name in ("stopped", "voltage_range_v")
+)
 """The headings of earlier recordings."""
 COLUMNS_2015: Final = ("voltage_v", "current_a", "power_w", "energy_wh", "integrator_s")
 NO_DATE: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,7 +72,11 @@ def read_recording(path: Path) -> list[Reading]:
             "V, A, W, Wh, s of the 2015 driver.",
         )
     return _in_order(
-        path, ((number, make(**_values(path, number, names, cells, parsers))) for number, cells in lines)
+        path,
+        (
+            (number, make(**_values(path, number, names, cells, parsers)))
+            for number, cells in lines
+        ),
     )
 
 
@@ -86,10 +92,20 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
         require_file(path)
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.reader(stream)
-            lines = [(rows.line_num, [cell.strip() for cell in cells]) for cells in rows if cells]
-    except (OSError, ValueError, csv.Error) as error:  # ValueError: no text, or a name that no file can have
+            lines = [
+                (rows.line_num, [cell.strip() for cell in cells])
+                for cells in rows
+                if cells
+            ]
+    except (
+        OSError,
+        ValueError,
+        csv.Error,
+    ) as error:  # ValueError: no text, or a name that no file can have
         why = error.strerror if isinstance(error, OSError) else "it is not CSV text"
-        raise MeterError("recording-unreadable", f"The recording {path} cannot be read: {why}.") from error
+        raise MeterError(
+            "recording-unreadable", f"The recording {path} cannot be read: {why}."
+        ) from error
     if not lines:
         raise _empty(path)
     return lines
@@ -99,7 +115,13 @@ def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Readi
     taken: list[Reading] = []
     for number, reading in readings:
         if not math.isfinite(reading.monotonic_s):
-            raise _wrong(path, number, "the time", str(reading.monotonic_s), "a finite number of seconds")
+            raise _wrong(
+                path,
+                number,
+                "the time",
+                str(reading.monotonic_s),
+                "a finite number of seconds",
+            )
         if taken and reading.monotonic_s < taken[-1].monotonic_s:
             raise MeterError(
                 "recording-order",
@@ -112,7 +134,9 @@ def _in_order(path: Path, readings: Iterator[tuple[int, Reading]]) -> list[Readi
     return taken
 
 
-def _values(path: Path, number: int, names: list[str], cells: list[str], parsers: Parsers) -> dict[str, Any]:
+def _values(
+    path: Path, number: int, names: list[str], cells: list[str], parsers: Parsers
+) -> dict[str, Any]:
     if len(cells) != len(names):
         raise MeterError(
             "recording-value",
@@ -130,7 +154,11 @@ def _values(path: Path, number: int, names: list[str], cells: list[str], parsers
 
 
 def _reading_of_2015(
-    voltage_v: float, current_a: float, power_w: float, energy_wh: float, integrator_s: float
+    voltage_v: float,
+    current_a: float,
+    power_w: float,
+    energy_wh: float,
+    integrator_s: float,
 ) -> Reading:
     apparent_va = voltage_v * current_a
     return Reading(
@@ -154,7 +182,11 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, float | int):
-        return repr(float(value)).upper() if not math.isfinite(value) else repr(float(value))
+        return (
+            repr(float(value)).upper()
+            if not math.isfinite(value)
+            else repr(float(value))
+        )
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     text = value.value if isinstance(value, IntegratorState) else str(value)
@@ -171,7 +203,11 @@ def _moment(text: str) -> datetime:
 def _number(text: str) -> float:
     number = float(text)
     # Python reads 1_0 and digits of every script, and takes a number that is too large as infinite: here over range.
-    if "_" in text or not text.isascii() or (math.isinf(number) and "inf" not in text.casefold()):
+    if (
+        "_" in text
+        or not text.isascii()
+        or (math.isinf(number) and "inf" not in text.casefold())
+    ):
         raise ValueError(text)
     return number
 
@@ -217,7 +253,8 @@ def _is_number(text: str) -> bool:
 def _wrong(path: Path, number: int, name: str, text: str, wanted: str) -> MeterError:
     shown = repr(text) if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]!r}..."
     return MeterError(
-        "recording-value", f"{path}, line {number}: {name} is {shown} where {wanted} should be."
+        "recording-value",
+        f"{path}, line {number}: {name} is {shown} where {wanted} should be.",
     )
 
 

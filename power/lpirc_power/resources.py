@@ -15,14 +15,21 @@ SIMULATED: Final = "@sim"
 BAUD: Final = 9600
 """Of a serial line whose address names none."""
 LARGEST_PORT: Final = 65535
-_NETWORK: Final = re.compile(r"TCPIP\d*::([^:,\s]+)(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE)
-_USB: Final = re.compile(r"USB\d*::[^:\s]+::[^:\s]+(::[^:\s]+){0,2}::INSTR", re.IGNORECASE)
-_USB_WITHOUT_SERIAL: Final = re.compile(r"USB\d*::[^:\s]+::[^:\s]+::INSTR", re.IGNORECASE)
+_NETWORK: Final = re.compile(
+    r"TCPIP\d*::([^:,\s]+)(?:,(\d+))?(::(?!\d+::)[^:\s]+)?::INSTR", re.IGNORECASE
+)
+_USB: Final = re.compile(
+    r"USB\d*::[^:\s]+::[^:\s]+(::[^:\s]+){0,2}::INSTR", re.IGNORECASE
+)
+_USB_WITHOUT_SERIAL: Final = re.compile(
+    r"USB\d*::[^:\s]+::[^:\s]+::INSTR", re.IGNORECASE
+)
 _GPIB: Final = re.compile(r"GPIB\d*(::\d+){1,2}(::INSTR)?", re.IGNORECASE)
 _SERIAL: Final = re.compile(r"ASRL(\d+|/[^\s:?@]+)(::INSTR)?", re.IGNORECASE)
 _BAUD: Final = re.compile(r"baud=(\d+)")
 _MEANT: Final = re.compile(
-    r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::(?:INSTR|SOCKET))?", re.IGNORECASE
+    r"(?:TCPIP\d*::)?([A-Za-z0-9.-]+)(?:(?:::|:|,)(\d+))?(?:::(?:INSTR|SOCKET))?",
+    re.IGNORECASE,
 )
 _KINDS: Final = {
     "USB": "A meter on USB is USB0::0x0B21::0x0025::SERIAL::INSTR; `meter find` shows those that are plugged in.",
@@ -67,9 +74,15 @@ def resource_of(address: str) -> Resource:
     if network and network[2]:
         _require_port(address, network[2])
         if backend == IVI:
-            raise wrong(address, "Only @py knows the form HOST,PORT; @ivi finds the port by itself.")
+            raise wrong(
+                address,
+                "Only @py knows the form HOST,PORT; @ivi finds the port by itself.",
+            )
     if _USB_WITHOUT_SERIAL.fullmatch(name) and backend != PURE_PYTHON:
-        raise wrong(address, "Only @py finds the one meter that is plugged in; write its serial number too.")
+        raise wrong(
+            address,
+            "Only @py finds the one meter that is plugged in; write its serial number too.",
+        )
     if not any(form.fullmatch(name) for form in (_NETWORK, _USB, _GPIB, _SERIAL)):
         raise wrong(address, _meant(address, name))
     is_serial = _SERIAL.fullmatch(name) is not None
@@ -98,7 +111,10 @@ def _baud(address: str, options: str) -> int:
         return BAUD
     given = _BAUD.fullmatch(options)
     if given is None or int(given[1]) == 0:
-        raise wrong(address, f"{options!r} is no option of a serial line; its speed is ?baud={BAUD}.")
+        raise wrong(
+            address,
+            f"{options!r} is no option of a serial line; its speed is ?baud={BAUD}.",
+        )
     return int(given[1])
 
 
@@ -122,7 +138,9 @@ def _meant(address: str, name: str) -> str:
     if port is None:
         return f"Perhaps TCPIP::{host}::INSTR is meant; `meter --help` lists the forms."
     _require_port(address, port)
-    return f"Perhaps TCPIP::{host},{port}::INSTR is meant, with a comma before the port."
+    return (
+        f"Perhaps TCPIP::{host},{port}::INSTR is meant, with a comma before the port."
+    )
 
 
 def _require_port(address: str, port: str) -> None:

@@ -18,7 +18,9 @@ def admits(clients: tuple[str, ...], address: str | None) -> bool:
     return not clients or _lies_in(clients, address)
 
 
-def client_address(peer: str, forwarded_for: str | None, trusted: tuple[str, ...]) -> str:
+def client_address(
+    peer: str, forwarded_for: str | None, trusted: tuple[str, ...]
+) -> str:
     """The address of the client: the right-most of the chain that is not a trusted proxy.
 
     The chain is the header X-Forwarded-For and, at its right end, the `peer` of the connection. `trusted` are networks

@@ -26,10 +26,14 @@ class PasswordChecks:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "passwords", lower_priority, (NICENESS,))
-        self._failures: dict[int, deque[float]] = {}  # by hash, since a name can be long; the newest last
+        self._failures: dict[
+            int, deque[float]
+        ] = {}  # by hash, since a name can be long; the newest last
         self._waiting: list[str] = []
 
-    def require(self, address: str, team: str, stored: str | None, password: str, now_s: float) -> None:
+    def require(
+        self, address: str, team: str, stored: str | None, password: str, now_s: float
+    ) -> None:
         """Return if `password` is that of the hash `stored`, None for an unknown team.
 
         Raises LoginRefused `bad-credentials`, `too-many-failures`; RefereeError `too-many-requests` when too many wait.
@@ -38,19 +42,28 @@ class PasswordChecks:
             return
         pair = hash((address, team))
         self._require_few(pair, now_s)
-        if self._waiting.count(address) >= WAITING_OF_AN_ADDRESS or len(self._waiting) >= WAITING_AT_MOST:
+        if (
+            self._waiting.count(address) >= WAITING_OF_AN_ADDRESS
+            or len(self._waiting) >= WAITING_AT_MOST
+        ):
             sentence = "Too many log-ins wait to be checked; try again in 1 s."
             raise RefereeError("too-many-requests", sentence, retry_after_s=1)
         self._waiting.append(address)
         try:
-            is_right = self._thread.submit(self._check, pair, stored, password, now_s).result()
+            is_right = self._thread.submit(
+                self._check, pair, stored, password, now_s
+            ).result()
         finally:
             self._waiting.remove(address)
         if not is_right:
             raise LoginRefused("bad-credentials", "Team or password is wrong.")
 
-    def _check(self, pair: int, stored: str | None, password: str, now_s: float) -> bool:
-        self._require_few(pair, now_s)  # again: of many sent at once, those behind the limit cost nothing
+    def _check(
+        self, pair: int, stored: str | None, password: str, now_s: float
+    ) -> bool:
+        self._require_few(
+            pair, now_s
+        )  # again: of many sent at once, those behind the limit cost nothing
         if matches(stored or decoy_hash(), password) and stored is not None:
             return True
         failures = self._failures.pop(pair, None) or deque(maxlen=FAILURES_ALLOWED)
@@ -62,7 +75,13 @@ class PasswordChecks:
 
     def _require_few(self, pair: int, now_s: float) -> None:
         failures = self._failures.get(pair) or deque()
-        wait_s = failures[0] + FAILURE_MEMORY_S - now_s if len(failures) == FAILURES_ALLOWED else 0.0
+        wait_s = (
+            failures[0] + FAILURE_MEMORY_S - now_s
+            if len(failures) == FAILURES_ALLOWED
+            else 0.0
+        )
         if wait_s > 0:
             sentence = f"Too many failed log-ins within {FAILURE_MEMORY_S:.0f} s; try again in {math.ceil(wait_s)} s."
-            raise LoginRefused("too-many-failures", sentence, retry_after_s=math.ceil(wait_s))
+            raise LoginRefused(
+                "too-many-failures", sentence, retry_after_s=math.ceil(wait_s)
+            )

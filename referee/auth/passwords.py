@@ -23,8 +23,12 @@ SYLLABLES, IN_A_WORD = 8, 2
 
 def generate_password() -> str:
     """A new password that is easy to read out and to type, such as bafo-kidu-zemi-raso: 50 random bits."""
-    syllables = [secrets.choice(CONSONANTS) + secrets.choice(VOWELS) for _ in range(SYLLABLES)]
-    words = ("".join(syllables[at : at + IN_A_WORD]) for at in range(0, SYLLABLES, IN_A_WORD))
+    syllables = [
+        secrets.choice(CONSONANTS) + secrets.choice(VOWELS) for _ in range(SYLLABLES)
+    ]
+    words = (
+        "".join(syllables[at : at + IN_A_WORD]) for at in range(0, SYLLABLES, IN_A_WORD)
+    )
     return "-".join(words)
 
 

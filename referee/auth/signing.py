@@ -21,7 +21,9 @@ def new_key() -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.generate().private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
     )
 
 
@@ -50,12 +52,12 @@ class ContestKey:
         except (OSError, ValueError, TypeError) as error:
             key, problem = None, getattr(error, "strerror", None) or problem
         if not isinstance(key, Ed25519PrivateKey):
-            sentence = (
-                f"The contest's key {self._path} cannot be read ({problem}); restore it from your backup."
-            )
+            sentence = f"The contest's key {self._path} cannot be read ({problem}); restore it from your backup."
             raise RefereeError("secret-missing", sentence)
         if self._path.stat().st_mode & 0o077:
-            sentence = f"Others can read {self._path}; repair it with: chmod 600 {self._path}"
+            sentence = (
+                f"Others can read {self._path}; repair it with: chmod 600 {self._path}"
+            )
             raise RefereeError("secret-readable", sentence)
         if self._known not in (None, key.public_key().public_bytes_raw().hex()):
             raise RefereeError(

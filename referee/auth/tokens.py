@@ -57,7 +57,9 @@ def issue(secret: bytes, session: Session, contest: str) -> str:
     return serializer.make_signer(serializer.salt).sign(content).decode()
 
 
-@lru_cache(TOKENS_CACHED)  # verifying takes 60 us, serving an image 10; failures are not cached
+@lru_cache(
+    TOKENS_CACHED
+)  # verifying takes 60 us, serving an image 10; failures are not cached
 def read(secret: bytes, token: str) -> Session:
     """The session a token stands for. Whether it has expired is for the caller to check: the result is cached.
 
@@ -66,7 +68,9 @@ def read(secret: bytes, token: str) -> Session:
     try:
         return Session(**_load(_serializer(secret), token.encode()))
     except (BadSignature, TypeError, ValueError) as error:
-        raise SessionRefused("bad-token", "The token is not one of this contest; log in again.") from error
+        raise SessionRefused(
+            "bad-token", "The token is not one of this contest; log in again."
+        ) from error
 
 
 def issue_operator(secret: bytes, session: OperatorSession) -> str:
@@ -102,9 +106,13 @@ def _load(serializer: URLSafeSerializer, token: bytes) -> dict[str, Any]:
         raise BadSignature("not as it was issued")
     contest, _, payload = content.partition(b".")
     # A cookie, and a token of an earlier form, names no contest; a compressed payload itself begins with a dot.
-    loaded: dict[str, Any] = serializer.load_payload(payload if contest and payload else content)
+    loaded: dict[str, Any] = serializer.load_payload(
+        payload if contest and payload else content
+    )
     return loaded
 
 
 def _serializer(secret: bytes, salt: str = "session") -> URLSafeSerializer:
-    return URLSafeSerializer(secret, salt=salt, signer_kwargs={"key_derivation": "hmac"})
+    return URLSafeSerializer(
+        secret, salt=salt, signer_kwargs={"key_derivation": "hmac"}
+    )

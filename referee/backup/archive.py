@@ -29,7 +29,12 @@ def write_archive(path: Path, members: dict[str, Path], facts: dict[str, Any]) -
             with made.open(name) as member:  # of what was written: the file may change
                 digest = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]  # it has readinto
             found[name] = [made.getinfo(name).file_size, digest.hexdigest()]
-        made.writestr(MANIFEST, json.dumps({"format": FORMAT, "version": VERSION, **facts, "members": found}))
+        made.writestr(
+            MANIFEST,
+            json.dumps(
+                {"format": FORMAT, "version": VERSION, **facts, "members": found}
+            ),
+        )
 
 
 def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
@@ -41,32 +46,50 @@ def read_archive(path: Path, folder: Path | None = None) -> dict[str, Any]:
                 place = Path(opened.extract(name, folder))
                 place.chmod(0o600)
                 if sha256_of(place) != sha256:
-                    raise ValueError(f"{name} has another SHA-256 than its manifest says")
+                    raise ValueError(
+                        f"{name} has another SHA-256 than its manifest says"
+                    )
             return facts
     except (*_UNREADABLE, *_MISSHAPEN, OSError) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a wrong offset
+        if (
+            isinstance(error, OSError) and error.errno != errno.EINVAL
+        ):  # of a wrong offset
             raise
-        problem = f"not a whole one: {error}" if zipfile.is_zipfile(path) else "is cut short"
-        raise RefereeError("bad-backup", f"{path} is not a backup, or {problem}.") from error
+        problem = (
+            f"not a whole one: {error}" if zipfile.is_zipfile(path) else "is cut short"
+        )
+        raise RefereeError(
+            "bad-backup", f"{path} is not a backup, or {problem}."
+        ) from error
 
 
 def _manifest(opened: zipfile.ZipFile, size: int) -> dict[str, Any]:
     found = opened.infolist()
     if MANIFEST not in (names := opened.namelist()):
-        what = "is a bundle of a run, not a backup" if _OF_BUNDLES in names else "is a zip, but not a backup"
+        what = (
+            "is a bundle of a run, not a backup"
+            if _OF_BUNDLES in names
+            else "is a zip, but not a backup"
+        )
         raise RefereeError("bad-backup", f"{opened.filename} {what}.")
     if any(one.compress_type or one.flag_bits & 1 for one in found):
         raise ValueError("it has a member that is compressed or encrypted")
     facts: dict[str, Any] = json_value(opened.read(MANIFEST).decode())  # type: ignore[assignment]
     if facts["format"] != FORMAT or facts["version"] > VERSION:
         form = f"{facts['format']} {facts['version']}"
-        raise ValueError(f"it is {form}, newer than {FORMAT} {VERSION}, which this program knows")
+        raise ValueError(
+            f"it is {form}, newer than {FORMAT} {VERSION}, which this program knows"
+        )
     sizes = {name: size for name, (size, _) in facts["members"].items()}
     if odd := [name for name in sizes if {"", ".", ".."} & set(name.split("/"))]:
         raise ValueError(f"its member {odd[0]!r} leads out of the folder")
     stored = {one.filename: one.file_size for one in found if one.filename != MANIFEST}
     if sizes != stored or len(found) != len(sizes) + 1 or sum(sizes.values()) > size:
-        raise ValueError(f"its members are not those of its {MANIFEST}, or larger than the file")
+        raise ValueError(
+            f"its members are not those of its {MANIFEST}, or larger than the file"
+        )
     places = facts["testsets"]
-    "".join([facts["contest"], facts["utc"], *places, *places.values()])  # texts, or it raises TypeError
+    "".join(
+        [facts["contest"], facts["utc"], *places, *places.values()]
+    )  # texts, or it raises TypeError
     return facts

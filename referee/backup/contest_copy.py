@@ -18,17 +18,26 @@ from referee.backup.archive import read_archive, write_archive
 from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
 from referee.contest import contest_id
 from referee.errors import RefereeError
-from referee.files.atomic_write import real_path, require_writable, sync_folder, write_atomically
+from referee.files.atomic_write import (
+    real_path,
+    require_writable,
+    sync_folder,
+    write_atomically,
+)
 from referee.presence import entries, is_free, is_there
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
 from referee.tracks.submissions.second_copies import MODELS
 
 SECRETS = (SECRET_NAME, OPERATOR_KEY_NAME)
-_VALUE = re.compile(r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")
+_VALUE = re.compile(
+    r"""((?<![\w-])(?:id|testset|holdout)["']?\s*=\s*)("(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+)
 
 
-def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: bool) -> None:
+def back_up(
+    folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: bool
+) -> None:
     """Write the contest in `folder` into one file that only its owner can read; the models go with the test sets.
 
     Raises RefereeError `backup-target`, `bad-config`, and as the parts do; TestSetError; OSError.
@@ -37,26 +46,50 @@ def back_up(folder: Path, file: Path, now: datetime, *, keys: bool, test_sets: b
     file = real_path(file)
     _require_free(folder, file)
     config, contest, moved = read_config(folder), contest_id(folder), dict[str, str]()
-    files = [(name, folder / name) for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))]
+    files = [
+        (name, folder / name)
+        for name in (CONFIG_NAME, *((*SECRETS, SIGNING_KEY_NAME) if keys else ()))
+    ]
     for given in _test_sets(config) if test_sets else ():
         found, place = load_test_set(folder / given), os.path.normpath(given)
         if place.startswith((".", "/")):  # it lies elsewhere
             place = moved[given] = f"testset-{found.digest[:12]}"
-        names = (MANIFEST, GROUND_TRUTH, LABELS, *(f"{IMAGES}/{one.file}" for one in found.images))
+        names = (
+            MANIFEST,
+            GROUND_TRUTH,
+            LABELS,
+            *(f"{IMAGES}/{one.file}" for one in found.images),
+        )
         files += [(f"{place}/{name}", found.folder / name) for name in names]
     if test_sets:
-        files += [(f"{MODELS}/{one.name}", one) for one in entries(folder / MODELS) if one.match("[0-9a-f]*")]
+        files += [
+            (f"{MODELS}/{one.name}", one)
+            for one in entries(folder / MODELS)
+            if one.match("[0-9a-f]*")
+        ]
     optional = (SIGNING_KEY_NAME, LABELS)
-    members = {name: path for name, path in files if path.name not in optional or is_there(path)}
-    _with_values((folder / CONFIG_NAME).read_text("utf-8-sig"), moved)  # refused now, not at the restore
+    members = {
+        name: path
+        for name, path in files
+        if path.name not in optional or is_there(path)
+    }
+    _with_values(
+        (folder / CONFIG_NAME).read_text("utf-8-sig"), moved
+    )  # refused now, not at the restore
     scratch = TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent)
     with scratch as place, closing(Store(folder / DATABASE_NAME)) as store:
         store.require_complete()
         members[DATABASE_NAME] = Path(place, DATABASE_NAME)
         store.copy_to(members[DATABASE_NAME])
         made = Path(place, "backup.zip")
-        facts = {"contest": store.contest_id(contest), "utc": now.isoformat(), "testsets": moved}
-        made.touch(0o600)  # as far as the disk has modes: chmod would fail on a stick's FAT
+        facts = {
+            "contest": store.contest_id(contest),
+            "utc": now.isoformat(),
+            "testsets": moved,
+        }
+        made.touch(
+            0o600
+        )  # as far as the disk has modes: chmod would fail on a stick's FAT
         write_archive(made, members, facts)
         with made.open("rb") as whole:
             os.fsync(whole.fileno())
@@ -78,7 +111,9 @@ def _require_free(folder: Path, file: Path) -> None:
 
 def _test_sets(config: ContestConfig) -> set[str]:
     """The test sets by their names in contest.toml."""
-    return {config.testset} | {name for one in config.tracks for name in (one.testset, one.holdout) if name}
+    return {config.testset} | {
+        name for one in config.tracks for name in (one.testset, one.holdout) if name
+    }
 
 
 def _with_values(text: str, changes: dict[str, str]) -> str:
@@ -92,13 +127,17 @@ def _with_values(text: str, changes: dict[str, str]) -> str:
     new = _VALUE.sub(changed, text)
     table = toml_table(new)
     tables = (table, *table.get("tracks", ()))
-    if left := changes.keys() & {one.get(key) for one in tables for key in ("id", "testset", "holdout")}:
+    if left := changes.keys() & {
+        one.get(key) for one in tables for key in ("id", "testset", "holdout")
+    }:
         words = f"{CONFIG_NAME}: a copy needs its own value for {', '.join(left)}; write it in quotes after the key."
         raise RefereeError("bad-config", words)
     return new
 
 
-def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple[str, str, list[str]]:
+def restore(
+    file: Path, folder: Path, base: Path | None, now: datetime
+) -> tuple[str, str, list[str]]:
     """Make the contest folder that `file` is a backup of, whole or not at all; what it lacks is taken from `base`.
 
     Returns its id, its former id (another one, if its keys are new), and the names of test sets that are missing.
@@ -106,11 +145,15 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
     """
     folder = real_path(folder)
     if not is_free(folder):
-        sentence = f"{folder} is a contest folder, or is not empty; restore into a new one."
+        sentence = (
+            f"{folder} is a contest folder, or is not empty; restore into a new one."
+        )
         raise RefereeError("contest-exists", sentence)
     for outer in folder.parents:
         if is_there(outer / CONFIG_NAME):
-            sentence = f"{folder} is inside the contest folder {outer}; restore beside it."
+            sentence = (
+                f"{folder} is inside the contest folder {outer}; restore beside it."
+            )
             raise RefereeError("contest-exists", sentence)
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
     partial.mkdir(mode=0o700, parents=True)
@@ -124,15 +167,28 @@ def restore(file: Path, folder: Path, base: Path | None, now: datetime) -> tuple
             raise RefereeError("contest-mixed", words)
         if not is_there(partial / SECRET_NAME):
             for name in SECRETS:
-                write_atomically(partial / name, f"{secrets.token_hex(SECRET_BYTES)}\n".encode(), 0o600)
+                write_atomically(
+                    partial / name,
+                    f"{secrets.token_hex(SECRET_BYTES)}\n".encode(),
+                    0o600,
+                )
             changes[former] = contest_id(partial)
         contest, config = contest_id(partial), partial / CONFIG_NAME
         read_config(partial)  # raises what is wrong with it
-        write_atomically(config, _with_values(config.read_text("utf-8-sig"), changes).encode())
+        write_atomically(
+            config, _with_values(config.read_text("utf-8-sig"), changes).encode()
+        )
         with closing(Store(partial / DATABASE_NAME, journaled=False)) as store:
             store.require_sound()
             store.leave_journal()
-            store.log_event(now, None, "restored", backup_utc=newest["utc"], former=former, contest=contest)
+            store.log_event(
+                now,
+                None,
+                "restored",
+                backup_utc=newest["utc"],
+                former=former,
+                contest=contest,
+            )
             store.end_all_sessions()
             store.note_count() if contest == former else store.accept(contest)
         sets = sorted(_test_sets(read_config(partial)))

@@ -35,9 +35,14 @@ def restore_database(folder: Path, now: datetime) -> Made:
     """
     place = place_of(folder)
     if place is None:
-        raise RefereeError("contest-missing", f"{folder} is not a contest folder: it has no contest.toml.")
+        raise RefereeError(
+            "contest-missing",
+            f"{folder} is not a contest folder: it has no contest.toml.",
+        )
     if is_served(folder):
-        raise RefereeError("contest-busy", f"{folder} is being served; stop the server first.")
+        raise RefereeError(
+            "contest-busy", f"{folder} is being served; stop the server first."
+        )
     if not is_there(place.journal):
         words = f"There is no journal at {place.journal}; mount its disk, or take a backup: referee restore FILE FOLDER"
         raise RefereeError("journal-missing", words)
@@ -57,7 +62,9 @@ def restore_database(folder: Path, now: datetime) -> Made:
     with closing(Store(database)) as store:
         store.require_sound()
         store.note_count()
-        store.log_event(now, None, "restored", journal=str(place.journal), transactions=transactions)
+        store.log_event(
+            now, None, "restored", journal=str(place.journal), transactions=transactions
+        )
     return Made(database, place.journal, transactions, kept)
 
 

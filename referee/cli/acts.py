@@ -18,14 +18,21 @@ if TYPE_CHECKING:
     from referee.store import Store
 
 
-def line_of_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def line_of_text(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> str | None:
     """Accept a text that is not blank and can be printed on a line."""
     if value is not None and not (value.strip() and value.isprintable()):
         raise click.BadParameter(f"{value!r} is not a line of text.", ctx, param)
     return value
 
 
-_reason = partial(click.option, "--reason", callback=line_of_text, help="Why; kept in the contest's log.")
+_reason = partial(
+    click.option,
+    "--reason",
+    callback=line_of_text,
+    help="Why; kept in the contest's log.",
+)
 optional_reason, required_reason = _reason(), _reason(required=True)
 
 
@@ -39,7 +46,14 @@ def user() -> str:
     return f"{name} (sudo by {before})" if before else name
 
 
-def act(store: Store, action: str, run: int | None = None, **detail: object) -> AbstractContextManager[None]:
+def act(
+    store: Store, action: str, run: int | None = None, **detail: object
+) -> AbstractContextManager[None]:
     """What is done within is an act of this command: see `DayTables.act`."""
-    who = {"operator": COMMAND, "action": action, "user": user(), "address": socket.gethostname()}
+    who = {
+        "operator": COMMAND,
+        "action": action,
+        "user": user(),
+        "address": socket.gethostname(),
+    }
     return store.act(Clock().utc(), run, None, **who, **detail)

@@ -13,7 +13,14 @@ from urllib.parse import quote, urlsplit
 from referee.cli.acts import user
 from referee.errors import RefereeError
 from referee.presence import is_there
-from referee.served import CERTIFICATE_NAME, OPERATOR_KEY_NAME, USER, is_served, read_secret, server_url
+from referee.served import (
+    CERTIFICATE_NAME,
+    OPERATOR_KEY_NAME,
+    USER,
+    is_served,
+    read_secret,
+    server_url,
+)
 
 ACT_TIMEOUT_S, LOOK_TIMEOUT_S = 60.0, 5.0
 
@@ -22,7 +29,9 @@ class NoServer(RefereeError):
     """The contest is not being served, or its server does not answer."""
 
 
-def ask(folder: Path, path: str, body: dict[str, Any] | None = None, *, more_s: float = 0.0) -> Any:
+def ask(
+    folder: Path, path: str, body: dict[str, Any] | None = None, *, more_s: float = 0.0
+) -> Any:
     """What the server answers to a POST of `body` to /operator`path`, or to a GET without a body.
 
     `more_s` says how much longer than other acts this one takes.
@@ -31,19 +40,27 @@ def ask(folder: Path, path: str, body: dict[str, Any] | None = None, *, more_s: 
     or `read_secret` refuses with.
     """
     if not is_there(folder / "contest.toml"):
-        from referee.config import read_config  # importing it takes a twentieth of a second
+        from referee.config import (
+            read_config,
+        )  # importing it takes a twentieth of a second
 
         read_config(folder)
     url, key = server_url(folder), read_secret(folder / OPERATOR_KEY_NAME).hex()
-    not_served = NoServer("not-served", f"{folder} is not being served; start it: referee serve {folder}")
-    if url is None or not is_served(folder):  # of a server that was killed, or a copy of a served folder
+    not_served = NoServer(
+        "not-served", f"{folder} is not being served; start it: referee serve {folder}"
+    )
+    if url is None or not is_served(
+        folder
+    ):  # of a server that was killed, or a copy of a served folder
         raise not_served
     timeout_s = (LOOK_TIMEOUT_S if body is None else ACT_TIMEOUT_S) + more_s
     try:
         status, content = _answer(folder, f"{url}/operator{path}", body, key, timeout_s)
         document: Any = json.loads(content)
     except TimeoutError as error:
-        what = f"has not answered in {timeout_s:.0f} s; see its log, and: referee run list"
+        what = (
+            f"has not answered in {timeout_s:.0f} s; see its log, and: referee run list"
+        )
         raise NoServer("no-answer", f"The server at {url} {what}") from error
     except ssl.SSLError as error:
         sentence = f"What answers at {url} does not have the certificate of this contest: {error}."
@@ -51,7 +68,9 @@ def ask(folder: Path, path: str, body: dict[str, Any] | None = None, *, more_s: 
     except (OSError, HTTPException, ValueError) as error:
         raise not_served from error
     if status >= 400:
-        raise RefereeError(document.get("code", "failed"), document.get("detail", content.decode()))
+        raise RefereeError(
+            document.get("code", "failed"), document.get("detail", content.decode())
+        )
     return document
 
 
@@ -59,14 +78,18 @@ def _answer(
     folder: Path, url: str, body: dict[str, Any] | None, key: str, timeout_s: float
 ) -> tuple[int, bytes]:
     where = urlsplit(url)
-    connection: HTTPConnection = HTTPConnection(where.hostname or "", where.port, timeout=timeout_s)
+    connection: HTTPConnection = HTTPConnection(
+        where.hostname or "", where.port, timeout=timeout_s
+    )
     if where.scheme == "https":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         # Trust this certificate, whoever issued it, and no other.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.load_verify_locations(folder / CERTIFICATE_NAME)
-        connection = HTTPSConnection(where.hostname or "", where.port, timeout=timeout_s, context=context)
+        connection = HTTPSConnection(
+            where.hostname or "", where.port, timeout=timeout_s, context=context
+        )
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     headers[USER] = quote(f"{user()}@{socket.gethostname()}")
     try:

@@ -17,21 +17,41 @@ from referee.config import read_config
 
 @click.command()
 @click.argument("folder", type=any_path)
-@click.option("-o", "--out", "file", type=any_path, required=True, help="The file to write, a zip.")
+@click.option(
+    "-o",
+    "--out",
+    "file",
+    type=any_path,
+    required=True,
+    help="The file to write, a zip.",
+)
 @click.option("--with-keys", is_flag=True, help="Also the secrets and keys.")
 @click.option("--no-testset", is_flag=True, help="Without test sets and models.")
 def backup(folder: Path, file: Path, *, with_keys: bool, no_testset: bool) -> None:
     """Back up the contest in FOLDER, also while it is served: database, contest.toml, test sets, models."""
     with _named(file):
-        contest_copy.back_up(folder, file, Clock().utc(), keys=with_keys, test_sets=not no_testset)
+        contest_copy.back_up(
+            folder, file, Clock().utc(), keys=with_keys, test_sets=not no_testset
+        )
     what = f"{file.stat().st_size / 1e6:.1f} MB, {'with its' if with_keys else 'no'} secrets and keys"
-    click.echo(f"Backed up {folder} to {file}: {what}. Keep it to yourself: it has what no team may see.")
+    click.echo(
+        f"Backed up {folder} to {file}: {what}. Keep it to yourself: it has what no team may see."
+    )
 
 
 @click.command()
 @click.argument("places", type=any_path, nargs=-1, metavar="[FILE] FOLDER")
-@click.option("--base", type=any_path, help="An earlier backup, for what FILE lacks: keys, test sets.")
-@click.option("--journal", "by_journal", is_flag=True, help="Make the database of FOLDER from its journal.")
+@click.option(
+    "--base",
+    type=any_path,
+    help="An earlier backup, for what FILE lacks: keys, test sets.",
+)
+@click.option(
+    "--journal",
+    "by_journal",
+    is_flag=True,
+    help="Make the database of FOLDER from its journal.",
+)
 def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) -> None:
     """Make the contest FOLDER from FILE, which `referee backup` or the server wrote: all of it or nothing.
 
@@ -46,12 +66,20 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
         raise click.UsageError("Give the backup's FILE and the FOLDER to make.")
     file, folder = places
     with _named(folder):
-        contest, former, missing = contest_copy.restore(file, folder, base, Clock().utc())
-        if read_config(folder).backup.folder == BACKUP_FOLDER:  # any other one may be a disk that is mounted
+        contest, former, missing = contest_copy.restore(
+            file, folder, base, Clock().utc()
+        )
+        if (
+            read_config(folder).backup.folder == BACKUP_FOLDER
+        ):  # any other one may be a disk that is mounted
             (folder / BACKUP_FOLDER).mkdir(exist_ok=True)
     if contest != former:
-        click.echo(f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};")
-        click.echo("tokens of open runs are void, another secret draws images, and another key signs.")
+        click.echo(
+            f"{file} has no keys: new ones were made. The id is now {contest}, it was {former};"
+        )
+        click.echo(
+            "tokens of open runs are void, another secret draws images, and another key signs."
+        )
         click.echo(
             "Bundles of earlier runs still verify, by their first id. New signatures have the new key, the"
         )
@@ -59,14 +87,20 @@ def restore(places: tuple[Path, ...], base: Path | None, *, by_journal: bool) ->
             "closing receipts that teams hold have the former one: referee log shows both (signing-key)."
         )
     for one in missing:
-        click.echo(f"There is no test set at {folder / one}: put it there, or change contest.toml.")
-    click.echo(f"Restored {folder}. Never serve it beside the former folder. Next: referee serve {folder}")
+        click.echo(
+            f"There is no test set at {folder / one}: put it there, or change contest.toml."
+        )
+    click.echo(
+        f"Restored {folder}. Never serve it beside the former folder. Next: referee serve {folder}"
+    )
 
 
 def _restore_by_journal(folder: Path) -> None:
     with _named(folder):
         found = journal_copy.restore_database(folder, Clock().utc())
-    click.echo(f"Made {found.database} from {found.journal}: {found.transactions} transactions.")
+    click.echo(
+        f"Made {found.database} from {found.journal}: {found.transactions} transactions."
+    )
     if found.kept is not None:
         click.echo(f"What was there before is kept as {found.kept}.")
     click.echo(f"Next: referee serve {folder}")

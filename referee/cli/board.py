@@ -19,11 +19,18 @@ def board() -> None:
 @contest_folder
 def freeze(folder: Path) -> None:
     """Keep the public board as it is now, for everyone but the operators."""
-    click.echo(f"The board is frozen since {ask(folder, '/board/freeze', {})['frozen_utc']}.")
+    click.echo(
+        f"The board is frozen since {ask(folder, '/board/freeze', {})['frozen_utc']}."
+    )
 
 
 @board.command()
-@click.option("--all", "all_places", is_flag=True, help="Show all that is left; the board is live again.")
+@click.option(
+    "--all",
+    "all_places",
+    is_flag=True,
+    help="Show all that is left; the board is live again.",
+)
 @contest_folder
 def unveil(folder: Path, *, all_places: bool) -> None:
     """Show one more place of the final ranking, the last one first; after the first place the board is live again."""

@@ -13,7 +13,14 @@ from referee.cli.shared_options import contest_folder
 from referee.cli.terminal import Column
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.judging.comparison import Compared, Row, compared, differing, log_ratios, rows
+from referee.judging.comparison import (
+    Compared,
+    Row,
+    compared,
+    differing,
+    log_ratios,
+    rows,
+)
 from referee.judging.results import current_judgement
 
 RATIO = """\
@@ -31,7 +38,10 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
     """
     both = (_compared(runs[0], folder), _compared(runs[1], folder))
     found = rows(*both)
-    columns = [Column(""), *(Column(name, is_figure=True) for name in (*runs, "difference"))]
+    columns = [
+        Column(""),
+        *(Column(name, is_figure=True) for name in (*runs, "difference")),
+    ]
     texts = [["" if one is None else _text(one) for one in row] for row in found]
     about, notes = "The difference is the second less the first.", ["", *_notes(*both)]
     print_listing(
@@ -49,16 +59,22 @@ def compare(runs: tuple[str, str], folder: Path, form: str | None) -> None:
 
 def _compared(name: str, folder: Path) -> Compared:
     """What is compared of a run, by name. Raises RefereeError, TestSetError."""
-    is_number = name.isascii() and name.isdigit() and len(name) < 19  # the integers of SQLite
+    is_number = (
+        name.isascii() and name.isdigit() and len(name) < 19
+    )  # the integers of SQLite
     with open_contest(folder if is_number else Path(name), only_looks=True) as contest:
         numbers = [int(name)] if is_number else [run.id for run in contest.store.runs()]
         if len(numbers) != 1:
             advice = f"name two by number: referee compare 1 2 --contest {name}"
-            raise RefereeError("run-unknown", f"{name} has {len(numbers)} runs; {advice}")
+            raise RefereeError(
+                "run-unknown", f"{name} has {len(numbers)} runs; {advice}"
+            )
         run = contest.store.run(numbers[0])
         judged = current_judgement(contest, run)
         if judged is None:
-            sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+            sentence = (
+                f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+            )
             raise RefereeError("run-state", sentence)
         return compared(contest, run, judged)
 
@@ -71,4 +87,8 @@ def _notes(first: Compared, second: Compared) -> Iterator[str]:
     if (logs := log_ratios(first, second)) is not None:
         yield RATIO.format(*map(math.exp, logs), *logs)
     differ = ", ".join(differing(first, second))
-    yield f"They differ in {differ}." if differ else "State, metric, test set and window are the same."
+    yield (
+        f"They differ in {differ}."
+        if differ
+        else "State, metric, test set and window are the same."
+    )

@@ -66,7 +66,11 @@ def config_text(
     Without `answers` nothing bounds a team, as in rehearsals; the keys stand there as comments.
     """
     own_answers, answer_tables = answer_lines(answers or Answers())
-    fixed = "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges) if ranges else ""
+    fixed = (
+        "voltage_range_v = {:g}\ncurrent_range_a = {:g}\n".format(*ranges)
+        if ranges
+        else ""
+    )
     texts = {"name": name, "meter": meter, "testset": testset}
     # TOML's basic strings are JSON's without surrogate escapes, and with the control character 7F escaped.
     as_json = {key: json.dumps(text, ensure_ascii=False) for key, text in texts.items()}
@@ -116,8 +120,12 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
 @click.command()
 @click.argument("folder", type=any_path)
 @click.option("--name", help="The contest's name; default: the folder's.")
-@click.option("--testset", type=any_path, help="A test-set folder; default: a synthetic one.")
-@click.option("--meter", default="sim:", show_default=True, help="The meter of the first station.")
+@click.option(
+    "--testset", type=any_path, help="A test-set folder; default: a synthetic one."
+)
+@click.option(
+    "--meter", default="sim:", show_default=True, help="The meter of the first station."
+)
 @click.option(
     "--window",
     "window_s",
@@ -126,7 +134,11 @@ meter = {quoted["meter"]}   # a VISA address such as TCPIP::192.168.1.20::INSTR,
     show_default=True,
     help="Seconds.",
 )
-@click.option("--auto-arm", is_flag=True, help="Let a team's log-in arm its run, without an operator.")
+@click.option(
+    "--auto-arm",
+    is_flag=True,
+    help="Let a team's log-in arm its run, without an operator.",
+)
 @attempts_option
 @per_attempt_option
 @least_map_option
@@ -156,10 +168,15 @@ def init(
     images = DEFAULT_IMAGES if testset is None else len(load_test_set(testset).images)
     MeterAddress(meter)
     require_no_contest(folder)
-    answers, taken = Given(attempts, per_attempt, least_map, backup_folder, yes).complete(images)
+    answers, taken = Given(
+        attempts, per_attempt, least_map, backup_folder, yes
+    ).complete(images)
     place = "testset" if testset is None else place_of(testset, folder)
     name = name or Path(os.path.realpath(folder)).name
-    create_contest(folder, config_text(name, window_s, meter, place, auto_arm=auto_arm, answers=answers))
+    create_contest(
+        folder,
+        config_text(name, window_s, meter, place, auto_arm=auto_arm, answers=answers),
+    )
     if taken:
         click.echo(f"Taken by default: {' '.join(taken)}", err=True)
     repeated = repeated_images(answers.attempts, answers.per_attempt, images)
@@ -169,8 +186,15 @@ def init(
         (folder / BACKUP_FOLDER).mkdir(exist_ok=True)
     if testset is None:
         click.echo(f"Preparing {folder / 'testset'}", err=True)
-        synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
-    click.echo(f"Made {folder}. Next: referee team add NAME --contest {folder}; referee serve {folder}")
+        synthesize(
+            folder / "testset",
+            images=DEFAULT_IMAGES,
+            categories=DEFAULT_CATEGORIES,
+            seed=1,
+        )
+    click.echo(
+        f"Made {folder}. Next: referee team add NAME --contest {folder}; referee serve {folder}"
+    )
 
 
 def place_of(testset: Path, folder: Path) -> str:
@@ -184,7 +208,12 @@ def place_of(testset: Path, folder: Path) -> str:
 @click.argument("folder", type=any_path)
 @listening_options
 def serve(
-    folder: Path, host: str, port: int, tls_cert: Path | None, tls_key: Path | None, parent: int | None
+    folder: Path,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    parent: int | None,
 ) -> None:
     """Serve the contest in FOLDER until Ctrl-C."""
     # Importing the server takes a fifth of a second, which other commands need not wait for.

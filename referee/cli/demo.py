@@ -9,6 +9,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,9 +44,21 @@ class Pace:
 
 
 @click.command()
-@click.option("--folder", type=any_path, help="Keep it in this new folder; of its days the last one.")
-@click.option("--speed", type=click.FloatRange(min=1.0), default=1.0, hidden=True, help="For tests.")
-@click.option("--rounds", type=click.IntRange(1), default=ROUNDS, hidden=True, help="For tests.")
+@click.option(
+    "--folder",
+    type=any_path,
+    help="Keep it in this new folder; of its days the last one.",
+)
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=1.0),
+    default=1.0,
+    hidden=True,
+    help="For tests.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), default=ROUNDS, hidden=True, help="For tests."
+)
 @port_option
 def demo(folder: Path | None, port: int, speed: float, rounds: int) -> None:
     """Serve a rehearsed contest day with 16 teams, to look at board and console. Ctrl-C ends it.
@@ -54,11 +67,20 @@ def demo(folder: Path | None, port: int, speed: float, rounds: int) -> None:
     it begins again, with the same password.
     """
     if folder is not None and not is_free(folder):
-        raise RefereeError("folder-in-use", f"{folder} is not empty; choose another one with --folder.")
+        raise RefereeError(
+            "folder-in-use", f"{folder} is not empty; choose another one with --folder."
+        )
     kept = f", {folder} is kept" if folder else ""
-    with interruption_reported(lambda: f"the demo is over{kept}."), ExitStack() as temporary:
+    with (
+        interruption_reported(lambda: f"the demo is over{kept}."),
+        ExitStack() as temporary,
+    ):
         if folder is None:
-            folder = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="referee-demo-")))
+            folder = Path(
+                temporary.enter_context(
+                    tempfile.TemporaryDirectory(prefix="referee-demo-")
+                )
+            )
         _show(folder, port, Pace(speed, rounds))
 
 
@@ -67,13 +89,23 @@ def _show(folder: Path, port: int, pace: Pace) -> None:
     click.echo("Preparing the day; this takes some ten seconds.", err=True)
     day = _prepared(folder / "day-1", password)
     while True:
-        serve = [program("referee"), "serve", str(day), "--port", str(port), "--parent", str(os.getpid())]
+        serve = [
+            program("referee"),
+            "serve",
+            str(day),
+            "--port",
+            str(port),
+            "--parent",
+            str(os.getpid()),
+        ]
         with Child("server", serve, day / "server.log") as server:
             url = server.first_line().split(" at ")[-1].split()[0]
             port = int(url.rpartition(":")[2])
             if number == 1:
                 click.echo(f"  board    {url}/")
-                click.echo(f"  console  {url}/operator/   log in as demo with the password {password}")
+                click.echo(
+                    f"  console  {url}/operator/   log in as demo with the password {password}"
+                )
                 click.echo("Ctrl-C ends the demo.")
             number += 1
             following = _play_day(day, url, pace, password, folder / f"day-{number}")
@@ -95,10 +127,19 @@ def _play_day(day: Path, url: str, pace: Pace, password: str, following: Path) -
 
 
 def _prepared(folder: Path, password: str) -> Path:
-    synthesize(folder / "testset", images=IMAGES, categories=CATEGORIES, seed=SEED, size=SIZE)
+    synthesize(
+        folder / "testset", images=IMAGES, categories=CATEGORIES, seed=SEED, size=SIZE
+    )
     first, second = (f"sim:{load}" for load in LOADS)
-    meter = {"auto_arm": False, "update_interval_s": 1.0, "ranges": RANGES, "answers": DAY_ANSWERS}
-    text = config_text("Demo: a rehearsed contest day", WINDOW_S, first, "testset", **meter)  # type: ignore[arg-type]
+    meter: dict[str, Any] = {
+        "auto_arm": False,
+        "update_interval_s": 1.0,
+        "ranges": RANGES,
+        "answers": DAY_ANSWERS,
+    }
+    text = config_text(
+        "Demo: a rehearsed contest day", WINDOW_S, first, "testset", **meter
+    )
     other = text[text.index("[[stations]]") : text.index("# [[stations]]")]
     other = other.replace("station-1", "station-2").replace(first, second)
     create_contest(folder, DAY_KEYS + text + other)

@@ -74,9 +74,13 @@ ENTRIES = (
 WAITING = ENTRIES[-2:]  # they have not run yet
 BLIND = "Nimbus"  # sends guesses and logs out at once
 VOIDED, AGAIN, IN_REVIEW, WITH_REFUSED_ROWS = "Cobalt", "Birchwood", "Heron", "Kestrel"
-NEXT = tuple(dict.fromkeys(entry.team for entry in (*WAITING, *ENTRIES) if entry.team != BLIND))
+NEXT = tuple(
+    dict.fromkeys(entry.team for entry in (*WAITING, *ENTRIES) if entry.team != BLIND)
+)
 """Who runs while one looks, in this order, and then again from the first."""
-REFUSED = Refused(2, ((3, "xmin is not a number", "nan"), (7, "image 99 is unknown", "99")))
+REFUSED = Refused(
+    2, ((3, "xmin is not a number", "nan"), (7, "image 99 is unknown", "99"))
+)
 
 
 def record_day(contest: Contest, password: str, clock: Clock) -> None:
@@ -93,18 +97,31 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
     for run in store.runs(RunState.CLOSED):
         judge_with_interval(contest, run.id, clock)
     voided, reason = store.runs(team=VOIDED)[0].id, "the mains failed in the hall"
-    with store.act(now, voided, RunState.VOID, operator="demo", action="void", reason=reason):
-        store.change_run(voided, (RunState.JUDGED,), state=RunState.VOID.value, void_reason=reason)
+    with store.act(
+        now, voided, RunState.VOID, operator="demo", action="void", reason=reason
+    ):
+        store.change_run(
+            voided, (RunState.JUDGED,), state=RunState.VOID.value, void_reason=reason
+        )
     store.change_queue(lambda _: list(NEXT[:QUEUED]))
-    store.announce("demo", "This is a demo: a rehearsed contest day with invented teams.", now)
+    store.announce(
+        "demo", "This is a demo: a rehearsed contest day with invented teams.", now
+    )
 
 
-def _guesses(entry: Entry, truth: GroundTruth, rng: np.random.Generator) -> NDArray[np.float64]:
+def _guesses(
+    entry: Entry, truth: GroundTruth, rng: np.random.Generator
+) -> NDArray[np.float64]:
     """What a team's detector finds: rows (n, 7) in test-set numbers. Who finds nothing guesses blindly."""
     size = truth.boxes.max(axis=0)[2:]
     corner = rng.uniform(0, 0.6, (BLIND_ROWS, 2)) * size
-    image, category = rng.choice(truth.image_ids, BLIND_ROWS), rng.choice(truth.category, BLIND_ROWS)
-    blind = np.column_stack([image, category, rng.random(BLIND_ROWS), corner, corner + 0.3 * size])
+    image, category = (
+        rng.choice(truth.image_ids, BLIND_ROWS),
+        rng.choice(truth.category, BLIND_ROWS),
+    )
+    blind = np.column_stack(
+        [image, category, rng.random(BLIND_ROWS), corner, corner + 0.3 * size]
+    )
     if not entry.found:
         return blind
     found = truth.of_objects(rng.random(len(truth.image)) < entry.found)
@@ -112,16 +129,28 @@ def _guesses(entry: Entry, truth: GroundTruth, rng: np.random.Generator) -> NDAr
     boxes = found.boxes + rng.normal(0, entry.shake, sides.shape) * sides
     boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
     is_right = rng.random(len(boxes)) < 0.5 + entry.found / 2
-    category = np.where(is_right, found.category, rng.choice(truth.category, len(boxes)))
+    category = np.where(
+        is_right, found.category, rng.choice(truth.category, len(boxes))
+    )
     confidence = np.clip(rng.normal(0.5 + 0.3 * is_right, 0.15), 0.01, 0.99)
     blind[:, 2] *= 0.4
     rows = np.column_stack([found.image, category, confidence, np.maximum(boxes, 0)])
     return np.concatenate([rows, blind[: len(rows) // 3]]).round(4)
 
 
-def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datetime, seed: int) -> None:
-    store, config, station = contest.store, contest.config, contest.config.stations[seed % 2].name
-    rng, images, ends_s = np.random.default_rng(seed), len(truth.image_ids), entry.lasts_s
+def _record_run(
+    contest: Contest, entry: Entry, truth: GroundTruth, start: datetime, seed: int
+) -> None:
+    store, config, station = (
+        contest.store,
+        contest.config,
+        contest.config.stations[seed % 2].name,
+    )
+    rng, images, ends_s = (
+        np.random.default_rng(seed),
+        len(truth.image_ids),
+        entry.lasts_s,
+    )
     order = rng.permutation(truth.image_ids)
     setup = config.setup(station, config.window_s)
     new = Run(
@@ -145,11 +174,20 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
     fetched_s, posts_s = edges_s[:-1], edges_s[1:]
     batches = np.array_split(np.arange(1, images + 1), POSTS)
     for fetch_s, at_s, numbers in zip(fetched_s, posts_s, batches, strict=True):
-        store.log_served(run, [(number, 20_000) for number in numbers.tolist()], fetch_s)
+        store.log_served(
+            run, [(number, 20_000) for number in numbers.tolist()], fetch_s
+        )
         is_odd = entry.team == WITH_REFUSED_ROWS and at_s == posts_s[3]
         taken = rows[np.isin(rows[:, 0], numbers)], REFUSED if is_odd else Refused()
         when = start + timedelta(seconds=at_s)
-        store.append_post(run, taken, sha256=f"{run}-{at_s}", idempotency_key=None, elapsed_s=at_s, now=when)
+        store.append_post(
+            run,
+            taken,
+            sha256=f"{run}-{at_s}",
+            idempotency_key=None,
+            elapsed_s=at_s,
+            now=when,
+        )
     readings = list(_readings(entry, start, rng))
     store.append_readings(run, 0.0, readings)
     closed = start + timedelta(seconds=ends_s)
@@ -170,13 +208,21 @@ def _record_run(contest: Contest, entry: Entry, truth: GroundTruth, start: datet
     )
 
 
-def _readings(entry: Entry, start: datetime, rng: np.random.Generator) -> Iterator[Reading]:
+def _readings(
+    entry: Entry, start: datetime, rng: np.random.Generator
+) -> Iterator[Reading]:
     """A model is loaded, then images that differ are detected; one a second."""
     times_s = np.arange(0.0, entry.lasts_s + 0.5)
     busy = np.where(times_s < entry.loads_s, LOADING, 1.0)
-    powers_w = IDLE_W + busy * (entry.power_w - IDLE_W) * rng.normal(1, 0.08, len(times_s))
-    sums_wh = np.concatenate([[0.0], np.cumsum((powers_w[1:] + powers_w[:-1]) / 2)]) / 3600
-    for at_s, power_w, energy_wh in zip(times_s.tolist(), powers_w.tolist(), sums_wh.tolist(), strict=True):
+    powers_w = IDLE_W + busy * (entry.power_w - IDLE_W) * rng.normal(
+        1, 0.08, len(times_s)
+    )
+    sums_wh = (
+        np.concatenate([[0.0], np.cumsum((powers_w[1:] + powers_w[:-1]) / 2)]) / 3600
+    )
+    for at_s, power_w, energy_wh in zip(
+        times_s.tolist(), powers_w.tolist(), sums_wh.tolist(), strict=True
+    ):
         yield Reading(
             monotonic_s=at_s,
             utc=start + timedelta(seconds=at_s),

@@ -46,8 +46,12 @@ VOID_AFTER_S = 30.0
 READY_WITHIN_S = 120.0  # not shortened: programs start no faster in a demo that is
 MORE_S = 30.0  # that a client may take beyond its window
 VOID_REASON = "the board's power supply failed"
-REVIEW_NOTE = "Looked at with the team: the link had lost readings, the integrator had not."
-FREEZE_NOTICE = "The board is frozen for the last heat; the ranking is unveiled after it."
+REVIEW_NOTE = (
+    "Looked at with the team: the link had lost readings, the integrator had not."
+)
+FREEZE_NOTICE = (
+    "The board is frozen for the last heat; the ranking is unveiled after it."
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,9 @@ class Stage:
 
     def pause(self, seconds: float) -> None:
         """Let the visitor look."""
-        self.clock.wait(threading.Event(), self.clock.monotonic_s() + seconds / self.speed)
+        self.clock.wait(
+            threading.Event(), self.clock.monotonic_s() + seconds / self.speed
+        )
 
     def until(self, holds: Callable[[], bool], within_s: float) -> bool:
         """Wait until it holds, at most so long; whether it does. Raises NoServer."""
@@ -88,7 +94,9 @@ class Stage:
             raise
         except RefereeError as refusal:
             with (self.folder / STEPS_LOG).open("a") as log:
-                log.write(f"{self.clock.utc().isoformat()} {path} {body}: {refusal.sentence}\n")
+                log.write(
+                    f"{self.clock.utc().isoformat()} {path} {body}: {refusal.sentence}\n"
+                )
             return None
 
 
@@ -103,7 +111,9 @@ def play_round(stage: Stage, number: int) -> None:
     notice = stage.act("/announcements", text=FREEZE_NOTICE)
     stage.act("/board/freeze")
     _let_teams_run(stage, _next_teams(stage, 2), heat=f"Heat {2 * number}")
-    stage.act("/announcements", text=f"Round {number} is over: the ranking is unveiled.")
+    stage.act(
+        "/announcements", text=f"Round {number} is over: the ranking is unveiled."
+    )
     _unveil(stage)
     if notice is not None:
         stage.act(f"/announcements/{notice['id']}/withdraw")
@@ -112,14 +122,19 @@ def play_round(stage: Stage, number: int) -> None:
 def announce_end(stage: Stage) -> None:
     """Say that what one looks at is about to be replaced."""
     stage.act(
-        "/announcements", text="The demo's day is over and begins again in a moment; log in again then."
+        "/announcements",
+        text="The demo's day is over and begins again in a moment; log in again then.",
     )
 
 
 def _next_teams(stage: Stage, count: int) -> list[str]:
     """Who runs next; the queue, which the visitor may have changed, is filled up by those with the fewest attempts."""
     store = stage.contest.store
-    queue, used, most = store.queue(), store.attempts_used(), stage.contest.config.attempts
+    queue, used, most = (
+        store.queue(),
+        store.attempts_used(),
+        stage.contest.config.attempts,
+    )
     waiting = [team for team in NEXT if team not in queue and used.get(team, 0) < most]
     waiting.sort(key=lambda team: used.get(team, 0))
     for team in waiting[: max(QUEUED - len(queue), 0)]:
@@ -132,10 +147,15 @@ def _let_teams_run(stage: Stage, teams: Sequence[str], heat: str = "") -> None:
     _clear(stage)
     armed = _arm(stage, teams, heat)
     with _clients(stage, armed) as clients:
-        starts = not heat or (len(armed) > 1 and stage.until(lambda: _start(stage, heat), READY_WITHIN_S))
+        starts = not heat or (
+            len(armed) > 1 and stage.until(lambda: _start(stage, heat), READY_WITHIN_S)
+        )
         if starts:
             window_s = stage.contest.config.window_s
-            stage.until(lambda: all(one.poll() is not None for one in clients), window_s + MORE_S)
+            stage.until(
+                lambda: all(one.poll() is not None for one in clients),
+                window_s + MORE_S,
+            )
     _clear(stage)
     _judge(stage)
     stage.pause(PAUSE_S)
@@ -168,7 +188,10 @@ def _let_run_be_voided(stage: Stage, team: str) -> None:
     _clear(stage)
     store = stage.contest.store
     with _clients(stage, _arm(stage, [team])) as clients:
-        stage.until(lambda: not clients or bool(store.runs(RunState.OPEN, team=team)), READY_WITHIN_S)
+        stage.until(
+            lambda: not clients or bool(store.runs(RunState.OPEN, team=team)),
+            READY_WITHIN_S,
+        )
         stage.pause(VOID_AFTER_S)
         for run in store.runs(team=team)[-1:]:
             stage.act(f"/runs/{run.id}/void", reason=VOID_REASON)
@@ -189,7 +212,9 @@ def _unveil(stage: Stage) -> None:
 
 
 @contextmanager
-def _clients(stage: Stage, teams: Sequence[str]) -> Iterator[list[subprocess.Popen[bytes]]]:
+def _clients(
+    stage: Stage, teams: Sequence[str]
+) -> Iterator[list[subprocess.Popen[bytes]]]:
     """The programs of the teams; none is left at the end."""
     running: list[subprocess.Popen[bytes]] = []
     try:
@@ -208,8 +233,23 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
     times_s = {"DEMO_LOADS_S": entry.loads_s, "DEMO_STEP_S": entry.step_s}
     pace = {name: str(seconds / stage.speed) for name, seconds in times_s.items()}
     environment = os.environ | pace | {"DEMO_FOUND": str(entry.found)}
-    given = ["--team", team, "--password-file", "password", "--parent", str(os.getpid())]
-    how = ["--detector", "slow:detect", "--no-preflight", "--fetch", "1", "--batch", "1"]
+    given = [
+        "--team",
+        team,
+        "--password-file",
+        "password",
+        "--parent",
+        str(os.getpid()),
+    ]
+    how = [
+        "--detector",
+        "slow:detect",
+        "--no-preflight",
+        "--fetch",
+        "1",
+        "--batch",
+        "1",
+    ]
     words = [program("lpirc-client"), "run", stage.url, *given, *how]
     with (stage.folder / STEPS_LOG).open("a") as log:
         return subprocess.Popen(  # noqa: S603 - our own program
@@ -222,7 +262,10 @@ def _clear(stage: Stage) -> None:
     store, window_s = stage.contest.store, stage.contest.config.window_s
     stage.until(lambda: not store.runs(RunState.OPEN), window_s + MORE_S)
     for run in store.runs(RunState.ARMED):
-        stage.act(f"/runs/{run.id}/void", reason="no one logged in, and the demo needs the station")
+        stage.act(
+            f"/runs/{run.id}/void",
+            reason="no one logged in, and the demo needs the station",
+        )
 
 
 def _judge(stage: Stage) -> None:

@@ -33,7 +33,9 @@ def add(name: str, folder: Path) -> None:
     """Register device NAME, as boards show it, and print its key, which is not kept; again: another key."""
     key = secrets.token_urlsafe(32)
     with open_contest(folder) as contest, act(contest.store, "device-add", name=name):
-        contest.store.add_device(name, hashlib.sha256(key.encode()).hexdigest(), Clock().utc())
+        contest.store.add_device(
+            name, hashlib.sha256(key.encode()).hexdigest(), Clock().utc()
+        )
     click.echo(key)
 
 
@@ -52,10 +54,14 @@ def list_devices(folder: Path, *, as_json: bool) -> None:
         meter = f"  {one['meter']}" if one["meter"] else ""
         click.echo(f"{one['name']}  {one['seen_utc'] or 'never seen'}{meter}")
         if one["disabled"]:
-            click.echo(f"  disabled since {one['disabled_utc'][:19]}: {one['disabled']}")
+            click.echo(
+                f"  disabled since {one['disabled_utc'][:19]}: {one['disabled']}"
+            )
         for track in one["tracks"]:
             said = (
-                f"no work: {track['no_work']}" if track["no_work"] else f"calibrated: {track['calibrated']}."
+                f"no work: {track['no_work']}"
+                if track["no_work"]
+                else f"calibrated: {track['calibrated']}."
             )
             click.echo(f"  {track['track']}: {said}")
 
@@ -65,7 +71,11 @@ def _shown(contest: Contest, one: Device, now: datetime) -> dict[str, Any]:
     tracks = []
     for track in names:
         if one.name in expected_devices(contest, track):
-            reason = "it is disabled." if one.disabled else why_no_work(contest, one.name, track, now)
+            reason = (
+                "it is disabled."
+                if one.disabled
+                else why_no_work(contest, one.name, track, now)
+            )
             where = calibrated(contest, one.name, track)
             tracks.append({"track": track, "no_work": reason, "calibrated": where})
     return asdict(one) | {"tracks": tracks}
@@ -77,7 +87,10 @@ def _shown(contest: Contest, one: Device, now: datetime) -> dict[str, Any]:
 @contest_folder
 def disable(name: str, reason: str, folder: Path) -> None:
     """Give device NAME no work; what it is at goes to another one, and costs nobody anything."""
-    with open_contest(folder) as contest, act(contest.store, "device-disable", name=name, reason=reason):
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "device-disable", name=name, reason=reason),
+    ):
         contest.store.disable_device(name, reason, Clock().utc())
 
 
@@ -87,7 +100,10 @@ def disable(name: str, reason: str, folder: Path) -> None:
 @contest_folder
 def enable(name: str, reason: str, folder: Path) -> None:
     """Let device NAME measure again; it calibrates first, and what it measured before is not compared any more."""
-    with open_contest(folder) as contest, act(contest.store, "device-enable", name=name, reason=reason):
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "device-enable", name=name, reason=reason),
+    ):
         contest.store.enable_device(name, Clock().utc())
 
 
@@ -100,8 +116,12 @@ def remove(name: str, folder: Path) -> None:
         with act(contest.store, "device-remove", name=name):
             contest.store.remove_device(name)
         waiting = contest.store.queued_submissions(JobKind.MEASURING)
-        tracks = {one.track for one in waiting} & {one.name for one in contest.config.tracks}
-        only_here = [track for track in tracks if expected_devices(contest, track) == (name,)]
+        tracks = {one.track for one in waiting} & {
+            one.name for one in contest.config.tracks
+        }
+        only_here = [
+            track for track in tracks if expected_devices(contest, track) == (name,)
+        ]
     for track in sorted(only_here):
         words = f"models of the track {track} wait, and only {name} may measure them: add it again, or cancel them."
         click.echo(f"referee: warning: {words}", err=True)

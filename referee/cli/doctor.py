@@ -26,7 +26,13 @@ from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.config import read_config
 from referee.config.tracks import RESULTS, ModelTrack
-from referee.contest import Contest, contest_id, open_contest, read_secrets, require_unchanged
+from referee.contest import (
+    Contest,
+    contest_id,
+    open_contest,
+    read_secrets,
+    require_unchanged,
+)
 from referee.errors import RefereeError
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import newest_epoch, own_claim, require_own
@@ -50,7 +56,9 @@ SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
 @click.command()
 @click.argument("folder", type=any_path)
 @click.option(
-    "--accept", is_flag=True, help="First take the database as it is: fewer records, other secrets."
+    "--accept",
+    is_flag=True,
+    help="First take the database as it is: fewer records, other secrets.",
 )
 @click.option(
     "--run",
@@ -58,11 +66,21 @@ SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far
     is_flag=True,
     help=f"Also measure the idle boards, {TRIAL_S} s at each station; nothing of it is kept.",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="Also say whether `serve` can have this port.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="Also say whether `serve` can have this port.",
+)
 @optional_reason
 @as_json
 def doctor(
-    folder: Path, port: int | None, reason: str | None, *, trial: bool, accept: bool, as_json: bool
+    folder: Path,
+    port: int | None,
+    reason: str | None,
+    *,
+    trial: bool,
+    accept: bool,
+    as_json: bool,
 ) -> None:
     """List what is wrong with the contest in FOLDER, its meters and this host; exit code 1 if anything is.
 
@@ -84,7 +102,10 @@ def doctor(
     found = [*dict.fromkeys(_findings(folder, port, trial=trial, served=served))]
     failures = [one for one in found if not one.is_advice]
     if as_json:
-        shown = ({"code": one.code, "sentence": one.sentence, "advice": one.is_advice} for one in found)
+        shown = (
+            {"code": one.code, "sentence": one.sentence, "advice": one.is_advice}
+            for one in found
+        )
         click.echo(json.dumps([*shown]))
     else:
         _print(folder, found)
@@ -103,8 +124,16 @@ def _print(folder: Path, found: Sequence[Finding]) -> None:
             click.echo(f"advice, {one.code}: {one.sentence}")
 
 
-def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> Iterator[Finding]:
-    for look in (read_config, read_secrets, _look_at_database, _look_at_test_set, _look_at_disk):
+def _findings(
+    folder: Path, port: int | None, *, trial: bool, served: bool
+) -> Iterator[Finding]:
+    for look in (
+        read_config,
+        read_secrets,
+        _look_at_database,
+        _look_at_test_set,
+        _look_at_disk,
+    ):
         yield from _failure(look, folder)
     yield from _look_at_journal(folder)
     if port is not None and not served:
@@ -115,10 +144,10 @@ def _findings(folder: Path, port: int | None, *, trial: bool, served: bool) -> I
             yield from _look_at_clock(contest)
             yield from _look_whether_behind(contest)
             copies = folder / contest.config.backup.folder
-            if contest.config.backup.folder and not os.access(copies, os.W_OK | os.X_OK):
-                sentence = (
-                    f"No scheduled backup can be written into {copies}: make it, or name another in [backup]."
-                )
+            if contest.config.backup.folder and not os.access(
+                copies, os.W_OK | os.X_OK
+            ):
+                sentence = f"No scheduled backup can be written into {copies}: make it, or name another in [backup]."
                 yield Finding("backup-folder", sentence)
             yield from look_at_rules(contest)
             yield from _look_at_models(contest)
@@ -161,7 +190,9 @@ def _look_at_journal(folder: Path) -> Iterator[Finding]:
         journal = journal_folder(folder, config)
         disk = JournalDisk(journal, config.journal.deadline_s)
         try:
-            is_same_disk = disk.do(lambda: journal.stat().st_dev == folder.stat().st_dev)
+            is_same_disk = disk.do(
+                lambda: journal.stat().st_dev == folder.stat().st_dev
+            )
             if own_claim(folder) is not None or disk.do(lambda: newest_epoch(journal)):
                 disk.do(lambda: require_own(journal, folder))
         except OSError as error:
@@ -171,9 +202,7 @@ def _look_at_journal(folder: Path) -> Iterator[Finding]:
             yield Finding(error.code, error.sentence)
         else:
             if is_same_disk:
-                sentence = (
-                    f"The journal at {journal} is on the disk of the contest itself: both are lost with it."
-                )
+                sentence = f"The journal at {journal} is on the disk of the contest itself: both are lost with it."
                 yield Finding("journal-same-disk", sentence, is_advice=True)
 
 
@@ -206,9 +235,14 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
         )
     with suppress(OSError, subprocess.TimeoutExpired):  # where systemd knows
         asked = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603
+        answer = subprocess.run(  # noqa: S603
+            asked, capture_output=True, text=True, timeout=2, check=False
+        )
         if answer.stdout.strip() == "no":
-            click.echo("The host's clock is not synchronized (NTP): times on record may be off.", err=True)
+            click.echo(
+                "The host's clock is not synchronized (NTP): times on record may be off.",
+                err=True,
+            )
 
 
 def _look_at_track(contest: Contest, track: ModelTrack) -> Iterator[Finding]:
@@ -225,12 +259,16 @@ def _look_at_models(contest: Contest) -> Iterator[Finding]:
         return
     found = confinement_of(hidden_files(contest))
     if found.is_in_force:
-        click.echo(f"{found.sentence} The server's log says how it confines them.", err=True)
+        click.echo(
+            f"{found.sentence} The server's log says how it confines them.", err=True
+        )
     for track, sentence in unconfined_tracks(contest, found):
         yield Finding(NOT_CONFINED, sentence, is_advice=track.unconfined)
 
 
-def _look_at_stations(contest: Contest, *, trial: bool, served: bool) -> Iterator[Finding]:
+def _look_at_stations(
+    contest: Contest, *, trial: bool, served: bool
+) -> Iterator[Finding]:
     if served:
         if trial:
             sentence = f"{contest.folder} is being served; stop it before a trial run."

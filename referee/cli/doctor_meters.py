@@ -29,7 +29,11 @@ TEAM = "doctor"
 
 def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
     """Ask the station's meter who it is, which changes nothing in it, and whether it has what the station sets."""
-    missing = [key for key in ("voltage_range_v", "current_range_a") if getattr(station, key) is None]
+    missing = [
+        key
+        for key in ("voltage_range_v", "current_range_a")
+        if getattr(station, key) is None
+    ]
     if missing and not station.is_simulated:
         what = " and ".join(missing)
         yield Finding(
@@ -42,7 +46,9 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
             identity = meter.identity
             meter.require_possible(station.setup(contest.config.window_s))
     except MeterRangeError as error:
-        yield Finding(error.code, f"Station {station.name} cannot be armed: {error.sentence}")
+        yield Finding(
+            error.code, f"Station {station.name} cannot be armed: {error.sentence}"
+        )
         return
     except MeterError as error:
         yield Finding(error.code, f"Station {station.name}: {error.sentence}")
@@ -75,7 +81,12 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
         return
     clock = Clock()
     config = replace(
-        contest.config, window_s=TRIAL_S, stations=(station,), images=Images(), attempts=0, auto_arm=False
+        contest.config,
+        window_s=TRIAL_S,
+        stations=(station,),
+        images=Images(),
+        attempts=0,
+        auto_arm=False,
     )
     with (
         tempfile.TemporaryDirectory(prefix="referee-doctor-") as folder,
@@ -90,7 +101,9 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
             clock.wait(live.done, live.window.deadline_s + CLOSE_TIMEOUT_S)
             checks = judge(apart, run.id, clock).checks
         except (MeterError, RefereeError) as error:
-            yield Finding(error.code, f"Station {station.name}, trial run: {error.sentence}")
+            yield Finding(
+                error.code, f"Station {station.name}, trial run: {error.sentence}"
+            )
             return
         finally:
             control.shutdown()
@@ -98,4 +111,6 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
                 store.flush_served()
     for check in checks:
         if not check.ok and check.severity == "error":
-            yield Finding(check.code, f"Station {station.name}, trial run: {check.sentence}")
+            yield Finding(
+                check.code, f"Station {station.name}, trial run: {check.sentence}"
+            )

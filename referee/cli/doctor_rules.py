@@ -55,7 +55,10 @@ def _missing(config: ContestConfig, images: int) -> Iterator[tuple[str, str]]:
         )
     repeated = repeated_images(config.attempts, config.images.per_attempt, images)
     if repeated is not None:
-        yield "images-repeated", f"{repeated} Such a run has the mark images-seen, and counts."
+        yield (
+            "images-repeated",
+            f"{repeated} Such a run has the mark images-seen, and counts.",
+        )
     if config.least_map is None:
         yield (
             "least-map-missing",

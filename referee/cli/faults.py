@@ -33,7 +33,9 @@ def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Fault
     found: Faults = {}
     for word in [] if text is None else text.split(","):
         match, name = FORM.fullmatch(word.strip()), word.partition(":")[0].strip()
-        value = float(match[2]) * UNITS[match[3]] if match and name not in found else 0.0
+        value = (
+            float(match[2]) * UNITS[match[3]] if match and name not in found else 0.0
+        )
         if not 0 < value < (1 if name == "drop" else LONGEST_S):
             problem = f"{word!r} is not a fault, or is named twice."
             advice = f"Write {EXAMPLE}: a share below 100 %, times below a day."
@@ -42,8 +44,12 @@ def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> Fault
     return found
 
 
-faults_option = click.option("--faults", callback=_read, metavar="FAULTS", help=f"Cause faults: {EXAMPLE}.")
-seed_option = click.option("--seed", default=1, show_default=True, help="Seed of the drops.")
+faults_option = click.option(
+    "--faults", callback=_read, metavar="FAULTS", help=f"Cause faults: {EXAMPLE}."
+)
+seed_option = click.option(
+    "--seed", default=1, show_default=True, help="Seed of the drops."
+)
 
 
 class Relay:
@@ -52,19 +58,32 @@ class Relay:
     A request begins with a client's first bytes after an answer: no HTTP is parsed, so none is changed.
     """
 
-    def __init__(self, listen: Listen, target: tuple[str, int], faults: Faults, seed: int) -> None:
-        self._target, self._share, self._slow_s = target, faults.get("drop", 0.0), faults.get("slow", 0.0)
+    def __init__(
+        self, listen: Listen, target: tuple[str, int], faults: Faults, seed: int
+    ) -> None:
+        self._target, self._share, self._slow_s = (
+            target,
+            faults.get("drop", 0.0),
+            faults.get("slow", 0.0),
+        )
         self._random, self._lock = random.Random(seed), threading.Lock()  # noqa: S311 - nothing is secret
         self._requests = self._cut = 0
         listen = with_free_port(listen)
-        self.port, is_any = listen.port, listen.host == "::"  # of both kinds, as the server takes it
+        self.port, is_any = (
+            listen.port,
+            listen.host == "::",
+        )  # of both kinds, as the server takes it
         family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-        listener = socket.create_server((listen.host, self.port), family=family, dualstack_ipv6=is_any)
+        listener = socket.create_server(
+            (listen.host, self.port), family=family, dualstack_ipv6=is_any
+        )
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
-            threading.Thread(target=self._join, args=(listener.accept()[0],), daemon=True).start()
+            threading.Thread(
+                target=self._join, args=(listener.accept()[0],), daemon=True
+            ).start()
 
     def _join(self, near: socket.socket) -> None:
         is_answered, fate = True, ""
@@ -73,10 +92,16 @@ class Relay:
                 data = source.recv(65536)
                 if source is near and is_answered and data:
                     is_answered, fate = False, self._fate()
-                elif source is far and not is_answered and not data.startswith(b"HTTP/1.1 100 "):
+                elif (
+                    source is far
+                    and not is_answered
+                    and not data.startswith(b"HTTP/1.1 100 ")
+                ):
                     is_answered = True
                     threading.Event().wait(self._slow_s)
-                    fate = fate and "before"  # it takes effect only now: nothing of the answer passes
+                    fate = (
+                        fate and "before"
+                    )  # it takes effect only now: nothing of the answer passes
                 if not data or fate == "before":
                     return
                 (far if source is near else near).sendall(data)
@@ -91,8 +116,13 @@ class Relay:
 
     def account(self) -> str:
         """What it did."""
-        sides = f"{(self._cut + 1) // 2} before and {self._cut // 2} after they took effect"
-        cut = f"{self._cut} of {self._requests} requests were cut off, {sides}. " * bool(self._share)
+        sides = (
+            f"{(self._cut + 1) // 2} before and {self._cut // 2} after they took effect"
+        )
+        cut = (
+            f"{self._cut} of {self._requests} requests were cut off, {sides}. "
+            * bool(self._share)
+        )
         return cut + f"Each answer was {self._slow_s:g} s late." * bool(self._slow_s)
 
 
@@ -103,9 +133,20 @@ class Hall:
     """
 
     def __init__(
-        self, processes: ExitStack, folder: Path, listen: Listen, faults: Faults, seed: int, control: str
+        self,
+        processes: ExitStack,
+        folder: Path,
+        listen: Listen,
+        faults: Faults,
+        seed: int,
+        control: str,
     ) -> None:
-        self._folder, self._host, self._faults, self._control = folder, listen.host, faults, control
+        self._folder, self._host, self._faults, self._control = (
+            folder,
+            listen.host,
+            faults,
+            control,
+        )
         is_relayed = bool(faults.keys() & {"drop", "slow"})
         self._server, self.serving = self._served(0 if is_relayed else listen.port)
         processes.callback(lambda: self._server.end())
@@ -113,8 +154,12 @@ class Hall:
         where = urlsplit(self.pages[0])
         self._port, self._relay = where.port or 0, None
         if is_relayed:
-            self._relay = Relay(listen, (where.hostname or "", self._port), faults, seed)
-            self.urls = [f"{url.rpartition(':')[0]}:{self._relay.port}" for url in self.pages]
+            self._relay = Relay(
+                listen, (where.hostname or "", self._port), faults, seed
+            )
+            self.urls = [
+                f"{url.rpartition(':')[0]}:{self._relay.port}" for url in self.pages
+            ]
         due_s = {"meter-gap": GAP_AFTER_S, "restart": faults.get("restart", 0.0)}
         self._due_s = {name: due_s[name] for name in due_s if name in faults}
         self._done: dict[tuple[str, int], str] = {}
@@ -130,7 +175,11 @@ class Hall:
             raise self._server.failure()
         for run, (name, due_s) in product(runs, self._due_s.items()):
             at_s = Clock().monotonic_s() - (run.start_s or 0.0)
-            if run.state is RunState.OPEN and at_s >= due_s and (name, run.id) not in self._done:
+            if (
+                run.state is RunState.OPEN
+                and at_s >= due_s
+                and (name, run.id) not in self._done
+            ):
                 did = self._restart() if name == "restart" else self._silence()
                 self._done[name, run.id] = f"Run {run.id}, after {at_s:.1f} s: {did}"
 
@@ -152,4 +201,8 @@ class Hall:
         """What has happened, and what has not."""
         missed = sorted(self._due_s.keys() - {name for name, _ in self._done})
         relayed = [self._relay.account()] if self._relay else []
-        return [*relayed, *self._done.values(), *(f"No run lasted until {name} was due." for name in missed)]
+        return [
+            *relayed,
+            *self._done.values(),
+            *(f"No run lasted until {name} was due." for name in missed),
+        ]

@@ -11,9 +11,14 @@ from typing import Any
 import click
 
 ATTEMPTS = 1
-LEAST_MAP = 0.01  # a third of the weakest champion's; a hundred blind rows reached 0.0002
+LEAST_MAP = (
+    0.01  # a third of the weakest champion's; a hundred blind rows reached 0.0002
+)
 BACKUP_FOLDER = "backups"  # in the contest folder
-SHOWN_PER_ATTEMPT, SHOWN_BACKUP = 100, "/media/stick"  # in the lines of those that are not set
+SHOWN_PER_ATTEMPT, SHOWN_BACKUP = (
+    100,
+    "/media/stick",
+)  # in the lines of those that are not set
 COMMENT_COLUMN = 26
 
 
@@ -32,9 +37,15 @@ def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
     of_run = per_attempt or images
     if attempts == 1 or (attempts and attempts * of_run <= images):
         return None
-    runs = f"{attempts} attempts of {of_run} images" if attempts else f"any number of runs of {of_run} images"
+    runs = (
+        f"{attempts} attempts of {of_run} images"
+        if attempts
+        else f"any number of runs of {of_run} images"
+    )
     repeat = f"The test set has {images} images, for {runs} of each team"
-    look_up = "who keeps the images of one run can answer the next one without detecting"
+    look_up = (
+        "who keeps the images of one run can answer the next one without detecting"
+    )
     most = images // attempts if attempts else 0
     fewer = f"per_attempt = {most} in [images], or " if most else ""
     return f"{repeat}: {look_up}; write {fewer}attempts = 1."
@@ -43,15 +54,21 @@ def repeated_images(attempts: int, per_attempt: int, images: int) -> str | None:
 def answer_lines(answers: Answers) -> tuple[str, str]:
     """The lines of contest.toml for them: its own keys, and its tables. What is not set stands there as a comment."""
     least_map = answers.least_map or LEAST_MAP
-    backup = json.dumps(answers.backup or SHOWN_BACKUP, ensure_ascii=False).replace("\x7f", "\\u007f")
+    backup = json.dumps(answers.backup or SHOWN_BACKUP, ensure_ascii=False).replace(
+        "\x7f", "\\u007f"
+    )
     per_attempt = answers.per_attempt or SHOWN_PER_ATTEMPT
     below = "judged runs below it are not ranked: blind rows and an early log-out also give a score"
     more = "runs of a team without void ones; one more: referee run arm --anyway"
     drawn = "the number of images of a run, first those new to the team; without it all of them"
     copies = "copies of database and settings while the contest is served; the newest 12 stay"
     where = "best on another disk; every_min = 10 is the default: docs/operators.md"
-    journal = "all that is acknowledged, once more, best on another disk: docs/operators.md"
-    elsewhere = "mount the disk before the first start; default: the folder journal here"
+    journal = (
+        "all that is acknowledged, once more, best on another disk: docs/operators.md"
+    )
+    elsewhere = (
+        "mount the disk before the first start; default: the folder journal here"
+    )
     own = [
         _line(answers.least_map is not None, f"least_map = {least_map:g}", below),
         _line(answers.attempts > 0, f"attempts = {answers.attempts or ATTEMPTS}", more),
@@ -77,7 +94,9 @@ def _line(is_set: bool, setting: str, comment: str) -> str:
 class _Share(click.FloatRange):
     """An mAP. click.FloatRange alone would accept NaN."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         found = float(super().convert(value, param, ctx))
         if math.isnan(found):
             self.fail(f"{value} is not in the range 0<=x<=1.", param, ctx)
@@ -87,7 +106,9 @@ class _Share(click.FloatRange):
 MAP = _Share(0, 1)
 
 attempts_option = click.option(
-    "--attempts", type=click.IntRange(0), help=f"Runs of a team; 0: no limit; default: {ATTEMPTS}."
+    "--attempts",
+    type=click.IntRange(0),
+    help=f"Runs of a team; 0: no limit; default: {ATTEMPTS}.",
 )
 per_attempt_option = click.option(
     "--per-attempt",
@@ -103,7 +124,9 @@ backup_option = click.option(
     "--backup-folder",
     help=f'For copies while it is served, best on another disk; "": none; default: {BACKUP_FOLDER} in FOLDER.',
 )
-yes_option = click.option("--yes", is_flag=True, help="Ask nothing: take the defaults of what is not given.")
+yes_option = click.option(
+    "--yes", is_flag=True, help="Ask nothing: take the defaults of what is not given."
+)
 
 
 @dataclass(frozen=True)
@@ -149,13 +172,28 @@ class Given:
                 f"--per-attempt {per_attempt} is more than the {images} images of the test set."
             )
         least_map = self._of(
-            "--least-map", self.least_map, "Least mAP that is ranked (0: any)", MAP, LEAST_MAP, taken
+            "--least-map",
+            self.least_map,
+            "Least mAP that is ranked (0: any)",
+            MAP,
+            LEAST_MAP,
+            taken,
         )
         question = f"Folder for backups, best on another disk ({BACKUP_FOLDER}: in the contest folder)"
-        backup = self._of("--backup-folder", self.backup, question, str, BACKUP_FOLDER, taken)
+        backup = self._of(
+            "--backup-folder", self.backup, question, str, BACKUP_FOLDER, taken
+        )
         return Answers(attempts, per_attempt, least_map or None, backup.strip()), taken
 
-    def _of(self, option: str, given: Any, question: str, kind: Any, default: Any, taken: list[str]) -> Any:
+    def _of(
+        self,
+        option: str,
+        given: Any,
+        question: str,
+        kind: Any,
+        default: Any,
+        taken: list[str],
+    ) -> Any:
         """One of the answers: as given, as answered, or by default, which is noted in `taken`."""
         if given is not None:
             return given

@@ -28,23 +28,45 @@ from referee.workers import Workers
 
 @click.command()
 @click.argument("number", metavar="[RUN]", type=run_number, required=False)
-@click.option("--all", "all_runs", is_flag=True, help="Judge every run that is closed and not judged yet.")
-@click.option("--on-record", is_flag=True, hidden=True, help="Who asked for it is on record already.")
+@click.option(
+    "--all",
+    "all_runs",
+    is_flag=True,
+    help="Judge every run that is closed and not judged yet.",
+)
+@click.option(
+    "--on-record",
+    is_flag=True,
+    hidden=True,
+    help="Who asked for it is on record already.",
+)
 @worker_options
 @contest_folder
 @as_json
 def judge(
-    number: int | None, folder: Path, *, all_runs: bool, on_record: bool, as_json: bool, **where: Any
+    number: int | None,
+    folder: Path,
+    *,
+    all_runs: bool,
+    on_record: bool,
+    as_json: bool,
+    **where: Any,
 ) -> None:
     """Judge a closed run: mAP, energy, score and checks, stored with their signature."""
     if (number is None) != all_runs:
         raise click.UsageError("Give either RUN or --all.")
     with open_contest(folder) as contest:
         require_unchanged(contest.test_set)
-        numbers = [run.id for run in contest.store.runs(RunState.CLOSED)] if number is None else [number]
+        numbers = (
+            [run.id for run in contest.store.runs(RunState.CLOSED)]
+            if number is None
+            else [number]
+        )
         with workers_of(**where) as workers:
             if number is not None and workers is None:
-                with nullcontext() if on_record else act(contest.store, "judge", number):
+                with (
+                    nullcontext() if on_record else act(contest.store, "judge", number)
+                ):
                     judge_with_interval(contest, number, Clock())
                 reasons = {}
             else:
@@ -55,8 +77,13 @@ def judge(
             if one not in reasons and score is not None:
                 judged.append((run, score, figures_of(contest, run, Clock().utc())))
     if as_json:
-        documents = [score_document(run, score) | figures.remarks for run, score, figures in judged]
-        click.echo(json.dumps(documents if all_runs else documents[0] if documents else None))
+        documents = [
+            score_document(run, score) | figures.remarks
+            for run, score, figures in judged
+        ]
+        click.echo(
+            json.dumps(documents if all_runs else documents[0] if documents else None)
+        )
     else:
         for run, score, figures in judged:
             print_score(run, score)
@@ -66,11 +93,15 @@ def judge(
     require_judged(reasons)
 
 
-def _judge_by(contest: Contest, numbers: list[int], workers: Workers | None) -> dict[int, str]:
+def _judge_by(
+    contest: Contest, numbers: list[int], workers: Workers | None
+) -> dict[int, str]:
     """Judge these runs, unless another does so meanwhile; returns the reasons of those that were not."""
     clock, reasons = Clock(), dict[int, str]()
     is_hidden = len(numbers) < 2 or not sys.stderr.isatty()
-    progress = click.progressbar(length=len(numbers), label="Judged", file=sys.stderr, hidden=is_hidden)
+    progress = click.progressbar(
+        length=len(numbers), label="Judged", file=sys.stderr, hidden=is_hidden
+    )
 
     def keep(run: Run, found: Scored) -> None:
         with act(contest.store, "judge", run.id):
@@ -78,9 +109,14 @@ def _judge_by(contest: Contest, numbers: list[int], workers: Workers | None) -> 
         progress.update(1)
 
     def failed(run: Run, reason: str) -> None:
-        if run.state is RunState.JUDGED or contest.store.run(run.id).state is not RunState.JUDGED:
+        if (
+            run.state is RunState.JUDGED
+            or contest.store.run(run.id).state is not RunState.JUDGED
+        ):
             reasons[run.id] = reason
-            contest.store.log_event(clock.utc(), run.id, "judge-failed", sentence=reason)
+            contest.store.log_event(
+                clock.utc(), run.id, "judge-failed", sentence=reason
+            )
         progress.update(1)
 
     runs = []

@@ -18,7 +18,9 @@ def print_score(run: Run, score: Score) -> None:
     """Print the figures and every check on stdout."""
     # Names, reasons and identities come from others: none of it is markup.
     out = console()
-    table = Table(title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left")
+    table = Table(
+        title=f"Run {run.id} of {run.team}", show_header=False, title_justify="left"
+    )
     table.add_row("images", f"{score.images}")
     table.add_row("detections", f"{score.detections}")
     metric = signature_parts(score.signature)["metric"]
@@ -27,31 +29,47 @@ def print_score(run: Run, score: Score) -> None:
         table.add_row(f"  {name}", figures)
     if metric != PUBLISHED:
         old = "not computed; judge the run again"
-        published = old if score.map_ilsvrc_det is None else f"{score.map_ilsvrc_det:.5f}"
-        table.add_row(f"mAP {PUBLISHED}", f"{published}  (to compare with published champions)")
+        published = (
+            old if score.map_ilsvrc_det is None else f"{score.map_ilsvrc_det:.5f}"
+        )
+        table.add_row(
+            f"mAP {PUBLISHED}", f"{published}  (to compare with published champions)"
+        )
     unofficial = "" if run.official else "  (unofficial meter)"
     table.add_row("energy", _with_unit(score.energy_wh, "Wh", 6) + unofficial)
     if run.idle_power_w is not None:
         idle = f"{_with_unit(energy_above_idle_wh(run, score), 'Wh', 6)} (idle {run.idle_power_w:.3f} W)"
         table.add_row("above idle", idle)
     table.add_row("mean power", _with_unit(score.mean_power_w, "W", 3))
-    table.add_row("elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})")
+    table.add_row(
+        "elapsed", f"{_with_unit(run.elapsed_s, 's', 3)} (closed by {run.closed_by})"
+    )
     table.add_row("score", _score_text(score), style="bold")
     out.print(table)
     for check in score.checks:
         mark = ("ok", "green") if check.ok else (check.severity, "red")
         out.print(Text.assemble(mark, f" {check.code}: {check.sentence}"))
     if score.needs_review:
-        out.print(Text.assemble(("This run needs review:", "bold red"), " a check failed."))
+        out.print(
+            Text.assemble(("This run needs review:", "bold red"), " a check failed.")
+        )
     out.print(f"signature {score.signature}")
     out.print(f"rules {rules_text(run)}")
     for one in judged_otherwise(run, score):
-        out.print(Text.assemble(("Judged by other rules than were bound:", "bold red"), f" {one}."))
+        out.print(
+            Text.assemble(
+                ("Judged by other rules than were bound:", "bold red"), f" {one}."
+            )
+        )
 
 
 def rules_text(run: Run) -> str:
     """Whether rules are bound to a run, and their SHA-256."""
-    return "not bound (armed by an earlier version)" if run.rules is None else f"bound, {run.rules.sha256}"
+    return (
+        "not bound (armed by an earlier version)"
+        if run.rules is None
+        else f"bound, {run.rules.sha256}"
+    )
 
 
 def print_standing(figures: Figures) -> None:

@@ -18,7 +18,11 @@ from referee.judging.results import Standings, place_document, standings
 from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
 from referee.scoring.rules import PUBLISHED
 
-MARKS = {"!": "in review", "u": "unofficial meter", "d": "differs from the leader"} | RARE_MARKS
+MARKS = {
+    "!": "in review",
+    "u": "unofficial meter",
+    "d": "differs from the leader",
+} | RARE_MARKS
 CONDITIONS = {
     "least-energy": " (needs an accuracy of {:.5f} or more)",
     "highest-map": " (needs {:.4f} Wh or less)",
@@ -34,16 +38,26 @@ def leaderboard(folder: Path, form: str | None) -> None:
     Orders that are less than 95 % sure are named; intervals are for the mean score over test sets of this size.
     """
     with open_contest(folder, only_looks=True) as contest:
-        found, metric, name = standings(contest), contest.config.metric, contest.config.name
+        found, metric, name = (
+            standings(contest),
+            contest.config.metric,
+            contest.config.name,
+        )
         if form == "html":
             warn_while_frozen(contest)
     for run in found.left_out:
-        why = "it has no score" if run.judged_by is None else _otherwise(run.judged_by, contest)
+        why = (
+            "it has no score"
+            if run.judged_by is None
+            else _otherwise(run.judged_by, contest)
+        )
         click.echo(f"Run {run.run} of {run.team} is left out: {why}.", err=True)
     if any(run.judged_by is not None for run in found.left_out):
         command = f"referee rejudge --all --dry-run --metric {metric}"
         click.echo(f"What judging them by {metric} would change: {command}", err=True)
-    for one in (place.standing for place in found.places if not place.standing.complete):
+    for one in (
+        place.standing for place in found.places if not place.standing.complete
+    ):
         why = f"was judged by an earlier version, or in part; see: referee judge {one.run}"
         click.echo(f"Run {one.run} of {one.team} {why}", err=True)
     shown = [*found.places, *found.unranked]
@@ -68,7 +82,11 @@ def leaderboard(folder: Path, form: str | None) -> None:
 
 def _otherwise(judged_by: str, contest: Contest) -> str:
     config, was = contest.config, signature_parts(judged_by)
-    now = {"metric": config.metric, "window": f"{config.window_s}s", "rules": str(RULES_VERSION)}
+    now = {
+        "metric": config.metric,
+        "window": f"{config.window_s}s",
+        "rules": str(RULES_VERSION),
+    }
     now["gt"] = contest.test_set.digest[:DIGEST_LENGTH]
     differ = [name for name, value in now.items() if was.get(name, value) != value]
     others = "; ".join(f"{name} {was[name]}, now {now[name]}" for name in differ)
@@ -76,7 +94,11 @@ def _otherwise(judged_by: str, contest: Contest) -> str:
 
 
 def _prizes(found: Standings, place: Place) -> list[str]:
-    return [one.name for one in found.awards if place.rank and place.standing.team in one.teams]
+    return [
+        one.name
+        for one in found.awards
+        if place.rank and place.standing.team in one.teams
+    ]
 
 
 def note_on(place: Place) -> str:
@@ -105,7 +127,9 @@ def _remarks(place: Place) -> Iterator[str]:
 
 def _without_spread(places: Sequence[Place]) -> list[str]:
     """Whose orders cover images and meters alone, in a sentence; none where there is no order."""
-    teams = [place.standing.team for place in places if place.standing.energy_spread is None]
+    teams = [
+        place.standing.team for place in places if place.standing.energy_spread is None
+    ]
     if not teams or len(places) == 1:
         return []
     names = ", ".join(teams)
@@ -116,7 +140,9 @@ def _without_spread(places: Sequence[Place]) -> list[str]:
 
 def _award(one: Award) -> str:
     bar = "" if one.bar is None else CONDITIONS.get(one.rule, "").format(one.bar)
-    shared = f" (shared: not surely behind: {', '.join(one.unsure)})" if one.unsure else ""
+    shared = (
+        f" (shared: not surely behind: {', '.join(one.unsure)})" if one.unsure else ""
+    )
     if one.not_known:
         shared += f" (not known how surely ahead of {', '.join(one.not_known)}: judge the runs again)"
     return f"{one.name}{bar}: {' and '.join(one.teams) or 'no team'}{shared}."
@@ -125,18 +151,39 @@ def _award(one: Award) -> str:
 def columns_of(metric: str) -> list[Column]:
     """The columns of a board by this metric, and by that of the published champions."""
     maps = [f"mAP {name}" for name in dict.fromkeys((metric, PUBLISHED))]
-    figures = [Column(name, is_figure=True) for name in ("score", "95 % interval", *maps, "energy Wh", "run")]
+    figures = [
+        Column(name, is_figure=True)
+        for name in ("score", "95 % interval", *maps, "energy Wh", "run")
+    ]
     return [Column("", is_figure=True), Column("team"), *figures, Column("")]
 
 
 def cells_of(place: Place, metric: str) -> list[str]:
     """The cells of a place in these columns; the marks are last."""
     one = place.standing
-    between = "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
-    maps = {metric: one.map} | ({} if metric == PUBLISHED else {PUBLISHED: one.map_ilsvrc_det})
+    between = (
+        "" if one.score_low is None else f"{one.score_low:.4f} to {one.score_high:.4f}"
+    )
+    maps = {metric: one.map} | (
+        {} if metric == PUBLISHED else {PUBLISHED: one.map_ilsvrc_det}
+    )
     reached = ["" if value is None else f"{value:.5f}" for value in maps.values()]
-    cells = [f"{one.score:.4f}", between, *reached, f"{one.energy_wh:.4f}", str(one.run)]
-    marks = "!" * one.needs_review + "r" * (one.reviewed is not None) + "u" * (not one.official)
-    marks += "d" * bool(place.differs) + "x" * bool(one.extra_s) + "i" * bool(one.images_seen)
+    cells = [
+        f"{one.score:.4f}",
+        between,
+        *reached,
+        f"{one.energy_wh:.4f}",
+        str(one.run),
+    ]
+    marks = (
+        "!" * one.needs_review
+        + "r" * (one.reviewed is not None)
+        + "u" * (not one.official)
+    )
+    marks += (
+        "d" * bool(place.differs)
+        + "x" * bool(one.extra_s)
+        + "i" * bool(one.images_seen)
+    )
     marks += "b" * (one.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
     return ["-" if place.rank is None else str(place.rank), one.team, *cells, marks]

@@ -51,8 +51,14 @@ def print_listing(
 
 def in_form(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options; of several the last one counts."""
-    for form, words in (("html", "a page of its own for a web site"), ("csv", "CSV"), ("json", "JSON")):
-        command = click.option(f"--{form}", "form", flag_value=form, help=f"Print {words}.")(command)
+    for form, words in (
+        ("html", "a page of its own for a web site"),
+        ("csv", "CSV"),
+        ("json", "JSON"),
+    ):
+        command = click.option(
+            f"--{form}", "form", flag_value=form, help=f"Print {words}."
+        )(command)
     return command
 
 

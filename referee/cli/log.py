@@ -30,12 +30,22 @@ WHO, NOT_SHOWN = ("operator", "user", "address"), ("action", "values")
 @click.option("--follow", is_flag=True, help="Go on with what happens, until Ctrl-C.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document a line.")
 @click.option("--run", "run", type=run_number, help="Show only what is of this run.")
-@click.option("--operator", help="Show only what was done by this name, or by this user with the key.")
 @click.option(
-    "--head", help="A link that the board showed, or its first 12 digits or more: it must be in the log."
+    "--operator",
+    help="Show only what was done by this name, or by this user with the key.",
+)
+@click.option(
+    "--head",
+    help="A link that the board showed, or its first 12 digits or more: it must be in the log.",
 )
 def log(
-    folder: Path, run: int | None, operator: str | None, head: str | None, *, follow: bool, as_json: bool
+    folder: Path,
+    run: int | None,
+    operator: str | None,
+    head: str | None,
+    *,
+    follow: bool,
+    as_json: bool,
 ) -> None:
     """List what is on record of the contest in FOLDER; exit code 1 if its hash chain is broken.
 
@@ -47,7 +57,9 @@ def log(
     with closing(Store(folder / DATABASE_NAME, only_looks=True)) as store:
         with suppress(KeyboardInterrupt):
             for event in reading.all_of(store, follow=follow):
-                if run not in (None, event.run) or not (operator is None or _is_by(operator, event.values)):
+                if run not in (None, event.run) or not (
+                    operator is None or _is_by(operator, event.values)
+                ):
                     continue
                 shown += 1
                 click.echo(json.dumps(event.document()) if as_json else _line(event))
@@ -76,10 +88,16 @@ class _Reading:
             clock.wait(never, clock.monotonic_s() + LOOK_S)
 
     def _take(self, event: LoggedEvent) -> None:
-        if not self._broken and (event.id != self._count + 1 or event.link_after(self._link) != event.link):
+        if not self._broken and (
+            event.id != self._count + 1 or event.link_after(self._link) != event.link
+        ):
             self._broken = f"event {event.id} ({event.utc}, {event.kind})"
         self._count, self._link, self._utc = event.id, event.link, event.utc
-        if self._wanted and not self._seen and self._link.hex().startswith(self._wanted):
+        if (
+            self._wanted
+            and not self._seen
+            and self._link.hex().startswith(self._wanted)
+        ):
             at = f"event {event.id}, of {str(event.utc)[:19].replace('T', ' ')} UTC"
             self._seen = f"The head {self._wanted[:12]} is {at}: history up to it is as it was seen."
 
@@ -87,14 +105,22 @@ class _Reading:
         """Say the head. Raises RefereeError `log-broken`, `head-unknown`."""
         if self._broken:
             sentence = "does not follow from the one before: one was changed, removed or added afterwards."
-            raise RefereeError("log-broken", f"The log is broken: {self._broken} {sentence}")
+            raise RefereeError(
+                "log-broken", f"The log is broken: {self._broken} {sentence}"
+            )
         found = {"events": self._count, "utc": self._utc, "head": self._link.hex()}
-        click.echo(json.dumps(found) if as_json else f"{self._count} events, head {found['head']}")
+        click.echo(
+            json.dumps(found)
+            if as_json
+            else f"{self._count} events, head {found['head']}"
+        )
         if self._seen and not as_json:
             click.echo(self._seen)
         if self._wanted and not self._seen:
             sentence = "it is not the log that the board showed, or events at its end are missing."
-            raise RefereeError("head-unknown", f"No event has the link {self._wanted}: {sentence}")
+            raise RefereeError(
+                "head-unknown", f"No event has the link {self._wanted}: {sentence}"
+            )
 
 
 def _is_by(name: str, detail: dict[str, Any]) -> bool:
@@ -106,9 +132,16 @@ def _line(event: LoggedEvent) -> str:
     detail = dict(event.values)
     who, user, address = (detail.pop(key, None) for key in WHO)
     by = f"  by {doer(who, user)}" + f" at {address}" * bool(address) if who else ""
-    what = ", ".join(f"{key} {_text(one)}" for key, one in detail.items() if key not in NOT_SHOWN)
-    kind, run = detail.get("action", event.kind), "" if event.run is None else f"  run {event.run}"
-    return one_line(f"{event.utc[:19].replace('T', ' ')}  {kind}{run}{by}{f'  {what}' if what else ''}")
+    what = ", ".join(
+        f"{key} {_text(one)}" for key, one in detail.items() if key not in NOT_SHOWN
+    )
+    kind, run = (
+        detail.get("action", event.kind),
+        "" if event.run is None else f"  run {event.run}",
+    )
+    return one_line(
+        f"{event.utc[:19].replace('T', ' ')}  {kind}{run}{by}{f'  {what}' if what else ''}"
+    )
 
 
 def _text(value: object) -> str:

@@ -19,26 +19,47 @@ COMMANDS = {
     "compare": ("compare", "Show two judged runs side by side."),
     "demo": ("demo", "Serve a rehearsed contest day to look at."),
     "device": ("device", "Register, list and remove devices that measure models."),
-    "doctor": ("doctor", "List what is wrong with a contest, its meters and this host."),
+    "doctor": (
+        "doctor",
+        "List what is wrong with a contest, its meters and this host.",
+    ),
     "frontier": ("frontier", "The accuracy to expect at a latency."),
     "init": ("contest", "Make a contest folder."),
     "jobs": ("jobs", "List what is to be scored or measured, and cancel it."),
     "judge": ("judge", "Judge a closed run: mAP, energy, score and checks."),
-    "leaderboard": ("leaderboard", "Rank the best judged run of each team by its score."),
+    "leaderboard": (
+        "leaderboard",
+        "Rank the best judged run of each team by its score.",
+    ),
     "log": ("log", "List what is on record, and verify its hash chain."),
-    "model": ("model", "Model tracks: bench, submit and withdraw models; publish boards."),
+    "model": (
+        "model",
+        "Model tracks: bench, submit and withdraw models; publish boards.",
+    ),
     "operator": ("operator", "Register, list and remove operators of the console."),
     "practice": ("practice", "Serve a referee for practice at home, until Ctrl-C."),
     "rehearse": ("rehearse", "Carry out a whole contest run here."),
-    "rejudge": ("rejudge", "Judge runs again: by other settings or a corrected ground truth."),
+    "rejudge": (
+        "rejudge",
+        "Judge runs again: by other settings or a corrected ground truth.",
+    ),
     "report": ("report", "Write the report of a run as one HTML file."),
     "restore": ("backup", "Make a contest folder from its backup."),
     "run": ("run", "Arm, close, void and show runs."),
     "score": ("score", "Score detections against a ground truth."),
-    "season": ("season", "Rank the teams of many contests: folders and bundles, only read."),
+    "season": (
+        "season",
+        "Rank the teams of many contests: folders and bundles, only read.",
+    ),
     "serve": ("contest", "Serve a contest until Ctrl-C."),
-    "standby": ("standby", "Follow the journal of another host; serve when that host is dead."),
-    "status": ("status", "Show stations, queue, refusals and runs that need attention."),
+    "standby": (
+        "standby",
+        "Follow the journal of another host; serve when that host is dead.",
+    ),
+    "status": (
+        "status",
+        "Show stations, queue, refusals and runs that need attention.",
+    ),
     "suite": ("suite", "AIoTBench: run a suite of many models, and score its table."),
     "team": ("team", "Register, import, disable and enable teams; new passwords."),
     "testset": ("testset", "Make, import and check test sets."),
@@ -47,7 +68,9 @@ COMMANDS = {
 
 def stated_failures() -> tuple[type[Exception], ...]:
     """What has one sentence for the person at the terminal."""
-    from lpirc_testsets import TestSetError  # imports numpy: only what has failed waits for it
+    from lpirc_testsets import (
+        TestSetError,
+    )  # imports numpy: only what has failed waits for it
 
     return RefereeError, MeterError, TestSetError
 
@@ -61,7 +84,10 @@ class Boundary(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program, where it runs: not even its help helps on Windows."""
         if sys.platform == "win32":
-            click.echo("referee: it runs on Linux and macOS, not on Windows; use WSL 2.", err=True)
+            click.echo(
+                "referee: it runs on Linux and macOS, not on Windows; use WSL 2.",
+                err=True,
+            )
             sys.exit(1)
         return super().main(*args, **kwargs)
 
@@ -73,10 +99,14 @@ class Boundary(click.Group):
         """The command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"referee.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        command: click.Command = getattr(
+            import_module(f"referee.cli.{COMMANDS[cmd_name][0]}"), cmd_name
+        )
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
@@ -93,14 +123,21 @@ class Boundary(click.Group):
             sys.exit(1)
         except OSError as error:
             # Permissions, a full disk, a folder that is a file: the system's message and the file say it all.
-            click.echo(f"referee: {error.filename or 'system'}: {error.strerror or error}", err=True)
+            click.echo(
+                f"referee: {error.filename or 'system'}: {error.strerror or error}",
+                err=True,
+            )
             sys.exit(1)
         except stated_failures() as failure:
             click.echo(f"referee: {failure.sentence}", err=True)  # type: ignore[attr-defined]
             sys.exit(1)
 
 
-@click.group("referee", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="lpirc-referee", prog_name="referee", message="%(prog)s %(version)s")
+@click.group(
+    "referee", cls=Boundary, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(
+    package_name="lpirc-referee", prog_name="referee", message="%(prog)s %(version)s"
+)
 def main() -> None:
     """Referee low-power vision contests: mAP per watt-hour."""

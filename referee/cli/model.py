@@ -34,7 +34,13 @@ from referee.tracks.submissions.board import build_number, judged_now
 from referee.tracks.submissions.harness import Limits
 from referee.tracks.submissions.lock import broken_off
 from referee.tracks.submissions.metering import DEFAULT_LOOP_S, Metering, bench_on
-from referee.tracks.submissions.open_track import OpenTrack, configured_track, open_track, rule_of, track_on
+from referee.tracks.submissions.open_track import (
+    OpenTrack,
+    configured_track,
+    open_track,
+    rule_of,
+    track_on,
+)
 from referee.tracks.submissions.result_document import LARGEST_BYTES, parse_result
 from referee.tracks.submissions.submitting import (
     Order,
@@ -49,7 +55,9 @@ LONGEST_NAME = 100  # which a board shows whole
 GIVEN_UP = "a submission that was being measured is given up, and costs nothing."
 model_file = click.argument("model", type=any_path)
 rule_option = click.option(
-    "--track", required=True, help="A rule, such as ovic-detection; not a track of a contest."
+    "--track",
+    required=True,
+    help="A rule, such as ovic-detection; not a track of a contest.",
 )
 track_option = click.option("--track", required=True, help="A track of the contest.")
 holdout_flag = click.option(
@@ -63,17 +71,34 @@ def own_build() -> str:
 
 
 build_option = click.option(
-    "--build", default=own_build, help="The build that measures; default: the version of this program."
+    "--build",
+    default=own_build,
+    help="The build that measures; default: the version of this program.",
 )
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that become the argument `limits`."""
 
-    @click.option("--memory-mb", type=click.IntRange(1), help="Memory for the model; default: 2048.")
-    @seconds_option("--timeout-s", help="Seconds to load the model, and for one inference; default: 30.")
-    @click.option("--core", type=click.IntRange(0), help="The core for the model; default: the last one.")
-    @click.option("--repeats", type=click.IntRange(1), help="At most this many passes; default: 5.")
+    @click.option(
+        "--memory-mb",
+        type=click.IntRange(1),
+        help="Memory for the model; default: 2048.",
+    )
+    @seconds_option(
+        "--timeout-s",
+        help="Seconds to load the model, and for one inference; default: 30.",
+    )
+    @click.option(
+        "--core",
+        type=click.IntRange(0),
+        help="The core for the model; default: the last one.",
+    )
+    @click.option(
+        "--repeats",
+        type=click.IntRange(1),
+        help="At most this many passes; default: 5.",
+    )
     @wraps(command)
     def with_limits(**named: Any) -> Any:
         limits = Limits(*map(named.pop, ("memory_mb", "timeout_s", "core", "repeats")))
@@ -85,14 +110,28 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def meter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that become the argument `metering`, None without a meter."""
 
-    @click.option("--meter", help="Measure the energy per inference: a VISA address, sim:, rapl:, hwmon:.")
-    @seconds_option("--energy-loop", help=f"Seconds of inferences to measure; default: {DEFAULT_LOOP_S:g}.")
-    @seconds_option("--idle", help="Measure the idle device first, for so many seconds.")
+    @click.option(
+        "--meter",
+        help="Measure the energy per inference: a VISA address, sim:, rapl:, hwmon:.",
+    )
+    @seconds_option(
+        "--energy-loop",
+        help=f"Seconds of inferences to measure; default: {DEFAULT_LOOP_S:g}.",
+    )
+    @seconds_option(
+        "--idle", help="Measure the idle device first, for so many seconds."
+    )
     @wraps(command)
-    def with_metering(meter: str | None, energy_loop: float | None, idle: float | None, **named: Any) -> Any:
+    def with_metering(
+        meter: str | None, energy_loop: float | None, idle: float | None, **named: Any
+    ) -> Any:
         if meter is None and (energy_loop is not None or idle is not None):
             raise click.UsageError("--energy-loop and --idle are for --meter.")
-        metering = None if meter is None else Metering(meter, energy_loop or DEFAULT_LOOP_S, idle)
+        metering = (
+            None
+            if meter is None
+            else Metering(meter, energy_loop or DEFAULT_LOOP_S, idle)
+        )
         return command(metering=metering, **named)
 
     return with_metering
@@ -124,12 +163,18 @@ def validate_command(model: Path, track: str, limits: Limits, *, as_json: bool) 
     with endings_interrupt():
         reasons = harness.refusals(model, track_named(track), limits)
     if as_json:
-        click.echo(json.dumps({"model": str(model), "valid": not reasons, "refusals": list(reasons)}))
+        click.echo(
+            json.dumps(
+                {"model": str(model), "valid": not reasons, "refusals": list(reasons)}
+            )
+        )
     else:
         click.echo("\n".join(reasons) or "ok")
     if reasons:
         count = "1 reason" if len(reasons) == 1 else f"{len(reasons)} reasons"
-        raise RefereeError("model-refused", f"{model} is refused, for {count}.", refusals=list(reasons))
+        raise RefereeError(
+            "model-refused", f"{model} is refused, for {count}.", refusals=list(reasons)
+        )
 
 
 @model.command("bench")
@@ -140,7 +185,13 @@ def validate_command(model: Path, track: str, limits: Limits, *, as_json: bool) 
 @meter_options
 @as_json
 def bench_command(
-    model: Path, track: str, images: Path, limits: Limits, metering: Metering | None, *, as_json: bool
+    model: Path,
+    track: str,
+    images: Path,
+    limits: Limits,
+    metering: Metering | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Measure MODEL on a test set and judge it by a track's published settings; nothing is stored.
 
@@ -162,8 +213,16 @@ def bench_command(
 @click.argument("model", type=any_path, required=False)
 @track_option
 @click.option("--team", required=True, help="A registered team.")
-@click.option("--result", type=any_path, help="A result document of another device, instead of measuring.")
-@click.option("--measured-by", callback=line_of_text, help="Who made that document, with any program.")
+@click.option(
+    "--result",
+    type=any_path,
+    help="A result document of another device, instead of measuring.",
+)
+@click.option(
+    "--measured-by",
+    callback=line_of_text,
+    help="Who made that document, with any program.",
+)
 @build_option
 @holdout_flag
 @limit_options
@@ -189,17 +248,25 @@ def submit_command(
     A --result that someone else measured is marked with --measured-by, and may come without MODEL.
     """
     if measured_by is not None and (result is None or len(measured_by) > LONGEST_NAME):
-        raise click.UsageError(f"--measured-by is for --result: a name of at most {LONGEST_NAME} characters.")
+        raise click.UsageError(
+            f"--measured-by is for --result: a name of at most {LONGEST_NAME} characters."
+        )
     if model is None and measured_by is None:
         raise click.UsageError("Give MODEL, or --result with --measured-by.")
     if result is not None and metering is not None:
-        raise click.UsageError("--meter is for a model that is measured here; leave it out with --result.")
+        raise click.UsageError(
+            "--meter is for a model that is measured here; leave it out with --result."
+        )
     with interruption_reported(lambda: GIVEN_UP), open_contest(folder) as contest:
         opened = open_track(contest, track, holdout=holdout, to_run=result is None)
         limits = _confined(contest, track, limits)
         if result is None:
             _require_meter(opened, metering)
-        document = None if result is None else read_submitted(result, LARGEST_BYTES + 1, "result")
+        document = (
+            None
+            if result is None
+            else read_submitted(result, LARGEST_BYTES + 1, "result")
+        )
         order = Order(team, model, build, document, measured_by)
 
         def validate(file: Path) -> None:
@@ -210,7 +277,13 @@ def submit_command(
                 raise RefereeError("model-refused", sentence, refusals=list(reasons))
 
         bench = bench_on(opened, limits, metering, Clock())
-        with act(contest.store, "model-submit", team=team, track=track, measured_by=measured_by):
+        with act(
+            contest.store,
+            "model-submit",
+            team=team,
+            track=track,
+            measured_by=measured_by,
+        ):
             made = submit(contest, opened, order, validate, bench, Clock())
         notes = _notes(contest, made)
     _report(made, as_json=as_json, notes=notes)
@@ -245,14 +318,20 @@ def remeasure_command(
         bench, failed = bench_on(opened, limits, metering, Clock()), 0
         for earlier in wanted:
             try:
-                with act(contest.store, "model-remeasure", team=earlier.team, track=track):
-                    made = measure_again(contest, opened, earlier, build, bench, Clock())
+                with act(
+                    contest.store, "model-remeasure", team=earlier.team, track=track
+                ):
+                    made = measure_again(
+                        contest, opened, earlier, build, bench, Clock()
+                    )
                 _report(made, as_json=as_json)
             except ModelFault as failure:  # go on with the other models
                 failed += 1
                 click.echo(failure.sentence, err=True)
     if failed:
-        raise RefereeError("model-failed", f"{failed} of {len(wanted)} models could not be measured.")
+        raise RefereeError(
+            "model-failed", f"{failed} of {len(wanted)} models could not be measured."
+        )
 
 
 @model.command("list")
@@ -267,12 +346,21 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
         broken = broken_off(contest)
         stored = contest.store.submissions(track)
         rules = _present_rules(contest, {one.track for one in stored})
-        found = [judged_now(one, rules[one.track]) if one.track in rules else one for one in stored]
+        found = [
+            judged_now(one, rules[one.track]) if one.track in rules else one
+            for one in stored
+        ]
     if as_json:
-        click.echo(json.dumps([asdict(one) | {"broken_off": one.id in broken} for one in found]))
+        click.echo(
+            json.dumps(
+                [asdict(one) | {"broken_off": one.id in broken} for one in found]
+            )
+        )
         return
     if not found:
-        click.echo("No model is handed in yet; see: referee model submit --help", err=True)
+        click.echo(
+            "No model is handed in yet; see: referee model submit --help", err=True
+        )
     for one in found:
         click.echo(submission_line(one, is_broken_off=one.id in broken))
 
@@ -320,6 +408,10 @@ def _report(made: Submission, *, as_json: bool, notes: str = "") -> None:
     outcome = made.measurement
     if outcome is not None and outcome.unstable:
         advice = "is to be measured again, with: referee model remeasure"
-        raise ModelFault("latency-unstable", f"Submission {made.id} {advice}; {outcome.sentence}")
+        raise ModelFault(
+            "latency-unstable", f"Submission {made.id} {advice}; {outcome.sentence}"
+        )
     if outcome is not None and outcome.measured is None:
-        raise ModelFault("model-failed", f"Submission {made.id} is not valid: {outcome.sentence}")
+        raise ModelFault(
+            "model-failed", f"Submission {made.id} is not valid: {outcome.sentence}"
+        )

@@ -20,10 +20,17 @@ from referee.tracks.submissions.publishing import FinalBoard, final_board, publi
 
 @click.command("publish")
 @click.argument("track")
-@click.option("--as-listed", "code", metavar="CODE", help="Publish the board that was listed with this code.")
+@click.option(
+    "--as-listed",
+    "code",
+    metavar="CODE",
+    help="Publish the board that was listed with this code.",
+)
 @contest_folder
 @as_json
-def publish_command(track: str, code: str | None, folder: Path, *, as_json: bool) -> None:
+def publish_command(
+    track: str, code: str | None, folder: Path, *, as_json: bool
+) -> None:
     """List the final board of TRACK and what looks odd; with the code that this prints, publish it.
 
     Nothing is published if the board or the list has changed since.
@@ -60,7 +67,13 @@ def publish_command(track: str, code: str | None, folder: Path, *, as_json: bool
 def _print(found: FinalBoard) -> None:
     places = found.document["places"]
     rows = [
-        (str(one["rank"]), one["team"], f"{one['score']:.4f}", _shown(one["public_score"])) for one in places
+        (
+            str(one["rank"]),
+            one["team"],
+            f"{one['score']:.4f}",
+            _shown(one["public_score"]),
+        )
+        for one in places
     ]
     columns = [
         Column(""),

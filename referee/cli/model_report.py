@@ -33,7 +33,11 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
         return "broken off; it costs nothing"
     if one.measurement is None:
         return "in the queue" if one.job else "being measured"
-    value = "not valid" if one.measurement.metric is None else f"{one.measurement.metric:.4f}"
+    value = (
+        "not valid"
+        if one.measurement.metric is None
+        else f"{one.measurement.metric:.4f}"
+    )
     if one.is_unstable:
         value = "to be measured again"
     if one.doubt is not None:
@@ -41,23 +45,44 @@ def _outcome(one: Submission, is_broken_off: bool) -> str:
     return f"{value}: {one.measurement.sentence}{CONFINED[one.measurement.confined]}"
 
 
-def print_result(document: ResultDocument, measured: Measured, verdict: Verdict) -> None:
+def print_result(
+    document: ResultDocument, measured: Measured, verdict: Verdict
+) -> None:
     """Print what was measured and what it is worth."""
     device, settings = document.values["device"], document.values["settings"]
-    table = Table(title=str(document["model.file"]), show_header=False, title_justify="left")
-    table.add_row("images", f"{measured.processed} of {measured.images} ({document['stopped_by']})")
+    table = Table(
+        title=str(document["model.file"]), show_header=False, title_justify="left"
+    )
+    table.add_row(
+        "images",
+        f"{measured.processed} of {measured.images} ({document['stopped_by']})",
+    )
     table.add_row("accuracy", f"{measured.accuracy_percent:.4f} %")
     latency = document.values["latency"]
     table.add_row("latency", f"{latency['mean_ms']:.4f} ms, sd {latency['sd_ms']:.4f}")
-    table.add_row("", ", ".join(f"{name} {latency[name + '_ms']:.4f}" for name in ("p50", "p90", "p99")))
+    table.add_row(
+        "",
+        ", ".join(
+            f"{name} {latency[name + '_ms']:.4f}" for name in ("p50", "p90", "p99")
+        ),
+    )
     means = ", ".join(f"{mean:.4f}" for mean in latency["repeat_means_ms"])
-    table.add_row("repeats", f"{means} ms: {'stable' if latency['is_stable'] else 'not shown to be stable'}")
-    table.add_row("device", f"{device['host']}, {device.get('processor') or device['machine']}")
+    table.add_row(
+        "repeats",
+        f"{means} ms: {'stable' if latency['is_stable'] else 'not shown to be stable'}",
+    )
+    table.add_row(
+        "device", f"{device['host']}, {device.get('processor') or device['machine']}"
+    )
     ran = f"{device['runtime']} {device['runtime_version']}, delegate {device.get('delegate')}"
     table.add_row("runtime", f"{ran}, threads {settings['threads']}")
     if latency.get("load_ms") is not None:
         table.add_row("load", f"{latency['load_ms']:.3f} ms")
-    confined = {None: "unknown", True: "yes", False: f"no: {document.get('confinement.reason')}"}
+    confined = {
+        None: "unknown",
+        True: "yes",
+        False: f"no: {document.get('confinement.reason')}",
+    }
     table.add_row("confined", confined[document.get("confinement.confined")])
     energy = document.values.get("energy")
     for row in [] if energy is None else energy_rows(energy):
@@ -66,7 +91,10 @@ def print_result(document: ResultDocument, measured: Measured, verdict: Verdict)
     table.add_row("metric", value, style="bold")
     console().print(table)
     unstable = disturbance(document)
-    warnings = (*verdict.warnings, *([f"the latency is unstable, {unstable}."] if unstable else []))
+    warnings = (
+        *verdict.warnings,
+        *([f"the latency is unstable, {unstable}."] if unstable else []),
+    )
     for line in (verdict.sentence, *(f"warning: {warning}" for warning in warnings)):
         console().print(line)
 
@@ -80,5 +108,7 @@ def energy_rows(energy: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if energy["idle_power_w"] is not None:
         rows.append(("idle power", f"{energy['idle_power_w']:.3f} W"))
-        rows.append(("above idle", f"{energy['inference_above_idle_j']:.6g} J an inference"))
+        rows.append(
+            ("above idle", f"{energy['inference_above_idle_j']:.6g} J an inference")
+        )
     return rows

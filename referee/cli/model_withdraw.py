@@ -24,7 +24,9 @@ def required_reason(words: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 @click.command("withdraw")
 @submission_number
-@required_reason("Why: the list, the team's entry and the page of a board that is taken back show it.")
+@required_reason(
+    "Why: the list, the team's entry and the page of a board that is taken back show it."
+)
 @contest_folder
 def withdraw_command(number: int, reason: str, folder: Path) -> None:
     """Take the entry that submission NUMBER belongs to off every board: all builds, on both test sets.

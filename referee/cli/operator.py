@@ -33,9 +33,7 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
         sentence = f"An operator's name has 1 to {LONGEST_NAME} printable characters."
         raise RefereeError("operator-name", sentence)
     if is_reserved(name):
-        sentence = (
-            f"The record would say {name.strip()!r} of the operator key or of a command; choose another name."
-        )
+        sentence = f"The record would say {name.strip()!r} of the operator key or of a command; choose another name."
         raise RefereeError("operator-name", sentence)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))
@@ -59,6 +57,9 @@ def list_operators(folder: Path) -> None:
 @contest_folder
 def remove(name: str, reason: str | None, folder: Path) -> None:
     """Remove operator NAME, whose sessions end; what was done by that name stays on record."""
-    with open_contest(folder) as contest, act(contest.store, "operator-remove", name=name, reason=reason):
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "operator-remove", name=name, reason=reason),
+    ):
         contest.store.remove_operator(name)
     click.echo(f"{name} is removed.")

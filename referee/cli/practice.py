@@ -14,7 +14,12 @@ import click
 
 from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password
-from referee.cli.contest import DEFAULT_CATEGORIES, DEFAULT_IMAGES, config_text, place_of
+from referee.cli.contest import (
+    DEFAULT_CATEGORIES,
+    DEFAULT_IMAGES,
+    config_text,
+    place_of,
+)
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
 from referee.cli.processes import interruption_reported, own_child
 from referee.cli.rehearse import try_meter
@@ -39,14 +44,32 @@ PASSWORD = "practice-password"  # noqa: S105 - a file that marks a practice cont
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", type=any_path, default="practice")
-@click.option("--testset", type=any_path, help="A test-set folder; else a synthetic one.")
-@click.option("--meter", default="sim:constant:5W", show_default=True, help="Or rapl:, hwmon:, VISA.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: for boards on your networks.")
+@click.option(
+    "--testset", type=any_path, help="A test-set folder; else a synthetic one."
+)
+@click.option(
+    "--meter",
+    default="sim:constant:5W",
+    show_default=True,
+    help="Or rapl:, hwmon:, VISA.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="0.0.0.0: for boards on your networks.",
+)
 @port_option
 @faults_option
 @seed_option
 def practice(
-    folder: Path, testset: Path | None, meter: str, host: str, port: int, faults: Faults, seed: int
+    folder: Path,
+    testset: Path | None,
+    meter: str,
+    host: str,
+    port: int,
+    faults: Faults,
+    seed: int,
 ) -> None:
     """Serve a referee for practice at home, until Ctrl-C; DIR (./practice) is kept and continued the next time.
 
@@ -59,10 +82,22 @@ def practice(
     with interruption_reported(lambda: kept), ExitStack() as processes:
         password, control = prepare(folder, testset, meter), ""
         if kind == "sim":  # beside the server, which it outlives as a real one does
-            simulate = ("meter", "simulate", "--load", load or "constant:5W", "--control", "0")
+            simulate = (
+                "meter",
+                "simulate",
+                "--load",
+                load or "constant:5W",
+                "--control",
+                "0",
+            )
             simulated = processes.enter_context(own_child(folder, "meter", *simulate))
-            meter, control = simulated.first_line(), simulated.first_line().removeprefix("control ")
-        with sole_server(folder):  # the one that serves it would change its meter at a restart
+            meter, control = (
+                simulated.first_line(),
+                simulated.first_line().removeprefix("control "),
+            )
+        with sole_server(
+            folder
+        ):  # the one that serves it would change its meter at a restart
             set_meter(folder / CONFIG_NAME, meter)
         hall = Hall(processes, folder, Listen(host, port), faults, seed, control)
         login = quote(json.dumps({"team": TEAM, "password": password}))
@@ -84,9 +119,16 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
     """Make the contest unless it is there; register the team. Returns its password."""
     file = folder / PASSWORD
     if not is_there(folder / CONFIG_NAME):
-        if testset is None and not is_there(folder / "testset"):  # it is there after an interrupted start
+        if testset is None and not is_there(
+            folder / "testset"
+        ):  # it is there after an interrupted start
             click.echo(f"Preparing {folder / 'testset'}", err=True)
-            synthesize(folder / "testset", images=DEFAULT_IMAGES, categories=DEFAULT_CATEGORIES, seed=1)
+            synthesize(
+                folder / "testset",
+                images=DEFAULT_IMAGES,
+                categories=DEFAULT_CATEGORIES,
+                seed=1,
+            )
         place = place_of(load_test_set(testset or folder / "testset").folder, folder)
         text = config_text("Practice", WINDOW_S, meter, place, auto_arm=True)
         text = text.replace("teams_see_score = false", "teams_see_score = true ")
@@ -94,9 +136,17 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
         write_atomically(file, f"{secrets.token_urlsafe(9)}\n".encode(), mode=0o600)
         create_contest(folder, text.replace("# public_score", "public_score"))
     elif not is_there(file):
-        raise RefereeError("contest-exists", f"{folder} is not a practice contest; choose another DIR.")
-    elif testset and testset.resolve() != (kept := folder / read_config(folder).testset).resolve():
-        raise RefereeError("contest-exists", f"{folder} has the test set {kept}; choose another DIR.")
+        raise RefereeError(
+            "contest-exists", f"{folder} is not a practice contest; choose another DIR."
+        )
+    elif (
+        testset
+        and testset.resolve()
+        != (kept := folder / read_config(folder).testset).resolve()
+    ):
+        raise RefereeError(
+            "contest-exists", f"{folder} has the test set {kept}; choose another DIR."
+        )
     password = file.read_text().strip()
     with open_contest(folder) as contest:
         if TEAM not in contest.store.teams():
@@ -132,7 +182,9 @@ def _judged(contest: Contest, run: Run) -> str:
         return f"Run {run.id} is not judged: {failure.sentence}"
     energy = "no energy" if score.energy_wh is None else f"{score.energy_wh:.6f} Wh"
     reached = "no score" if score.score is None else f"score {score.score:.4g}"
-    failed = ", ".join(f"{check.severity} {check.code}" for check in score.checks if not check.ok)
+    failed = ", ".join(
+        f"{check.severity} {check.code}" for check in score.checks if not check.ok
+    )
     if any(check.code == "no-data" and not check.ok for check in score.checks):
         failed += " (too short for a reading of the meter: lpirc-client run --least 2)"
     sentence = f"Run {run.id}: mAP {score.map:.5f}, {energy}, {reached}; checks: {failed or 'ok'}"

@@ -39,7 +39,12 @@ class Child:
         self._log_path = log
         with log.open("a") as kept:
             self._process = subprocess.Popen(  # noqa: S603 - our own programs, and what --client names
-                arguments, text=True, start_new_session=True, stdin=PIPE, stdout=PIPE, stderr=kept
+                arguments,
+                text=True,
+                start_new_session=True,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=kept,
             )
         self._output: IO[str] = self._process.stdout  # type: ignore[assignment]  # a pipe
         self._input: IO[str] = self._process.stdin  # type: ignore[assignment]  # a pipe
@@ -95,9 +100,19 @@ class Child:
 
     def failure(self) -> RefereeError:
         """Why it failed, by the last line of its log."""
-        lines = [line for line in self._log_path.read_text(errors="replace").splitlines() if line.strip()]
-        last = lines[-1] if lines else f"it ended with exit code {self._process.returncode}"
-        return RefereeError("child-failed", f"The {self.name} failed: {last}", log=str(self._log_path))
+        lines = [
+            line
+            for line in self._log_path.read_text(errors="replace").splitlines()
+            if line.strip()
+        ]
+        last = (
+            lines[-1]
+            if lines
+            else f"it ended with exit code {self._process.returncode}"
+        )
+        return RefereeError(
+            "child-failed", f"The {self.name} failed: {last}", log=str(self._log_path)
+        )
 
 
 def own_child(folder: Path, name: str, command: str, *arguments: str) -> Child:
@@ -141,5 +156,7 @@ def program(name: str) -> str:
     """
     path = Path(sys.executable).with_name(name)
     if not path.is_file():
-        raise RefereeError("program-missing", f"{path} is missing; install it with: make setup")
+        raise RefereeError(
+            "program-missing", f"{path} is missing; install it with: make setup"
+        )
     return str(path)

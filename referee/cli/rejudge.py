@@ -25,7 +25,9 @@ from referee.store.records import Run
 @click.command()
 @click.argument("number", metavar="[RUN]", type=run_number, required=False)
 @click.option("--all", "all_runs", is_flag=True, help="Judge every judged run again.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and store nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would change, and store nothing."
+)
 @click.option(
     "--metric",
     type=click.Choice(METRICS),
@@ -71,12 +73,16 @@ def rejudge(
 
     with open_contest(folder) as contest, workers_of(**where) as workers:
         if dry_run:
-            found = judging.preview(contest, number, Clock(), metric, testset, workers, give_up)
+            found = judging.preview(
+                contest, number, Clock(), metric, testset, workers, give_up
+            )
         else:
             again = Again(user(), reason, metric)
             settings = {"metric": metric, "all": all_runs or None, "reason": reason}
             with act(contest.store, "rejudge", number, **settings):
-                found = judging.rejudge(contest, number, Clock(), again, workers, give_up)
+                found = judging.rejudge(
+                    contest, number, Clock(), again, workers, give_up
+                )
     for run in found.skipped:
         click.echo(f"Run {run} is left as it is: it was on other images.", err=True)
     if as_json:
@@ -90,13 +96,27 @@ def rejudge(
 
 def print_changes(found: Rejudged) -> None:
     """Print each value before and after."""
-    columns = [Column("run", is_figure=True), Column("team"), *map(Column, ("mAP", "score", "rank"))]
+    columns = [
+        Column("run", is_figure=True),
+        Column("team"),
+        *map(Column, ("mAP", "score", "rank")),
+    ]
     rows = [
-        (str(one.run), one.team, _change(one.map, ".5f"), _change(one.score, ".4f"), _change(one.rank, "d"))
+        (
+            str(one.run),
+            one.team,
+            _change(one.map, ".5f"),
+            _change(one.score, ".4f"),
+            _change(one.rank, "d"),
+        )
         for one in found.changes
     ]
     if rows:
-        print_table(columns, rows, "rank none: it is not the run of its team that counts, or on no board")
+        print_table(
+            columns,
+            rows,
+            "rank none: it is not the run of its team that counts, or on no board",
+        )
     else:
         click.echo("No run is judged yet; see: referee judge --all", err=True)
 

@@ -14,12 +14,30 @@ from referee.store.records import OVER, BoardState
 @click.command()
 @click.argument("numbers", metavar="[RUN]...", type=run_number, nargs=-1)
 @click.option("--all", "all_runs", is_flag=True, help="Of every run that is over.")
-@click.option("--pdf", is_flag=True, help="Also as PDF, printed by an installed Chromium or Chrome.")
-@click.option("--out", type=any_path, help="The folder; default: reports in the contest's.")
+@click.option(
+    "--pdf",
+    is_flag=True,
+    help="Also as PDF, printed by an installed Chromium or Chrome.",
+)
+@click.option(
+    "--out", type=any_path, help="The folder; default: reports in the contest's."
+)
 @contest_folder
-def report(numbers: tuple[int, ...], folder: Path, out: Path | None, *, all_runs: bool, pdf: bool) -> None:
+def report(
+    numbers: tuple[int, ...],
+    folder: Path,
+    out: Path | None,
+    *,
+    all_runs: bool,
+    pdf: bool,
+) -> None:
     """Write the report of a run as one HTML file: result, checks, power, curves, and what each error cost."""
-    from referee.report import FOLDER_NAME, find_browser, print_pdf, write_report  # takes half a second
+    from referee.report import (
+        FOLDER_NAME,
+        find_browser,
+        print_pdf,
+        write_report,
+    )  # takes half a second
 
     if all_runs == bool(numbers):
         raise click.UsageError("Give either RUN or --all.")
@@ -41,4 +59,7 @@ def warn_while_frozen(contest: Contest) -> None:
     """Warn on stderr that what is written now shows more than the frozen board."""
     board = contest.store.published()
     if board is not None and board.state is not BoardState.LIVE:
-        click.echo("The board is frozen, and this has the ranking as it is now: hand it out later.", err=True)
+        click.echo(
+            "The board is frozen, and this has the ranking as it is now: hand it out later.",
+            err=True,
+        )

@@ -22,7 +22,12 @@ from referee.judging.checks import rows_refused
 from referee.judging.export import FORMATS, export_run
 from referee.judging.lost_energy import lost_energy_of
 from referee.judging.meetings import meeting
-from referee.judging.results import current_judgement, figures_of, run_document, score_document
+from referee.judging.results import (
+    current_judgement,
+    figures_of,
+    run_document,
+    score_document,
+)
 from referee.store.records import Run, RunState
 
 WORTH_SAYING_S = 3.0  # somebody who waits longer wants to know for what
@@ -40,11 +45,21 @@ run.add_command(list_runs)
 @run.command()
 @click.argument("team")
 @click.option("--station", help="Needed only where there is more than one.")
-@click.option("--heat", help="Open it together with the other runs of this heat: referee run start HEAT")
 @click.option(
-    "--extra-time", "extra_s", type=click.IntRange(1, LONGEST_WINDOW_S), help="Seconds beyond the window."
+    "--heat",
+    help="Open it together with the other runs of this heat: referee run start HEAT",
 )
-@click.option("--anyway", is_flag=True, help="Also when the team has used its attempts; this is on record.")
+@click.option(
+    "--extra-time",
+    "extra_s",
+    type=click.IntRange(1, LONGEST_WINDOW_S),
+    help="Seconds beyond the window.",
+)
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="Also when the team has used its attempts; this is on record.",
+)
 @optional_reason
 @contest_folder
 def arm(
@@ -63,17 +78,31 @@ def arm(
             raise click.UsageError(f"{option} is blank; name one, or leave it out.")
     takes_s = _arming_at_least_s(folder, station)
     if takes_s >= WORTH_SAYING_S:
-        click.echo(f"The meter is set up first: this takes {takes_s:.0f} s or a little longer.", err=True)
-    given = {"team": team, "station": station, "heat": heat, "extra_s": extra_s and str(extra_s)}
+        click.echo(
+            f"The meter is set up first: this takes {takes_s:.0f} s or a little longer.",
+            err=True,
+        )
+    given = {
+        "team": team,
+        "station": station,
+        "heat": heat,
+        "extra_s": extra_s and str(extra_s),
+    }
     given |= {"beyond_attempts": "yes" if anyway else None, "reason": reason}
     body = {key: value for key, value in given.items() if value is not None}
     armed = ask(folder, "/runs", body, more_s=takes_s)
     if armed["config_changed"]:
         click.echo(f"Warning: {armed['config_changed']}", err=True)
-    within = f" in heat {heat}" * bool(heat) + f" for {armed['window_s']:g} s" * bool(extra_s)
+    within = f" in heat {heat}" * bool(heat) + f" for {armed['window_s']:g} s" * bool(
+        extra_s
+    )
     click.echo(
         f"Run {armed['id']} is armed for {team} at {armed['station']}{within}, meter {armed['meter_identity']}"
-        + ("." if armed["idle_power_w"] is None else f", idle at {armed['idle_power_w']:.3f} W.")
+        + (
+            "."
+            if armed["idle_power_w"] is None
+            else f", idle at {armed['idle_power_w']:.3f} W."
+        )
     )
 
 
@@ -87,14 +116,18 @@ def _arming_at_least_s(folder: Path, station: str | None) -> float:
 
 @run.command()
 @click.argument("heat")
-@click.option("--anyway", is_flag=True, help="Start although a team has not logged in yet.")
+@click.option(
+    "--anyway", is_flag=True, help="Start although a team has not logged in yet."
+)
 @contest_folder
 def start(heat: str, folder: Path, *, anyway: bool) -> None:
     """Give the start signal of HEAT: its runs open together, with one start and one deadline.
 
     If one of the meters does not start, nothing opens and the runs stay armed.
     """
-    opened = ask(folder, "/heats/start", {"heat": heat} | ({"absent": "start"} if anyway else {}))
+    opened = ask(
+        folder, "/heats/start", {"heat": heat} | ({"absent": "start"} if anyway else {})
+    )
     runs = " and ".join(f"run {one['id']} of {one['team']}" for one in opened)
     click.echo(f"Heat {heat} is open: {runs}, {opened[0]['window_s']:g} s each.")
 
@@ -141,9 +174,13 @@ def unvoid(number: int, reason: str | None, folder: Path) -> None:
 def review(number: int, note: str, folder: Path) -> None:
     """Let RUN, which needs review, stand."""
     kept = ask(folder, f"/runs/{number}/review", {"note": note})
-    click.echo(f"Run {number} stands although {', '.join(kept['codes'])} failed: {note}")
+    click.echo(
+        f"Run {number} stands although {', '.join(kept['codes'])} failed: {note}"
+    )
     if kept["score"] is None:
-        click.echo(f"It has no score, so it has no rank all the same; see: referee run show {number}")
+        click.echo(
+            f"It has no score, so it has no rank all the same; see: referee run show {number}"
+        )
 
 
 @run.command()
@@ -154,14 +191,28 @@ def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
     with open_contest(folder, only_looks=True) as contest:
         one = contest.store.run(number)
-        score, figures = current_judgement(contest, one), figures_of(contest, one, Clock().utc())
+        score, figures = (
+            current_judgement(contest, one),
+            figures_of(contest, one, Clock().utc()),
+        )
         events = contest.store.events(number)
-        count, refused = contest.store.count_refused(number), contest.store.refused_rows(number)
+        count, refused = (
+            contest.store.count_refused(number),
+            contest.store.refused_rows(number),
+        )
         lost = lost_energy_of(contest, number)
-    live = _live(folder, number) if one.state in (RunState.ARMED, RunState.OPEN) else None
+    live = (
+        _live(folder, number) if one.state in (RunState.ARMED, RunState.OPEN) else None
+    )
     if as_json:
         judged = None if score is None else score_document(one, score)
-        more = {"judged": judged, "events": events, "refused": count, "refused_rows": refused, "live": live}
+        more = {
+            "judged": judged,
+            "events": events,
+            "refused": count,
+            "refused_rows": refused,
+            "live": live,
+        }
         ranked = figures.remarks | {"energy_lost": lost}
         click.echo(json.dumps(run_document(one) | more | ranked))
         return
@@ -195,13 +246,22 @@ def versus(first: int, second: int, folder: Path) -> None:
         met = meeting(contest, first, second)
     for side in met.sides:
         run, figures = side.run, side.figures
-        marks = "  !" if figures.needs_review else "  reviewed" if figures.reviewed else ""
+        marks = (
+            "  !" if figures.needs_review else "  reviewed" if figures.reviewed else ""
+        )
         marks += "" if run.official else "  u"
         shown = "no score" if figures.score is None else f"{figures.score:.4g}"
-        shown += f", which does not count: {figures.not_ranked}" if figures.not_ranked else ""
+        shown += (
+            f", which does not count: {figures.not_ranked}"
+            if figures.not_ranked
+            else ""
+        )
         click.echo(f"{side.points}  run {run.id} of {run.team}: {shown}{marks}")
     if not met.one_heat:
-        click.echo(f"Runs {first} and {second} are not of one heat: they did not start together.", err=True)
+        click.echo(
+            f"Runs {first} and {second} are not of one heat: they did not start together.",
+            err=True,
+        )
 
 
 @run.command()
@@ -240,13 +300,19 @@ def _print_run(one: Run) -> None:
     for name, value in values.items():
         if value is not None and name not in INTERNAL:
             click.echo(f"{name:>18}  {_text(value)}")
-    settings = ", ".join(f"{name} {'auto' if value is None else value}" for name, value in setup.items())
+    settings = ", ".join(
+        f"{name} {'auto' if value is None else value}" for name, value in setup.items()
+    )
     click.echo(f"{'setup':>18}  {settings}")
     click.echo(f"{'rules':>18}  {rules_text(one)}")
     if changes:
         click.echo(f"{'meter changed':>18}  {'; '.join(changes)}")
     if not one.official:
-        why = "simulated, or for rehearsing" if one.meter_standing is None else one.meter_standing.reason
+        why = (
+            "simulated, or for rehearsing"
+            if one.meter_standing is None
+            else one.meter_standing.reason
+        )
         click.echo(f"{'meter':>18}  unofficial: {why}")
     if one.state in (RunState.CLOSED, RunState.JUDGED):
         click.echo(f"{'checks':>18}  not judged yet; see: referee judge {one.id}")

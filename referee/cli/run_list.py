@@ -21,9 +21,35 @@ from referee.store.records import Run, RunState
 NUMERIC = frozenset({"run", "time s", "Wh", "mAP", "score"})
 OLD_S = 10.0
 CSV_COLUMNS = (
-    *("id", "team", "station", "heat", "state", "armed_utc", "opened_utc", "closed_utc", "closed_by"),
-    *("elapsed_s", "energy_wh", "map", "score", "judged", "needs_review", "official", "refused"),
-    *("void_reason", "extra_s", "reviewed", "not_ranked", "not_ranked_code", "images_seen"),
+    *(
+        "id",
+        "team",
+        "station",
+        "heat",
+        "state",
+        "armed_utc",
+        "opened_utc",
+        "closed_utc",
+        "closed_by",
+    ),
+    *(
+        "elapsed_s",
+        "energy_wh",
+        "map",
+        "score",
+        "judged",
+        "needs_review",
+        "official",
+        "refused",
+    ),
+    *(
+        "void_reason",
+        "extra_s",
+        "reviewed",
+        "not_ranked",
+        "not_ranked_code",
+        "images_seen",
+    ),
     "figure_state",
 )
 MARKS = {"~": "so far", "!": "in review", "u": "unofficial meter"} | RARE_MARKS
@@ -58,40 +84,72 @@ def list_runs(folder: Path, form: str | None) -> None:
 
 def _columns(*, heats: bool) -> list[Column]:
     heat = ["heat"] if heats else []
-    names = ["run", "team", "station", *heat, "state", "time s", "Wh", "mAP", "score", ""]
+    names = [
+        "run",
+        "team",
+        "station",
+        *heat,
+        "state",
+        "time s",
+        "Wh",
+        "mAP",
+        "score",
+        "",
+    ]
     return [Column(name, is_figure=name in NUMERIC) for name in names]
 
 
 def _cells(run: Run, figures: Figures, *, heats: bool) -> list[str]:
     energy = _figure(figures.energy_wh, is_so_far=run.state is RunState.OPEN)
-    reached = [_figure(value, is_so_far=not figures.judged) for value in (figures.map, figures.score)]
+    reached = [
+        _figure(value, is_so_far=not figures.judged)
+        for value in (figures.map, figures.score)
+    ]
     names = [run.team, run.station, *([run.heat or ""] if heats else [])]
-    return [str(run.id), *names, run.state, _figure(run.elapsed_s), energy, *reached, _marks(run, figures)]
+    return [
+        str(run.id),
+        *names,
+        run.state,
+        _figure(run.elapsed_s),
+        energy,
+        *reached,
+        _marks(run, figures),
+    ]
 
 
 def _marks(run: Run, figures: Figures) -> str:
     marks = _age(figures) + _unread(figures)
     # Before it is judged, too: its energy is lost.
     is_in_review = figures.figure_state is FigureState.IN_REVIEW
-    marks += "!" if is_in_review or figures.needs_review else "r" if figures.reviewed else ""
+    marks += (
+        "!" if is_in_review or figures.needs_review else "r" if figures.reviewed else ""
+    )
     marks += "b" * (figures.not_ranked_code is NotRanked.BELOW_LEAST_MAP)
     marks += "x" * bool(run.extra_s) + "i" * bool(figures.images_seen)
     marks += "u" if figures.energy_wh is not None and not run.official else ""
-    return f"{marks} {figures.refused} rows refused".strip() if figures.refused else marks
+    return (
+        f"{marks} {figures.refused} rows refused".strip() if figures.refused else marks
+    )
 
 
 def _age(figures: Figures) -> str:
     """How old the figures of an open run are, once no one seems to follow it."""
     if figures.provisional_utc is None:
         return ""
-    age_s = (Clock().utc() - datetime.fromisoformat(figures.provisional_utc)).total_seconds()
+    age_s = (
+        Clock().utc() - datetime.fromisoformat(figures.provisional_utc)
+    ).total_seconds()
     return f"{age_s:.0f} s old " if age_s > OLD_S else ""
 
 
 def _unread(figures: Figures) -> str:
     """Why a run that is not judged has no score now."""
     state = figures.figure_state
-    return f"{state} " if state in (FigureState.METER_AWAY, FigureState.INTEGRATOR_STOPPED) else ""
+    return (
+        f"{state} "
+        if state in (FigureState.METER_AWAY, FigureState.INTEGRATOR_STOPPED)
+        else ""
+    )
 
 
 def _figure(value: float | None, *, is_so_far: bool = False) -> str:

@@ -42,8 +42,14 @@ ENGINES = ("own", "pycocotools")
 @click.command()
 @click.argument("ground_truth", type=any_path)
 @click.argument("detections", type=any_path, nargs=-1, required=True)
-@click.option("--images", type=any_path, help="CSV `image`: all images, including those without objects.")
-@click.option("--blacklist", type=any_path, help="CSV `image,class`: pairs that do not count.")
+@click.option(
+    "--images",
+    type=any_path,
+    help="CSV `image`: all images, including those without objects.",
+)
+@click.option(
+    "--blacklist", type=any_path, help="CSV `image,class`: pairs that do not count."
+)
 @click.option(
     "--metric",
     "metrics",
@@ -60,7 +66,9 @@ ENGINES = ("own", "pycocotools")
     show_default=True,
     help="The program that computes the metric coco.",
 )
-@click.option("--iou", type=float, help="The IoU threshold; default: the metric's own, 0.5.")
+@click.option(
+    "--iou", type=float, help="The IoU threshold; default: the metric's own, 0.5."
+)
 @click.option(
     "--energy-wh",
     "energies_wh",
@@ -68,7 +76,11 @@ ENGINES = ("own", "pycocotools")
     multiple=True,
     help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
 )
-@click.option("--curves", type=any_path, help="Write precision-recall curves to a .csv, .png or .svg.")
+@click.option(
+    "--curves",
+    type=any_path,
+    help="Write precision-recall curves to a .csv, .png or .svg.",
+)
 @as_json
 def score(
     ground_truth: Path,
@@ -91,18 +103,27 @@ def score(
     _check_options(metrics, engine, iou, curves)
     if energies_wh and len(energies_wh) != len(detections):
         counts = f"{len(energies_wh)} --energy-wh for {len(detections)} files"
-        raise click.UsageError(f"{counts}; give it once for each file, or leave it out.")
+        raise click.UsageError(
+            f"{counts}; give it once for each file, or leave it out."
+        )
     for file in filter(None, (ground_truth, images)):
         require_regular(file)  # it is read twice: for the digest and for the boxes
-    truth, digest = read_ground_truth(ground_truth, images), _digest(ground_truth, images)
+    truth, digest = (
+        read_ground_truth(ground_truth, images),
+        _digest(ground_truth, images),
+    )
 
     @cache
-    def read(file: Path, tolerance: Tolerance) -> tuple[Submission, frozenset[tuple[int, int]]]:
+    def read(
+        file: Path, tolerance: Tolerance
+    ) -> tuple[Submission, frozenset[tuple[int, int]]]:
         submission = read_submission(file, truth, tolerance)
         for sentence in submission.warnings:
             _warn(sentence)
         of_pairs = submission.ground_truth, tolerance, _warn
-        return submission, read_blacklist(blacklist, *of_pairs) if blacklist else frozenset()
+        return submission, read_blacklist(
+            blacklist, *of_pairs
+        ) if blacklist else frozenset()
 
     def result(file: Path, metric: str, energy_wh: float | None) -> Result:
         submission, banned = read(file, _tolerance(metric, ground_truth, images))
@@ -113,7 +134,11 @@ def score(
         return Result(evaluation, published, energy_wh, per_wh, file, *of, banned)
 
     given = zip_longest(detections, energies_wh)
-    results = [result(file, metric, energy_wh) for file, energy_wh in given for metric in metrics]
+    results = [
+        result(file, metric, energy_wh)
+        for file, energy_wh in given
+        for metric in metrics
+    ]
     if curves is not None:
         _write_curves(curves, results, iou)
     _show(results, find_orders(results, iou), as_json=as_json)
@@ -124,7 +149,10 @@ def _show(results: list[Result], orders: list[Order], *, as_json: bool) -> None:
     if len(results) == 1:
         document, show = documents[0], partial(_print_table, results[0])
     else:
-        files = [{"file": str(one.file)} | document for one, document in zip(results, documents, strict=True)]
+        files = [
+            {"file": str(one.file)} | document
+            for one, document in zip(results, documents, strict=True)
+        ]
         document = {"files": files, "orders": list(map(asdict, orders))}
         show = partial(print_comparison, results, orders)
     if as_json:
@@ -140,7 +168,10 @@ def as_document(result: Result) -> dict[str, Any]:
         "metric": evaluation.metric,
         "map": evaluation.map,
         "ap": {str(category): ap for category, ap in evaluation.ap.items()},
-        "categories": {str(category): _counts(evaluation, category) for category in evaluation.counts},
+        "categories": {
+            str(category): _counts(evaluation, category)
+            for category in evaluation.counts
+        },
         "categories_with_ground_truth": evaluation.categories_with_ground_truth,
         "images": evaluation.images,
         "detections": evaluation.detections,
@@ -162,15 +193,24 @@ def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
         "false": counts.false_positives,
     }
     if evaluation.ap50 is not None and evaluation.ap75 is not None:
-        document |= {"ap50": evaluation.ap50[category], "ap75": evaluation.ap75[category]}
+        document |= {
+            "ap50": evaluation.ap50[category],
+            "ap75": evaluation.ap75[category],
+        }
     return document
 
 
-def _check_options(metrics: tuple[str, ...], engine: str, iou: float | None, curves: Path | None) -> None:
+def _check_options(
+    metrics: tuple[str, ...], engine: str, iou: float | None, curves: Path | None
+) -> None:
     if engine == "pycocotools" and metrics != (COCO,):
-        raise click.UsageError(f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}.")
+        raise click.UsageError(
+            f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}."
+        )
     if iou is not None and COCO in metrics:
-        raise click.UsageError("The metric coco has ten IoU thresholds of its own; leave --iou out.")
+        raise click.UsageError(
+            "The metric coco has ten IoU thresholds of its own; leave --iou out."
+        )
     if curves is not None:
         check_curve_path(curves)
 
@@ -197,7 +237,9 @@ def _write_curves(path: Path, results: list[Result], iou: float | None) -> None:
     names: dict[int, str] = {}
     for one in results:
         of, metric = (one.truth, one.detections), one.evaluation.metric
-        names |= dict(zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True))
+        names |= dict(
+            zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
+        )
         curves[f"{one.file} {metric}"] = (
             coco_curves(*of, one.banned)
             if metric == COCO
@@ -228,7 +270,9 @@ def _warn(sentence: str) -> None:
 def _digest(ground_truth: Path, images: Path | None) -> str:
     """Return a test set's own digest, or that of the files' bytes; a list of images completes either."""
     if annotations := voc_files(ground_truth):
-        digest = hashlib.sha256("".join(map(sha256_of, annotations)).encode()).hexdigest()
+        digest = hashlib.sha256(
+            "".join(map(sha256_of, annotations)).encode()
+        ).hexdigest()
     elif ground_truth.is_dir():
         digest = load_test_set(ground_truth).digest
     else:
@@ -244,13 +288,23 @@ def _iou(evaluation: Evaluation) -> str:
 
 def _print_table(result: Result) -> None:
     evaluation, truth = result.evaluation, result.truth
-    figures, title = ("objects", "found", "false", "AP"), f"{evaluation.metric}, IoU {_iou(evaluation)}"
+    figures, title = (
+        ("objects", "found", "false", "AP"),
+        f"{evaluation.metric}, IoU {_iou(evaluation)}",
+    )
     table = figures_table("id", "category", figures=figures, title=title)
     table.columns[0].justify = "right"
-    for category, name in zip(truth.category_ids.tolist(), truth.category_names, strict=True):
+    for category, name in zip(
+        truth.category_ids.tolist(), truth.category_names, strict=True
+    ):
         counts, ap = evaluation.counts[category], evaluation.ap[category]
         numbers = (counts.objects, counts.true_positives, counts.false_positives)
-        table.add_row(str(category), name, *map(str, numbers), "none" if ap is None else f"{ap:.5f}")
+        table.add_row(
+            str(category),
+            name,
+            *map(str, numbers),
+            "none" if ap is None else f"{ap:.5f}",
+        )
     out = console()
     out.print(table)
     out.print(
@@ -258,9 +312,13 @@ def _print_table(result: Result) -> None:
         f"objects; {evaluation.detections} detections on {evaluation.images} images"
     )
     if evaluation.metric != PUBLISHED:
-        out.print(f"mAP {result.map_ilsvrc_det:.5f} by {PUBLISHED}, to compare with published champions")
+        out.print(
+            f"mAP {result.map_ilsvrc_det:.5f} by {PUBLISHED}, to compare with published champions"
+        )
     for name, value in (evaluation.summary or {}).items():
         out.print(f"{name} {'none' if value is None else f'{value:.5f}'}")
     if result.score is not None:
-        out.print(f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh")
+        out.print(
+            f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh"
+        )
     out.print(f"signature {evaluation.signature}")

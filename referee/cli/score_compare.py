@@ -63,18 +63,30 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
     table = figures_table("id", "category", figures=headings, title="AP")
     names: dict[int, str] = {}
     for one in results:
-        names |= dict(zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True))
+        names |= dict(
+            zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
+        )
     for category, name in sorted(names.items()):
         found = (one.evaluation.ap.get(category) for one in results)
-        table.add_row(str(category), name, *("none" if ap is None else f"{ap:.5f}" for ap in found))
+        table.add_row(
+            str(category),
+            name,
+            *("none" if ap is None else f"{ap:.5f}" for ap in found),
+        )
     table.add_section()
     table.add_row("", "mAP", *(f"{one.evaluation.map:.5f}" for one in results))
     if results[0].score is not None:
-        table.add_row("", "score mAP/Wh", *(format_score(one.score or 0.0) for one in results))
-    table.add_row("", "detections", *(str(one.evaluation.detections) for one in results))
+        table.add_row(
+            "", "score mAP/Wh", *(format_score(one.score or 0.0) for one in results)
+        )
+    table.add_row(
+        "", "detections", *(str(one.evaluation.detections) for one in results)
+    )
     out.print(table)
     for order in orders:
-        out.print(f"{order.metric}: {order.first} is ahead of {order.second}, {order.chance:.1%} sure")
+        out.print(
+            f"{order.metric}: {order.first} is ahead of {order.second}, {order.chance:.1%} sure"
+        )
     for one in results:
         out.print(f"signature {one.evaluation.signature}  {one.file}")
 
@@ -85,7 +97,11 @@ def _reached(result: Result) -> float:
 
 def _halved(result: Result, iou: float | None) -> Halved:
     halves = half_maps(
-        result.truth, result.detections, result.evaluation.metric, blacklist=result.banned, iou=iou
+        result.truth,
+        result.detections,
+        result.evaluation.metric,
+        blacklist=result.banned,
+        iou=iou,
     )
     images = result.truth.image_ids.tobytes()
     return Halved(result.evaluation.map, halves, result.energy_wh or 1.0, images=images)

@@ -47,7 +47,9 @@ KEYS = ["rank", *SeasonStanding.__dataclass_fields__, "level_with", "differs", "
     type=any_path,
     help="Score all runs on its images by this corrected ground truth; --out keeps what is computed.",
 )
-@click.option("--dry-run", is_flag=True, help="With --testset: only show what it would change.")
+@click.option(
+    "--dry-run", is_flag=True, help="With --testset: only show what it would change."
+)
 @worker_options
 @in_form
 def season(
@@ -70,7 +72,9 @@ def season(
     before = runs
     with workers_of(count, cluster) as workers:
         if testset and out:
-            from referee.season.corrected import corrected  # most calls need not wait for these
+            from referee.season.corrected import (
+                corrected,
+            )  # most calls need not wait for these
 
             runs, more = corrected(runs, testset, out, Clock(), workers)
             problems += more
@@ -81,37 +85,59 @@ def season(
     if not runs:
         raise RefereeError("season-empty", "None of these has a run that is over.")
     if team and team not in board.history:
-        raise RefereeError("team-unknown", f"The team {team!r} has no run with a score in this season.")
+        raise RefereeError(
+            "team-unknown", f"The team {team!r} has no run with a score in this season."
+        )
     if testset:
         from referee.season.corrected import changes
 
-        _print_changes(changes(season_board(before).by_run, board.by_run), dry_run=dry_run)
+        _print_changes(
+            changes(season_board(before).by_run, board.by_run), dry_run=dry_run
+        )
     if dry_run:
         return
     if out:
         out.mkdir(parents=True, exist_ok=True)
         for name in ("html", "json", "csv"):
-            _print(board, name, None, testset, partial(write_atomically, out / f"season.{name}"))
+            _print(
+                board,
+                name,
+                None,
+                testset,
+                partial(write_atomically, out / f"season.{name}"),
+            )
         pins.write(out)
     _print(board, form, team, testset, partial(click.echo, nl=False))
 
 
 def _print(
-    board: SeasonBoard, form: str | None, team: str | None, testset: Path | None, to: Callable[[bytes], None]
+    board: SeasonBoard,
+    form: str | None,
+    team: str | None,
+    testset: Path | None,
+    to: Callable[[bytes], None],
 ) -> None:
     metric = signature_parts(board.usual)["metric"]
     *figures, run, marks = columns_of(metric)
-    more = [Column(name, is_figure=name != "ended") for name in ("ended", "latest", "runs")]
+    more = [
+        Column(name, is_figure=name != "ended") for name in ("ended", "latest", "runs")
+    ]
     places = board.history[team] if team else board.places
     shown = places if team else [*places, *board.unranked]
     rows = [_cells(board, place, metric) for place in shown]
     every = [one for its in board.histories for one in its]
     notes = [*filter(None, map(note_on, shown)), *board.left_out] if form else []
     if form:
-        frozen = {one["contest"]: one["frozen_utc"] for one in board.documents if one["frozen_utc"]}
+        frozen = {
+            one["contest"]: one["frozen_utc"]
+            for one in board.documents
+            if one["frozen_utc"]
+        }
         notes += [f"{path}: {frozen_sentence(since)}" for path, since in frozen.items()]
     if testset:
-        notes.append(f"Runs on the images of {testset.name} are scored by its corrected ground truth.")
+        notes.append(
+            f"Runs on the images of {testset.name} are scored by its corrected ground truth."
+        )
     print_listing(
         form,
         [one for one in board.documents if team in (None, one["team"])] if form else [],
@@ -122,13 +148,18 @@ def _print(
         about=f"The best run of each team by its score, mAP / Wh. mAP is by the metric {metric}.",
         notes=[marks_caption(SEASON_MARKS, rows), *notes],
         empty="No run has a score.",
-        more=[_cells(board, place, metric) for place in every] if form == "html" else [],
+        more=[_cells(board, place, metric) for place in every]
+        if form == "html"
+        else [],
         to=to,
     )
 
 
 def _cells(board: SeasonBoard, place: Place, metric: str) -> list[str]:
-    one, history = cast(SeasonStanding, place.standing), board.history[place.standing.team]
+    one, history = (
+        cast(SeasonStanding, place.standing),
+        board.history[place.standing.team],
+    )
     *cells, number, marks = cells_of(place, metric)
     newest = history[-1].standing
     latest = f"{newest.score:.4f}" if is_verified(newest) else f"{newest.score:.4f} ?"

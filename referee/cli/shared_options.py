@@ -27,12 +27,19 @@ contest_folder = click.option(
     help="The contest folder; default: $REFEREE_CONTEST, or the current folder.",
 )
 port_option = click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free port."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="0: any free port.",
 )
 _pem = click.Path(path_type=Path, exists=True, dir_okay=False)
 _LISTENING = (
     click.option(
-        "--host", default="127.0.0.1", show_default=True, help="0.0.0.0: all networks of this machine."
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="0.0.0.0: all networks of this machine.",
     ),
     port_option,
     click.option("--tls-cert", type=_pem, help="PEM; needs --tls-key."),
@@ -40,15 +47,21 @@ _LISTENING = (
     click.option("--parent", type=int, hidden=True, help="End when this process does."),
 )
 run_number = click.IntRange(1, 2**63 - 1)  # the integers of SQLite
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document."
+)
 
 LONGEST_S = 86_400.0
 
 
-def _above_0_s(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+def _above_0_s(
+    ctx: click.Context, param: click.Parameter, value: float | None
+) -> float | None:
     """Accept seconds above 0, up to a day. click.FloatRange would accept NaN."""
     if value is not None and not 0 < value <= LONGEST_S:
-        raise click.BadParameter(f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param)
+        raise click.BadParameter(
+            f"{value} is not a number of seconds above 0, to {LONGEST_S:g}.", ctx, param
+        )
     return value
 
 
@@ -62,7 +75,9 @@ def listening_options(command: Command) -> Command:
     return command
 
 
-def listening(host: str, port: int, tls_cert: Path | None, tls_key: Path | None) -> Listen:
+def listening(
+    host: str, port: int, tls_cert: Path | None, tls_key: Path | None
+) -> Listen:
     """Where to serve, by the options. Raises click.UsageError for half a pair of certificate and key."""
     # Importing the server takes a fifth of a second, which other commands need not wait for.
     from referee.web.listener import Listen
@@ -77,5 +92,7 @@ def hexadecimal(option: str, text: str | None, least: int) -> str | None:
     digits = text.strip().rstrip("…").lower() if text is not None else None
     if digits is not None and not re.fullmatch(rf"[0-9a-f]{{{least},64}}", digits):
         many = "64" if least == 64 else f"{least} to 64"
-        raise RefereeError("bad-request", f"{option} {text!r} is not {many} hexadecimal digits.")
+        raise RefereeError(
+            "bad-request", f"{option} {text!r} is not {many} hexadecimal digits."
+        )
     return digits

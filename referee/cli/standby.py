@@ -18,16 +18,23 @@ from referee.journal.first_host import read_address
 
 AFTER_S = 4.0
 _PATH = re.compile(
-    r"""(^[ \t]*\[journal\][^\[]*^[ \t]*path[ \t]*=[ \t]*)("[^"\n]*"|'[^'\n]*')""", re.MULTILINE
+    r"""(^[ \t]*\[journal\][^\[]*^[ \t]*path[ \t]*=[ \t]*)("[^"\n]*"|'[^'\n]*')""",
+    re.MULTILINE,
 )
 
 
 @click.command()
 @click.argument("folder", type=any_path)
 @click.option(
-    "--journal", type=any_path, help="Where this host reaches the journal; written into contest.toml."
+    "--journal",
+    type=any_path,
+    help="Where this host reaches the journal; written into contest.toml.",
 )
-@click.option("--first", metavar="URL", help="Where the first host answers: http://192.168.1.11:8080.")
+@click.option(
+    "--first",
+    metavar="URL",
+    help="Where the first host answers: http://192.168.1.11:8080.",
+)
 @click.option(
     "--after",
     "after_s",
@@ -36,7 +43,11 @@ _PATH = re.compile(
     show_default=True,
     help="Seconds of silence after which the first host is dead.",
 )
-@click.option("--now", is_flag=True, help="Take over at once, whether the first host lives or not.")
+@click.option(
+    "--now",
+    is_flag=True,
+    help="Take over at once, whether the first host lives or not.",
+)
 @listening_options
 def standby(
     folder: Path,

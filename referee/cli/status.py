@@ -29,7 +29,9 @@ WATCH_S = 1.0
 REFUSALS_SHOWN = 5
 TO_SEE_TO: dict[str, Callable[[dict[str, Any]], bool]] = {
     "to judge": lambda run: run["state"] == "closed",
-    "in review": lambda run: run["state"] == "judged" and run["needs_review"] and run["review"] is None,
+    "in review": lambda run: (
+        run["state"] == "judged" and run["needs_review"] and run["review"] is None
+    ),
     "being judged": lambda run: run["judging"],
 }
 
@@ -57,7 +59,9 @@ def _text(folder: Path, *, as_json: bool) -> str:
         found = ask(folder, "/status")
     except NoServer as error:
         found = json.loads(_stored(folder))
-        click.echo(f"{error.sentence}\nWhat follows is what this folder has stored.", err=True)
+        click.echo(
+            f"{error.sentence}\nWhat follows is what this folder has stored.", err=True
+        )
     return json.dumps(found) if as_json else "\n".join(_lines(found))
 
 
@@ -75,7 +79,9 @@ def _stored(folder: Path) -> str:
             require_not_superseded(folder)
         except RefereeError as error:
             trouble = error.sentence
-        found = StatusReader(contest).read(Clock().utc(), Known(journal_trouble=trouble))
+        found = StatusReader(contest).read(
+            Clock().utc(), Known(journal_trouble=trouble)
+        )
         stored: bytes = orjson.dumps(found)
         return stored.decode()
 
@@ -91,12 +97,21 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         use = active_line(station["run"]) if station["run"] else "free"
         yield f"{station['name']}: meter {station['meter_state']}, {use}"
         yield from (f"  ! {sentence}" for sentence in _to_say(station))
-    yield "next: " + (", ".join(one["team"] for one in found["queue"]) or "no one is queued")
-    yield from (f"! {run['energy_lost']}" for run in found["runs"] if _is_over(run) and run["energy_lost"])
+    yield "next: " + (
+        ", ".join(one["team"] for one in found["queue"]) or "no one is queued"
+    )
+    yield from (
+        f"! {run['energy_lost']}"
+        for run in found["runs"]
+        if _is_over(run) and run["energy_lost"]
+    )
     for words, is_such in TO_SEE_TO.items():
         if numbers := [str(run["run"]) for run in found["runs"] if is_such(run)]:
             yield f"{words}: run {', '.join(numbers)}"
-    yield from (f"announced by {one['operator']}: {one['text']}" for one in found["announcements"])
+    yield from (
+        f"announced by {one['operator']}: {one['text']}"
+        for one in found["announcements"]
+    )
     for one in found["refusals"][:REFUSALS_SHOWN]:
         who = repr(one["team"]) if one["team"] else "no team"
         times = f" ({one['count']} times)" if one["count"] > 1 else ""
@@ -106,7 +121,10 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 def _to_say(station: dict[str, Any]) -> list[str]:
     """What is wrong at a station, each thing once."""
     run = station["run"]
-    sentences = [station["meter_sentence"], *([run["energy_lost"], *run["warnings"]] if run else [])]
+    sentences = [
+        station["meter_sentence"],
+        *([run["energy_lost"], *run["warnings"]] if run else []),
+    ]
     return list(dict.fromkeys(one for one in sentences if one))
 
 
@@ -120,7 +138,9 @@ def active_line(run: dict[str, Any]) -> str:
     if run["state"] == "armed":
         heat = f" for heat {run['heat']}" if run["heat"] else ""
         return f"{begun}{heat}{', waiting' if run['waiting'] else ''}"
-    left = "" if run["remaining_s"] is None else f", {clock_text(run['remaining_s'])} left"
+    left = (
+        "" if run["remaining_s"] is None else f", {clock_text(run['remaining_s'])} left"
+    )
     return (
         f"{begun}{left}, {run['images_served']} of {run['images']} images, {run['rows']} rows, "
         f"{watt_text(run['power_w'])} W, {wh_text(run['energy_wh'])} Wh{_reading_age(run)}, "
@@ -132,7 +152,11 @@ def active_line(run: dict[str, Any]) -> str:
 def _reading_age(run: dict[str, Any]) -> str:
     """How old power and energy are, where they are not of now."""
     age_s = run["reading_age_s"]
-    return "" if run["figure_state"] == "fresh" or age_s is None else f" ({age_s:.0f} s old)"
+    return (
+        ""
+        if run["figure_state"] == "fresh" or age_s is None
+        else f" ({age_s:.0f} s old)"
+    )
 
 
 def _age(run: dict[str, Any]) -> str:

@@ -19,7 +19,14 @@ from referee.tracks.rules.aiotbench import SuiteScore, scores
 from referee.tracks.submissions.open_track import first_images, track_on
 from referee.tracks.suites.plan import read_plan
 from referee.tracks.suites.run import SuiteRun
-from referee.tracks.suites.tables import SuiteRow, read_flops, read_rows, read_tests, table_lock, write_flops
+from referee.tracks.suites.tables import (
+    SuiteRow,
+    read_flops,
+    read_rows,
+    read_tests,
+    table_lock,
+    write_flops,
+)
 
 RULE = "aiotbench"
 DEFAULT_OUT = "suite.csv"
@@ -42,17 +49,28 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
     mflops = read_flops(flops)
     found = scores(read_tests(file, mflops), mflops)
     if as_json:
-        click.echo(json.dumps({"scores": [asdict(one) for one in found]}, allow_nan=False))
+        click.echo(
+            json.dumps({"scores": [asdict(one) for one in found]}, allow_nan=False)
+        )
         return
-    table = figures_table("device", figures=("VIPS images/s", "VOPS GFLOP/s", "tests that the sums lack"))
+    table = figures_table(
+        "device", figures=("VIPS images/s", "VOPS GFLOP/s", "tests that the sums lack")
+    )
     for one in found:
-        table.add_row(one.device, f"{one.vips:.2f}", f"{one.vops_gflops:.2f}", ", ".join(one.missing))
+        table.add_row(
+            one.device,
+            f"{one.vips:.2f}",
+            f"{one.vops_gflops:.2f}",
+            ", ".join(one.missing),
+        )
     console().print(table)
 
 
 @suite.command("run")
 @click.argument("file", type=any_path)
-@click.option("--images", type=any_path, required=True, help="A test-set folder with labels.")
+@click.option(
+    "--images", type=any_path, required=True, help="A test-set folder with labels."
+)
 @click.option(
     "--out",
     type=any_path,
@@ -60,16 +78,24 @@ def score_command(file: Path, flops: Path, *, as_json: bool) -> None:
     show_default=True,
     help="The table, CSV, to write or to continue.",
 )
-@click.option("--flops", type=any_path, help="Also write the models' FLOPs, as `suite score` reads them.")
+@click.option(
+    "--flops",
+    type=any_path,
+    help="Also write the models' FLOPs, as `suite score` reads them.",
+)
 @as_json
-def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_json: bool) -> None:
+def run_command(
+    file: Path, images: Path, out: Path, flops: Path | None, *, as_json: bool
+) -> None:
     """Measure every test of FILE (TOML), with a cool-down between two; a test that fails adds 0.
 
     Each test is in the table as soon as it is done: the same command continues after an interruption.
     """
     if flops is not None:
         if real_path(flops) in (real_path(out), real_path(file)):
-            raise click.UsageError(f"--flops {flops} must be neither the table nor the plan.")
+            raise click.UsageError(
+                f"--flops {flops} must be neither the table nor the plan."
+            )
         require_writable(flops)
     plan = read_plan(file)
     track = first_images(track_on(images, RULE, track_named(RULE)), plan.limit)
@@ -81,7 +107,11 @@ def run_command(file: Path, images: Path, out: Path, flops: Path | None, *, as_j
     (score,) = scores([row.test for row in rows], plan.mflops)
     if as_json:
         tests = [
-            asdict(row) | {"accuracy_percent": row.test.accuracy_percent, "time_ms": row.test.time_ms}
+            asdict(row)
+            | {
+                "accuracy_percent": row.test.accuracy_percent,
+                "time_ms": row.test.time_ms,
+            }
             for row in rows
         ]
         click.echo(json.dumps({"tests": tests, "scores": [asdict(score)]}))
@@ -96,11 +126,21 @@ def _kept(out: Path) -> str:
 
 def _print_run(rows: list[SuiteRow], score: SuiteScore) -> None:
     headings = ("accuracy %", "time ms", "images/s")
-    table = figures_table("model", "implementation", figures=headings, title=score.device)
+    table = figures_table(
+        "model", "implementation", figures=headings, title=score.device
+    )
     for row in rows:
         test = row.test
-        figures = ["failed", ""] if row.sentence else [f"{test.accuracy_percent:.3f}", f"{test.time_ms:.3f}"]
-        table.add_row(row.model, row.implementation, *figures, f"{test.images_per_s:.2f}")
+        figures = (
+            ["failed", ""]
+            if row.sentence
+            else [f"{test.accuracy_percent:.3f}", f"{test.time_ms:.3f}"]
+        )
+        table.add_row(
+            row.model, row.implementation, *figures, f"{test.images_per_s:.2f}"
+        )
     console().print(table)
     lacking = f"; the sums lack {', '.join(score.missing)}" if score.missing else ""
-    console().print(f"VIPS {score.vips:.2f} images/s, VOPS {score.vops_gflops:.2f} GFLOP/s{lacking}")
+    console().print(
+        f"VIPS {score.vips:.2f} images/s, VOPS {score.vops_gflops:.2f} GFLOP/s{lacking}"
+    )

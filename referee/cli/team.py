@@ -34,7 +34,9 @@ team.add_command(import_teams)
 @click.option("--password-file", type=any_path, help="Its first line is the password.")
 @click.option("--affiliation", help="Shown beside the team's name.")
 @contest_folder
-def add(name: str, password_file: Path | None, affiliation: str | None, folder: Path) -> None:
+def add(
+    name: str, password_file: Path | None, affiliation: str | None, folder: Path
+) -> None:
     """Register team NAME; the password comes from a file, $LPIRC_PASSWORD, or a prompt."""
     require_team_name(name)
     affiliation = (affiliation or "").strip() or None
@@ -52,7 +54,9 @@ def add(name: str, password_file: Path | None, affiliation: str | None, folder: 
 @as_json
 def list_teams(folder: Path, *, as_json: bool) -> None:
     """List the teams."""
-    from referee.judging.status import team_documents  # the other commands need not wait for it
+    from referee.judging.status import (
+        team_documents,
+    )  # the other commands need not wait for it
 
     with open_contest(folder, only_looks=True) as contest:
         teams = team_documents(contest.store)
@@ -76,7 +80,10 @@ def password(name: str, reason: str | None, folder: Path) -> None:
     The old one ends at once. A run that is open goes on: its token stays valid.
     """
     new = generate_password()
-    with open_contest(folder) as contest, act(contest.store, "team-password", team=name, reason=reason):
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "team-password", team=name, reason=reason),
+    ):
         contest.store.set_password(name, hash_password(new))
     click.echo(f"The new password of {name}: {new}")
 
@@ -90,11 +97,17 @@ def disable(name: str, reason: str | None, folder: Path) -> None:
     with open_contest(folder) as contest:
         with act(contest.store, "team-disable", team=name, reason=reason):
             contest.store.set_team_disabled(name, True)
-        runs = [run for run in contest.store.runs(team=name) if run.state in (RunState.ARMED, RunState.OPEN)]
+        runs = [
+            run
+            for run in contest.store.runs(team=name)
+            if run.state in (RunState.ARMED, RunState.OPEN)
+        ]
     click.echo(f"{name} is disabled: it can no longer log in.")
     for run in runs:
         goes_on = run.state is RunState.OPEN
-        how = "goes on until its end" if goes_on else "stays armed and keeps its station"
+        how = (
+            "goes on until its end" if goes_on else "stays armed and keeps its station"
+        )
         end = f"close {run.id}" if goes_on else f'void {run.id} --reason "…"'
         click.echo(f"Run {run.id} {how}; to end it now: referee run {end}")
 
@@ -105,7 +118,10 @@ def disable(name: str, reason: str | None, folder: Path) -> None:
 @contest_folder
 def enable(name: str, reason: str | None, folder: Path) -> None:
     """Enable team NAME: it can log in again, with the password it had."""
-    with open_contest(folder) as contest, act(contest.store, "team-enable", team=name, reason=reason):
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "team-enable", team=name, reason=reason),
+    ):
         contest.store.set_team_disabled(name, False)
     click.echo(f"{name} is enabled: it can log in.")
 
@@ -121,7 +137,9 @@ def password_of(file: Path | None) -> str:
     elif PASSWORD_VARIABLE in os.environ:
         password = os.environ[PASSWORD_VARIABLE]
     elif not sys.stdin.isatty():
-        sentence = f"There is no password: give --password-file, or set {PASSWORD_VARIABLE}."
+        sentence = (
+            f"There is no password: give --password-file, or set {PASSWORD_VARIABLE}."
+        )
         raise RefereeError("password-missing", sentence)
     else:
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)

@@ -31,8 +31,12 @@ SURPLUS = "cells beyond the header"
 
 @click.command("import")
 @click.argument("file", type=any_path)
-@click.option("--sheet", type=any_path, help="Write a printable page, one strip a team; HTML.")
-@click.option("--url", help="The address that teams use, for the sheet: http://192.168.1.10:8080")
+@click.option(
+    "--sheet", type=any_path, help="Write a printable page, one strip a team; HTML."
+)
+@click.option(
+    "--url", help="The address that teams use, for the sheet: http://192.168.1.10:8080"
+)
 @contest_folder
 def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) -> None:
     """Register the teams of FILE, each with a new password; its first line is team,affiliation.
@@ -47,17 +51,25 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
     with open_contest(folder) as contest:
         present = contest.store.teams()
         listed = read_teams(file, present)
-        new = {team: affiliation for team, affiliation in listed.items() if team not in present}
+        new = {
+            team: affiliation
+            for team, affiliation in listed.items()
+            if team not in present
+        }
         passwords = {team: generate_password() for team in new}
         hashes = _hashed(list(passwords.values()))
-        hashed = {team: (made, new[team]) for team, made in zip(new, hashes, strict=True)}
+        hashed = {
+            team: (made, new[team]) for team, made in zip(new, hashes, strict=True)
+        }
         if sheet is not None and url is not None and new:
             named = {
                 "contest": contest.config.name,
                 "url": url.rstrip("/"),
                 "key": contest.store.public_key(),
             }
-            write_atomically(sheet, _sheet(named, passwords, new).encode(), mode=PRIVATE)
+            write_atomically(
+                sheet, _sheet(named, passwords, new).encode(), mode=PRIVATE
+            )
         try:
             with act(contest.store, "team-import", teams=[*hashed]):
                 contest.store.add_teams(hashed, Clock().utc())
@@ -79,7 +91,15 @@ def _hashed(passwords: list[str]) -> list[str]:
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         made = threads.map(hash_password, passwords)
         is_hidden = not console.is_terminal
-        return list(track(made, "Hashing passwords", len(passwords), console=console, disable=is_hidden))
+        return list(
+            track(
+                made,
+                "Hashing passwords",
+                len(passwords),
+                console=console,
+                disable=is_hidden,
+            )
+        )
 
 
 def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
@@ -90,22 +110,38 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
     try:
         text = file.read_text(encoding="utf-8-sig")
         delimiter = ";" if ";" in text.partition("\n")[0] else ","
-        reader = csv.DictReader(io.StringIO(text), None, SURPLUS, "", delimiter=delimiter, strict=True)
-        reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
+        reader = csv.DictReader(
+            io.StringIO(text), None, SURPLUS, "", delimiter=delimiter, strict=True
+        )
+        reader.fieldnames = [
+            name.strip().casefold() for name in reader.fieldnames or ()
+        ]
         rows = [(reader.line_num, row) for row in reader]
     except OSError as error:
-        raise RefereeError("bad-team-list", f"{file} cannot be read: {error.strerror}.") from error
+        raise RefereeError(
+            "bad-team-list", f"{file} cannot be read: {error.strerror}."
+        ) from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise RefereeError("bad-team-list", f"{file} cannot be read as CSV in UTF-8: {error}.") from error
+        raise RefereeError(
+            "bad-team-list", f"{file} cannot be read as CSV in UTF-8: {error}."
+        ) from error
     listed: dict[str, str | None] = {}
     seen = {team.casefold(): team for team in present}
-    problems = [] if "team" in reader.fieldnames else ["its first line must be: team,affiliation"]
+    problems = (
+        []
+        if "team" in reader.fieldnames
+        else ["its first line must be: team,affiliation"]
+    )
     for line, row in rows if not problems else ():
         surplus = row.pop(SURPLUS, [])
         team, affiliation = row["team"].strip(), row.get("affiliation", "").strip()
         if not any(map(str.strip, [*row.values(), *surplus])):
             continue
-        problem = "it has more cells than the first line; quote a comma" if any(surplus) else None
+        problem = (
+            "it has more cells than the first line; quote a comma"
+            if any(surplus)
+            else None
+        )
         if problem := problem or _problem(team, affiliation, listed, seen):
             problems.append(f"line {line}: {problem}")
         seen.setdefault(team.casefold(), team)
@@ -121,10 +157,15 @@ def read_teams(file: Path, present: Iterable[str]) -> dict[str, str | None]:
 def require_team_name(name: str) -> None:
     """Raise RefereeError `team-name` for a name that cannot be shown on a line."""
     if not name.strip() or not name.isprintable():
-        raise RefereeError("team-name", "A team needs a name that is not blank and can be printed on a line.")
+        raise RefereeError(
+            "team-name",
+            "A team needs a name that is not blank and can be printed on a line.",
+        )
 
 
-def _problem(team: str, affiliation: str, listed: Container[str], seen: Mapping[str, str]) -> str | None:
+def _problem(
+    team: str, affiliation: str, listed: Container[str], seen: Mapping[str, str]
+) -> str | None:
     """What is wrong with a line, of a file with the teams `listed` so far; those `seen` are by their casefold."""
     if not team:
         return "the team's name is blank"
@@ -138,7 +179,9 @@ def _problem(team: str, affiliation: str, listed: Container[str], seen: Mapping[
 
 
 def _sheet(
-    named: Mapping[str, str | None], passwords: Mapping[str, str], new: Mapping[str, str | None]
+    named: Mapping[str, str | None],
+    passwords: Mapping[str, str],
+    new: Mapping[str, str | None],
 ) -> str:
     strips = [
         {
@@ -154,5 +197,7 @@ def _sheet(
 
 
 def _curl(url: str, team: str, password: str) -> str:
-    body = shlex.quote(json.dumps({"team": team, "password": password}, ensure_ascii=False))
+    body = shlex.quote(
+        json.dumps({"team": team, "password": password}, ensure_ascii=False)
+    )
     return f"curl {shlex.quote(url + '/v1/session')} -H 'Content-Type: application/json' -d {body}"

@@ -35,7 +35,10 @@ def one_line(text: str) -> str:
     """The text with all that a terminal would obey, or that would end the line, escaped: names come from others."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode()
+        for one in text
+    )
 
 
 def console() -> Console:
@@ -45,7 +48,9 @@ def console() -> Console:
     return Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
-def figures_table(*names: str, figures: Sequence[str], title: str | None = None) -> Table:
+def figures_table(
+    *names: str, figures: Sequence[str], title: str | None = None
+) -> Table:
     """A framed table: columns of text, then columns of figures, aligned right."""
     from rich.table import Table
 
@@ -55,9 +60,14 @@ def figures_table(*names: str, figures: Sequence[str], title: str | None = None)
     return table
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str) -> None:
+def print_table(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str
+) -> None:
     """Print a table without a frame on stdout, one line a row however narrow the terminal."""
-    lines = [[column.name for column in columns], *([one_line(cell) for cell in row] for row in rows)]
+    lines = [
+        [column.name for column in columns],
+        *([one_line(cell) for cell in row] for row in rows),
+    ]
     widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
     for number, line in enumerate(lines):
         cells = []
@@ -71,6 +81,8 @@ def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], captio
 
 def marks_caption(marks: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
     """What the marks in the last column of the rows mean."""
-    shown = "".join(word for row in rows for word in row[-1].split() if set(word) <= set(marks))
+    shown = "".join(
+        word for row in rows for word in row[-1].split() if set(word) <= set(marks)
+    )
     explained = [mark for mark in marks if mark not in RARE_MARKS or mark in shown]
     return "   ".join(f"{mark} {marks[mark]}" for mark in explained)

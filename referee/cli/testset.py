@@ -12,7 +12,14 @@ from lpirc_testsets.selection import split, subset, write_selection
 from lpirc_testsets.writing import require_new
 from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_import import import_group
-from referee.cli.testset_output import out_option, print_problems, report, reporting, seed_option, show_option
+from referee.cli.testset_output import (
+    out_option,
+    print_problems,
+    report,
+    reporting,
+    seed_option,
+    show_option,
+)
 from referee.cli.testset_stats import power_command, sheet_command, stats_command
 
 
@@ -26,17 +33,40 @@ for command in (import_group, stats_command, sheet_command, power_command):
 
 
 @testset.command("synthesize")
-@click.option("--images", type=click.IntRange(1), default=200, show_default=True, help="How many images.")
 @click.option(
-    "--categories", type=click.IntRange(1), default=10, show_default=True, help="How many categories."
+    "--images",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="How many images.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same bytes.")
+@click.option(
+    "--categories",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="How many categories.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Same seed, same bytes.",
+)
 @click.option("--width", type=int, default=320, show_default=True, help="Pixels.")
 @click.option("--height", type=int, default=240, show_default=True, help="Pixels.")
 @out_option
 @as_json
 def synthesize_command(
-    images: int, categories: int, seed: int, width: int, height: int, out: Path, *, as_json: bool
+    images: int,
+    categories: int,
+    seed: int,
+    width: int,
+    height: int,
+    out: Path,
+    *,
+    as_json: bool,
 ) -> None:
     """Make a set of synthetic photographs with exact boxes."""
     report(synthesize(out, images, categories, seed, (width, height)), as_json=as_json)
@@ -55,30 +85,46 @@ def check_command(folder: Path, show: int, *, as_json: bool) -> None:
     else:
         click.echo(f"{folder}: nothing wrong")
     if problems.count:
-        raise TestSetError("testset-problems", f"{folder}: problems found: {problems.count}", problems.kept)
+        raise TestSetError(
+            "testset-problems",
+            f"{folder}: problems found: {problems.count}",
+            problems.kept,
+        )
 
 
 @testset.command("split")
 @click.argument("folder", type=any_path)
 @click.option("--parts", required=True, help="Their shares: 80,20")
 @seed_option
-@click.option("--out", type=any_path, required=True, help="OUT-1, OUT-2 ... are the new folders.")
+@click.option(
+    "--out", type=any_path, required=True, help="OUT-1, OUT-2 ... are the new folders."
+)
 @show_option
 @as_json
-def split_command(folder: Path, parts: str, seed: int, out: Path, show: int, *, as_json: bool) -> None:
+def split_command(
+    folder: Path, parts: str, seed: int, out: Path, show: int, *, as_json: bool
+) -> None:
     """Divide a test set into parts with the same share of each category, and copy their images.
 
     Example: referee testset split sets/all --parts 80,20 --out sets/part
     """
     words = parts.split(",")
-    are_shares = [word.isascii() and word.isdigit() and 0 < int(word) < 10**6 for word in words]
+    are_shares = [
+        word.isascii() and word.isdigit() and 0 < int(word) < 10**6 for word in words
+    ]
     if len(words) < 2 or not all(are_shares):
-        raise click.UsageError(f"--parts {parts!r} is not two or more whole numbers above 0, such as 80,20.")
+        raise click.UsageError(
+            f"--parts {parts!r} is not two or more whole numbers above 0, such as 80,20."
+        )
     test_set = load_test_set(folder)
-    outs = [out.with_name(f"{out.name}-{number}") for number in range(1, len(words) + 1)]
+    outs = [
+        out.with_name(f"{out.name}-{number}") for number in range(1, len(words) + 1)
+    ]
     for one in outs:
         require_new(one)
-    for one, rows in zip(outs, split(test_set, [int(word) for word in words], seed), strict=True):
+    for one, rows in zip(
+        outs, split(test_set, [int(word) for word in words], seed), strict=True
+    ):
         with reporting(show, as_json=as_json) as reports:
             made = write_selection(test_set, rows, one, reports)
         report(made, as_json=as_json)
@@ -86,9 +132,17 @@ def split_command(folder: Path, parts: str, seed: int, out: Path, show: int, *, 
 
 @testset.command("subset")
 @click.argument("folder", type=any_path)
-@click.option("--images", type=click.IntRange(1), help="So many, with the same share of each category.")
-@click.option("--list", "file", type=any_path, help="Only these: a file name or source id a line.")
-@click.option("--categories", default="", help="Only these, and images that hold one: cat,dog")
+@click.option(
+    "--images",
+    type=click.IntRange(1),
+    help="So many, with the same share of each category.",
+)
+@click.option(
+    "--list", "file", type=any_path, help="Only these: a file name or source id a line."
+)
+@click.option(
+    "--categories", default="", help="Only these, and images that hold one: cat,dog"
+)
 @seed_option
 @out_option
 @show_option
@@ -108,7 +162,11 @@ def subset_command(
 
     Example: referee testset subset sets/all --images 500 --out sets/small
     """
-    only = [line.strip() for line in read_text(file).splitlines() if line.strip()] if file else []
+    only = (
+        [line.strip() for line in read_text(file).splitlines() if line.strip()]
+        if file
+        else []
+    )
     wanted = [name.strip() for name in categories.split(",") if name.strip()]
     if not (images or only or wanted):
         raise click.UsageError("Give --images, --list or --categories.")

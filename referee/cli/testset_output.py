@@ -8,13 +8,28 @@ from contextlib import contextmanager
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
-from lpirc_testsets import Problems, Reports, TestSet, TestSetError, read_ground_truth, read_labels
+from lpirc_testsets import (
+    Problems,
+    Reports,
+    TestSet,
+    TestSetError,
+    read_ground_truth,
+    read_labels,
+)
 from referee.cli.shared_options import any_path
 from referee.cli.terminal import Column, print_table
 
-out_option = click.option("--out", type=any_path, required=True, help="The new test-set folder.")
+out_option = click.option(
+    "--out", type=any_path, required=True, help="The new test-set folder."
+)
 show_option = click.option(
     "--show",
     type=click.IntRange(1),
@@ -23,7 +38,11 @@ show_option = click.option(
     help="List at most this many problems; all are counted.",
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same images."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Same seed, same images.",
 )
 
 
@@ -31,15 +50,27 @@ seed_option = click.option(
 def reporting(show: int, *, as_json: bool) -> Iterator[Reports]:
     """Show on stderr how far a set is, and print the table of problems if it is refused."""
     console, problems = Console(stderr=True), Problems(limit=show)
-    columns = (TextColumn("images"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("images"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     try:
-        with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        with Progress(
+            *columns, console=console, disable=not console.is_terminal
+        ) as bar:
             task = bar.add_task("images", total=None)
-            yield Reports(problems, lambda done, total: bar.update(task, completed=done, total=total))
+            yield Reports(
+                problems,
+                lambda done, total: bar.update(task, completed=done, total=total),
+            )
     except TestSetError as error:
         if problems.count == 0:
             problems.add(*(error.problems or [error.sentence]), remedy="")
-        if as_json or problems.rows[0].remedy or error.problems:  # what one sentence says needs no table
+        if (
+            as_json or problems.rows[0].remedy or error.problems
+        ):  # what one sentence says needs no table
             print_problems(problems, as_json=as_json, code=error.code)
         raise
 
@@ -58,7 +89,10 @@ def print_problems(problems: Problems, *, as_json: bool, **facts: str) -> None:
         }
         click.echo(json.dumps(facts | document))
         return
-    headings = [Column(name) for name in ("file", "line or image", "problem", "value", "what to do")]
+    headings = [
+        Column(name)
+        for name in ("file", "line or image", "problem", "value", "what to do")
+    ]
     rest = problems.count - len(cells)
     print_table(headings, cells, f"{rest} more are not shown (--show)." if rest else "")
     for kind, count in problems.kinds.most_common():
@@ -81,7 +115,9 @@ def report(test_set: TestSet, *, as_json: bool) -> None:
     else:
         truth = read_ground_truth(test_set.folder)
         facts["categories_with_objects"] = len(set(truth.category.tolist()))
-        facts["images_without_objects"] = empty = len(test_set.images) - len(set(truth.image.tolist()))
+        facts["images_without_objects"] = empty = len(test_set.images) - len(
+            set(truth.image.tolist())
+        )
         what = f"{test_set.objects} objects in {facts['categories_with_objects']} of {facts['categories']} categories"
         what = f" ({empty} without objects), {what}" if empty else f", {what}"
     line = f"{test_set.folder}: {len(test_set.images)} images{what}, digest {test_set.digest}"

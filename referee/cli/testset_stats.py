@@ -46,9 +46,15 @@ def stats_command(folder: Path, *, as_json: bool) -> None:
 
 @click.command("sheet")
 @click.argument("folder", type=any_path)
-@click.option("--out", type=any_path, required=True, help="The picture: sheet.jpg or .png")
 @click.option(
-    "--images", type=click.IntRange(1, 400), default=30, show_default=True, help="How many at most."
+    "--out", type=any_path, required=True, help="The picture: sheet.jpg or .png"
+)
+@click.option(
+    "--images",
+    type=click.IntRange(1, 400),
+    default=30,
+    show_default=True,
+    help="How many at most.",
 )
 def sheet_command(folder: Path, out: Path, images: int) -> None:
     """Draw images of the test set in FOLDER with their boxes and names in a grid.
@@ -58,7 +64,10 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
     if out.suffix.lower() not in (".jpg", ".png"):
         raise click.UsageError(f"--out {str(out)!r} is not a .jpg or .png.")
     test_set, picture = load_test_set(folder), io.BytesIO()
-    numbers = [row + 1 for row in subset(test_set, min(images, len(test_set.images)), (), (), seed=0)]
+    numbers = [
+        row + 1
+        for row in subset(test_set, min(images, len(test_set.images)), (), (), seed=0)
+    ]
     sheet = contact_sheet(test_set, truth_of(test_set), numbers)
     sheet.save(picture, "PNG" if out.suffix.lower() == ".png" else "JPEG")
     write_atomically(out, picture.getvalue())
@@ -67,16 +76,35 @@ def sheet_command(folder: Path, out: Path, images: int) -> None:
 
 @click.command("power")
 @click.argument("folder", type=any_path)
-@click.option("--detections", type=any_path, multiple=True, required=True, help="Of one entry, or of two.")
 @click.option(
-    "--gap", type=click.FloatRange(1e-6, 1), default=0.005, show_default=True, help="The gap of the mAPs."
+    "--detections",
+    type=any_path,
+    multiple=True,
+    required=True,
+    help="Of one entry, or of two.",
 )
 @click.option(
-    "--power", type=click.FloatRange(0.5, 0.999), default=0.8, show_default=True, help="Chance to find it."
+    "--gap",
+    type=click.FloatRange(1e-6, 1),
+    default=0.005,
+    show_default=True,
+    help="The gap of the mAPs.",
+)
+@click.option(
+    "--power",
+    type=click.FloatRange(0.5, 0.999),
+    default=0.8,
+    show_default=True,
+    help="Chance to find it.",
 )
 @as_json
 def power_command(
-    folder: Path, detections: tuple[Path, ...], gap: float, power: float, *, as_json: bool
+    folder: Path,
+    detections: tuple[Path, ...],
+    gap: float,
+    power: float,
+    *,
+    as_json: bool,
 ) -> None:
     """Estimate how many images like those of FOLDER it takes to tell two entries apart.
 
@@ -102,7 +130,11 @@ def power_command(
         click.echo(json.dumps(facts))
         return
     needed = facts["images_needed"]
-    click.echo(f"{needed} images tell mAPs {gap:g} apart with {power:.1%} chance (95 % sure).")
+    click.echo(
+        f"{needed} images tell mAPs {gap:g} apart with {power:.1%} chance (95 % sure)."
+    )
     click.echo(f"The {images} images of {folder}: {facts['gap_of_this_set']:.4f}.")
     if len(read) == 1:
-        click.echo("This assumes two entries whose errors are independent; real ones need fewer images.")
+        click.echo(
+            "This assumes two entries whose errors are independent; real ones need fewer images."
+        )

@@ -19,9 +19,13 @@ MOST_WORKERS = 1024
 
 def worker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options `count` and `cluster`, which `workers_of` takes."""
-    at = click.option("--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local")
+    at = click.option(
+        "--cluster", metavar="ADDRESS", help="Compute on a Dask scheduler, or: local"
+    )
     many = click.IntRange(1, MOST_WORKERS)
-    return click.option("--workers", "count", type=many, help="Processes that compute.")(at(command))
+    return click.option(
+        "--workers", "count", type=many, help="Processes that compute."
+    )(at(command))
 
 
 @contextmanager
@@ -42,7 +46,9 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
     try:
         from referee.workers.cluster import ClusterWorkers
     except ImportError:
-        sentence = "--cluster needs Dask, which is not installed: pip install distributed"
+        sentence = (
+            "--cluster needs Dask, which is not installed: pip install distributed"
+        )
         raise RefereeError("no-dask", sentence) from None
     return ClusterWorkers(cluster, count, partial(click.echo, err=True))
 
@@ -50,5 +56,7 @@ def _workers(count: int | None, cluster: str | None) -> Workers:
 def require_judged(reasons: dict[int, str]) -> None:
     """Raise RefereeError `not-judged` if runs were not, by number for these reasons."""
     if reasons:
-        sentences = (f"Run {run} was not judged: {why}" for run, why in sorted(reasons.items()))
+        sentences = (
+            f"Run {run} was not judged: {why}" for run, why in sorted(reasons.items())
+        )
         raise RefereeError("not-judged", " ".join(sentences))

@@ -73,7 +73,9 @@ class Station:
     def setup(self, window_s: int) -> Setup:
         """The meter's setup for a run: its integrator stops by itself after `window_s` seconds."""
         names = {one.name for one in fields(Setup)} & vars(self).keys()
-        return Setup(integrator_timer_s=window_s, **{name: getattr(self, name) for name in names})
+        return Setup(
+            integrator_timer_s=window_s, **{name: getattr(self, name) for name in names}
+        )
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,9 @@ class ContestConfig:
 
     def setup(self, station: str, window_s: int) -> Setup:
         """The setup of a station's meter; the default setup for a station that is no longer configured."""
-        found = next((one for one in self.stations if one.name == station), Station(station, ""))
+        found = next(
+            (one for one in self.stations if one.name == station), Station(station, "")
+        )
         return found.setup(window_s)
 
 
@@ -163,13 +167,15 @@ def read_config(folder: Path) -> ContestConfig:
         text = path.read_text(encoding="utf-8-sig")
         table = toml_table(text)
     except FileNotFoundError:
-        sentence = (
-            f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}"
-        )
+        sentence = f"{folder} is not a contest folder: it has no {CONFIG_NAME}. Make one with: referee init {folder}"
         raise RefereeError("contest-missing", sentence) from None
     except PermissionError as error:
         raise not_accessible(path, error) from error
-    except (OSError, ValueError, RecursionError) as error:  # ValueError: not TOML, not UTF-8, a huge number
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: not TOML, not UTF-8, a huge number
         raise RefereeError("bad-config", f"{path} cannot be read: {error}.") from error
     return _contest(_Table(path, text), table)
 
@@ -185,7 +191,9 @@ class _Table:
 
     def refused(self, key: str, words: str) -> RefereeError:
         """The refusal of a key or its value."""
-        one = f"{self.name.removesuffix('s')} {self.number}" if self.number else self.name
+        one = (
+            f"{self.name.removesuffix('s')} {self.number}" if self.number else self.name
+        )
         where = [str(self.path), *self.line(key), *([one] if one else [])]
         return RefereeError("bad-config", f"{', '.join(where)}: {words}")
 
@@ -207,13 +215,19 @@ class _Table:
 def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     stations = [Station(**row) for row in _rows(top, table, "stations", Station)]
     tracks = [ModelTrack(**row) for row in _rows(top, table, "tracks", ModelTrack)]
-    prizes = [Prize(**row) for row in _rows(top, table, "prizes", Prize)] if "prizes" in table else None
+    prizes = (
+        [Prize(**row) for row in _rows(top, table, "prizes", Prize)]
+        if "prizes" in table
+        else None
+    )
     single: dict[str, Any] = {}
     for key, kind in (("images", Images), ("backup", Backup), ("journal", Journal)):
         if not isinstance(found := table.pop(key, {}), dict):
             raise top.refused(key, f"{key} must be written as an [{key}] table.")
         single[key] = kind(**_checked(kind, replace(top, name=key), found))
-    rest = single | _checked(ContestConfig, top, table, given=("stations", "tracks", "prizes", *single))
+    rest = single | _checked(
+        ContestConfig, top, table, given=("stations", "tracks", "prizes", *single)
+    )
     if prizes is not None:
         rest["prizes"] = tuple(prizes)
     config = ContestConfig(stations=tuple(stations), tracks=tuple(tracks), **rest)
@@ -223,11 +237,16 @@ def _contest(top: _Table, table: dict[str, Any]) -> ContestConfig:
     return config
 
 
-def _rows(top: _Table, table: dict[str, Any], key: str, kind: type[Any]) -> list[dict[str, Any]]:
+def _rows(
+    top: _Table, table: dict[str, Any], key: str, kind: type[Any]
+) -> list[dict[str, Any]]:
     rows = table.pop(key, [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise top.refused(key, f"{key} must be written as [[{key}]] tables.")
-    return [_checked(kind, replace(top, name=key, number=i), row) for i, row in enumerate(rows, start=1)]
+    return [
+        _checked(kind, replace(top, name=key, number=i), row)
+        for i, row in enumerate(rows, start=1)
+    ]
 
 
 def _checked(
@@ -239,9 +258,16 @@ def _checked(
             names = ", ".join(sorted((*known, *given)))
             raise where.refused(key, f"unknown key {key!r}; the keys are {names}.")
     for name, one in known.items():
-        if name not in table and one.default is MISSING and one.default_factory is MISSING:
+        if (
+            name not in table
+            and one.default is MISSING
+            and one.default_factory is MISSING
+        ):
             raise where.refused(name, f"the key {name!r} is missing.")
-    return {key: _typed(where, key, value, str(known[key].type)) for key, value in table.items()}
+    return {
+        key: _typed(where, key, value, str(known[key].type))
+        for key, value in table.items()
+    }
 
 
 def _typed(where: _Table, key: str, value: object, kind: str) -> object:
@@ -252,16 +278,24 @@ def _typed(where: _Table, key: str, value: object, kind: str) -> object:
     if kind.startswith("Mapping"):  # the rule itself checks names and values
         if isinstance(value, dict):
             return value
-        raise where.refused(key, f"{key} = {value!r} must be written as [tracks.{key}].")
+        raise where.refused(
+            key, f"{key} = {value!r} must be written as [tracks.{key}]."
+        )
     if kind.startswith("datetime"):
         return _moment(where, key, value)
     accepted = {"str": str, "bool": bool, "int": int}.get(kind, (int, float))
     if not isinstance(value, accepted) or (isinstance(value, bool) and kind != "bool"):
-        words = {"str": "a string", "bool": "true or false", "int": "a whole number"}.get(kind, "a number")
+        words = {
+            "str": "a string",
+            "bool": "true or false",
+            "int": "a whole number",
+        }.get(kind, "a number")
         raise where.refused(key, f"{key} = {value!r} must be {words}.")
     if not (kind.startswith("float") and isinstance(value, int | float)):
         return value
-    if not 0 <= value <= LARGEST_FIGURE or (value == 0 and key not in MAY_BE_0):  # the first is false for NaN
+    if not 0 <= value <= LARGEST_FIGURE or (
+        value == 0 and key not in MAY_BE_0
+    ):  # the first is false for NaN
         least = "of 0 or more" if key in MAY_BE_0 else "above 0"
         raise where.refused(key, f"{key} = {value!r} must be a number {least}.")
     return float(value)
@@ -282,7 +316,9 @@ def _names(where: _Table, key: str, value: object) -> tuple[str, ...]:
 
 def _networks(where: _Table, key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise where.refused(key, f'{key} = {value!r} must be a list of networks: ["192.168.1.0/24"].')
+        raise where.refused(
+            key, f'{key} = {value!r} must be a list of networks: ["192.168.1.0/24"].'
+        )
     for one in value:
         try:
             network(one)
@@ -300,7 +336,12 @@ def _problems(config: ContestConfig) -> Iterator[Problem]:
     for key, words in _top_problems(config):
         yield "", 0, key, words
     if (drawn := config.images.per_attempt) < 0:
-        yield "images", 0, "per_attempt", f"images: per_attempt = {drawn} must be 0 (all images) or more."
+        yield (
+            "images",
+            0,
+            "per_attempt",
+            f"images: per_attempt = {drawn} must be 0 (all images) or more.",
+        )
     yield from journal_problems(config.journal)
     yield from _station_problems(config.stations)
     for number, prize in enumerate(config.prizes, start=1):
@@ -308,30 +349,53 @@ def _problems(config: ContestConfig) -> Iterator[Problem]:
             words = f"rule = {prize.rule!r} must be one of {', '.join(map(repr, PRIZE_RULES))}."
             yield "prizes", number, "rule", f"prize {prize.name!r}: {words}"
     for number, track in enumerate(config.tracks, start=1):
-        yield from (("tracks", number, key, words) for key, words in track_problems(track))
-    for kind, rows in (("track", config.tracks), ("station", config.stations), ("prize", config.prizes)):
+        yield from (
+            ("tracks", number, key, words) for key, words in track_problems(track)
+        )
+    for kind, rows in (
+        ("track", config.tracks),
+        ("station", config.stations),
+        ("prize", config.prizes),
+    ):
         names = [one.name for one in rows]
         for number, name in enumerate(names, start=1):
             if not name.strip():
                 yield f"{kind}s", number, "name", f"a {kind}'s name is blank."
             if name in names[: number - 1]:
-                yield f"{kind}s", number, "name", f"the {kind} name {name!r} is given twice."
+                yield (
+                    f"{kind}s",
+                    number,
+                    "name",
+                    f"the {kind} name {name!r} is given twice.",
+                )
 
 
 def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
     if not 1 <= config.window_s <= LONGEST_WINDOW_S:
-        yield "window_s", f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds."
+        yield (
+            "window_s",
+            f"window_s = {config.window_s} must lie between 1 and {LONGEST_WINDOW_S} seconds.",
+        )
     if config.attempts < 0:
         yield "attempts", f"attempts = {config.attempts} must be 0 (no limit) or more."
     if config.least_map is not None and config.least_map > 1:
-        yield "least_map", f"least_map = {config.least_map:g} must be an mAP, at most 1."
+        yield (
+            "least_map",
+            f"least_map = {config.least_map:g} must be an mAP, at most 1.",
+        )
     if not config.stations:
-        yield "stations", "there is no station; add a [[stations]] table with name and meter."
+        yield (
+            "stations",
+            "there is no station; add a [[stations]] table with name and meter.",
+        )
     if (idle_s := config.idle_baseline_s) is not None and config.auto_arm:
         words = "idle_baseline_s needs auto_arm = false: a log-in cannot wait for the measurement."
         yield "idle_baseline_s", words
     elif idle_s is not None and idle_s > LONGEST_IDLE_S:
-        yield "idle_baseline_s", f"idle_baseline_s = {idle_s:g} must be at most {LONGEST_IDLE_S:g} seconds."
+        yield (
+            "idle_baseline_s",
+            f"idle_baseline_s = {idle_s:g} must be at most {LONGEST_IDLE_S:g} seconds.",
+        )
     for one in config.trusted_proxy:
         if network(one).prefixlen == 0:
             words = "which is every address: anyone could forge theirs; name the proxy's own."
@@ -343,16 +407,23 @@ def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:
     for number, station in enumerate(stations, start=1):
         for key, choices in STATION_CHOICES.items():
             if (given := getattr(station, key)) not in choices:
-                words = f"{key} = {given!r} must be one of {', '.join(map(repr, choices))}."
+                words = (
+                    f"{key} = {given!r} must be one of {', '.join(map(repr, choices))}."
+                )
                 yield "stations", number, key, f"station {station.name!r}: {words}"
         if (settle_s := station.settle_s) > LONGEST_IDLE_S:
-            words = (
-                f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."
-            )
+            words = f"settle_s = {settle_s:g} must be at most {LONGEST_IDLE_S:g} seconds: arming takes that long."
             yield "stations", number, "settle_s", f"station {station.name!r}: {words}"
-        meter = station.meter.partition("@")[0].upper()  # whichever VISA library reaches it
+        meter = station.meter.partition("@")[
+            0
+        ].upper()  # whichever VISA library reaches it
         if meter in meters and not station.is_simulated:
-            yield "stations", number, "meter", f"the meter {meter!r} is given to two stations."
+            yield (
+                "stations",
+                number,
+                "meter",
+                f"the meter {meter!r} is given to two stations.",
+            )
         meters.add(meter)
 
 
@@ -370,7 +441,13 @@ def toml_table(text: str) -> dict[str, Any]:
 def _require_range(value: object) -> None:
     if isinstance(value, int) and not -LARGEST_INTEGER <= value < LARGEST_INTEGER:
         raise ValueError("it has a whole number beyond 64 bits")
-    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for one in (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
+    ):
         _require_range(one)
 
 
@@ -386,5 +463,9 @@ def network(text: str) -> IPv4Network | IPv6Network:
         raise ValueError(f"its network is {meant}") from None
     if isinstance(read, IPv6Network) and read.prefixlen >= MAPPED_BITS:
         within = read.network_address.ipv4_mapped
-        return read if within is None else IPv4Network((within, read.prefixlen - MAPPED_BITS))
+        return (
+            read
+            if within is None
+            else IPv4Network((within, read.prefixlen - MAPPED_BITS))
+        )
     return read

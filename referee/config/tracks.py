@@ -59,14 +59,25 @@ class ModelTrack:
 def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
     """What is wrong with a track's values, as the key and a sentence."""
     if not track.name.strip() or not track.name.isprintable():
-        yield "name", "a track needs a name that is not blank and has only printable characters."
+        yield (
+            "name",
+            "a track needs a name that is not blank and has only printable characters.",
+        )
     if not track.testset.strip():
-        yield "testset", f"track {track.name!r}: testset is blank; give its test-set folder."
+        yield (
+            "testset",
+            f"track {track.name!r}: testset is blank; give its test-set folder.",
+        )
     yield from _device_problems(track)
     if track.holdout and track.holdout == track.testset:
-        yield "holdout", f"track {track.name!r}: holdout is the public test set; choose a secret one."
+        yield (
+            "holdout",
+            f"track {track.name!r}: holdout is the public test set; choose a secret one.",
+        )
     if not 1 <= (daily := track.submissions_per_day) <= MOST_SUBMISSIONS:
-        words = f"submissions_per_day = {daily} must lie between 1 and {MOST_SUBMISSIONS}."
+        words = (
+            f"submissions_per_day = {daily} must lie between 1 and {MOST_SUBMISSIONS}."
+        )
         yield "submissions_per_day", f"track {track.name!r}: {words}"
     if track.publish_automatically and track.holdout_until is None:
         words = "publish_automatically needs a holdout_until: then the final board comes out."
@@ -81,8 +92,13 @@ def track_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
 
 def _device_problems(track: ModelTrack) -> Iterator[tuple[str, str]]:
     if track.device and track.devices:
-        yield "devices", f"track {track.name!r}: give either device or devices, not both."
-    if len(set(track.devices)) < len(track.devices) or not all(map(str.strip, track.devices)):
+        yield (
+            "devices",
+            f"track {track.name!r}: give either device or devices, not both.",
+        )
+    if len(set(track.devices)) < len(track.devices) or not all(
+        map(str.strip, track.devices)
+    ):
         words = f"devices = {list(track.devices)} must be names that are not blank, each once."
         yield "devices", f"track {track.name!r}: {words}"
     if track.calibration and not (track.device or track.devices):

@@ -40,15 +40,23 @@ def parse_packed(body: bytes) -> Rows:
     count, left_over = divmod(len(body), ROW_BYTES)
     if left_over:
         problems = ProblemList()
-        problems.add(count + 1, f"a packed row is {ROW_BYTES} bytes, the last one has {left_over}")
+        problems.add(
+            count + 1,
+            f"a packed row is {ROW_BYTES} bytes, the last one has {left_over}",
+        )
         raise bad_rows(problems)
     rows = Rows.numbered(unpack(body))
     inexact = np.flatnonzero(
-        ((rows.values[:, :2] >= FIRST_INEXACT) & np.isfinite(rows.values[:, :2])).any(axis=1)
+        ((rows.values[:, :2] >= FIRST_INEXACT) & np.isfinite(rows.values[:, :2])).any(
+            axis=1
+        )
     )
     for row in inexact:
         number = plain(rows.values[row, :2].max())
-        rows.unreadable.add(int(row) + 1, f"{number} is not exact in float32; send such ids as text or JSON")
+        rows.unreadable.add(
+            int(row) + 1,
+            f"{number} is not exact in float32; send such ids as text or JSON",
+        )
     return rows
 
 

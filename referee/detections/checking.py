@@ -7,11 +7,20 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.detections.rows import MAX_PROBLEMS, NAMES, ProblemList, Rows, inverted_box, plain
+from referee.detections.rows import (
+    MAX_PROBLEMS,
+    NAMES,
+    ProblemList,
+    Rows,
+    inverted_box,
+    plain,
+)
 from referee.errors import BadRows, RefereeError
 
 
-def check_rows(rows: Rows, images: int, category_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+def check_rows(
+    rows: Rows, images: int, category_ids: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return the values (n, 7) of rows if all are good. Raises BadRows `bad-rows` with every problem."""
     values, problems = good_rows(rows, images, category_ids)
     if problems.total:
@@ -20,7 +29,11 @@ def check_rows(rows: Rows, images: int, category_ids: NDArray[np.int64]) -> NDAr
 
 
 def good_rows(
-    rows: Rows, images: int, category_ids: NDArray[np.int64], *, inverted_boxes: bool = False
+    rows: Rows,
+    images: int,
+    category_ids: NDArray[np.int64],
+    *,
+    inverted_boxes: bool = False,
 ) -> tuple[NDArray[np.float64], ProblemList]:
     """Return the values (m, 7) of the rows that name an image 1..`images`, a known category and a valid box.
 
@@ -43,7 +56,12 @@ def good_rows(
         finite & ~good_image,
         lambda r: f"image {plain(r[0])} is not a whole number in 1..{images}",
     )
-    _describe(problems, rows, finite & ~good_category, lambda r: f"category {plain(r[1])} is unknown")
+    _describe(
+        problems,
+        rows,
+        finite & ~good_category,
+        lambda r: f"category {plain(r[1])} is unknown",
+    )
     _describe(problems, rows, finite & ~good_box, inverted_box)
     return rows.values[finite & are_good], problems
 
@@ -72,15 +90,25 @@ def bad_rows(problems: ProblemList) -> RefereeError:
 
 
 def _not_finite(row: NDArray[np.float64]) -> str:
-    bad = (f"{name} is {value}" for name, value in zip(NAMES, row, strict=True) if not np.isfinite(value))
+    bad = (
+        f"{name} is {value}"
+        for name, value in zip(NAMES, row, strict=True)
+        if not np.isfinite(value)
+    )
     return f"{', '.join(bad)}; only finite numbers count"
 
 
 def _describe(
-    problems: ProblemList, rows: Rows, bad: NDArray[np.bool_], words: Callable[[NDArray[np.float64]], str]
+    problems: ProblemList,
+    rows: Rows,
+    bad: NDArray[np.bool_],
+    words: Callable[[NDArray[np.float64]], str],
 ) -> None:
     # Only the lines that are reported are put into words, however many are bad.
     places = np.flatnonzero(bad)
-    described = [(int(rows.lines[place]), words(rows.values[place])) for place in places[:MAX_PROBLEMS]]
+    described = [
+        (int(rows.lines[place]), words(rows.values[place]))
+        for place in places[:MAX_PROBLEMS]
+    ]
     problems.first = sorted([*problems.first, *described])[:MAX_PROBLEMS]
     problems.total += len(places)

@@ -61,14 +61,22 @@ def take_form(
         if min(map(len, lists)) < len(lists[_IMAGE]):
             raise _mismatch(lists)
         if _has_other_fields(form, lists):
-            return np.empty((0, 7)), Refused(1, ((1, "the form has none of the lists", ""),))
+            return np.empty((0, 7)), Refused(
+                1, ((1, "the form has none of the lists", ""),)
+            )
         rows = _rows_one_by_one(lists)
     values, problems = good_rows(rows, images, category_ids, inverted_boxes=True)
     if not problems.total:
         return values, NONE_REFUSED
     texts = [*zip_longest(*_lists(form), fillvalue=b"")]
     first = tuple(
-        (line, reason, b" ".join(texts[line - 1]).decode(errors="backslashreplace")[:_LONGEST_TEXT])
+        (
+            line,
+            reason,
+            b" ".join(texts[line - 1]).decode(errors="backslashreplace")[
+                :_LONGEST_TEXT
+            ],
+        )
         for line, reason in sorted(dict(reversed(problems.first)).items())
     )
     return values, Refused(len(texts) - len(values), first)
@@ -93,7 +101,11 @@ def _interleaved_rows(form: bytes) -> Rows | None:
     count = form.count(_KEYS[_IMAGE])
     # Without the characters of numbers: which fields there are, and in which order. A key with an
     # additional such character is not replaced below, so the result is not a list of numbers.
-    if not count or form.translate(None, NUMBER_CHARACTERS) != _ROW_MARKS * count or b"+" in form:
+    if (
+        not count
+        or form.translate(None, NUMBER_CHARACTERS) != _ROW_MARKS * count
+        or b"+" in form
+    ):
         return None
     for key in _KEYS:
         form = form.replace(key, b",")
@@ -119,7 +131,9 @@ def _grouped_rows(form: bytes) -> Rows | None:
         lists.append(values)
     counts = {values.count(b",") + 1 for values in lists}
     # Lists of unequal length are reported by the slow path.
-    array = flat_array(b",".join(lists), (7, counts.pop())) if len(counts) == 1 else None
+    array = (
+        flat_array(b",".join(lists), (7, counts.pop())) if len(counts) == 1 else None
+    )
     return None if array is None else Rows.numbered(array.T)
 
 
@@ -133,22 +147,33 @@ def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
     problems, values, lines = ProblemList(), array("d"), []
     for line, texts in enumerate(zip_longest(*lists, fillvalue=b""), start=1):
         try:
-            values.extend([_number(name, text) for name, text in zip(FIELDS, texts, strict=True)])
+            values.extend(
+                [_number(name, text) for name, text in zip(FIELDS, texts, strict=True)]
+            )
             lines.append(line)
         except ValueError as error:
             problems.add(line, str(error))
-    return Rows(np.array(values, np.float64).reshape(-1, 7), np.array(lines, np.int64), problems)
+    return Rows(
+        np.array(values, np.float64).reshape(-1, 7), np.array(lines, np.int64), problems
+    )
 
 
 def _has_other_fields(form: bytes, lists: list[list[bytes]]) -> bool:
     """Whether this is another kind of body, sent as a form by mistake; at most a token means no detections."""
     fields = form.split(b"&", 3)[1:]
-    return not any(lists) and any(field and not field.startswith(b"token=") for field in fields)
+    return not any(lists) and any(
+        field and not field.startswith(b"token=") for field in fields
+    )
 
 
 def _mismatch(lists: list[list[bytes]]) -> LengthMismatch:
-    found = ", ".join(f"{len(values)} {name.decode()}" for name, values in zip(FIELDS, lists, strict=True))
-    return LengthMismatch(f"The lists must be equally long, but there are {found}; nothing was taken.")
+    found = ", ".join(
+        f"{len(values)} {name.decode()}"
+        for name, values in zip(FIELDS, lists, strict=True)
+    )
+    return LengthMismatch(
+        f"The lists must be equally long, but there are {found}; nothing was taken."
+    )
 
 
 def _number(name: bytes, value: bytes) -> float:
@@ -163,4 +188,6 @@ def _number(name: bytes, value: bytes) -> float:
 
 
 def _unescaped(form: bytes) -> bytes:
-    return _ESCAPE.sub(lambda escape: _CHARACTERS[int(escape[1], 16)], form.replace(b"+", b" "))
+    return _ESCAPE.sub(
+        lambda escape: _CHARACTERS[int(escape[1], 16)], form.replace(b"+", b" ")
+    )

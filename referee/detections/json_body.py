@@ -35,7 +35,10 @@ def parse_json(body: bytes) -> Rows:
     except UnicodeDecodeError:
         refuse("bad-json", "The body is not UTF-8.")
     except json.JSONDecodeError as error:
-        refuse("bad-json", f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.")
+        refuse(
+            "bad-json",
+            f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.",
+        )
     except RecursionError:
         refuse("bad-json", f"The body is nested too deeply; send {_FORM}.")
     except ValueError:  # int() refuses more than some thousand digits

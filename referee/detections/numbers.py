@@ -30,7 +30,9 @@ def flat_array(numbers: bytes, shape: tuple[int, int]) -> NDArray[np.float64] | 
             end = numbers.find(b",", at + PIECE_BYTES)
             end = len(numbers) if end < 0 else end
             values = orjson.loads(b"[" + numbers[at:end] + b"]")
-            packed.append(struct.pack(f"={len(values)}d", *values))  # half the time that numpy takes
+            packed.append(
+                struct.pack(f"={len(values)}d", *values)
+            )  # half the time that numpy takes
             at = end + 1
     except (ValueError, OverflowError, struct.error):
         return None

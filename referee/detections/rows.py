@@ -45,7 +45,9 @@ class ProblemList:
 
     def as_facts(self) -> list[dict[str, object]]:
         """Return the kept problems by line, ready for JSON."""
-        return [{"line": line, "problem": problem} for line, problem in sorted(self.first)]
+        return [
+            {"line": line, "problem": problem} for line, problem in sorted(self.first)
+        ]
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,11 @@ class Rows:
     @classmethod
     def joined(cls, parts: Iterable[Rows]) -> Rows:
         """The rows of parts that follow one another, up to `ENOUGH_PROBLEMS`."""
-        values, lines, problems = [np.empty((0, 7))], [np.empty(0, np.int64)], ProblemList()
+        values, lines, problems = (
+            [np.empty((0, 7))],
+            [np.empty(0, np.int64)],
+            ProblemList(),
+        )
         for part in parts:
             values.append(part.values)
             lines.append(np.asarray(part.lines, np.int64))
@@ -94,7 +100,9 @@ class Rows:
         return cls(np.concatenate(values), np.concatenate(lines), problems)
 
 
-def read_each(numbered: Iterable[tuple[int, object]], number_of: Callable[[object], float]) -> Rows:
+def read_each(
+    numbered: Iterable[tuple[int, object]], number_of: Callable[[object], float]
+) -> Rows:
     """Read rows one by one, with their line numbers, and report each problem; `number_of` raises ValueError."""
     problems = ProblemList()
     # numpy takes its buffer at once; from lists it would stop every other thread meanwhile.
@@ -104,7 +112,9 @@ def read_each(numbered: Iterable[tuple[int, object]], number_of: Callable[[objec
         if not isinstance(row, list):
             problems.add(line, f"a row is a list of seven numbers, not {shown(row)}")
         elif len(row) != 7:
-            problems.add(line, f"a row is seven numbers, this has {len(row)}: {shown(row)}")
+            problems.add(
+                line, f"a row is seven numbers, this has {len(row)}: {shown(row)}"
+            )
         else:
             try:
                 values.extend([number_of(item) for item in row])
@@ -113,7 +123,9 @@ def read_each(numbered: Iterable[tuple[int, object]], number_of: Callable[[objec
                 problems.add(line, str(error))
         if problems.total >= ENOUGH_PROBLEMS:
             break
-    return Rows(np.array(values, np.float64).reshape(-1, 7), np.array(lines, np.int64), problems)
+    return Rows(
+        np.array(values, np.float64).reshape(-1, 7), np.array(lines, np.int64), problems
+    )
 
 
 def refuse(code: str, sentence: str) -> NoReturn:

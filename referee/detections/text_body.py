@@ -61,7 +61,11 @@ def _same_form(lines: bytes) -> NDArray[np.float64] | None:
     """The rows (n, 7) if what is left without numbers is just the marks of lines of seven."""
     marks = lines.translate(_COMMAS, NUMBER_CHARACTERS) + b"\n"
     count = len(marks) // len(_ROW_MARKS)
-    return flat_array(lines.translate(_FLAT), (count, 7)) if marks == _ROW_MARKS * count else None
+    return (
+        flat_array(lines.translate(_FLAT), (count, 7))
+        if marks == _ROW_MARKS * count
+        else None
+    )
 
 
 def _irregular(piece: bytes, line: int) -> Rows | None:
@@ -83,7 +87,11 @@ def _has_empty_field(piece: bytes) -> bool:
     if b"," not in piece:
         return False
     packed = piece.translate(None, b" \t")
-    return packed[:1] == b"," or packed[-1:] == b"," or any(empty in packed for empty in _EMPTY_FIELDS)
+    return (
+        packed[:1] == b","
+        or packed[-1:] == b","
+        or any(empty in packed for empty in _EMPTY_FIELDS)
+    )
 
 
 def _rows(piece: bytes, first: int) -> Iterator[tuple[int, object]]:

@@ -91,7 +91,10 @@ class Bundle:
     @cached_property
     def meter_readings(self) -> list[Reading]:
         """The readings in order, timed from the window's start."""
-        rows = [{name: _value(name, text) for name, text in row.items()} for row in _csv(self.readings)]
+        rows = [
+            {name: _value(name, text) for name, text in row.items()}
+            for row in _csv(self.readings)
+        ]
         found = [reading_of({"stopped": None, **row}, 0.0) for row in rows]
         return sorted(found, key=lambda one: one.monotonic_s)
 
@@ -102,11 +105,17 @@ class Bundle:
             return None
         with _reading("result.json"):
             checks = tuple(Check(**check) for check in self.checks)
-            interval = ScoreInterval(**self.result["interval"]) if self.result["interval"] else None
+            interval = (
+                ScoreInterval(**self.result["interval"])
+                if self.result["interval"]
+                else None
+            )
             rules = self.judgements[-1].rules if self.judgements else None
             values = dict(self.result) | {"interval": interval, "rules": rules}
             judged = Score(**values, run=self.run.id, checks=checks)
-            if judged.score is not None and judged.score != score(judged.map, judged.energy_wh or 0.0):
+            if judged.score is not None and judged.score != score(
+                judged.map, judged.energy_wh or 0.0
+            ):
                 raise ValueError("its score is not its mAP by its energy")
             return judged
 
@@ -114,11 +123,17 @@ class Bundle:
         """The run's events, oldest first, as the store gives them."""
         for event in self.events:
             if "kind" in event:
-                yield {"utc": event["utc"], "kind": event["kind"], **json.loads(event["detail"])}
+                yield {
+                    "utc": event["utc"],
+                    "kind": event["kind"],
+                    **json.loads(event["detail"]),
+                }
 
     def last_event(self, kind: str) -> dict[str, Any]:
         """The last event of a kind; empty if there is none."""
-        return ([{}] + [event for event in self.own_events() if event["kind"] == kind])[-1]
+        return ([{}] + [event for event in self.own_events() if event["kind"] == kind])[
+            -1
+        ]
 
 
 def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bundle:
@@ -134,9 +149,14 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
     with _reading("testset.json"):
         test_set = _test_set(read_json("testset.json", content["testset.json"]))
     with _reading("image_order.json"):
-        order = _order(read_json("image_order.json", content["image_order.json"]), run, test_set)
+        order = _order(
+            read_json("image_order.json", content["image_order.json"]), run, test_set
+        )
     with _reading("posts.jsonl.gz"):
-        posts = [PostLine(**line) for line in read_json_lines("posts.jsonl.gz", content["posts.jsonl.gz"])]
+        posts = [
+            PostLine(**line)
+            for line in read_json_lines("posts.jsonl.gz", content["posts.jsonl.gz"])
+        ]
         bodies = _bodies(posts, content["bodies.gz"])
     with _reading("events.jsonl.gz"):
         first, *events = read_json_lines("events.jsonl.gz", content["events.jsonl.gz"])
@@ -172,17 +192,32 @@ def read_bundle(manifest: Mapping[str, Any], parts: Mapping[str, bytes]) -> Bund
 def _reading(part: str) -> Iterator[None]:
     try:
         yield
-    except (csv.Error, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        sentence = f"Part {part} does not hold what a bundle has there ({error!r:.200})."
+    except (
+        csv.Error,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+    ) as error:
+        sentence = (
+            f"Part {part} does not hold what a bundle has there ({error!r:.200})."
+        )
         raise BadBundle(part, sentence) from None
 
 
 def _require_same_run(bundle: Bundle) -> None:
     says = bundle.manifest["run"], bundle.manifest.get("contest")
     if says != (bundle.run.id, bundle.contest.get("id")):
-        raise BadBundle("run.json", "Part run.json is of another run or contest than the manifest says.")
+        raise BadBundle(
+            "run.json",
+            "Part run.json is of another run or contest than the manifest says.",
+        )
     with _reading("events.jsonl.gz"):
-        if any(event["run"] != bundle.run.id for event in bundle.events if "kind" in event):
+        if any(
+            event["run"] != bundle.run.id for event in bundle.events if "kind" in event
+        ):
             raise ValueError("an event of another run")
         list(bundle.own_events())
     with _reading("served.csv.gz"):
@@ -193,7 +228,11 @@ def _require_same_run(bundle: Bundle) -> None:
 
 
 def _run(row: Mapping[str, Any]) -> Run:
-    changes, standing, rules = row["meter_changes"], row["meter_standing"], row.get("rules")
+    changes, standing, rules = (
+        row["meter_changes"],
+        row["meter_standing"],
+        row.get("rules"),
+    )
     read = {
         "state": RunState(row["state"]),
         "setup": Setup(**row["setup"]),
@@ -206,13 +245,17 @@ def _run(row: Mapping[str, Any]) -> Run:
 
 def _listed(content: Mapping[str, bytes]) -> list[Mapping[str, Any]]:
     """The judgements; none in a format before 3."""
-    found: list[Mapping[str, Any]] = read_json(JUDGEMENTS, content.get(JUDGEMENTS, b"[]\n"))
+    found: list[Mapping[str, Any]] = read_json(
+        JUDGEMENTS, content.get(JUDGEMENTS, b"[]\n")
+    )
     return found
 
 
 def _judgement(row: Mapping[str, Any]) -> Judgement:
     rules = row["rules"]
-    return Judgement(**(dict(row) | {"rules": None if rules is None else rules_of(rules)}))
+    return Judgement(
+        **(dict(row) | {"rules": None if rules is None else rules_of(rules)})
+    )
 
 
 def _limits(row: Mapping[str, Any] | None) -> Limits | None:
@@ -226,7 +269,9 @@ def _limits(row: Mapping[str, Any] | None) -> Limits | None:
 def _test_set(content: Mapping[str, Any]) -> TestSet:
     images = [
         Image(number, file, width, height, sha256, "")
-        for number, (file, width, height, sha256) in enumerate(content["images"], start=1)
+        for number, (file, width, height, sha256) in enumerate(
+            content["images"], start=1
+        )
     ]
     return TestSet(
         folder=Path(),
@@ -240,7 +285,9 @@ def _test_set(content: Mapping[str, Any]) -> TestSet:
 
 
 def _order(numbers: list[int], run: Run, test_set: TestSet) -> NDArray[np.int64]:
-    are_known = {*numbers} <= {*range(1, len(test_set.images) + 1)} and {*map(type, numbers)} <= {int}
+    are_known = {*numbers} <= {*range(1, len(test_set.images) + 1)} and {
+        *map(type, numbers)
+    } <= {int}
     if not are_known or not len({*numbers}) == len(numbers) == run.images:
         raise ValueError("not an order of the run's images")
     return np.array(numbers, np.int64)
@@ -249,14 +296,24 @@ def _order(numbers: list[int], run: Run, test_set: TestSet) -> NDArray[np.int64]
 def _bodies(posts: list[PostLine], content: bytes) -> list[bytes]:
     ends = np.cumsum([0, *(post.bytes for post in posts)]).tolist()
     if ends[-1] != len(content) or any(post.bytes < 0 for post in posts):
-        raise BadBundle("bodies.gz", "Part bodies.gz does not have the size that posts.jsonl.gz states.")
-    return [content[start : start + post.bytes] for start, post in zip(ends, posts, strict=False)]
+        raise BadBundle(
+            "bodies.gz",
+            "Part bodies.gz does not have the size that posts.jsonl.gz states.",
+        )
+    return [
+        content[start : start + post.bytes]
+        for start, post in zip(ends, posts, strict=False)
+    ]
 
 
 def _log_before(first: Mapping[str, Any]) -> bytes:
     previous = bytes.fromhex(first["previous"])
     is_first = previous == bytes(32)
-    if len(previous) != 32 or {*first} != {"previous", "before"} or is_first != (first["before"] == 0):
+    if (
+        len(previous) != 32
+        or {*first} != {"previous", "before"}
+        or is_first != (first["before"] == 0)
+    ):
         raise ValueError("not the link before the first event")
     return previous
 

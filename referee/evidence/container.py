@@ -20,8 +20,22 @@ GROUND_TRUTH = "ground_truth.json.gz"
 JUDGEMENTS = "judgements.json"
 WITH_JUDGEMENTS = 3  # the first format that has them
 NAMES = (
-    *(MANIFEST, ENVELOPE, "ro-crate-metadata.json", "run.json", "testset.json", "image_order.json"),
-    *(GROUND_TRUTH, "posts.jsonl.gz", "bodies.gz", "served.csv.gz", "readings.csv.gz", "events.jsonl.gz"),
+    *(
+        MANIFEST,
+        ENVELOPE,
+        "ro-crate-metadata.json",
+        "run.json",
+        "testset.json",
+        "image_order.json",
+    ),
+    *(
+        GROUND_TRUTH,
+        "posts.jsonl.gz",
+        "bodies.gz",
+        "served.csv.gz",
+        "readings.csv.gz",
+        "events.jsonl.gz",
+    ),
     *("checks.json", JUDGEMENTS, "result.json"),
 )
 """Of all parts, in order; GROUND_TRUTH may be missing, and JUDGEMENTS is in an earlier format."""
@@ -62,7 +76,10 @@ def pack(parts: Mapping[str, bytes]) -> list[bytes]:
 def unpack(data: bytes) -> dict[str, bytes]:
     """The parts of a container, of which every byte is as `pack` writes it. Raises BadBundle."""
     if data[:4] != _LOCAL:
-        raise BadBundle("container", "The file is not a bundle: it does not begin as a bundle's zip does.")
+        raise BadBundle(
+            "container",
+            "The file is not a bundle: it does not begin as a bundle's zip does.",
+        )
     parts: dict[str, bytes] = {}
     offsets, at = [], 0
     while data[at : at + 4] == _LOCAL:
@@ -88,14 +105,19 @@ def _require_all(parts: Mapping[str, bytes]) -> None:
     number = read_manifest(parts[MANIFEST])["format"]
     if (JUDGEMENTS in parts) != (number >= WITH_JUDGEMENTS):
         has = "has the" if JUDGEMENTS in parts else "has no"
-        raise BadBundle(JUDGEMENTS, f"The bundle {has} part {JUDGEMENTS}, unlike bundles of format {number}.")
+        raise BadBundle(
+            JUDGEMENTS,
+            f"The bundle {has} part {JUDGEMENTS}, unlike bundles of format {number}.",
+        )
 
 
 def read_manifest(manifest: bytes) -> dict[str, Any]:
     """The predicate and the `subject` of a manifest. Raises BadBundle, also for one of a newer form."""
     statement = read_json(MANIFEST, manifest)
     try:
-        predicate: dict[str, Any] = statement["predicate"] | {"subject": statement["subject"]}
+        predicate: dict[str, Any] = statement["predicate"] | {
+            "subject": statement["subject"]
+        }
         versions = {"format": FORMAT, "metric_version": RULES_VERSION}
         for name, newest in versions.items():
             if type(predicate[name]) is not int or not 1 <= predicate[name] <= newest:
@@ -118,7 +140,9 @@ def gunzip(name: str, packed: bytes, size: object) -> bytes:
     """The content of a compressed part, of which the manifest says the size. Raises BadBundle."""
     if type(size) is not int or not 0 <= size <= LARGEST_PART_BYTES:
         most = f"at most {LARGEST_PART_BYTES} are unpacked"
-        raise BadBundle(name, f"Part {name} is stated to unpack to {size!r} bytes; {most}.")
+        raise BadBundle(
+            name, f"Part {name} is stated to unpack to {size!r} bytes; {most}."
+        )
     gzip = zlib.decompressobj(31)
     try:
         content = gzip.decompress(packed, size + 1)
@@ -155,7 +179,10 @@ def read_json_lines(name: str, text: bytes) -> Iterator[Any]:
 def _next(data: bytes, at: int) -> tuple[str, bytes, int]:
     """The name, the content and the end of the part at that place."""
     if len(data) < at + _HEADER_BYTES:
-        raise BadBundle("container", f"The bundle is cut short: {len(data)} bytes end within a header.")
+        raise BadBundle(
+            "container",
+            f"The bundle is cut short: {len(data)} bytes end within a header.",
+        )
     *_, size, length, _extra = _SAME.unpack_from(data, at + 4)
     begin = at + _HEADER_BYTES + length
     name = data[at + _HEADER_BYTES : begin].decode("ascii", "backslashreplace")
@@ -171,15 +198,23 @@ def _require_place(name: str, before: Mapping[str, bytes]) -> None:
         raise BadBundle("container", sentence)
     last = max((NAMES.index(one) for one in before), default=-1)
     if NAMES.index(name) <= last or (not before and name != MANIFEST):
-        raise BadBundle(name, f"Part {name} is there twice, or not in its place; {AGAIN}.")
+        raise BadBundle(
+            name, f"Part {name} is there twice, or not in its place; {AGAIN}."
+        )
 
 
 def _require_end(data: bytes, at: int, end: bytes) -> None:
     if data[at:] == end:
         return
     if end.startswith(data[at:]):
-        raise BadBundle("container", "The bundle is cut short: the directory at its end is not whole.")
-    raise BadBundle("container", f"The directory at the end of the bundle does not fit its parts; {AGAIN}.")
+        raise BadBundle(
+            "container",
+            "The bundle is cut short: the directory at its end is not whole.",
+        )
+    raise BadBundle(
+        "container",
+        f"The directory at the end of the bundle does not fit its parts; {AGAIN}.",
+    )
 
 
 def _local_header(name: str, content: bytes) -> bytes:
@@ -197,10 +232,14 @@ def _directory(parts: Mapping[str, bytes], offsets: list[int], at: int) -> bytes
         for (name, content), offset in zip(parts.items(), offsets, strict=True)
     ]
     directory = b"".join(entries)
-    counts = struct.pack("<HHHHIIH", 0, 0, len(entries), len(entries), len(directory), at, 0)
+    counts = struct.pack(
+        "<HHHHIIH", 0, 0, len(entries), len(entries), len(directory), at, 0
+    )
     return directory + _END + counts
 
 
 def _common(name: str, content: bytes) -> bytes:
     size = len(content)
-    return _SAME.pack(_VERSION, 0, 0, 0, _DATE, zlib.crc32(content), size, size, len(name), 0)
+    return _SAME.pack(
+        _VERSION, 0, 0, 0, _DATE, zlib.crc32(content), size, size, len(name), 0
+    )

@@ -33,7 +33,11 @@ class NotChecked(Exception):
 
 def require_same(part: str, what: str, stated: object, found: object) -> None:
     """Raise Failure unless both values have one JSON text: floats are compared bit by bit."""
-    if isinstance(stated, dict) and isinstance(found, dict) and stated.keys() == found.keys():
+    if (
+        isinstance(stated, dict)
+        and isinstance(found, dict)
+        and stated.keys() == found.keys()
+    ):
         for name, value in stated.items():  # only the first difference is reported
             require_same(part, f"{what}: {name}", value, found[name])
     if json.dumps(stated) != json.dumps(found):

@@ -23,7 +23,9 @@ FIGURES = ("map", "energy_wh", "score", "signature")
 def require_bound(bundle: Bundle) -> Rules:
     """The run's rules. Raises NotChecked where none are bound."""
     if bundle.run.rules is None:
-        raise NotChecked("The run's rules are not bound: it was armed by an earlier version.")
+        raise NotChecked(
+            "The run's rules are not bound: it was armed by an earlier version."
+        )
     return bundle.run.rules
 
 
@@ -36,9 +38,7 @@ def check_judgements(bundle: Bundle) -> str:
         raise NotChecked("The run is not judged yet.")
     events = [event for event in bundle.own_events() if event["kind"] == JUDGED]
     if len(events) != len(listed):
-        sentence = (
-            f"The log has {len(events)} events `judged` of the run, {len(listed)} judgements are listed."
-        )
+        sentence = f"The log has {len(events)} events `judged` of the run, {len(listed)} judgements are listed."
         raise Failure(EVENTS, sentence)
     for place, (one, event) in enumerate(zip(listed, events, strict=True), start=1):
         _require_on_record(place, one, event)
@@ -51,7 +51,12 @@ def check_rules(bundle: Bundle) -> str:
     """Which rules are bound. Raises Failure unless the run and its published judgement are by them, NotChecked."""
     bound, run = require_bound(bundle), bundle.run
     of_manifest = bundle.manifest["metric_version"]
-    require_same(RUN, "By the rules that are bound, metric_version", bound.metric_version, of_manifest)
+    require_same(
+        RUN,
+        "By the rules that are bound, metric_version",
+        bound.metric_version,
+        of_manifest,
+    )
     of_run: dict[str, tuple[object, object]] = {
         "testset_digest": (bound.testset_digest, run.testset_digest),
         "setup": (_sorted(bound.setup), _sorted(run.setup.stated)),
@@ -79,12 +84,22 @@ def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:
         return ()
     judged = bundle.judgements[-1].rules if bundle.judgements else None
     if judged is None:
-        raise Failure(JUDGEMENTS, "The published judgement does not say by which rules it is.")
+        raise Failure(
+            JUDGEMENTS, "The published judgement does not say by which rules it is."
+        )
     digest = bundle.test_set.digest
-    require_same(JUDGEMENTS, "The test set of the published judgement", judged.testset_digest, digest)
+    require_same(
+        JUDGEMENTS,
+        "The test set of the published judgement",
+        judged.testset_digest,
+        digest,
+    )
     others = judged.differences(bound)
     if len(others) > (judged.testset_digest != bound.testset_digest):
-        raise Failure(JUDGEMENTS, f"The run was judged by other rules than were bound: {'; '.join(others)}.")
+        raise Failure(
+            JUDGEMENTS,
+            f"The run was judged by other rules than were bound: {'; '.join(others)}.",
+        )
     return others
 
 
@@ -102,13 +117,26 @@ def check_corrections(bundle: Bundle) -> str:
         old, new, by = event["old"], event["new"], event["by"]
         require_same(EVENTS, f"The test set before its correction by {by}", old, at)
         text = correction_text(
-            bundle.contest["id"], bundle.run.id, event["utc"], old, new, by, event["reason"]
+            bundle.contest["id"],
+            bundle.run.id,
+            event["utc"],
+            old,
+            new,
+            by,
+            event["reason"],
         )
         if not is_by(event["public_key"], text.encode(), event["signature"]):
-            raise Failure(EVENTS, f"The correction of the ground truth by {by} has no signature of its own.")
-        told.append(f"from {old[:12]} to {new[:12]} by {by} on {event['utc'][:19].replace('T', ' ')} UTC")
+            raise Failure(
+                EVENTS,
+                f"The correction of the ground truth by {by} has no signature of its own.",
+            )
+        told.append(
+            f"from {old[:12]} to {new[:12]} by {by} on {event['utc'][:19].replace('T', ' ')} UTC"
+        )
         at = new
-    require_same("testset.json", "The test set that the log leads to", at, bundle.test_set.digest)
+    require_same(
+        "testset.json", "The test set that the log leads to", at, bundle.test_set.digest
+    )
     if not told:
         return f"The test set {at[:12]} is the one that the run was armed with."
     return f"The images are those of the run; its ground truth was corrected: {'; '.join(told)}."
@@ -119,14 +147,18 @@ def _require_on_record(place: int, one: Judgement, event: Mapping[str, Any]) -> 
     stated = {name: getattr(one, name) for name in ("judged_utc", *FIGURES)}
     stated["rules_sha256"] = None if judged is None else judged.sha256
     for name, value in stated.items():
-        require_same(EVENTS, f"In the log, {name} of judgement {place}", event.get(name), value)
+        require_same(
+            EVENTS, f"In the log, {name} of judgement {place}", event.get(name), value
+        )
 
 
 def _require_signature(place: int, one: Judgement) -> None:
     """Its signature says by what it was computed, in words of its own."""
     judged, parts = one.rules, signature_parts(one.signature)
     if judged is None:
-        raise Failure(JUDGEMENTS, f"Judgement {place} does not say by which rules it is.")
+        raise Failure(
+            JUDGEMENTS, f"Judgement {place} does not say by which rules it is."
+        )
     said = {
         "metric": judged.metric,
         "gt": judged.testset_digest[:DIGEST_LENGTH],
@@ -134,14 +166,24 @@ def _require_signature(place: int, one: Judgement) -> None:
         "rules": str(judged.metric_version),
     }
     for name, value in said.items():
-        require_same(JUDGEMENTS, f"By its signature, {name} of judgement {place}", parts.get(name), value)
+        require_same(
+            JUDGEMENTS,
+            f"By its signature, {name} of judgement {place}",
+            parts.get(name),
+            value,
+        )
 
 
 def _require_published(bundle: Bundle, last: Judgement) -> None:
     if bundle.result is None:
         return
     for name in ("judged_utc", *FIGURES):
-        require_same(JUDGEMENTS, f"{name} of the last judgement", getattr(last, name), bundle.result[name])
+        require_same(
+            JUDGEMENTS,
+            f"{name} of the last judgement",
+            getattr(last, name),
+            bundle.result[name],
+        )
 
 
 def _told(one: Judgement, bound: Rules) -> str:

@@ -65,7 +65,9 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
         raise RefereeError("run-state", sentence, run=run.id)
     require_same_images(contest, run)
     judged = current_judgement(contest, run)
-    contest = as_judged(contest, run, judged.rules.metric if judged and judged.rules else None)
+    contest = as_judged(
+        contest, run, judged.rules.metric if judged and judged.rules else None
+    )
     _require_same_rules(contest, run, judged)
     write_atomically(path, pack(_bundle(contest, run, judged, now)))
     return path
@@ -78,22 +80,33 @@ def _require_place(path: Path) -> None:
     with path.open("rb") as there:
         begin = there.read(len(BEGIN))
     if begin not in (b"", BEGIN):
-        raise RefereeError("bundle-target", f"{path} is there and is not a bundle; choose another name.")
+        raise RefereeError(
+            "bundle-target",
+            f"{path} is there and is not a bundle; choose another name.",
+        )
 
 
 def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> None:
     """Raise RefereeError `judged-otherwise` unless the run was judged by what the bundle would say."""
     was = signature_parts(judged.signature) if judged else {}
     counts = "unserved-too" if contest.config.count_unserved else "served"
-    now = {"metric": contest.config.metric, "gt": contest.test_set.digest[:DIGEST_LENGTH], "counts": counts}
+    now = {
+        "metric": contest.config.metric,
+        "gt": contest.test_set.digest[:DIGEST_LENGTH],
+        "counts": counts,
+    }
     other = [name for name, value in now.items() if was.get(name, value) != value]
     if other:
-        changes = ", ".join(f"{name} was {was[name]} and is {now[name]} now" for name in other)
+        changes = ", ".join(
+            f"{name} was {was[name]} and is {now[name]} now" for name in other
+        )
         sentence = f"Run {run.id} was judged by other rules: {changes}; see: referee rejudge --help"
         raise RefereeError("judged-otherwise", sentence, run=run.id)
 
 
-def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> dict[str, bytes]:
+def _bundle(
+    contest: Contest, run: Run, judged: Score | None, now: datetime
+) -> dict[str, bytes]:
     before, previous, log = contest.store.log_since(run.id)
     contents = {
         "run.json": json_text(_run(contest, run)),
@@ -107,10 +120,17 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
     contents |= _posts(contest, run)
     contents["served.csv.gz"] = contest.store.served_csv(run.id)
     contents["readings.csv.gz"] = contest.store.readings_csv(run.id)
-    events = [{"previous": previous.hex(), "before": before}, *(_event(event, run) for event in log)]
+    events = [
+        {"previous": previous.hex(), "before": before},
+        *(_event(event, run) for event in log),
+    ]
     contents["events.jsonl.gz"] = b"".join(map(json_text, events))
-    contents["checks.json"] = json_text([asdict(check) for check in judged.checks] if judged else [])
-    contents[JUDGEMENTS] = json_text([asdict(one) for one in contest.store.judgements(run.id)])
+    contents["checks.json"] = json_text(
+        [asdict(check) for check in judged.checks] if judged else []
+    )
+    contents[JUDGEMENTS] = json_text(
+        [asdict(one) for one in contest.store.judgements(run.id)]
+    )
     contents["result.json"] = json_text(_result(judged))
     about: dict[str, object] = {
         "contest": contest.store.first_id(),
@@ -119,17 +139,29 @@ def _bundle(contest: Contest, run: Run, judged: Score | None, now: datetime) -> 
         "log_head": (log[-1].link if log else previous).hex(),
         "ground_truth": "secret" if is_secret else "included",
     }
-    contents = {CRATE: json_text(_metadata(contest.config.name, run, [*contents]))} | contents
+    contents = {
+        CRATE: json_text(_metadata(contest.config.name, run, [*contents]))
+    } | contents
     return _signed(contest, contents, about)
 
 
-def _signed(contest: Contest, contents: Mapping[str, bytes], about: Mapping[str, object]) -> dict[str, bytes]:
-    largest, size = max(((name, len(content)) for name, content in contents.items()), key=lambda one: one[1])
+def _signed(
+    contest: Contest, contents: Mapping[str, bytes], about: Mapping[str, object]
+) -> dict[str, bytes]:
+    largest, size = max(
+        ((name, len(content)) for name, content in contents.items()),
+        key=lambda one: one[1],
+    )
     if size > LARGEST_PART_BYTES:
         sentence = f"Part {largest} has {size} bytes; a bundle holds parts of at most {LARGEST_PART_BYTES}."
         raise RefereeError("bundle-too-large", sentence)
-    parts = {name: _gzip(one) if name.endswith(".gz") else one for name, one in contents.items()}
-    manifest = manifest_of(parts, {name: len(content) for name, content in contents.items()}, about)
+    parts = {
+        name: _gzip(one) if name.endswith(".gz") else one
+        for name, one in contents.items()
+    }
+    manifest = manifest_of(
+        parts, {name: len(content) for name, content in contents.items()}, about
+    )
     return {MANIFEST: manifest, ENVELOPE: sign(manifest, contest.key), **parts}
 
 
@@ -145,7 +177,11 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
             "ground_truth_secret_until": until.isoformat() if until else None,
         },
         "run": asdict(run) | {"setup": run.setup.stated},  # whose hash the close binds
-        "meter": {"model": model, "official": run.official, "limits": asdict(limits) if limits else None},
+        "meter": {
+            "model": model,
+            "official": run.official,
+            "limits": asdict(limits) if limits else None,
+        },
     }
 
 
@@ -155,7 +191,9 @@ def _test_set(contest: Contest) -> dict[str, object]:
         "name": test_set.name,
         "digest": test_set.digest,
         "ground_truth_sha256": test_set.ground_truth_sha256,
-        "images": [[one.file, one.width, one.height, one.sha256] for one in test_set.images],
+        "images": [
+            [one.file, one.width, one.height, one.sha256] for one in test_set.images
+        ],
         "categories": [[one.id, one.name] for one in test_set.categories],
     }
 
@@ -164,7 +202,9 @@ def _ground_truth(test_set: TestSet) -> bytes:
     content = file_bytes(test_set.ground_truth_path)
     if hashlib.sha256(content).hexdigest() != test_set.ground_truth_sha256:
         path = test_set.ground_truth_path
-        raise TestSetChanged(f"{path} changed since its manifest was made; put the former one back.")
+        raise TestSetChanged(
+            f"{path} changed since its manifest was made; put the former one back."
+        )
     return content
 
 
@@ -201,7 +241,12 @@ def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
 def _event(event: LoggedEvent, run: Run) -> dict[str, object]:
     """An event of the run whole, any other one as its digest."""
     if event.run == run.id:
-        return {"utc": event.utc, "run": event.run, "kind": event.kind, "detail": event.detail}
+        return {
+            "utc": event.utc,
+            "run": event.run,
+            "kind": event.kind,
+            "detail": event.detail,
+        }
     return {"digest": event.digest.hex()}
 
 
@@ -209,14 +254,18 @@ def _result(judged: Score | None) -> dict[str, object] | None:
     if judged is None:
         return None
     left_out = ("run", "checks", "rules")
-    result = {name: value for name, value in asdict(judged).items() if name not in left_out}
+    result = {
+        name: value for name, value in asdict(judged).items() if name not in left_out
+    }
     interval: object = result.pop("interval")
     result["ap"] = {str(category): ap for category, ap in judged.ap.items()}
     return result | {"interval": interval}
 
 
 def _gzip(content: bytes) -> bytes:
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)  # a gzip member without a name and a time
+    packer = zlib.compressobj(
+        1, zlib.DEFLATED, 31
+    )  # a gzip member without a name and a time
     return packer.compress(content) + packer.flush()
 
 
@@ -238,10 +287,20 @@ def _metadata(contest: str, run: Run, parts: Sequence[str]) -> dict[str, object]
         "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
         "about": {"@id": "./"},
     }
-    return {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": [about, root, *files]}
+    return {
+        "@context": "https://w3id.org/ro/crate/1.1/context",
+        "@graph": [about, root, *files],
+    }
 
 
 def _file(name: str) -> dict[str, object]:
-    kind = _TYPES.get(name.removesuffix(".gz").rpartition(".")[2], "application/octet-stream")
+    kind = _TYPES.get(
+        name.removesuffix(".gz").rpartition(".")[2], "application/octet-stream"
+    )
     formats = [kind, "application/gzip"] if name.endswith(".gz") else kind
-    return {"@id": name, "@type": "File", "description": DESCRIPTIONS[name], "encodingFormat": formats}
+    return {
+        "@id": name,
+        "@type": "File",
+        "description": DESCRIPTIONS[name],
+        "encodingFormat": formats,
+    }

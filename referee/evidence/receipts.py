@@ -35,7 +35,14 @@ _KINDS = {
 }
 _OF_METER = {"readings": int, "meter": str}
 _RULES = {"run": int, "rules": dict, "rules_sha256": str}
-_CLOSING = {"run": int, "posts": int, "head": str, "log": str, "signature": str, "public_key": str}
+_CLOSING = {
+    "run": int,
+    "posts": int,
+    "head": str,
+    "log": str,
+    "signature": str,
+    "public_key": str,
+}
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -50,7 +57,11 @@ class Receipts:
 
 def read_receipts(text: bytes, name: str) -> Receipts:
     """Read JSON lines. Raises RefereeError `bad-receipts` with the line."""
-    found: dict[str, list[Mapping[str, Any]]] = {"posts": [], "closings": [], "rules": []}
+    found: dict[str, list[Mapping[str, Any]]] = {
+        "posts": [],
+        "closings": [],
+        "rules": [],
+    }
     for number, line in enumerate(text.split(b"\n"), start=1):
         if not line.removeprefix(BOM_UTF8).strip():
             continue
@@ -59,7 +70,9 @@ def read_receipts(text: bytes, name: str) -> Receipts:
             json.dumps(value, ensure_ascii=False).encode()  # has a text in UTF-8
             kind, one = _read(value)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            sentence = f"{name}, line {number}: this is not a receipt; see docs/bundle.md."
+            sentence = (
+                f"{name}, line {number}: this is not a receipt; see docs/bundle.md."
+            )
             raise RefereeError("bad-receipts", sentence) from None
         if _form(one) not in FORMS:
             sentence = f"{name}, line {number}: this receipt is of form {one['form']!r} of the protocol"
@@ -91,7 +104,10 @@ def _read(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
             return kind, one
     if not all(type(one[key]) is needed for key, needed in kinds.items()):
         raise TypeError(kind)
-    if not all(_DIGEST.fullmatch(one.get(key, "0" * 64)) for key in ("previous", "meter", "rules_sha256")):
+    if not all(
+        _DIGEST.fullmatch(one.get(key, "0" * 64))
+        for key in ("previous", "meter", "rules_sha256")
+    ):
         raise ValueError(kind)
     return kind, one
 
@@ -105,17 +121,26 @@ def require_own(receipts: Receipts, run: int) -> None:
         raise RefereeError("receipts-other-run", sentence)
 
 
-def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None) -> str:
+def check_receipts(
+    bundle: Bundle, receipts: Receipts, head: str, closing_link: str | None
+) -> str:
     """What holds, in a sentence; `head` is that of the bundle's chain. Raises Failure with what does not."""
     now = {"posts": len(bundle.posts), "head": head, "log": closing_link}
-    found = _of_form(bundle, receipts) or [*_of_rules(bundle, receipts), *_of_bodies(bundle, receipts)]
+    found = _of_form(bundle, receipts) or [
+        *_of_rules(bundle, receipts),
+        *_of_bodies(bundle, receipts),
+    ]
     for closing in receipts.closings:
         found += _of_closing(closing, bundle, now)
     if found:
-        more = f" (and {len(found) - MOST_SHOWN} more)" if len(found) > MOST_SHOWN else ""
+        more = (
+            f" (and {len(found) - MOST_SHOWN} more)" if len(found) > MOST_SHOWN else ""
+        )
         problems = "; ".join(problem for _, problem in found[:MOST_SHOWN]) + more
         part = next((part for part, _ in found if part != RECEIPTS), RECEIPTS)
-        raise Failure(part, f"Receipts do not fit: {problems}. {_verdict(bundle, receipts, now)}")
+        raise Failure(
+            part, f"Receipts do not fit: {problems}. {_verdict(bundle, receipts, now)}"
+        )
     numbers = {one["number"] for one in receipts.posts}
     sentence = f"The bodies of {len(numbers)} receipts are there, in their order and as acknowledged"
     if not numbers:
@@ -128,7 +153,9 @@ def check_receipts(bundle: Bundle, receipts: Receipts, head: str, closing_link: 
 def _verdict(bundle: Bundle, receipts: Receipts, now: Mapping[str, object]) -> str:
     """What the key proves about receipts that do not fit: anyone can make the receipt of a body."""
     key = bundle.manifest["public_key"]
-    signed = [one for one in receipts.closings if one["public_key"] == key and _is_signed(one)]
+    signed = [
+        one for one in receipts.closings if one["public_key"] == key and _is_signed(one)
+    ]
     if not signed:
         return "Nothing that the contest's key signed decides it: receipts or bundle may have been altered."
     if any(one[name] != value for one in signed for name, value in now.items()):
@@ -143,8 +170,15 @@ def _of_form(bundle: Bundle, receipts: Receipts) -> list[tuple[str, str]]:
     if not others:
         return []
     binds = {1: "do not bind rules and readings", 2: "bind rules and readings"}
-    problem = f"the receipts are of form {3 - own} of the protocol, which {binds[3 - own]}"
-    return [(POSTS, f"{problem}; the run in the bundle is of form {own}, whose receipts {binds[own]}")]
+    problem = (
+        f"the receipts are of form {3 - own} of the protocol, which {binds[3 - own]}"
+    )
+    return [
+        (
+            POSTS,
+            f"{problem}; the run in the bundle is of form {own}, whose receipts {binds[own]}",
+        )
+    ]
 
 
 def _of_rules(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
@@ -159,7 +193,10 @@ def _of_rules(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
         elif bound is None:
             yield RUN, "the team was told rules at its log-in, and none are bound"
         elif told != bound:
-            yield RUN, f"the team was told other rules at its log-in: {'; '.join(told.differences(bound))}"
+            yield (
+                RUN,
+                f"the team was told other rules at its log-in: {'; '.join(told.differences(bound))}",
+            )
 
 
 def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
@@ -167,16 +204,32 @@ def _of_bodies(bundle: Bundle, receipts: Receipts) -> Iterator[tuple[str, str]]:
     posts = {post.number: post for post in bundle.posts if post.number is not None}
     for receipt in receipts.posts:
         number = receipt["number"]
-        fields = [receipt[name] for name in ("sha256", "received_utc", "accepted", "received_total")]
+        fields = [
+            receipt[name]
+            for name in ("sha256", "received_utc", "accepted", "received_total")
+        ]
         is_bound = _form(receipt) == 2
-        fields += [receipt["readings"], bytes.fromhex(receipt["meter"])] if is_bound else [None, None]
-        names = [name for name in (_KINDS | _OF_METER if is_bound else _KINDS) if name != "run"]
-        if receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex() != receipt["link"]:
+        fields += (
+            [receipt["readings"], bytes.fromhex(receipt["meter"])]
+            if is_bound
+            else [None, None]
+        )
+        names = [
+            name
+            for name in (_KINDS | _OF_METER if is_bound else _KINDS)
+            if name != "run"
+        ]
+        if (
+            receipt_link(bytes.fromhex(receipt["previous"]), number, *fields).hex()
+            != receipt["link"]
+        ):
             problem = "the receipt contradicts itself, its link is not that of its other fields"
             yield RECEIPTS, f"body {number}: {problem}"
         elif number not in posts:
             yield POSTS, f"body {number} is missing"
-        elif wrong := [name for name in names if getattr(posts[number], name) != receipt[name]]:
+        elif wrong := [
+            name for name in names if getattr(posts[number], name) != receipt[name]
+        ]:
             yield POSTS, f"body {number} is not as acknowledged: {', '.join(wrong)}"
 
 
@@ -192,13 +245,24 @@ def _of_closing(
     if not _is_signed(closing):
         yield RECEIPTS, "the closing receipt's signature is not of its content"
     if closing["posts"] != now["posts"]:
-        yield POSTS, f"the run was closed with {closing['posts']} bodies, the bundle has {now['posts']}"
+        yield (
+            POSTS,
+            f"the run was closed with {closing['posts']} bodies, the bundle has {now['posts']}",
+        )
     if closing["head"] != now["head"]:
-        yield POSTS, "the head of the run's chain is not the one that the run was closed with"
+        yield (
+            POSTS,
+            "the head of the run's chain is not the one that the run was closed with",
+        )
     if closing["log"] != now["log"]:
-        yield EVENTS, "the event of the close, or the log before it, is not that of the closing receipt"
+        yield (
+            EVENTS,
+            "the event of the close, or the log before it, is not that of the closing receipt",
+        )
 
 
 def _is_signed(closing: Mapping[str, Any]) -> bool:
-    text = closing_text(closing["run"], closing["posts"], closing["head"], closing["log"])
+    text = closing_text(
+        closing["run"], closing["posts"], closing["head"], closing["log"]
+    )
     return is_by(closing["public_key"], text.encode(), closing["signature"])

@@ -54,38 +54,70 @@ class Recomputed:
 
     def __init__(self, bundle: Bundle, ground_truth: bytes | None) -> None:
         self.bundle = bundle
-        self._ground_truth = bundle.ground_truth if ground_truth is None else ground_truth
+        self._ground_truth = (
+            bundle.ground_truth if ground_truth is None else ground_truth
+        )
 
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:
         """Ascending."""
-        return np.array(sorted(one.id for one in self.bundle.test_set.categories), np.int64)
+        return np.array(
+            sorted(one.id for one in self.bundle.test_set.categories), np.int64
+        )
 
     @cached_property
     def taken(self) -> list[tuple[Rows, int, list[tuple[int, str]]]]:
         """Of each body the rows (n, 7), how many were refused, and the first of them. Raises Failure."""
-        places = enumerate(zip(self.bundle.posts, self.bundle.bodies, strict=True), start=1)
+        places = enumerate(
+            zip(self.bundle.posts, self.bundle.bodies, strict=True), start=1
+        )
         return [self._taken(place, post, body) for place, (post, body) in places]
 
-    def _taken(self, place: int, post: PostLine, body: bytes) -> tuple[Rows, int, list[tuple[int, str]]]:
-        if post.kind == "rows" and post.number is None and len(body) == post.accepted * 7 * ROW.itemsize:
+    def _taken(
+        self, place: int, post: PostLine, body: bytes
+    ) -> tuple[Rows, int, list[tuple[int, str]]]:
+        if (
+            post.kind == "rows"
+            and post.number is None
+            and len(body) == post.accepted * 7 * ROW.itemsize
+        ):
             rows = np.frombuffer(body, ROW).astype(np.float64).reshape(-1, 7)
             if not (
                 np.isin(rows[:, 0], np.arange(1, self.bundle.run.images + 1)).all()
                 and np.isfinite(rows).all()
             ):
-                raise Failure("bodies.gz", f"Body {place} has rows of images that the run does not have.")
-            return rows, post.refused, [(line, reason) for line, reason in post.refused_rows]
+                raise Failure(
+                    "bodies.gz",
+                    f"Body {place} has rows of images that the run does not have.",
+                )
+            return (
+                rows,
+                post.refused,
+                [(line, reason) for line, reason in post.refused_rows],
+            )
         if post.kind != "body" or post.refused_rows:
-            sentence = f"Body {place} has a receipt, so it must be there as it was received."
+            sentence = (
+                f"Body {place} has a receipt, so it must be there as it was received."
+            )
             raise Failure("posts.jsonl.gz", sentence)
         if hashlib.sha256(body).hexdigest() != post.sha256:
-            raise Failure("bodies.gz", f"Body {place} is not the acknowledged one: its SHA-256 differs.")
+            raise Failure(
+                "bodies.gz",
+                f"Body {place} is not the acknowledged one: its SHA-256 differs.",
+            )
         try:
-            rows, refused = rows_of(body, post.content_type or "", self.bundle.run.images, self.category_ids)
+            rows, refused = rows_of(
+                body, post.content_type or "", self.bundle.run.images, self.category_ids
+            )
         except RefereeError as error:
-            raise Failure("bodies.gz", f"Body {place} would never be accepted: {error.sentence}") from None
-        return rows, refused.total, [(line, reason) for line, reason, _ in refused.first]
+            raise Failure(
+                "bodies.gz", f"Body {place} would never be accepted: {error.sentence}"
+            ) from None
+        return (
+            rows,
+            refused.total,
+            [(line, reason) for line, reason, _ in refused.first],
+        )
 
     @cached_property
     def head(self) -> str:
@@ -95,7 +127,12 @@ class Recomputed:
         of_run = (run.id, run.nonce, run.team, run.testset_digest, rules_sha256)
         link, is_begun = run_start(known["id"], *of_run), False
         for place, post in enumerate(self.bundle.posts, start=1):
-            if post.number is None and post.previous is None and post.link is None and not is_begun:
+            if (
+                post.number is None
+                and post.previous is None
+                and post.link is None
+                and not is_begun
+            ):
                 continue
             is_begun = True
             if post.number != place:
@@ -104,12 +141,17 @@ class Recomputed:
                 raise Failure(posts, _not_following(place))
             binds_readings = {post.meter is not None, post.readings is not None}
             if binds_readings != {run.rules is not None}:
-                raise Failure(posts, f"Body {place} must say which readings it binds if the rules are bound.")
+                raise Failure(
+                    posts,
+                    f"Body {place} must say which readings it binds if the rules are bound.",
+                )
             meter = None if post.meter is None else bytes.fromhex(post.meter)
             fields = post.sha256, post.received_utc, post.accepted, post.received_total
             link = receipt_link(link, place, *fields, post.readings, meter)
             if post.link != link.hex():
-                raise Failure(posts, f"The link of body {place} is not that of its other fields.")
+                raise Failure(
+                    posts, f"The link of body {place} is not that of its other fields."
+                )
         return link.hex()
 
     @cached_property
@@ -129,7 +171,9 @@ class Recomputed:
         links = [link.hex()]
         for event in self.bundle.events:
             if "kind" in event:
-                digest = event_digest(event["utc"], event["run"], event["kind"], event["detail"])
+                digest = event_digest(
+                    event["utc"], event["run"], event["kind"], event["detail"]
+                )
             else:
                 digest = bytes.fromhex(event["digest"])
             link = log_link(link, digest)
@@ -151,8 +195,13 @@ class Recomputed:
         """The ground truth of the whole set. Raises NotChecked, Failure."""
         if self._ground_truth is None:
             until = self.bundle.contest.get("ground_truth_secret_until")
-            raise NotChecked(f"The ground truth is secret until {until}: it needs --testset.")
-        if hashlib.sha256(self._ground_truth).hexdigest() != self.bundle.test_set.ground_truth_sha256:
+            raise NotChecked(
+                f"The ground truth is secret until {until}: it needs --testset."
+            )
+        if (
+            hashlib.sha256(self._ground_truth).hexdigest()
+            != self.bundle.test_set.ground_truth_sha256
+        ):
             digest = self.bundle.test_set.digest[:12]
             sentence = f"The ground truth is of another test set than {digest}: its SHA-256 differs."
             raise Failure(GROUND_TRUTH, sentence)
@@ -162,7 +211,9 @@ class Recomputed:
             document = parse_coco(Path(GROUND_TRUTH), problems, text=text)
             problems.raise_if_any("ground-truth-invalid")
         except (TestSetError, UnicodeDecodeError) as error:
-            raise Failure(GROUND_TRUTH, f"The ground truth cannot be read: {error}") from None
+            raise Failure(
+                GROUND_TRUTH, f"The ground truth cannot be read: {error}"
+            ) from None
         return document.ground_truth
 
     @cached_property
@@ -181,7 +232,9 @@ class Recomputed:
             test_set=bundle.test_set,
             ground_truth=self.ground_truth,
             order=bundle.order,
-            rows=np.concatenate([np.empty((0, 7)), *(rows for rows, _, _ in self.taken)]),
+            rows=np.concatenate(
+                [np.empty((0, 7)), *(rows for rows, _, _ in self.taken)]
+            ),
             served=bundle.served_images,
             readings=bundle.meter_readings,
             events=list(bundle.own_events()),
@@ -211,9 +264,15 @@ class Recomputed:
         if bundle.contest["metric"] == COCO and bundle.run_row.get("rules") is None:
             judged = with_stated_rounding(judged, self.bundle.result, bundle.checks)
         is_bound = bundle.run.rules is not None
-        if not is_bound and bundle.result is not None and bundle.result.get("energy_known_by") is None:
+        if (
+            not is_bound
+            and bundle.result is not None
+            and bundle.result.get("energy_known_by") is None
+        ):
             # Of a version that knew the meter's limit only.
-            figures = next((one.figures for one in judged.checks if one.code == "accuracy"), {})
+            figures = next(
+                (one.figures for one in judged.checks if one.code == "accuracy"), {}
+            )
             return replace(judged, energy_limit=figures.get("uncertainty"))
         return judged
 
@@ -224,9 +283,15 @@ class Recomputed:
         if stated is None:
             raise NotChecked("The result has no interval.")
         if stated.get("method") != HALF_SAMPLING:
-            raise NotChecked("It is a bootstrap of an earlier version, which this one does not compute.")
+            raise NotChecked(
+                "It is a bootstrap of an earlier version, which this one does not compute."
+            )
         ground_truth, rows = counted_of(self.case)
-        return asdict(interval_from(half_maps(ground_truth, scored_detections(rows, metric), metric), judged))
+        return asdict(
+            interval_from(
+                half_maps(ground_truth, scored_detections(rows, metric), metric), judged
+            )
+        )
 
 
 def _not_following(place: int) -> str:
@@ -262,5 +327,7 @@ def _urlencoded(body: bytes, content_type: str) -> bytes:
         head = _FOLD.sub(b" ", head)
         name = _FIELD.search(head)
         if name and content and not _FILE.search(head):
-            fields.append((name[1].decode(errors="replace"), content[0].decode(errors="replace")))
+            fields.append(
+                (name[1].decode(errors="replace"), content[0].decode(errors="replace"))
+            )
     return urlencode(fields).encode()

@@ -8,17 +8,34 @@ from collections.abc import Mapping
 from typing import Any
 
 from referee.auth.signing import ContestKey
-from referee.evidence.container import ENVELOPE, FORMAT, PREDICATE, STATEMENT, json_text, read_json
+from referee.evidence.container import (
+    ENVELOPE,
+    FORMAT,
+    PREDICATE,
+    STATEMENT,
+    json_text,
+    read_json,
+)
 from referee.scoring.result import RULES_VERSION, VERSION
 
 PAYLOAD = "application/vnd.in-toto+json"
 
 
-def manifest_of(parts: Mapping[str, bytes], sizes: Mapping[str, int], about: Mapping[str, object]) -> bytes:
+def manifest_of(
+    parts: Mapping[str, bytes], sizes: Mapping[str, int], about: Mapping[str, object]
+) -> bytes:
     """The manifest of parts as they are stored, with their unpacked sizes and what the bundle is `about`."""
-    predicate: dict[str, object] = {"format": FORMAT, "program": VERSION, "metric_version": RULES_VERSION}
+    predicate: dict[str, object] = {
+        "format": FORMAT,
+        "program": VERSION,
+        "metric_version": RULES_VERSION,
+    }
     predicate |= {**about, "sizes": sizes}
-    kinds = {"_type": STATEMENT, "subject": subject_of(parts), "predicateType": PREDICATE}
+    kinds = {
+        "_type": STATEMENT,
+        "subject": subject_of(parts),
+        "predicateType": PREDICATE,
+    }
     return json_text(kinds | {"predicate": predicate})
 
 
@@ -49,9 +66,13 @@ def is_signed(envelope: bytes, manifest: bytes, public_key: str) -> bool:
         signature = b64decode(signed["sig"])
     except (KeyError, TypeError, ValueError):
         return False
-    own = Envelope(manifest, PAYLOAD, {public_key: _signature(public_key, signature.hex())})
+    own = Envelope(
+        manifest, PAYLOAD, {public_key: _signature(public_key, signature.hex())}
+    )
     # Written again: base64 has several texts for the same bytes.
-    return json_text(own.to_dict()) == envelope and is_by(public_key, own.pae(), signature.hex())
+    return json_text(own.to_dict()) == envelope and is_by(
+        public_key, own.pae(), signature.hex()
+    )
 
 
 def is_by(public_key: str, text: bytes, signature: str) -> bool:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from lpirc_testsets.folder import compute_digest
 from referee.errors import RefereeError
 from referee.evidence.bundle import Bundle, read_bundle
-from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, read_manifest, unpack
+from referee.evidence.container import (
+    ENVELOPE,
+    GROUND_TRUTH,
+    MANIFEST,
+    BadBundle,
+    read_manifest,
+    unpack,
+)
 from referee.evidence.items import Failure, Item, NotChecked, require_same
 from referee.evidence.judged import (
     check_corrections,
@@ -28,8 +36,22 @@ from referee.store.chain import terms_sha256
 from referee.store.records import ENERGY_READ, HALF_SAMPLING, RUN_CLOSED
 
 OF_PROGRAM = ("rules", "v")
-TERMS = ("images", "window_s", "setup", "meter_identity", "meter_standing", "images_digest")
-_MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+TERMS = (
+    "images",
+    "window_s",
+    "setup",
+    "meter_identity",
+    "meter_standing",
+    "images_digest",
+)
+_MALFORMED = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+)
 
 WITH_UNSEEN_ENERGY = 2  # the first format whose judgements have that check
 
@@ -57,7 +79,10 @@ def verify(data: bytes, given: Given) -> list[Item]:
     if given.receipts is not None:
         require_own(given.receipts, manifest["run"])
     sentence = f"Every one of {len(data)} bytes is in its place, in {len(parts)} parts."
-    items = [Item("container", "ok", sentence), *_signed_parts(parts, manifest, given.key)]
+    items = [
+        Item("container", "ok", sentence),
+        *_signed_parts(parts, manifest, given.key),
+    ]
     if items[-1].outcome != "ok":
         return items
     try:
@@ -67,7 +92,10 @@ def verify(data: bytes, given: Given) -> list[Item]:
             raise
         return items  # what cannot be read was signed by someone else
     found = Recomputed(bundle, given.ground_truth)
-    return items + [_item(name, lambda check=check: check(found, given)) for name, check in CHECKS.items()]  # type: ignore[misc]
+    checked = [
+        _item(name, partial(check, found, given)) for name, check in CHECKS.items()
+    ]
+    return items + checked
 
 
 def read_signed(data: bytes) -> Bundle:
@@ -80,7 +108,9 @@ def read_signed(data: bytes) -> Bundle:
     return read_bundle(manifest, parts)
 
 
-def _signed_parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any], key: str | None) -> list[Item]:
+def _signed_parts(
+    parts: Mapping[str, bytes], manifest: Mapping[str, Any], key: str | None
+) -> list[Item]:
     signature = _item("signature", lambda: _signature(parts, manifest, key))
     return [signature, _item("parts", lambda: _parts(parts, manifest))]
 
@@ -95,41 +125,71 @@ def _item(name: str, check: Callable[[], str]) -> Item:
     except RefereeError as error:
         return Item(name, "failed", error.sentence, name)
     except _MALFORMED as error:
-        return Item(name, "failed", f"A value is not what a bundle has there ({error!r:.200}).", name)
+        return Item(
+            name,
+            "failed",
+            f"A value is not what a bundle has there ({error!r:.200}).",
+            name,
+        )
 
 
-def _signature(parts: Mapping[str, bytes], manifest: Mapping[str, Any], key: str | None) -> str:
+def _signature(
+    parts: Mapping[str, bytes], manifest: Mapping[str, Any], key: str | None
+) -> str:
     public_key = manifest["public_key"]
     if not is_signed(parts[ENVELOPE], parts[MANIFEST], public_key):
-        raise Failure(ENVELOPE, "The envelope is not of this manifest, or not signed by the key it names.")
+        raise Failure(
+            ENVELOPE,
+            "The envelope is not of this manifest, or not signed by the key it names.",
+        )
     if key is None:
         return f"The manifest is signed by the key {public_key}: compare it with the board's, or give --key."
     if key != public_key:
-        raise Failure(ENVELOPE, f"The bundle is signed by the key {public_key}, not by the given one.")
+        raise Failure(
+            ENVELOPE,
+            f"The bundle is signed by the key {public_key}, not by the given one.",
+        )
     return "The manifest is signed by the given key."
 
 
 def _parts(parts: Mapping[str, bytes], manifest: Mapping[str, Any]) -> str:
-    listed = {name: part for name, part in parts.items() if name not in (MANIFEST, ENVELOPE)}
+    listed = {
+        name: part for name, part in parts.items() if name not in (MANIFEST, ENVELOPE)
+    }
     found = subject_of(listed)
     for name, one in zip(listed, found, strict=True):
         if one not in manifest["subject"]:
-            raise Failure(name, f"Part {name} does not have the SHA-256 that the manifest states.")
-    sizes_of_plain = {name: len(part) for name, part in listed.items() if not name.endswith(".gz")}
+            raise Failure(
+                name, f"Part {name} does not have the SHA-256 that the manifest states."
+            )
+    sizes_of_plain = {
+        name: len(part) for name, part in listed.items() if not name.endswith(".gz")
+    }
     sizes = manifest["sizes"]
     stated_secret = {"secret": True, "included": False}[manifest["ground_truth"]]
-    is_listed = found == manifest["subject"] and [*sizes] == [*listed] and sizes | sizes_of_plain == sizes
+    is_listed = (
+        found == manifest["subject"]
+        and [*sizes] == [*listed]
+        and sizes | sizes_of_plain == sizes
+    )
     if not is_listed or stated_secret != (GROUND_TRUTH not in listed):
-        raise Failure(MANIFEST, "The manifest does not name exactly the parts there are, with their sizes.")
+        raise Failure(
+            MANIFEST,
+            "The manifest does not name exactly the parts there are, with their sizes.",
+        )
     return f"All {len(listed)} parts have the SHA-256 that the manifest states."
 
 
 def _test_set(found: Recomputed, _: Given) -> str:
     bundle, test_set = found.bundle, found.bundle.test_set
-    digest = compute_digest(test_set.images, test_set.ground_truth_sha256, test_set.categories)
+    digest = compute_digest(
+        test_set.images, test_set.ground_truth_sha256, test_set.categories
+    )
     require_same("testset.json", "The digest of the test set", test_set.digest, digest)
     if (stated := bundle.run.images_digest) is not None:
-        require_same("testset.json", "The digest of the images", stated, test_set.images_digest)
+        require_same(
+            "testset.json", "The digest of the images", stated, test_set.images_digest
+        )
     if bundle.run.testset_digest != digest:
         _require_judged_by(bundle, digest)
     if bundle.run.rules is not None:
@@ -141,8 +201,15 @@ def _test_set(found: Recomputed, _: Given) -> str:
 
 def _require_judged_by(bundle: Bundle, digest: str) -> None:
     judged = bundle.last_event("judged")
-    require_same("testset.json", "The test set judged with", judged.get("testset_digest"), digest)
-    require_same("run.json", "The test set armed with", bundle.run.testset_digest, judged.get("armed_with"))
+    require_same(
+        "testset.json", "The test set judged with", judged.get("testset_digest"), digest
+    )
+    require_same(
+        "run.json",
+        "The test set armed with",
+        bundle.run.testset_digest,
+        judged.get("armed_with"),
+    )
 
 
 def _ground_truth(found: Recomputed, _: Given) -> str:
@@ -155,7 +222,11 @@ def _bodies(found: Recomputed, _: Given) -> str:
     for place, (post, (rows, refused, _first)) in enumerate(pairs, start=1):
         total += len(rows)
         earlier += post.kind == "rows"
-        if (post.accepted, post.refused, post.received_total) != (len(rows), refused, total):
+        if (post.accepted, post.refused, post.received_total) != (
+            len(rows),
+            refused,
+            total,
+        ):
             sentence = (
                 f"Body {place} holds {len(rows)} rows that count and {refused} refused ones, {total} with those before "
                 f"it, but {post.accepted}, {post.refused} and {post.received_total} are stated."
@@ -179,14 +250,28 @@ def _meter_chain(found: Recomputed, _: Given) -> str:
         if not before <= readings < len(found.meter):
             sentence = f"Body {place} binds {readings} readings, the one before it {before}, of {len(found.meter) - 1}."
             raise Failure("readings.csv.gz", sentence)
-        require_same("readings.csv.gz", f"The link of reading {readings}", post.meter, found.meter[readings])
+        require_same(
+            "readings.csv.gz",
+            f"The link of reading {readings}",
+            post.meter,
+            found.meter[readings],
+        )
         before = readings
-    until = f", up to {bundle.meter_readings[before - 1].monotonic_s:.1f} s" if before else ""
+    until = (
+        f", up to {bundle.meter_readings[before - 1].monotonic_s:.1f} s"
+        if before
+        else ""
+    )
     return f"The receipts of the bodies bind {before} of {len(found.meter) - 1} readings{until}."
 
 
 def _log_chain(found: Recomputed, given: Given) -> str:
-    require_same(MANIFEST, "The head of the log", found.bundle.manifest["log_head"], found.log[-1])
+    require_same(
+        MANIFEST,
+        "The head of the log",
+        found.bundle.manifest["log_head"],
+        found.log[-1],
+    )
     if given.head is None:
         return f"{len(found.bundle.events)} events follow one from the other; the newest head is {found.log[-1][:12]}."
     if given.head_events is None:
@@ -206,7 +291,8 @@ def _is_head_of(found: Recomputed, head: str, events: int) -> bool:
     if not found.log[place].startswith(head):
         sentence = f"After {events} events the head of the log was {head}, here it is {found.log[place]}: "
         raise Failure(
-            "events.jsonl.gz", f"{sentence}the log was rewritten, or the head is of another contest."
+            "events.jsonl.gz",
+            f"{sentence}the log was rewritten, or the head is of another contest.",
         )
     return True
 
@@ -234,21 +320,33 @@ def _closing(found: Recomputed, _: Given) -> str:
     bundle, closed = found.bundle, found.bundle.last_event(RUN_CLOSED)
     if "head" not in closed:
         if any(post.number is not None for post in bundle.posts):
-            raise Failure("events.jsonl.gz", "The log has no event `closed` that binds the run's bodies.")
-        raise NotChecked("An earlier version closed the run: the log does not bind its records.")
+            raise Failure(
+                "events.jsonl.gz",
+                "The log has no event `closed` that binds the run's bodies.",
+            )
+        raise NotChecked(
+            "An earlier version closed the run: the log does not bind its records."
+        )
     row = bundle.run_row
     own: dict[str, dict[str, object]] = {
         "posts.jsonl.gz": {"posts": len(bundle.posts), "head": found.head},
-        "readings.csv.gz": {"readings_sha256": hashlib.sha256(bundle.readings).hexdigest()},
+        "readings.csv.gz": {
+            "readings_sha256": hashlib.sha256(bundle.readings).hexdigest()
+        },
         "served.csv.gz": {"served_sha256": hashlib.sha256(bundle.served).hexdigest()},
         "run.json": {
             "elapsed_s": row["elapsed_s"],
-            "terms_sha256": terms_sha256([row[name] for name in TERMS], bundle.order.tolist()),
+            "terms_sha256": terms_sha256(
+                [row[name] for name in TERMS], bundle.order.tolist()
+            ),
         },
     }
     require_same("run.json", "When it was closed", row["closed_utc"], closed["utc"])
     if closed["energy_wh"] is not None:
-        own["run.json"] |= {"integrator_s": row["integrator_s"], "meter_changes": row["meter_changes"]}
+        own["run.json"] |= {
+            "integrator_s": row["integrator_s"],
+            "meter_changes": row["meter_changes"],
+        }
     for part, values in own.items():
         for name, value in values.items():
             require_same(part, f"At the close, {name}", closed[name], value)
@@ -265,7 +363,9 @@ def _energy(found: Recomputed, _: Given) -> str:
     if energy_wh is None:
         return "There is no energy of record, and no event states one."
     if not is_of_close:
-        require_same("run.json", "The integrator's time", run.integrator_s, read["integrator_s"])
+        require_same(
+            "run.json", "The integrator's time", run.integrator_s, read["integrator_s"]
+        )
         return f"{run.energy_wh} Wh, which was read after the close, as the log says."
     return f"{run.energy_wh} Wh, as the log says of the close."
 
@@ -282,7 +382,9 @@ def _map(found: Recomputed, _: Given) -> str:
 def _map_ilsvrc_det(found: Recomputed, _: Given) -> str:
     judged, stated = found.judged, _result(found)["map_ilsvrc_det"]
     if stated is None:
-        raise NotChecked("The run was judged by an earlier version, which did not compute it.")
+        raise NotChecked(
+            "The run was judged by an earlier version, which did not compute it."
+        )
     require_same("result.json", "map_ilsvrc_det", stated, judged.map_ilsvrc_det)
     return f"mAP {judged.map_ilsvrc_det} by ilsvrc-det, bit by bit."
 
@@ -292,18 +394,29 @@ def _score(found: Recomputed, _: Given) -> str:
     for name in ("energy_wh", "score", "mean_power_w"):
         require_same("result.json", name, result[name], getattr(judged, name))
     is_bound = found.bundle.run.rules is not None
-    if is_bound or result.get("energy_known_by") is not None:  # of a version that stores it
-        require_same("result.json", "energy_limit", result["energy_limit"], judged.energy_limit)
+    if (
+        is_bound or result.get("energy_known_by") is not None
+    ):  # of a version that stores it
+        require_same(
+            "result.json", "energy_limit", result["energy_limit"], judged.energy_limit
+        )
     stated = result.get("energy_own_limit")  # absent up to format 2
     # A version that bound no rules did not store it.
     is_of_earlier = stated is None and found.bundle.run.rules is None
     if "energy_own_limit" in result and not is_of_earlier:
         require_same("result.json", "energy_own_limit", stated, judged.energy_own_limit)
-    return f"{judged.map} / {judged.energy_wh} Wh = {judged.score}." if judged.score else "There is no score."
+    return (
+        f"{judged.map} / {judged.energy_wh} Wh = {judged.score}."
+        if judged.score
+        else "There is no score."
+    )
 
 
 def _result_signature(found: Recomputed, _: Given) -> str:
-    stated, own = (signature_parts(one) for one in (_result(found)["signature"], found.judged.signature))
+    stated, own = (
+        signature_parts(one)
+        for one in (_result(found)["signature"], found.judged.signature)
+    )
     for name in OF_PROGRAM:
         stated.pop(name), own.pop(name)
     require_same("result.json", "The signature of the result", stated, own)
@@ -319,7 +432,12 @@ def _checks(found: Recomputed, _: Given) -> str:
     require_same("checks.json", "The list of checks", *codes)
     for one, check in zip(stated, own, strict=True):
         for name in ("ok", "severity", "figures"):
-            require_same("checks.json", f"{name} of the check {check.code}", one[name], getattr(check, name))
+            require_same(
+                "checks.json",
+                f"{name} of the check {check.code}",
+                one[name],
+                getattr(check, name),
+            )
     failed = [check.code for check in own if not check.ok and check.severity == "error"]
     warned = [check.code for check in own if not check.ok and check.severity != "error"]
     failures = f"these failed: {', '.join(failed)}" if failed else "none failed"
@@ -333,7 +451,9 @@ def _judged_event(found: Recomputed, _: Given) -> str:
         raise Failure("events.jsonl.gz", "The log has no event `judged` of the run.")
     for name in ("map", "energy_wh", "score", "signature"):
         if name in event:
-            require_same("events.jsonl.gz", f"In the log, {name}", event[name], result[name])
+            require_same(
+                "events.jsonl.gz", f"In the log, {name}", event[name], result[name]
+            )
     return "The log states the same judgement."
 
 
@@ -349,12 +469,21 @@ def _interval(found: Recomputed, given: Given) -> str:
     stated, is_bound = _result(found)["interval"], found.bundle.run.rules is not None
     if stated is not None and (is_bound or stated.get("method") == HALF_SAMPLING):
         # Whoever could choose the seed could choose among intervals.
-        fixed = {"method": HALF_SAMPLING, "level": LEVEL, "resamples": HALVES, "seed": SEED}
+        fixed = {
+            "method": HALF_SAMPLING,
+            "level": LEVEL,
+            "resamples": HALVES,
+            "seed": SEED,
+        }
         for name, value in fixed.items():
-            require_same("result.json", f"The {name} of the interval", stated[name], value)
+            require_same(
+                "result.json", f"The {name} of the interval", stated[name], value
+            )
     if not given.interval:
         raise NotChecked("Computing it again takes seconds: --interval.")
-    require_same("result.json", "The interval", _result(found)["interval"], found.interval())
+    require_same(
+        "result.json", "The interval", _result(found)["interval"], found.interval()
+    )
     return "It comes out again, bit by bit."
 
 

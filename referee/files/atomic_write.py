@@ -16,7 +16,9 @@ from lpirc_testsets.presence import is_file, is_there
 PART_BYTES = 2**20
 
 
-def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | None = None) -> None:
+def write_atomically(
+    path: Path, content: bytes | Iterable[bytes], mode: int | None = None
+) -> None:
     """Write a file: even after a power cut readers find all of it, or what was there before; on return it is on disk.
 
     Links stay, and the mode of the file unless `mode` is given. `content` may come in parts: no more than one of them
@@ -25,7 +27,9 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int | N
     path = real_path(path)
     partial = _sibling(path)
     try:
-        partial.touch(0o666 if mode is None else mode, exist_ok=False)  # before it has content
+        partial.touch(
+            0o666 if mode is None else mode, exist_ok=False
+        )  # before it has content
         with partial.open("wb") as file:
             if mode is None:
                 with suppress(FileNotFoundError):

@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from referee.files.plots import drawn, inline_svg, note_in_middle, printable, require_drawable, write_drawing
+from referee.files.plots import (
+    drawn,
+    inline_svg,
+    note_in_middle,
+    printable,
+    require_drawable,
+    write_drawing,
+)
 from referee.scoring import CocoCurve, Curve
 from referee.scoring.coco_ranking import RECALLS
 
@@ -31,15 +38,21 @@ def check_curve_path(path: Path) -> None:
     require_drawable(path, SUFFIXES, "bad-curves-file")
 
 
-def write_curves(path: Path, curves: Curves, names: Mapping[int, str], title: str) -> None:
+def write_curves(
+    path: Path, curves: Curves, names: Mapping[int, str], title: str
+) -> None:
     """Write the curves by category id; `names` are those of the categories. A table has the columns of a curve.
 
     Raises `RefereeError` `bad-curves-file`, `curves-not-written`, `no-matplotlib`.
     """
-    _write(path, {"": curves}, names, lambda figure: _draw(figure, curves, names, title))
+    _write(
+        path, {"": curves}, names, lambda figure: _draw(figure, curves, names, title)
+    )
 
 
-def write_overlay(path: Path, overlaid: Mapping[str, Curves], names: Mapping[int, str]) -> None:
+def write_overlay(
+    path: Path, overlaid: Mapping[str, Curves], names: Mapping[int, str]
+) -> None:
     """Write the curves of several files, by what they are of: all points, or the drawn mean of each over categories.
 
     That mean is of the precision envelopes at 101 recalls; for `coco` at IoU .50. Raises as `write_curves` does.
@@ -58,24 +71,35 @@ def inline_curves(curves: Curves, names: Mapping[int, str], label: str) -> str:
 
 
 def _thinned(curve: Curve | CocoCurve) -> Any:
-    kept = np.linspace(0, len(curve.recall) - 1, min(_MOST_POINTS, len(curve.recall))).astype(np.int64)
+    kept = np.linspace(
+        0, len(curve.recall) - 1, min(_MOST_POINTS, len(curve.recall))
+    ).astype(np.int64)
     return type(curve)(*(column[kept] for column in vars(curve).values()))
 
 
 def _write(
-    path: Path, overlaid: Mapping[str, Curves], names: Mapping[int, str], draw: Callable[[Any], None]
+    path: Path,
+    overlaid: Mapping[str, Curves],
+    names: Mapping[int, str],
+    draw: Callable[[Any], None],
 ) -> None:
     check_curve_path(path)
     form = path.suffix.lower().removeprefix(".")
-    write_drawing(path, _table(overlaid, names) if form == "csv" else drawn(form, draw), "curves")
+    write_drawing(
+        path, _table(overlaid, names) if form == "csv" else drawn(form, draw), "curves"
+    )
 
 
 def _draw_means(figure: Any, overlaid: Mapping[str, Curves]) -> None:
     title = "mean over the categories"
-    axes = figure.add_subplot(xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision", title=title)
+    axes = figure.add_subplot(
+        xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision", title=title
+    )
     lines = []
     for place, curves in enumerate(overlaid.values()):
-        mean = np.mean([_envelope(curve) for curve in curves.values()] or [np.zeros(101)], axis=0)
+        mean = np.mean(
+            [_envelope(curve) for curve in curves.values()] or [np.zeros(101)], axis=0
+        )
         lines += axes.plot(RECALLS, mean, _STYLES[place % len(_STYLES)], linewidth=1.5)
     axes.grid(alpha=0.3)
     _add_legend(axes, lines, list(overlaid), loc="upper right")
@@ -90,9 +114,14 @@ def _envelope(curve: Curve | CocoCurve) -> Any:
 
 
 def _table(overlaid: Mapping[str, Curves], names: Mapping[int, str]) -> bytes:
-    kinds = {type(curve) for curves in overlaid.values() for curve in curves.values()} or {Curve}
+    kinds = {
+        type(curve) for curves in overlaid.values() for curve in curves.values()
+    } or {Curve}
     columns = dict.fromkeys(
-        column.name for kind in (Curve, CocoCurve) if kind in kinds for column in fields(kind)
+        column.name
+        for kind in (Curve, CocoCurve)
+        if kind in kinds
+        for column in fields(kind)
     )
     text, several = io.StringIO(), len(overlaid) > 1
     writer = csv.writer(text)
@@ -100,7 +129,9 @@ def _table(overlaid: Mapping[str, Curves], names: Mapping[int, str]) -> bytes:
     for what, curves in overlaid.items():
         for category, curve in curves.items():
             points = {name: column.tolist() for name, column in vars(curve).items()}
-            for row in zip(*(points.get(name, repeat("")) for name in columns), strict=False):
+            for row in zip(
+                *(points.get(name, repeat("")) for name in columns), strict=False
+            ):
                 writer.writerow((*[what] * several, category, names[category], *row))
     return text.getvalue().encode()
 
@@ -113,16 +144,22 @@ def _lines(curve: Curve | CocoCurve) -> list[tuple[Any, Any]]:
 
 
 def _draw(figure: Any, curves: Curves, names: Mapping[int, str], title: str) -> None:
-    axes = figure.add_subplot(xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision", title=title)
+    axes = figure.add_subplot(
+        xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision", title=title
+    )
     lines = []
     for place, curve in enumerate(curves.values()):
         style = _STYLES[place // _COLOURS % len(_STYLES)]
         first, *others = _lines(curve)
         lines += axes.plot(*first, style, marker=".", markersize=3, linewidth=1)
         for points in others:
-            axes.plot(*points, style, color=lines[-1].get_color(), alpha=0.4, linewidth=1)
+            axes.plot(
+                *points, style, color=lines[-1].get_color(), alpha=0.4, linewidth=1
+            )
     axes.grid(alpha=0.3)
-    if not any(np.any(precision) for curve in curves.values() for _, precision in _lines(curve)):
+    if not any(
+        np.any(precision) for curve in curves.values() for _, precision in _lines(curve)
+    ):
         note_in_middle(axes, "no detection found an object")
     if 0 < len(curves) <= _MOST_IN_LEGEND:
         texts = [names[category] for category in curves]

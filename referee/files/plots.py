@@ -37,7 +37,10 @@ def write_drawing(path: Path, content: bytes, what: str) -> None:
 
 
 def drawn(
-    form: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 5), fonttype: str = "path"
+    form: str,
+    draw: Callable[[Any], None],
+    size: tuple[float, float] = (8, 5),
+    fonttype: str = "path",
 ) -> bytes:
     """The figure that `draw` fills, as the bytes of a "png" or an "svg"; `size` in inches.
 
@@ -47,23 +50,36 @@ def drawn(
         from matplotlib import rc_context  # takes a second, and only drawings need it
         from matplotlib.figure import Figure
     except ImportError:
-        raise RefereeError("no-matplotlib", "Drawing needs matplotlib, which is not installed.") from None
+        raise RefereeError(
+            "no-matplotlib", "Drawing needs matplotlib, which is not installed."
+        ) from None
     drawing = io.BytesIO()
-    with rc_context({"svg.hashsalt": "referee", "svg.fonttype": fonttype}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+    with (
+        rc_context({"svg.hashsalt": "referee", "svg.fonttype": fonttype}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing", category=UserWarning
+        )
         figure = Figure(figsize=size, dpi=150, layout="constrained")
         draw(figure)
-        figure.savefig(drawing, format=form, metadata={"Date": None} if form == "svg" else None)
+        figure.savefig(
+            drawing, format=form, metadata={"Date": None} if form == "svg" else None
+        )
     return drawing.getvalue()
 
 
-def inline_svg(label: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 4)) -> str:
+def inline_svg(
+    label: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 4)
+) -> str:
     """The figure as an SVG element for a page that may hold several; `label` says what it shows.
 
     Its text is text, to be found and copied. Raises RefereeError `no-matplotlib`.
     """
     text = drawn("svg", draw, size, "none").decode()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(
+        r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL
+    )
     # HTML needs none of these attributes.
     text = re.sub(r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5)
     used = {*re.findall(r"#([\w.-]+)[\")]", text)}
@@ -74,7 +90,9 @@ def inline_svg(label: str, draw: Callable[[Any], None], size: tuple[float, float
 
 def note_in_middle(axes: Any, note: str, **style: Any) -> None:
     """Write a note in the middle of axes that show nothing."""
-    axes.text(0.5, 0.5, note, color="0.4", transform=axes.transAxes, ha="center", **style)
+    axes.text(
+        0.5, 0.5, note, color="0.4", transform=axes.transAxes, ha="center", **style
+    )
 
 
 def printable(text: str) -> str:

@@ -25,7 +25,9 @@ class TableRow:
 
     def bad(self, problem: str) -> RefereeError:
         """The error that names file, line and problem."""
-        return RefereeError("bad-table", f"{self.path}: line {self.line}: {problem}", line=self.line)
+        return RefereeError(
+            "bad-table", f"{self.path}: line {self.line}: {problem}", line=self.line
+        )
 
     def text(self, column: str) -> str:
         """A cell that is not blank. Raises RefereeError `bad-table`."""
@@ -43,7 +45,9 @@ class TableRow:
         if value <= 0 < least:
             raise self.bad(f"{column} = {shown(cell)} must be above 0")
         if not least <= value <= most:
-            raise self.bad(f"{column} = {shown(cell)} must lie between {least:g} and {most:g}")
+            raise self.bad(
+                f"{column} = {shown(cell)} must lie between {least:g} and {most:g}"
+            )
         return value
 
 
@@ -60,9 +64,13 @@ def read_table(
     """
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     try:
-        lines = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+        lines = [
+            (reader.line_num, [cell.strip() for cell in cells]) for cells in reader
+        ]
     except csv.Error as error:
-        raise RefereeError("bad-table", f"{path}: line {reader.line_num}: {error}") from None
+        raise RefereeError(
+            "bad-table", f"{path}: line {reader.line_num}: {error}"
+        ) from None
     lines = [(number, cells) for number, cells in lines if any(cells)]
     if aliases is not None and lines:
         number, first = lines[0]
@@ -71,13 +79,21 @@ def read_table(
         else:
             lines[0] = (number, [aliases.get(cell, cell) for cell in first])
     header = _checked_header(path, lines[0][1], columns) if lines else []
-    rows = [TableRow(path, number, dict(zip(header, cells, strict=False))) for number, cells in lines[1:]]
+    rows = [
+        TableRow(path, number, dict(zip(header, cells, strict=False)))
+        for number, cells in lines[1:]
+    ]
     for row, (_, cells) in zip(rows, lines[1:], strict=True):
         if len(cells) != len(header):
             line = shown(",".join(cells))
-            raise row.bad(f"the header has {len(header)} columns, this line {len(cells)}: {line}")
+            raise row.bad(
+                f"the header has {len(header)} columns, this line {len(cells)}: {line}"
+            )
     if not rows:
-        raise RefereeError("bad-table", f"{path}: the file has no line below its header {','.join(columns)}")
+        raise RefereeError(
+            "bad-table",
+            f"{path}: the file has no line below its header {','.join(columns)}",
+        )
     return rows
 
 
@@ -93,7 +109,9 @@ def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) ->
 def harmless(row: Mapping[str, object]) -> dict[str, object]:
     """The row for a spreadsheet: a quote stands before each text that would begin a formula there."""
     return {
-        name: f"'{cell}" if isinstance(cell, str) and cell.startswith(_OF_FORMULAS) else cell
+        name: f"'{cell}"
+        if isinstance(cell, str) and cell.startswith(_OF_FORMULAS)
+        else cell
         for name, cell in row.items()
     }
 
@@ -115,5 +133,7 @@ def _checked_header(path: Path, header: list[str], columns: Sequence[str]) -> li
                 f"{','.join(columns)}",
             )
         if header.count(column) > 1:
-            raise RefereeError("bad-table", f"{path}: the header names the column {column} twice")
+            raise RefereeError(
+                "bad-table", f"{path}: the header names the column {column} twice"
+            )
     return header

@@ -23,12 +23,16 @@ T = TypeVar("T")
 class _Task:
     """What the thread is to do, and how it went."""
 
-    def __init__(self, work: Callable[[], Any], now_s: float, at_end: Callable[[], None]) -> None:
+    def __init__(
+        self, work: Callable[[], Any], now_s: float, at_end: Callable[[], None]
+    ) -> None:
         self.work = work
         self.at_end = at_end
         self.begun_s = now_s
         self.has_moved = self.is_given_up = False
-        self.is_over = threading.Lock()  # released by the thread: an Event takes several times as long
+        self.is_over = (
+            threading.Lock()
+        )  # released by the thread: an Event takes several times as long
         self.is_over.acquire()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -51,7 +55,11 @@ class JournalDisk:
     """
 
     def __init__(
-        self, folder: Path, deadline_s: float, clock: Clock | None = None, lock: Path | None = None
+        self,
+        folder: Path,
+        deadline_s: float,
+        clock: Clock | None = None,
+        lock: Path | None = None,
     ) -> None:
         self._folder = folder
         self._lock_path, self._lock = lock, -1
@@ -71,7 +79,9 @@ class JournalDisk:
         if self.stalled_s is not None:
             raise self._stalled()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="journal-disk", daemon=True)
+            self._thread = threading.Thread(
+                target=self._work, name="journal-disk", daemon=True
+            )
             self._thread.start()
         self._acquire()
         task = _Task(work, self._clock.monotonic_s(), self._release)

@@ -26,7 +26,9 @@ CLAIM_NAME = "epoch"
 
 FIRST = 1
 _CELL_BYTES = 16
-_CLAIM_BYTES = 8192  # a path has 4096 at most, some of which take two in JSON; blanks up to it
+_CLAIM_BYTES = (
+    8192  # a path has 4096 at most, some of which take two in JSON; blanks up to it
+)
 _OPEN = b"open".ljust(_CELL_BYTES - 1) + b"\n"
 _OVER = b"over".ljust(_CELL_BYTES - 1) + b"\n"
 _HOST_NAME = re.compile(r"(\d{6})\.host")
@@ -88,7 +90,13 @@ def has_epoch(journal: Path, folder: Path) -> bool:
 
 
 def claim_epoch(
-    journal: Path, folder: Path, epoch: int, *, contest: str, version: str, utc: datetime
+    journal: Path,
+    folder: Path,
+    epoch: int,
+    *,
+    contest: str,
+    version: str,
+    utc: datetime,
 ) -> Claim:
     """Make an epoch that of a contest folder on this host, and end all earlier ones.
 
@@ -148,7 +156,9 @@ def superseded(journal: Path, claim: Claim) -> Superseded:
     )
 
 
-def own_epoch(journal: Path, folder: Path, *, contest: str, version: str, utc: datetime) -> Claim:
+def own_epoch(
+    journal: Path, folder: Path, *, contest: str, version: str, utc: datetime
+) -> Claim:
     """The claim by which a contest folder may write to the journal; the first epoch of a new journal is claimed now.
 
     Raises RefereeError `journal-missing` where its disk is not mounted; what `require_own` and `claim_epoch` do.
@@ -162,7 +172,9 @@ def own_epoch(journal: Path, folder: Path, *, contest: str, version: str, utc: d
                 f"{own.epoch}; mount its disk. If it is lost, begin a new one: delete {folder / CLAIM_NAME}",
             )
         journal.mkdir(mode=0o700, exist_ok=True)
-        return claim_epoch(journal, folder, FIRST, contest=contest, version=version, utc=utc)
+        return claim_epoch(
+            journal, folder, FIRST, contest=contest, version=version, utc=utc
+        )
     return require_own(journal, folder)
 
 

@@ -41,7 +41,9 @@ def read_address(text: str) -> Address:
         host, port = None, None
     if host is None or parts.scheme not in DEFAULT_PORTS:
         words = "write it as http://HOST:PORT"
-        raise RefereeError("host-unknown", f"{text!r} is not the address of a referee; {words}.")
+        raise RefereeError(
+            "host-unknown", f"{text!r} is not the address of a referee; {words}."
+        )
     return Address(host, port or DEFAULT_PORTS[parts.scheme], parts.scheme == "https")
 
 
@@ -55,7 +57,9 @@ def answers(address: Address) -> bool:
             address.host, address.port, timeout=ANSWER_S, context=trusting
         )
     else:
-        connection = http.client.HTTPConnection(address.host, address.port, timeout=ANSWER_S)
+        connection = http.client.HTTPConnection(
+            address.host, address.port, timeout=ANSWER_S
+        )
     try:
         connection.request("GET", "/v1/health")
         return connection.getresponse().status == HTTPStatus.OK
@@ -71,7 +75,9 @@ class FirstHost:
     A server that was ended in order is not dead, nor is one that has not begun yet. A sign that cannot be read is none.
     """
 
-    def __init__(self, journal: Path, epoch: int, address: Address, after_s: float, clock: Clock) -> None:
+    def __init__(
+        self, journal: Path, epoch: int, address: Address, after_s: float, clock: Clock
+    ) -> None:
         self.epoch = epoch
         self._journal, self._address = journal, address
         self._after_s, self._clock = after_s, clock
@@ -86,7 +92,8 @@ class FirstHost:
             self._beat, self._since_s, self._said = beat, now_s, False
         if self._beat is not None and self._beat.is_ended:
             self._say(
-                "the first host at %s was ended in order; to take over: referee standby --now", self._address
+                "the first host at %s was ended in order; to take over: referee standby --now",
+                self._address,
             )
             return False
         if self._beat is None or now_s - self._since_s < self._after_s:

@@ -15,7 +15,9 @@ SYNC_BYTES = 2**23
 """Of a file that is begun with a copy of a whole contest."""
 ROOM_BYTES = 2**18
 """That a file grows by at once: waiting for content alone takes less than for a new length with it."""
-_LOOK_BYTES = 4  # of what stands somewhere: a record begins with its magic, room with zeros
+_LOOK_BYTES = (
+    4  # of what stands somewhere: a record begins with its magic, room with zeros
+)
 
 
 def log_path(journal: Path, epoch: int) -> Path:
@@ -78,7 +80,10 @@ class LogFile:
         self._descriptor = os.open(path, os.O_RDWR)
 
     def append(
-        self, former: Position, changes: Sequence[Change], require: Callable[[], None] | None = None
+        self,
+        former: Position,
+        changes: Sequence[Change],
+        require: Callable[[], None] | None = None,
     ) -> Position:
         """Write the record that follows `former`, in the place of what stands behind it, and return its end.
 
@@ -86,13 +91,17 @@ class LogFile:
         disk; what it raises leaves the record for `take_back`. Raises StorageFailed, OSError.
         """
         size = self._size_in_place(former)
-        if size > former.size and any(os.pread(self._descriptor, _LOOK_BYTES, former.size)):
+        if size > former.size and any(
+            os.pread(self._descriptor, _LOOK_BYTES, former.size)
+        ):
             self._require_uncommitted(former)
             os.ftruncate(self._descriptor, former.size)
             size = former.size
         data, link = encode(former, changes)
         end = Position(former.seq + 1, link, former.epoch, former.size + len(data))
-        self._write(data if end.size <= size else data + bytes(self._room_bytes), former.size)
+        self._write(
+            data if end.size <= size else data + bytes(self._room_bytes), former.size
+        )
         sync_content(self._descriptor)
         if require is not None:
             require()

@@ -81,13 +81,20 @@ def encode_header(header: Header) -> tuple[bytes, bytes]:
 
 def encode(former: Position, changes: Sequence[Change]) -> tuple[bytes, bytes]:
     """The bytes of the record that follows `former`, and its link."""
-    blobs = [value for _, _, values in changes for value in values if isinstance(value, bytes)]
+    blobs = [
+        value
+        for _, _, values in changes
+        for value in values
+        if isinstance(value, bytes)
+    ]
     return _encode(former.link, _head(former.seq + 1, changes), b"".join(blobs))
 
 
 def _head(seq: int, changes: Sequence[Change]) -> bytes:
     head = {"seq": seq, "changes": changes}
-    if any(inf in values or -inf in values for _, _, values in changes):  # orjson writes null for them
+    if any(
+        inf in values or -inf in values for _, _, values in changes
+    ):  # orjson writes null for them
         return json.dumps(head, default=_stands_for).encode()
     return orjson.dumps(head, default=_stands_for)
 
@@ -114,7 +121,9 @@ def read_header(path: Path) -> tuple[Header, Position]:
     try:
         values = json.loads(head)
         if values.pop("journal") > FORM:
-            raise JournalDamaged(f"{path} was written by a newer version of this program.")
+            raise JournalDamaged(
+                f"{path} was written by a newer version of this program."
+            )
         after = values.pop("after")
         before = Position(**after | {"link": bytes.fromhex(after["link"])})
         header = Header(**values, after=before)
@@ -125,7 +134,9 @@ def read_header(path: Path) -> tuple[Header, Position]:
     return header, Position(before.seq, link, header.epoch, end)
 
 
-def read_records(path: Path, start: Position, end: int | None = None) -> Iterator[Record]:
+def read_records(
+    path: Path, start: Position, end: int | None = None
+) -> Iterator[Record]:
     """The records of a file behind `start`, up to `end` bytes or to the last whole one.
 
     A last record that was cut is one that was never acknowledged. Raises JournalDamaged where a record is not the one
@@ -148,7 +159,10 @@ def read_records(path: Path, start: Position, end: int | None = None) -> Iterato
             if values["seq"] != former.seq + 1:
                 raise _damaged(path, former)
             former = Position(values["seq"], link, start.epoch, size)
-            yield Record([_filled(change, blobs) for change in _with_offsets(values["changes"])], former)
+            yield Record(
+                [_filled(change, blobs) for change in _with_offsets(values["changes"])],
+                former,
+            )
 
 
 def last_link(path: Path, size: int) -> bytes | None:
@@ -157,8 +171,14 @@ def last_link(path: Path, size: int) -> bytes | None:
         descriptor = file.fileno()
         if size < _FRAME.size + _LENGTH.size:
             return None
-        (length,) = _LENGTH.unpack(_exactly(descriptor, size - _LENGTH.size, _LENGTH.size) or bytes(8))
-        frame = _exactly(descriptor, size - length, _FRAME.size) if 0 < length <= size else None
+        (length,) = _LENGTH.unpack(
+            _exactly(descriptor, size - _LENGTH.size, _LENGTH.size) or bytes(8)
+        )
+        frame = (
+            _exactly(descriptor, size - length, _FRAME.size)
+            if 0 < length <= size
+            else None
+        )
     if frame is None:
         return None
     magic, _, _, link = _FRAME.unpack(frame)

@@ -36,21 +36,32 @@ from referee.judging.results import (
 )
 from referee.scoring.rules import PUBLISHED
 from referee.store import Store
-from referee.store.records import TRUTH_CORRECTED, BoardState, Published, Run, RunState, is_due
+from referee.store.records import (
+    TRUTH_CORRECTED,
+    BoardState,
+    Published,
+    Run,
+    RunState,
+    is_due,
+)
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
 NOTE_NOT_PUBLIC = "an operator let it stand"
 MOST_POINTS = 120  # of a power curve, over the whole window
-NOT_KNOWN = dict.fromkeys(("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score"))
+NOT_KNOWN = dict.fromkeys(
+    ("power_w", "figure_state", "as_of_utc", "map", "energy_wh", "score")
+)
 """The figures of an open run of which nothing is known now."""
 
 
 @cache
 def champions() -> list[dict[str, float]]:
     """The published champions of LPIRC: year, map by the metric PUBLISHED, energy_wh, score."""
-    read: list[dict[str, float]] = json.loads(files(__package__).joinpath("champions.json").read_text())
+    read: list[dict[str, float]] = json.loads(
+        files(__package__).joinpath("champions.json").read_text()
+    )
     return read
 
 
@@ -61,18 +72,35 @@ NO_FIGURES: dict[str, Any] = NOT_KNOWN | {"power": {"elapsed_s": [], "power_w": 
 
 def empty_board(contest: Contest) -> str:
     """The results before anything is published."""
-    lists = ("ranking", "unranked", "left_out", "prizes", "attempts", "corrections", "energy_lost")
-    return _document(contest, **{name: [] for name in lists}, rules={}, figures={}, log=None)
+    lists = (
+        "ranking",
+        "unranked",
+        "left_out",
+        "prizes",
+        "attempts",
+        "corrections",
+        "energy_lost",
+    )
+    return _document(
+        contest, **{name: [] for name in lists}, rules={}, figures={}, log=None
+    )
 
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
     """The newest head of the contest's log in the minute of `now`: utc, events, link (hexadecimal)."""
     events, _, link = contest.store.log_head()
-    return {"utc": now.replace(second=0, microsecond=0).isoformat(), "events": events, "link": link}
+    return {
+        "utc": now.replace(second=0, microsecond=0).isoformat(),
+        "events": events,
+        "link": link,
+    }
 
 
 def public_board(
-    contest: Contest, now: datetime, found: Standings | None = None, log: dict[str, Any] | None = None
+    contest: Contest,
+    now: datetime,
+    found: Standings | None = None,
+    log: dict[str, Any] | None = None,
 ) -> str:
     """The results as they stand `now`, UTC, all computed; `found` are the standings where they are known.
 
@@ -87,8 +115,13 @@ def public_board(
 
     def public(one: Place) -> dict[str, Any]:
         place = place_document(one)
-        more = {"affiliation": affiliations[place["team"]], "images": runs[place["run"]].images}
-        return place | more | {"reviewed": place["reviewed"] is not None}  # its note is for the operators
+        more = {
+            "affiliation": affiliations[place["team"]],
+            "images": runs[place["run"]].images,
+        }
+        return (
+            place | more | {"reviewed": place["reviewed"] is not None}
+        )  # its note is for the operators
 
     teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
     opened = [run for run in runs.values() if run.state is RunState.OPEN]
@@ -99,7 +132,9 @@ def public_board(
         energy_lost=[asdict(one) for one in lost],
         ranking=[public(place) for place in found.places],
         unranked=[public(place) for place in found.unranked],
-        left_out=[{"run": one.run, "team": one.team, "why": one.why} for one in found.left_out],
+        left_out=[
+            {"run": one.run, "team": one.team, "why": one.why} for one in found.left_out
+        ],
         prizes=[asdict(one) for one in found.awards],
         figures={run.station: _figures(contest, run, now) for run in opened},
         attempts=[{"team": team, "used": used[team]} for team in teams],
@@ -110,7 +145,9 @@ def public_board(
 
 
 def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
-    return {run.rules.sha256: asdict(run.rules) for run in runs if run.rules is not None}
+    return {
+        run.rules.sha256: asdict(run.rules) for run in runs if run.rules is not None
+    }
 
 
 def _corrections(store: Store) -> list[dict[str, Any]]:
@@ -120,10 +157,13 @@ def _corrections(store: Store) -> list[dict[str, Any]]:
         for event in events:
             said = {name: event[name] for name in ("old", "new", "by", "reason")}
             one = found.setdefault(
-                (*said.values(),), {"utc": event["utc"], **said, "runs": [], "signatures": []}
+                (*said.values(),),
+                {"utc": event["utc"], **said, "runs": [], "signatures": []},
             )
             one["runs"].append(run)
-            one["signatures"].append({name: event[name] for name in ("utc", "signature", "public_key")})
+            one["signatures"].append(
+                {name: event[name] for name in ("utc", "signature", "public_key")}
+            )
     return sorted(found.values(), key=lambda one: str(one["utc"]))
 
 
@@ -150,7 +190,9 @@ def public_hall(contest: Contest) -> str:
     found = {
         "now": [_running(run, affiliations[run.team]) for run in on],
         "next": store.queue(),
-        "announcements": [{"utc": one["utc"], "text": one["text"]} for one in store.announcements()],
+        "announcements": [
+            {"utc": one["utc"], "text": one["text"]} for one in store.announcements()
+        ],
     }
     return json.dumps(found, ensure_ascii=False)
 
@@ -170,7 +212,9 @@ def _running(run: Run, affiliation: str | None) -> dict[str, Any]:
 def _ends_utc(run: Run) -> str | None:
     if run.opened_utc is None:
         return None
-    return (datetime.fromisoformat(run.opened_utc) + timedelta(seconds=run.window_s)).isoformat()
+    return (
+        datetime.fromisoformat(run.opened_utc) + timedelta(seconds=run.window_s)
+    ).isoformat()
 
 
 def _figures(contest: Contest, run: Run, now: datetime) -> dict[str, Any]:
@@ -218,7 +262,10 @@ def shown(row: Published) -> dict[str, Any]:
     }
     board |= EMPTY_HALL if row.hall is None else json.loads(row.hall)
     is_live = row.state is BoardState.LIVE
-    board["now"] = [one | (_figures_at(one, figures) if is_live else NO_FIGURES) for one in board["now"]]
+    board["now"] = [
+        one | (_figures_at(one, figures) if is_live else NO_FIGURES)
+        for one in board["now"]
+    ]
     if is_live:
         return document | board
     hidden: dict[str, Any] = {"energy_lost": [], "frozen_utc": row.frozen_utc}
@@ -243,7 +290,9 @@ def _standing_of(place: dict[str, Any]) -> Standing:
     return Standing(
         **found
         | {
-            "failed_checks": tuple(FailedCheck(**one) for one in place.get("failed_checks", ())),
+            "failed_checks": tuple(
+                FailedCheck(**one) for one in place.get("failed_checks", ())
+            ),
             "other_rules": tuple(place.get("other_rules", ())),
             "not_ranked_code": None if code is None else NotRanked(code),
             "reviewed": NOTE_NOT_PUBLIC if place["reviewed"] else None,
@@ -263,7 +312,11 @@ def _unveiled(frozen: list[Any], final: list[Any], count: int) -> list[Any]:
     seen = final[len(final) - count :]
     teams = {place["team"] for place in seen}
     unveiled = [
-        place | {"differs": [], "level_with": [r for r in place["level_with"] if r["team"] in teams]}
+        place
+        | {
+            "differs": [],
+            "level_with": [r for r in place["level_with"] if r["team"] in teams],
+        }
         for place in seen
     ]
     rest = [
@@ -302,7 +355,9 @@ class Publisher:
         is_live = row is None or row.state is BoardState.LIVE
         document = self._results(row) if is_live else None
         hall = public_hall(self._contest)
-        has_changed = row is None or row.hall != hall or document not in (None, row.document)
+        has_changed = (
+            row is None or row.hall != hall or document not in (None, row.document)
+        )
         # The clock of an open run counts from the time of publishing.
         if has_changed or self._store.runs(RunState.OPEN):
             self._store.publish(document, hall, self._clock.utc())
@@ -318,11 +373,17 @@ class Publisher:
             self._log = log_head(self._contest, begun)
         document = public_board(self._contest, begun, self._standings.now(), self._log)
         now = self._clock.utc()
-        if freeze_at is not None and is_due(None if row is None else row.unveiled_utc, now, freeze_at):
+        if freeze_at is not None and is_due(
+            None if row is None else row.unveiled_utc, now, freeze_at
+        ):
             # Whoever sees a link of the log must find it after a power cut, too.
             with self._store.durable() as store:
-                store.freeze_board(freeze_at.astimezone(UTC), empty_board(self._contest))
-                store.log_event(now, None, "board-freeze", freeze_at=freeze_at.isoformat())
+                store.freeze_board(
+                    freeze_at.astimezone(UTC), empty_board(self._contest)
+                )
+                store.log_event(
+                    now, None, "board-freeze", freeze_at=freeze_at.isoformat()
+                )
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())
             return None
         return document

@@ -17,7 +17,10 @@ def as_judged(contest: Contest, run: Run, metric: str | None = None) -> Contest:
     bound, config = run.rules, contest.config
     if bound is not None:
         config = replace(
-            config, metric=bound.metric, count_unserved=bound.count_unserved, least_map=bound.least_map
+            config,
+            metric=bound.metric,
+            count_unserved=bound.count_unserved,
+            least_map=bound.least_map,
         )
     return replace(contest, config=replace(config, metric=metric or config.metric))
 

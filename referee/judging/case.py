@@ -72,20 +72,28 @@ def judgement_of(case: Case, judged_utc: str, found: Scored | None = None) -> Sc
     """The judgement of a case, without an interval; where its scoring is `found` already, `rows` may be missing."""
     run, found = case.run, found or scored(scoring_input(case))
     unserved = found.unserved_rows, found.unserved_images
-    fetched = images_not_fetched(*unserved, found.map_of(WITH_UNSERVED), count=case.count_unserved)
+    fetched = images_not_fetched(
+        *unserved, found.map_of(WITH_UNSERVED), count=case.count_unserved
+    )
     noted = {
         event["kind"]: event for event in case.events
     }  # when it was closed; the last one of a kind counts
     measured = _measured(case, noted)
     energy = measured.energy
-    of_run = (*rows_refused(case.refused, case.refused_rows), *measured.checks, *event_checks(noted))
+    of_run = (
+        *rows_refused(case.refused, case.refused_rows),
+        *measured.checks,
+        *event_checks(noted),
+    )
     signature = signature_of(case.metric, case.test_set.digest)
     return Score(
         run=run.id,
         judged_utc=judged_utc,
         map=found.map_of(CONTEST),
         energy_wh=run.energy_wh,
-        score=score(found.map_of(CONTEST), run.energy_wh) if is_scorable(run.energy_wh) else None,
+        score=score(found.map_of(CONTEST), run.energy_wh)
+        if is_scorable(run.energy_wh)
+        else None,
         mean_power_w=measured.mean_power_w,
         images=run.images,
         detections=found.detections,
@@ -135,7 +143,9 @@ def counted_of(case: Case) -> tuple[GroundTruth, NDArray[np.float64]]:
     return given.ground_truth, served_rows(given)[0]
 
 
-def were_served(order: NDArray[np.int64], served: Sequence[int], images: int) -> NDArray[np.bool_]:
+def were_served(
+    order: NDArray[np.int64], served: Sequence[int], images: int
+) -> NDArray[np.bool_]:
     """Which of a test set's images 1..`images` were served, by number: shape (images + 1,)."""
     are_served = np.zeros(images + 1, np.bool_)
     are_served[order[np.array(served, np.int64) - 1]] = True
@@ -152,7 +162,9 @@ def restricted_to(ground_truth: GroundTruth, images: NDArray[np.int64]) -> Groun
     )
 
 
-def undo_image_order(rows: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+def undo_image_order(
+    rows: NDArray[np.float64], order: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Give rows (n, 7), in place, the test set's image numbers instead of those that the team knows."""
     rows[:, IMAGE] = order[rows[:, IMAGE].astype(np.int64) - 1]
     return rows
@@ -175,10 +187,18 @@ def _measured_by(run: Run) -> list[str]:
     settings = asdict(run.setup)
     del settings["integrator_timer_s"]  # follows from the window
     del settings["ambient_change_c"]  # no score depends on it
-    shown = (f"{key}:{'auto' if value is None else str(value).lower()}" for key, value in settings.items())
+    shown = (
+        f"{key}:{'auto' if value is None else str(value).lower()}"
+        for key, value in settings.items()
+    )
     # The identity is last: it is text of the meter's, and the first of two parts with one name counts.
     extra = [f"extra:{run.extra_s:g}s"] if run.extra_s else []
-    return [f"window:{run.contest_window_s:g}s", *extra, *shown, f"meter:{run.meter_identity}"]
+    return [
+        f"window:{run.contest_window_s:g}s",
+        *extra,
+        *shown,
+        f"meter:{run.meter_identity}",
+    ]
 
 
 def _images(case: Case) -> str:
@@ -186,7 +206,9 @@ def _images(case: Case) -> str:
     drawn, pool = np.sort(case.order), len(case.test_set.images)
     digest = hashlib.sha256(drawn.astype("<i8").tobytes()).hexdigest()
     images = "all" if len(drawn) == pool else f"{len(drawn)}-of-{pool}:{digest[:12]}"
-    return f"images:{images}|counts:{counted_images(count_unserved=case.count_unserved)}"
+    return (
+        f"images:{images}|counts:{counted_images(count_unserved=case.count_unserved)}"
+    )
 
 
 def counted_images(*, count_unserved: bool) -> str:

@@ -52,8 +52,14 @@ def measured_run(
     measurement = replace(measurement, start_stop_s=start_stop_s, late_s=late_s)
     energy = energy_of(measurement.inside(readings), measurement)
     is_of_the_window = is_scorable(run.energy_wh) and integrator_time(measurement).ok
-    power_w = energy.mean_power_w if is_of_the_window and math.isfinite(energy.mean_power_w) else None
-    return MeasuredRun(energy, power_w, (was_measured, *energy_checks(readings, measurement, energy)))
+    power_w = (
+        energy.mean_power_w
+        if is_of_the_window and math.isfinite(energy.mean_power_w)
+        else None
+    )
+    return MeasuredRun(
+        energy, power_w, (was_measured, *energy_checks(readings, measurement, energy))
+    )
 
 
 def _measurement(run: Run, start_s: float, limits: Limits | None) -> Measurement | None:
@@ -78,27 +84,38 @@ def rows_refused(total: int, kept: Sequence[Mapping[str, Any]]) -> tuple[Check, 
     """The check of a run with refused rows, `total` in all; nothing for other runs."""
     if not total:
         return ()
-    shown = [f"at {row['elapsed_s']:.1f} s, line {row['line']}: {row['reason']}" for row in kept[:REASONS]]
+    shown = [
+        f"at {row['elapsed_s']:.1f} s, line {row['line']}: {row['reason']}"
+        for row in kept[:REASONS]
+    ]
     sentence = f"{total} rows that the team posted were refused and do not count: {'; '.join(shown)}"
     return (Check("rows-refused", False, "warning", sentence, {"rows": total}),)
 
 
-def images_not_fetched(rows: int, images: int, map_with_them: float, *, count: bool) -> Check:
+def images_not_fetched(
+    rows: int, images: int, map_with_them: float, *, count: bool
+) -> Check:
     """`images-not-fetched`, from the number of rows that are for images which the run was not served.
 
     A warning: the score is right without them. `count`: they count, by contest.toml.
     """
-    what = "count, by count_unserved" if count else f"do not count; with them mAP is {map_with_them:.5f}"
+    what = (
+        "count, by count_unserved"
+        if count
+        else f"do not count; with them mAP is {map_with_them:.5f}"
+    )
     sentence = "Every row is for an image that the run was served."
     if rows:
         sentence = f"Rows for images that the run was not served: {rows}, for {images} of them; they {what}."
-    figures: dict[str, float | int | None] = {"rows": rows, "images": images, "map_with_them": map_with_them}
+    figures: dict[str, float | int | None] = {
+        "rows": rows,
+        "images": images,
+        "map_with_them": map_with_them,
+    }
     return Check("images-not-fetched", count or not rows, "warning", sentence, figures)
 
 
-NOTHING_ODD = (
-    "No box lies wholly outside its image or looks like fractions of it, and no confidence is above 1."
-)
+NOTHING_ODD = "No box lies wholly outside its image or looks like fractions of it, and no confidence is above 1."
 
 
 def implausible_boxes(found: Implausible) -> Check:
@@ -121,7 +138,9 @@ def event_checks(noted: Mapping[str, Mapping[str, Any]]) -> Iterator[Check]:
             "{remaining_s:.1f} s were left to the run."
         ).format(**found)
         figures = {name: value for name, value in found.items() if name.endswith("_s")}
-        yield Check(REBOOTED, ok=False, severity="error", sentence=sentence, figures=figures)
+        yield Check(
+            REBOOTED, ok=False, severity="error", sentence=sentence, figures=figures
+        )
     if found := noted.get(IMAGES_SEEN):
         sentence = f"The team has had {found['images']} of these images before: runs {found['runs']}."
         yield Check(IMAGES_SEEN, True, "warning", sentence, {"images": found["images"]})

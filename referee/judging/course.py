@@ -64,11 +64,17 @@ def course_of(contest: Contest, run: Run) -> Course:
     readings = store.readings(run.id, 0.0)
     elapsed_s = run.elapsed_s
     if elapsed_s is None:
-        elapsed_s = max([0.0, *served_s, *posts[:, 0], *(r.monotonic_s for r in readings)])
+        elapsed_s = max(
+            [0.0, *served_s, *posts[:, 0], *(r.monotonic_s for r in readings)]
+        )
     begins_s, phases = phases_of(served_s, posts[:, 0], posted)
     edges_s = np.minimum(np.append(begins_s, elapsed_s), elapsed_s)
     of_power = [r for r in readings if math.isfinite(r.power_w)]
-    per_image = run.energy_wh / len(images) if run.energy_wh is not None and len(images) else None
+    per_image = (
+        run.energy_wh / len(images)
+        if run.energy_wh is not None and len(images)
+        else None
+    )
     return Course(
         elapsed_s,
         served_s,
@@ -118,7 +124,9 @@ def phases_of(served_s: Floats, posts_s: Floats, posted: Ints) -> tuple[Floats, 
     return begins_s, phases
 
 
-def phase_uses(phases: Ints, edges_s: Floats, energies_wh: Floats | None) -> tuple[PhaseUse, ...]:
+def phase_uses(
+    phases: Ints, edges_s: Floats, energies_wh: Floats | None
+) -> tuple[PhaseUse, ...]:
     """Each phase with its time and its energy. `phases` (k,) lie between `edges_s` (k + 1,)."""
     took_s = np.bincount(phases, np.diff(edges_s), len(PHASES)).tolist()
     unknown: list[float | None] = [None] * len(PHASES)
@@ -127,4 +135,6 @@ def phase_uses(phases: Ints, edges_s: Floats, energies_wh: Floats | None) -> tup
         took = np.bincount(phases, np.diff(energies_wh), len(PHASES))
         took_wh = [*took.tolist()]
         shares = [*(took / took.sum()).tolist()] if took.sum() > 0 else unknown
-    return tuple(PhaseUse(*use) for use in zip(PHASES, took_s, took_wh, shares, strict=True))
+    return tuple(
+        PhaseUse(*use) for use in zip(PHASES, took_s, took_wh, shares, strict=True)
+    )

@@ -13,8 +13,22 @@ from referee.judging.checks import is_scorable
 from referee.judging.judge import case_of
 from referee.judging.regret import StopRegret, stop_regret
 from referee.judging.scoring_job import scored_detections
-from referee.scoring import COCO, CocoCurve, Curve, Detections, coco_curves, precision_recall_curves, score
-from referee.scoring.error_types import ErrorAnalysis, ErrorType, ImageErrors, analyse_errors, worst_images
+from referee.scoring import (
+    COCO,
+    CocoCurve,
+    Curve,
+    Detections,
+    coco_curves,
+    precision_recall_curves,
+    score,
+)
+from referee.scoring.error_types import (
+    ErrorAnalysis,
+    ErrorType,
+    ImageErrors,
+    analyse_errors,
+    worst_images,
+)
 from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.records import Run, Score
 
@@ -47,7 +61,9 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
 
     Raises RefereeError `judged-otherwise` (by another metric or ground truth); TestSetError.
     """
-    contest = as_judged(contest, run, None if judged.rules is None else judged.rules.metric)
+    contest = as_judged(
+        contest, run, None if judged.rules is None else judged.rules.metric
+    )
     metric, parts = contest.config.metric, signature_parts(judged.signature)
     # The ground truth may have been corrected since the run was armed.
     was = parts["metric"], parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
@@ -65,7 +81,10 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
         ground_truth,
         detections,
         analysis,
-        tuple(_cost(type_, analysis, None if metric == COCO else judged.energy_wh) for type_ in ErrorType),
+        tuple(
+            _cost(type_, analysis, None if metric == COCO else judged.energy_wh)
+            for type_ in ErrorType
+        ),
         _curves(ground_truth, detections, metric),
         worst_images(ground_truth, detections, analysis),
         stop_regret(contest, run, ground_truth),

@@ -29,7 +29,9 @@ NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
 Columns = dict[str, NDArray[Any]]
 
 
-def export_run(contest: Contest, number: int, folder: Path, formats: tuple[str, ...]) -> list[Path]:
+def export_run(
+    contest: Contest, number: int, folder: Path, formats: tuple[str, ...]
+) -> list[Path]:
     """Write a run's detections in these FORMATS, its readings and events; each file atomically.
 
     Raises RefereeError `run-unknown`, `testset-changed`, `no-pyarrow`; OSError.
@@ -58,18 +60,24 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
     sizes = [count for _, count in posts]
     as_sent = contest.store.detections(run.id)[: sum(sizes)]
     team_image = as_sent[:, IMAGE].astype(np.int64)
-    rows = undo_image_order(as_sent, contest.store.image_order(run.id))  # in their place
+    rows = undo_image_order(
+        as_sent, contest.store.image_order(run.id)
+    )  # in their place
     image, category = rows[:, IMAGE].astype(np.int64), rows[:, 1].astype(np.int64)
     names = {one.id: one.name for one in contest.test_set.categories}
     count_unserved = as_judged(contest, run).config.count_unserved
     files = ["", *(one.file for one in contest.test_set.images)]
     return {
         "post": np.repeat(np.arange(1, len(posts) + 1), sizes),
-        "elapsed_s": np.repeat(np.array([elapsed_s for elapsed_s, _ in posts], np.float64), sizes),
+        "elapsed_s": np.repeat(
+            np.array([elapsed_s for elapsed_s, _ in posts], np.float64), sizes
+        ),
         "team_image": team_image,
         "image": image,
         "file": np.array(files, object)[image],
-        "counts": (served_images(contest, run) | count_unserved)[image].astype(np.uint8),
+        "counts": (served_images(contest, run) | count_unserved)[image].astype(
+            np.uint8
+        ),
         "category": category,
         "name": np.array([names[id_] for id_ in category.tolist()], object),
         **{name: rows[:, place] for place, name in enumerate(NUMBERS, start=2)},
@@ -78,14 +86,22 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
 
 def _csv(sent: Columns) -> tuple[str, Iterator[bytes]]:
     """A table of every row, in order of arrival. Numbers are as short as possible without loss."""
-    cells = {name: _cells(set(values.tolist())) for name, values in sent.items() if values.dtype == object}
+    cells = {
+        name: _cells(set(values.tolist()))
+        for name, values in sent.items()
+        if values.dtype == object
+    }
 
     def parts() -> Iterator[bytes]:
         yield (",".join(sent) + "\n").encode()
         for first in range(0, len(sent["post"]), AT_ONCE):
-            part = {name: values[first : first + AT_ONCE] for name, values in sent.items()}
+            part = {
+                name: values[first : first + AT_ONCE] for name, values in sent.items()
+            }
             columns = (
-                map(cells[name].__getitem__, values.tolist()) if name in cells else _numbers(values)
+                map(cells[name].__getitem__, values.tolist())
+                if name in cells
+                else _numbers(values)
                 for name, values in part.items()
             )
             yield ("\n".join(map(",".join, zip(*columns, strict=True))) + "\n").encode()
@@ -105,10 +121,14 @@ def _cells(texts: set[str]) -> dict[str, str]:
 
 def _numbers(values: NDArray[Any]) -> list[str]:
     """Numbers (n,), at least one, as Python writes them. orjson is several times as fast, and has other exponents."""
-    content = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
+    content = orjson.dumps(
+        np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY
+    )
     texts, size = content[1:-1].decode().split(","), np.abs(values)
     if values.dtype == np.float64:
-        for place in np.flatnonzero((size != 0) & ((size < 1e-4) | (size >= 1e15))).tolist():
+        for place in np.flatnonzero(
+            (size != 0) & ((size < 1e-4) | (size >= 1e15))
+        ).tolist():
             texts[place] = repr(values[place].item())
     return texts
 
@@ -123,10 +143,19 @@ def _coco(sent: Columns) -> tuple[str, Iterator[bytes]]:
         for first in range(0, len(order), AT_ONCE):
             chosen = order[first : first + AT_ONCE]
             corners = np.column_stack([sent[name][chosen] for name in NUMBERS[1:]])
-            columns = (sent["image"][chosen], sent["category"][chosen], coco_from_corners(corners))
-            values = zip(*(one.tolist() for one in (*columns, sent["confidence"][chosen])), strict=True)
+            columns = (
+                sent["image"][chosen],
+                sent["category"][chosen],
+                coco_from_corners(corners),
+            )
+            values = zip(
+                *(one.tolist() for one in (*columns, sent["confidence"][chosen])),
+                strict=True,
+            )
             keys = ("image_id", "category_id", "bbox", "score")
-            entries = orjson.dumps([dict(zip(keys, each, strict=True)) for each in values])
+            entries = orjson.dumps(
+                [dict(zip(keys, each, strict=True)) for each in values]
+            )
             yield (b"," if first else b"") + entries[1:-1]
         yield b"]\n"
 

@@ -20,7 +20,11 @@ def state_of(store: Store, run: Run, now: datetime) -> FigureState | None:
     None, and so no score, also for an open run whose figures are no longer renewed.
     """
     state = measured_state(store, run, now)
-    if state is FigureState.FRESH and run.state is RunState.OPEN and not _is_renewed(store, run, now):
+    if (
+        state is FigureState.FRESH
+        and run.state is RunState.OPEN
+        and not _is_renewed(store, run, now)
+    ):
         return None
     return state
 
@@ -47,7 +51,10 @@ def measured_state(store: Store, run: Run, now: datetime) -> FigureState | None:
 def _readings(store: Store, run: Run, now: datetime) -> Readings:
     if run.state is not RunState.OPEN:
         return Readings(0.0, 0.0, None)
-    newest, with_energy = store.newest_reading(run.id), store.newest_reading(run.id, with_energy=True)
+    newest, with_energy = (
+        store.newest_reading(run.id),
+        store.newest_reading(run.id, with_energy=True),
+    )
     opened = now if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
     return Readings(
         _age_s(newest, opened, now),

@@ -62,15 +62,24 @@ def judge(
         state = None
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.
-        if contest.store.change_run(run.id, states, state=RunState.JUDGED.value).energy_wh == run.energy_wh:
+        if (
+            contest.store.change_run(
+                run.id, states, state=RunState.JUDGED.value
+            ).energy_wh
+            == run.energy_wh
+        ):
             break
     return judged
 
 
-def _events(contest: Contest, run: Run, judged: Score, again: Again | None, now: datetime) -> list[Event]:
+def _events(
+    contest: Contest, run: Run, judged: Score, again: Again | None, now: datetime
+) -> list[Event]:
     """What goes on record with a judgement: before it the correction of the ground truth, if that is another one."""
     digest, armed_with = contest.test_set.digest, run.testset_digest
-    before = [event for event in contest.store.events(run.id) if event["kind"] == JUDGED]
+    before = [
+        event for event in contest.store.events(run.id) if event["kind"] == JUDGED
+    ]
     old = before[-1].get("testset_digest", armed_with) if before else armed_with
     events = []
     if digest != old:
@@ -103,7 +112,9 @@ def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) ->
     return Event(utc, run.id, TRUTH_CORRECTED, detail)
 
 
-def with_interval(judged: Score, found: Scored | None) -> tuple[Score, NDArray[np.float64] | None]:
+def with_interval(
+    judged: Score, found: Scored | None
+) -> tuple[Score, NDArray[np.float64] | None]:
     """The judgement with its interval and the mAPs (R,) of the halves, as far as its scoring has them."""
     if found is None or found.halves is None:
         return judged, None
@@ -121,12 +132,16 @@ def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
     return run
 
 
-def judgement(contest: Contest, run: Run, clock: Clock, found: Scored | None = None) -> Score:
+def judgement(
+    contest: Contest, run: Run, clock: Clock, found: Scored | None = None
+) -> Score:
     """What the judge says of a closed run by the contest's metric and ground truth, which is of the run's images.
 
     Nothing is stored. Raises TestSetError.
     """
-    return judgement_of(case_of(contest, run, with_rows=found is None), clock.utc().isoformat(), found)
+    return judgement_of(
+        case_of(contest, run, with_rows=found is None), clock.utc().isoformat(), found
+    )
 
 
 def case_of(contest: Contest, run: Run, *, with_rows: bool = True) -> Case:
@@ -157,11 +172,21 @@ def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
 
 def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
     """Which images the run was served, by their numbers 1..N in the test set: shape (N + 1,)."""
-    order, served = contest.store.image_order(run.id), contest.store.served_images(run.id)
+    order, served = (
+        contest.store.image_order(run.id),
+        contest.store.served_images(run.id),
+    )
     return were_served(order, served, len(contest.test_set.images))
 
 
-def evaluate_rows(contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]) -> Evaluation:
+def evaluate_rows(
+    contest: Contest, ground_truth: GroundTruth, rows: NDArray[np.float64]
+) -> Evaluation:
     """Evaluate rows (n, 7) in order of arrival, with the test set's own image numbers, by the contest's metric."""
     metric, digest = contest.config.metric, contest.test_set.digest
-    return evaluate(ground_truth, scored_detections(rows, metric), metric, ground_truth_digest=digest)
+    return evaluate(
+        ground_truth,
+        scored_detections(rows, metric),
+        metric,
+        ground_truth_digest=digest,
+    )

@@ -45,10 +45,14 @@ Posts = Callable[[], Iterable[Floats]]
 def stored_posts(store: Store, run: int) -> Posts:
     """The posts of a stored run as `score_large` takes them."""
     order = store.image_order(run)
-    return lambda: (undo_image_order(rows, order) for rows in store.detections_by_post(run))
+    return lambda: (
+        undo_image_order(rows, order) for rows in store.detections_by_post(run)
+    )
 
 
-def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scored | None = None) -> Scored:
+def score_large(
+    workers: Workers, given: ScoringInput, posts: Posts, known: Scored | None = None
+) -> Scored:
     """The result of `score_whole`, bit for bit; `known` as for it.
 
     `given` has no rows. `posts()`, called again for every block, yields them (n, 7) post by post, with the test set's
@@ -79,13 +83,24 @@ def score_large(workers: Workers, given: ScoringInput, posts: Posts, known: Scor
         PUBLISHED: [ap for ap, _, _ in results[len(new) :]],
         WITH_UNSERVED: [ap for _, ap, _ in contest if has_two],
     }
-    aps = {what: dict(zip(new, its, strict=True)) for what, its in averages.items() if its}
+    aps = {
+        what: dict(zip(new, its, strict=True)) for what, its in averages.items() if its
+    }
     if known is not None:
         aps = {what: {**known.aps[what], **its} for what, its in aps.items()}
-    averages_of_halves = np.empty((len(objects), HALVES)) if known is None else np.array(known.halves)
+    averages_of_halves = (
+        np.empty((len(objects), HALVES)) if known is None else np.array(known.halves)
+    )
     averages_of_halves[is_new] = [its for _, _, its in contest]
-    maps = {what: mean_known(np.array([*its.values()], np.float64)) for what, its in aps.items()}
-    totals = int(sizes[counted].sum()), int(unserved.sum()), int(np.count_nonzero(unserved))
+    maps = {
+        what: mean_known(np.array([*its.values()], np.float64))
+        for what, its in aps.items()
+    }
+    totals = (
+        int(sizes[counted].sum()),
+        int(unserved.sum()),
+        int(np.count_nonzero(unserved)),
+    )
     return Scored(maps, aps, *totals, found, objects, averages_of_halves)
 
 
@@ -98,7 +113,9 @@ def _looked_through(
         images = rows[:, IMAGE].astype(np.int64)
         sizes += np.bincount(images, minlength=len(sizes))
         found.append(implausible(rows[counted.take(images)], limits))
-    some, unit_square, above_1, outside, _ = map(sum, zip(*map(astuple, found), strict=True))
+    some, unit_square, above_1, outside, _ = map(
+        sum, zip(*map(astuple, found), strict=True)
+    )
     total = int(sizes[counted].sum()) if some else 0
     first = next((each.first_outside for each in found if each.outside), 0)
     return sizes, Implausible(total, unit_square, above_1, outside, first)
@@ -111,11 +128,22 @@ def _cut(sizes: Ints, memory_bytes: int) -> Ints:
 
 
 def _blocks(
-    truth: GroundTruth, categories: set[int], posts: Posts, block_of: Ints, metrics: Sequence[str]
+    truth: GroundTruth,
+    categories: set[int],
+    posts: Posts,
+    block_of: Ints,
+    metrics: Sequence[str],
 ) -> Iterator[tuple[GroundTruth, Floats, Sequence[str]]]:
     """What `match_block` takes, block by block; `block_of` (N + 1,) goes by image number."""
     for block in np.unique(block_of).tolist():
         is_here = block_of == block
-        parts = [each[is_here.take(each[:, IMAGE].astype(np.int64))] for each in posts()]
+        parts = [
+            each[is_here.take(each[:, IMAGE].astype(np.int64))] for each in posts()
+        ]
         objects = truth.of_objects(is_here.take(truth.image))
-        yield *of_categories(objects, np.concatenate([np.empty((0, 7)), *parts]), categories), metrics
+        yield (
+            *of_categories(
+                objects, np.concatenate([np.empty((0, 7)), *parts]), categories
+            ),
+            metrics,
+        )

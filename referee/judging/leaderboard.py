@@ -14,8 +14,14 @@ from referee.scoring.result import signature_parts
 T = TypeVar("T")
 SURE = 0.95  # an order that is real with this chance or more needs no remark
 IMAGES = "images"  # the part of a signature for the images of the run
-NOT_COMPARED = ("v", "meter", "extra")  # the program's version, which meter it was, a mark of its own
-RULES = "rules"  # a signature without this part is of an earlier form, and says too little
+NOT_COMPARED = (
+    "v",
+    "meter",
+    "extra",
+)  # the program's version, which meter it was, a mark of its own
+RULES = (
+    "rules"  # a signature without this part is of an earlier form, and says too little
+)
 
 
 class NotRanked(StrEnum):
@@ -93,7 +99,9 @@ class Place:
     differs: tuple[str, ...] = ()
 
 
-def rank(standings: Sequence[Standing], halved: Mapping[int, Halved | None]) -> tuple[Place, ...]:
+def rank(
+    standings: Sequence[Standing], halved: Mapping[int, Halved | None]
+) -> tuple[Place, ...]:
     """The best run of each team, highest score first; equal scores share a rank, and the earlier run is listed first.
 
     Runs that are `not_ranked` are ignored: a team whose best run is in review is ranked by its best other one.
@@ -109,7 +117,10 @@ def rank(standings: Sequence[Standing], halved: Mapping[int, Halved | None]) -> 
             covers = covered(better, other)
             level[better.team].append(Level(other.team, chance, covers))
             level[other.team].append(Level(better.team, chance, covers))
-    usual = next((one.signature for one in ordered if RULES in signature_parts(one.signature)), "")
+    usual = next(
+        (one.signature for one in ordered if RULES in signature_parts(one.signature)),
+        "",
+    )
     return tuple(
         Place(
             rank=1 + sum(other.score > standing.score for other in ordered),
@@ -125,7 +136,9 @@ def covered(one: Standing, other: Standing) -> str | None:
     """What the chance of an order covers where it is not all; None where it includes both teams' energy spread."""
     if one.energy_spread is not None and other.energy_spread is not None:
         return None
-    mine, theirs = (signature_parts(each.signature).get(IMAGES) for each in (one, other))
+    mine, theirs = (
+        signature_parts(each.signature).get(IMAGES) for each in (one, other)
+    )
     return f"{'same' if mine == theirs else 'other'} images; energy spread not known"
 
 
@@ -135,7 +148,9 @@ def differences(signature: str, usual: str) -> tuple[str, ...]:
     return tuple(
         f"{name} {mine.get(name, 'none')} instead of {others.get(name, 'none')}"
         for name in others | mine
-        if RULES in mine and name not in NOT_COMPARED and mine.get(name) != others.get(name)
+        if RULES in mine
+        and name not in NOT_COMPARED
+        and mine.get(name) != others.get(name)
     )
 
 

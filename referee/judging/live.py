@@ -61,16 +61,29 @@ class FollowedRuns:
         self._ground_truth = read_ground_truth(contest.test_set.folder)
         self._runs: dict[int, _FollowedRun] = {}
         self._due_s: dict[int, float] = {}
-        self._pause_s: dict[int, float] = {}  # between the figures of a run, by what the last ones cost
+        self._pause_s: dict[
+            int, float
+        ] = {}  # between the figures of a run, by what the last ones cost
         self._refused: set[int] = set()
 
     def tick(self) -> None:
         """Publish every open run that is due, those that have ended since, and one other closed run."""
         try:
             opened = self._store.runs(RunState.OPEN)
-            ended = [self._store.run(number) for number in self._runs.keys() - {run.id for run in opened}]
-            due = [run for run in opened if self._due_s.get(run.id, -math.inf) <= self._clock.monotonic_s()]
-            past = {run.id: run for run in (*ended, *self._unpublished()) if run.state is not RunState.VOID}
+            ended = [
+                self._store.run(number)
+                for number in self._runs.keys() - {run.id for run in opened}
+            ]
+            due = [
+                run
+                for run in opened
+                if self._due_s.get(run.id, -math.inf) <= self._clock.monotonic_s()
+            ]
+            past = {
+                run.id: run
+                for run in (*ended, *self._unpublished())
+                if run.state is not RunState.VOID
+            }
         except StorageFailed as error:
             logger.warning("the runs cannot be read now: %s", error.sentence)
             return
@@ -78,19 +91,27 @@ class FollowedRuns:
             if run.id not in self._refused:
                 start_s, before_s = self._clock.monotonic_s(), self._clock.process_s()
                 self._try_to_publish(run)
-                pause_s = self._pause_s[run.id] = (self._clock.process_s() - before_s) / SHARE
+                pause_s = self._pause_s[run.id] = (
+                    self._clock.process_s() - before_s
+                ) / SHARE
                 self._due_s[run.id] = start_s + (pause_s if pause_s > TICK_S else 0.0)
         kept = self._runs.keys() & {run.id for run in opened}
         self._runs = {number: self._runs[number] for number in kept}
-        self._due_s = {number: self._due_s[number] for number in kept if number in self._due_s}
-        self._pause_s = {number: self._pause_s[number] for number in kept if number in self._pause_s}
+        self._due_s = {
+            number: self._due_s[number] for number in kept if number in self._due_s
+        }
+        self._pause_s = {
+            number: self._pause_s[number] for number in kept if number in self._pause_s
+        }
 
     def _unpublished(self) -> list[Run]:
         """The first closed run that was not published with its last detections and its energy of record."""
         for run in self._store.runs(RunState.CLOSED):
             final = (run.energy_wh, self._store.count_detections(run.id))
             shown = self._store.provisional(run.id)
-            is_published = shown is not None and (shown.energy_wh, shown.detections) == final
+            is_published = (
+                shown is not None and (shown.energy_wh, shown.detections) == final
+            )
             is_released = is_last(run, self._store.released(run.id), final[1])
             if run.id not in self._refused and not (is_published and is_released):
                 return [run]
@@ -123,17 +144,23 @@ class FollowedRuns:
                 utc=utc.isoformat(),
                 map=reached,
                 energy_wh=energy_wh,
-                score=score(reached, energy_wh) if is_fresh and is_scorable(energy_wh) else None,
+                score=score(reached, energy_wh)
+                if is_fresh and is_scorable(energy_wh)
+                else None,
                 detections=detections,
                 pause_s=self._pause_s.get(run.id, 0.0),
             )
         )
         if self._is_to_release(run, is_fresh=is_fresh, detections=detections, now=now):
             half_map, utc_text = followed.evaluate_half(), utc.isoformat()
-            released = release_of(run, half_map, energy_wh, detections, utc=utc_text, now=now)
+            released = release_of(
+                run, half_map, energy_wh, detections, utc=utc_text, now=now
+            )
             self._store.set_released(released)
 
-    def _is_to_release(self, run: Run, *, is_fresh: bool, detections: int, now: datetime) -> bool:
+    def _is_to_release(
+        self, run: Run, *, is_fresh: bool, detections: int, now: datetime
+    ) -> bool:
         before = self._store.released(run.id)
         if run.state is RunState.OPEN:
             return is_fresh and is_due(run, before, now)
@@ -151,27 +178,41 @@ class _FollowedRun:
         self._ground_truth = restricted_to(ground_truth, self._order)
         self._half = half_of(contest.secret, run, self._order)
         self._rows: NDArray[np.float64] = np.empty((0, 7))
-        self._counts = np.full(len(contest.test_set.images) + 1, contest.config.count_unserved)
+        self._counts = np.full(
+            len(contest.test_set.images) + 1, contest.config.count_unserved
+        )
         self._last_post, self._last_served = 0, 0
         self._map: float | None = None
 
     def evaluate(self) -> tuple[float, int]:
         """The mAP of the stored detections that count, and the number of all; computed only when something is new."""
-        new, self._last_post = self._contest.store.detections_after(self._run, self._last_post)
-        served, self._last_served = self._contest.store.served_after(self._run, self._last_served)
+        new, self._last_post = self._contest.store.detections_after(
+            self._run, self._last_post
+        )
+        served, self._last_served = self._contest.store.served_after(
+            self._run, self._last_served
+        )
         images = self._order[np.array(served, np.int64) - 1]
         if len(new) or not self._counts[images].all() or self._map is None:
             self._counts[images] = True
-            self._rows = np.concatenate([self._rows, undo_image_order(new, self._order)])
-            self._map = evaluate_rows(self._contest, self._ground_truth, self._counted()).map
+            self._rows = np.concatenate(
+                [self._rows, undo_image_order(new, self._order)]
+            )
+            self._map = evaluate_rows(
+                self._contest, self._ground_truth, self._counted()
+            ).map
         return self._map, len(self._rows)
 
     def evaluate_half(self) -> float:
         """The mAP of what `evaluate` has read, on the secret half of the run's images."""
         counted = self._counted()
         of_half = counted[np.isin(counted[:, IMAGE], self._half)]
-        return evaluate_rows(self._contest, restricted_to(self._ground_truth, self._half), of_half).map
+        return evaluate_rows(
+            self._contest, restricted_to(self._ground_truth, self._half), of_half
+        ).map
 
     def _counted(self) -> NDArray[np.float64]:
-        counted: NDArray[np.float64] = self._rows[self._counts[self._rows[:, IMAGE].astype(np.int64)]]
+        counted: NDArray[np.float64] = self._rows[
+            self._counts[self._rows[:, IMAGE].astype(np.int64)]
+        ]
         return counted

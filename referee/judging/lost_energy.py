@@ -23,7 +23,9 @@ class LostEnergy:
 def lost_energies(contest: Contest) -> list[LostEnergy]:
     """The runs whose energy is lost, oldest first."""
     found = []
-    for number, events in contest.store.events_of_kinds((ENERGY_LOST, ENERGY_MISSING)).items():
+    for number, events in contest.store.events_of_kinds(
+        (ENERGY_LOST, ENERGY_MISSING)
+    ).items():
         run, lost = contest.store.run(number), energy_lost(events)
         if lost is not None and not _is_settled(contest, run):
             sentence = lost.sentence(run.id, run.team)
@@ -33,7 +35,9 @@ def lost_energies(contest: Contest) -> list[LostEnergy]:
 
 def lost_energy_of(contest: Contest, number: int) -> str | None:
     """The sentence of one run."""
-    return next((one.sentence for one in lost_energies(contest) if one.run == number), None)
+    return next(
+        (one.sentence for one in lost_energies(contest) if one.run == number), None
+    )
 
 
 def _is_settled(contest: Contest, run: Run) -> bool:
@@ -43,4 +47,6 @@ def _is_settled(contest: Contest, run: Run) -> bool:
     judged = current_judgement(contest, run)
     if judged is None:
         return False
-    return standing_review(judged, contest.store.latest_reviews().get(run.id)) is not None
+    return (
+        standing_review(judged, contest.store.latest_reviews().get(run.id)) is not None
+    )

@@ -20,7 +20,13 @@ from referee.detections.plausibility import limits_by_number
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged
 from referee.judging.case import restricted_to, scoring_input, were_served
-from referee.judging.judge import case_of, ground_truth_of, judge, judgeable, with_interval
+from referee.judging.judge import (
+    case_of,
+    ground_truth_of,
+    judge,
+    judgeable,
+    with_interval,
+)
 from referee.judging.large import BYTES_A_ROW, score_large, stored_posts
 from referee.judging.scoring_job import (
     Scored,
@@ -77,7 +83,9 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
 
 def not_scored(run: Run, reason: str) -> None:
     """Raise RefereeError `not-scored`: the run's scoring failed, or was cancelled."""
-    raise RefereeError("not-scored", f"Run {run.id} was not judged: {reason}", run=run.id)
+    raise RefereeError(
+        "not-scored", f"Run {run.id} was not judged: {reason}", run=run.id
+    )
 
 
 def score_runs(
@@ -117,7 +125,12 @@ def score_runs(
 
 
 def _task(
-    contest: Contest, job: ScoringJob, runs: list[Run], clock: Clock, done: Done, failed: Failed
+    contest: Contest,
+    job: ScoringJob,
+    runs: list[Run],
+    clock: Clock,
+    done: Done,
+    failed: Failed,
 ) -> Task:
     def start(workers: Workers) -> Future[Scored]:
         if is_large(contest, runs[0], workers.memory_bytes):
@@ -142,13 +155,17 @@ def _task(
             failed(run, reason)
 
     about = "run " + ", ".join(str(run.id) for run in runs)
-    return Task(about, start, keep, lambda: tell(stored_scoring(contest.store, job)), give_up)
+    return Task(
+        about, start, keep, lambda: tell(stored_scoring(contest.store, job)), give_up
+    )
 
 
 def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
     """The scoring of a run; of a large one by a process of this host: memory stays bounded."""
     if not is_large(contest, run, MEMORY_BYTES):
-        return score_whole(scoring_input(case_of(contest, run)), known_of(contest.store, job))
+        return score_whole(
+            scoring_input(case_of(contest, run)), known_of(contest.store, job)
+        )
     with closing(LocalWorkers(1)) as workers:
         return _by_blocks(contest, run, job, workers)
 
@@ -160,7 +177,12 @@ def is_large(contest: Contest, run: Run, memory_bytes: int) -> bool:
 
 def _by_blocks(contest: Contest, run: Run, job: ScoringJob, workers: Workers) -> Scored:
     given = scoring_input(case_of(contest, run, with_rows=False))
-    return score_large(workers, given, stored_posts(contest.store, run.id), known_of(contest.store, job))
+    return score_large(
+        workers,
+        given,
+        stored_posts(contest.store, run.id),
+        known_of(contest.store, job),
+    )
 
 
 def _beside(work: Callable[[], Scored]) -> Future[Scored]:

@@ -39,7 +39,9 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
         sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
         raise RefereeError("not-opponents", sentence)
     figures = _decided(contest, one), _decided(contest, other)
-    points = head_to_head(*(None if each.not_ranked else each.score for each in figures))
+    points = head_to_head(
+        *(None if each.not_ranked else each.score for each in figures)
+    )
     sides = Side(one, figures[0], points[0]), Side(other, figures[1], points[1])
     return Meeting(sides, one_heat=one.heat is not None and one.heat == other.heat)
 
@@ -47,15 +49,24 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
 def _decided(contest: Contest, run: Run) -> Figures:
     judged = current_judgement(contest, run)
     if run.state is RunState.VOID:
-        raise RefereeError("run-state", f"Run {run.id} is void: {run.void_reason}; name another run.")
+        raise RefereeError(
+            "run-state", f"Run {run.id} is void: {run.void_reason}; name another run."
+        )
     if run.state in (RunState.ARMED, RunState.OPEN):
-        raise RefereeError("run-state", f"Run {run.id} is {run.state}; wait until it is over and judged.")
+        raise RefereeError(
+            "run-state",
+            f"Run {run.id} is {run.state}; wait until it is over and judged.",
+        )
     if run.state is not RunState.JUDGED or judged is None:
-        sentence = f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+        sentence = (
+            f"Run {run.id} is not judged as it stands; see: referee judge {run.id}"
+        )
         raise RefereeError("run-state", sentence)
     figures = judged_figures(contest, run, judged)
     if figures.energy_wh is None:
-        why = f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
+        why = (
+            f"run {run.id} of {run.team} has no energy; see: referee run show {run.id}"
+        )
         raise RefereeError("energy-missing", f"The meeting is not decided: {why}")
     if figures.not_ranked_code is NotRanked.IN_REVIEW:
         why = f"run {run.id} of {run.team}: {figures.not_ranked}"

@@ -24,10 +24,17 @@ MERITS: dict[str, Callable[[Standing], float]] = {
     "least-energy": lambda one: -one.energy_wh,
     "highest-map": lambda one: one.map,
 }
-QUANTITIES: dict[str, Quantity] = {"best-score": "score", "least-energy": "energy", "highest-map": "map"}
+QUANTITIES: dict[str, Quantity] = {
+    "best-score": "score",
+    "least-energy": "energy",
+    "highest-map": "map",
+}
 ASSUMED_SPREAD = EnergySpread(0.02)
 """How the energy of any team is taken to vary from attempt to attempt, unless those of the best one show less."""
-CONDITIONS = {"least-energy": MERITS["highest-map"], "highest-map": MERITS["least-energy"]}
+CONDITIONS = {
+    "least-energy": MERITS["highest-map"],
+    "highest-map": MERITS["least-energy"],
+}
 """What must lie a standard deviation above its mean; less energy is more."""
 
 
@@ -66,13 +73,17 @@ def is_sure(best: Halved, other: Halved, of: Quantity) -> bool:
     """Whether an order is sure with ASSUMED_SPREAD, or with the energy spread of the best one: then none is shared."""
     spreads = {ASSUMED_SPREAD, best.energy_spread or ASSUMED_SPREAD}
     chances = (
-        chance_of_order(replace(best, energy_spread=one), replace(other, energy_spread=one), of)
+        chance_of_order(
+            replace(best, energy_spread=one), replace(other, energy_spread=one), of
+        )
         for one in spreads
     )
     return max(chances) >= SURE
 
 
-def _award(prize: Prize, able: Sequence[Standing], halved: Mapping[int, Halved | None]) -> Award:
+def _award(
+    prize: Prize, able: Sequence[Standing], halved: Mapping[int, Halved | None]
+) -> Award:
     merit, condition, bar = MERITS[prize.rule], CONDITIONS.get(prize.rule), None
     if condition is not None and able:
         # Exactly, in fractions: of two teams the better one always lies one deviation from the mean.
@@ -80,14 +91,18 @@ def _award(prize: Prize, able: Sequence[Standing], halved: Mapping[int, Halved |
         middle, variance = mean(values), pvariance(values)
         bar = float(middle) + math.sqrt(variance)
         bar = -bar if condition is MERITS["least-energy"] else bar
-        beyond = [value >= middle and (value - middle) ** 2 >= variance for value in values]
+        beyond = [
+            value >= middle and (value - middle) ** 2 >= variance for value in values
+        ]
         able = [one for one, is_beyond in zip(able, beyond, strict=True) if is_beyond]
     best = max(map(merit, able), default=None)
     winners = [one for one in able if merit(one) == best]
     first = halved.get(winners[0].run) if winners else None
     behind = [(one.team, halved.get(one.run)) for one in able if merit(one) != best]
     of = QUANTITIES[prize.rule]
-    unsure = tuple(team for team, its in behind if first and its and not is_sure(first, its, of))
+    unsure = tuple(
+        team for team, its in behind if first and its and not is_sure(first, its, of)
+    )
     not_known = tuple(team for team, its in behind if first is None or its is None)
     return Award(
         prize.name,

@@ -52,14 +52,21 @@ class StopRegret:
         return known
 
 
-def stop_regret(contest: Contest, run: Run, ground_truth: GroundTruth) -> StopRegret | None:
+def stop_regret(
+    contest: Contest, run: Run, ground_truth: GroundTruth
+) -> StopRegret | None:
     """The stop regret of a closed run, by the ground truth of its images.
 
     None without an energy above 0, posts, or readings that tell the energy, and for the metric `coco`: its hundred
     evaluations would take minutes.
     """
     posts = contest.store.post_log(run.id)
-    if not posts or run.elapsed_s is None or not is_scorable(run.energy_wh) or contest.config.metric == COCO:
+    if (
+        not posts
+        or run.elapsed_s is None
+        or not is_scorable(run.energy_wh)
+        or contest.config.metric == COCO
+    ):
         return None
     elapsed_s = _moments([when for when, _ in posts], run.elapsed_s)
     course = _energy_course(contest, run, elapsed_s[-1])
@@ -70,12 +77,26 @@ def stop_regret(contest: Contest, run: Run, ground_truth: GroundTruth) -> StopRe
     limit_wh = _limits_wh(course, elapsed_s, energy_wh, edges_s)
     maps = _maps(contest, run, posts, elapsed_s, ground_truth)
     is_above_0 = energy_wh > 0
-    elapsed_s, maps, energy_wh = elapsed_s[is_above_0], maps[is_above_0], energy_wh[is_above_0]
-    return _compared(elapsed_s, maps, energy_wh, limit_wh[is_above_0], contest.config.least_map or 0.0)
+    elapsed_s, maps, energy_wh = (
+        elapsed_s[is_above_0],
+        maps[is_above_0],
+        energy_wh[is_above_0],
+    )
+    return _compared(
+        elapsed_s,
+        maps,
+        energy_wh,
+        limit_wh[is_above_0],
+        contest.config.least_map or 0.0,
+    )
 
 
 def _compared(
-    elapsed_s: Floats, maps: Floats, energy_wh: Floats, limit_wh: Floats, least_map: float
+    elapsed_s: Floats,
+    maps: Floats,
+    energy_wh: Floats,
+    limit_wh: Floats,
+    least_map: float,
 ) -> StopRegret:
     scores = maps / energy_wh
     least = np.where(energy_wh > limit_wh, maps / (energy_wh + limit_wh), 0.0)
@@ -87,14 +108,18 @@ def _compared(
     if scores[-1] > 0:
         ratio = float(scores[best] / scores[-1])
         least_ratio = float(least[best] / scores[-1])
-    return StopRegret(elapsed_s, maps, energy_wh, limit_wh, scores, least, best, ratio, least_ratio)
+    return StopRegret(
+        elapsed_s, maps, energy_wh, limit_wh, scores, least, best, ratio, least_ratio
+    )
 
 
 def _moments(posted_s: list[float], end_s: float) -> Floats:
     """The moments of the POSTs before the end, at most MOST_MOMENTS, and the end."""
     after_post = np.unique([when for when in posted_s if when < end_s])
     if len(after_post) > MOST_MOMENTS:
-        after_post = after_post[np.linspace(0, len(after_post) - 1, MOST_MOMENTS).astype(np.int64)]
+        after_post = after_post[
+            np.linspace(0, len(after_post) - 1, MOST_MOMENTS).astype(np.int64)
+        ]
     return np.append(after_post, end_s)
 
 
@@ -110,7 +135,9 @@ def energies_at(contest: Contest, run: Run, elapsed_s: Floats) -> Floats | None:
     return until
 
 
-def _limits_wh(course: tuple[Floats, Floats], elapsed_s: Floats, energy_wh: Floats, edges_s: float) -> Floats:
+def _limits_wh(
+    course: tuple[Floats, Floats], elapsed_s: Floats, energy_wh: Floats, edges_s: float
+) -> Floats:
     """How far each energy (n,) may be off, beside the meter's accuracy, which all of them share.
 
     The energy between the two neighbouring readings, and `edges_s` at its mean power: a log-out at that moment would
@@ -119,7 +146,9 @@ def _limits_wh(course: tuple[Floats, Floats], elapsed_s: Floats, energy_wh: Floa
     when_s, known_wh = course
     after = np.clip(np.searchsorted(when_s, elapsed_s), 1, len(when_s) - 1)
     between_wh = np.abs(known_wh[after] - known_wh[after - 1])
-    share = np.divide(edges_s, elapsed_s, out=np.full(len(elapsed_s), np.inf), where=elapsed_s > 0)
+    share = np.divide(
+        edges_s, elapsed_s, out=np.full(len(elapsed_s), np.inf), where=elapsed_s > 0
+    )
     limits: Floats = between_wh + share * energy_wh
     return limits
 
@@ -132,12 +161,21 @@ def _start_stop_s(contest: Contest, run: Run) -> float:
     return START_STOP_S
 
 
-def _energy_course(contest: Contest, run: Run, end_s: float) -> tuple[Floats, Floats] | None:
+def _energy_course(
+    contest: Contest, run: Run, end_s: float
+) -> tuple[Floats, Floats] | None:
     """When an energy is known (m,), and which (m,): nothing at 0, the readings, and the energy of record at the end."""
     if run.energy_wh is None:
         return None
-    readings = [(each.monotonic_s, each.energy_wh) for each in contest.store.readings(run.id, START_S)]
-    known = [(when, energy) for when, energy in readings if when < end_s and math.isfinite(energy)]
+    readings = [
+        (each.monotonic_s, each.energy_wh)
+        for each in contest.store.readings(run.id, START_S)
+    ]
+    known = [
+        (when, energy)
+        for when, energy in readings
+        if when < end_s and math.isfinite(energy)
+    ]
     when_s, energy_wh = np.array([(0.0, 0.0), *known, (end_s, run.energy_wh)]).T
     if not known or (np.diff(energy_wh[:-1]) < 0).any():
         return None
@@ -145,7 +183,11 @@ def _energy_course(contest: Contest, run: Run, end_s: float) -> tuple[Floats, Fl
 
 
 def _maps(
-    contest: Contest, run: Run, posts: list[tuple[float, int]], elapsed_s: Floats, truth: GroundTruth
+    contest: Contest,
+    run: Run,
+    posts: list[tuple[float, int]],
+    elapsed_s: Floats,
+    truth: GroundTruth,
 ) -> Floats:
     """The mAP (n,) at each moment, of the rows that had come by then, of images that had been served by then."""
     order = contest.store.image_order(run.id)
@@ -161,4 +203,6 @@ def _maps(
     by_image = np.argsort(rows[:, IMAGE], kind="stable")
     by_image = by_image[since_s[by_image] < np.inf]
     found = Detections.from_rows(rows[by_image])
-    return maps_over_time(truth, found, moment[by_image], len(elapsed_s), contest.config.metric)
+    return maps_over_time(
+        truth, found, moment[by_image], len(elapsed_s), contest.config.metric
+    )

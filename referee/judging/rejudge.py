@@ -59,8 +59,12 @@ def rejudge(
     others = [run.id for run in runs if run.testset_digest != contest.test_set.digest]
     if others and is_served(contest.folder):
         why = f"run {others[0]} was armed with another ground truth; stop the server first"
-        raise RefereeError("contest-busy", f"{contest.folder} is being served, and {why}.")
-    return _rejudged(contest, number, contest, clock, workers, failed, again.metric, again)
+        raise RefereeError(
+            "contest-busy", f"{contest.folder} is being served, and {why}."
+        )
+    return _rejudged(
+        contest, number, contest, clock, workers, failed, again.metric, again
+    )
 
 
 def preview(
@@ -80,7 +84,9 @@ def preview(
     require_unchanged(other)
     if other.images_digest != contest.test_set.images_digest:
         own = contest.test_set.folder
-        raise TestSetChanged(f"{testset} has other images or categories than {own}; only boxes may differ.")
+        raise TestSetChanged(
+            f"{testset} has other images or categories than {own}; only boxes may differ."
+        )
     changed = replace(contest, test_set=other)
     return _rejudged(contest, number, changed, clock, workers, failed, metric, None)
 
@@ -106,7 +112,9 @@ def _rejudged(
     """`again` of None stores nothing."""
     runs, skipped = _chosen(contest, number)
     former = {run.id: contest.store.latest_score(run.id) for run in runs}
-    before = _ranks(contest, {run: score for run, score in former.items() if score is not None})
+    before = _ranks(
+        contest, {run: score for run, score in former.items() if score is not None}
+    )
     made: dict[int, Score] = {}
 
     def keep(run: Run, found: Scored) -> None:
@@ -120,11 +128,19 @@ def _rejudged(
     after = _ranks(changed, made) if again is None else _ranks(contest, {})
     changes = []
     for run in [one for one in runs if one.id in made]:
-        was, now, rank = former[run.id], made[run.id], (before.get(run.id), after.get(run.id))
+        was, now, rank = (
+            former[run.id],
+            made[run.id],
+            (before.get(run.id), after.get(run.id)),
+        )
         then = (None, None) if was is None else (was.map, was.score)
-        changes.append(Change(run.id, run.team, (then[0], now.map), (then[1], now.score), rank))
+        changes.append(
+            Change(run.id, run.team, (then[0], now.map), (then[1], now.score), rank)
+        )
     return Rejudged(tuple(changes), skipped)
 
 
 def _ranks(contest: Contest, scores: dict[int, Score]) -> dict[int, int | None]:
-    return {place.standing.run: place.rank for place in standings(contest, scores).places}
+    return {
+        place.standing.run: place.rank for place in standings(contest, scores).places
+    }

@@ -37,7 +37,9 @@ def half_of(secret: bytes, run: Run, order: NDArray[np.int64]) -> NDArray[np.int
 
     It is drawn by the contest's secret and the run, so it is the same one after a restart.
     """
-    digest = hmac.digest(secret, f"half of run {run.id} {run.nonce}".encode(), hashlib.sha256)
+    digest = hmac.digest(
+        secret, f"half of run {run.id} {run.nonce}".encode(), hashlib.sha256
+    )
     drawn = np.random.default_rng(list(digest)).permutation(np.sort(order))
     return np.sort(drawn[: (len(order) + 1) // 2])
 
@@ -57,7 +59,9 @@ def _part(run: Run, moment: datetime) -> int | None:
     """In which part of EVERY_S seconds since it opened a moment lies, from 0."""
     if run.opened_utc is None:
         return None
-    return int((moment - datetime.fromisoformat(run.opened_utc)).total_seconds() // EVERY_S)
+    return int(
+        (moment - datetime.fromisoformat(run.opened_utc)).total_seconds() // EVERY_S
+    )
 
 
 def rough_map(value: float) -> float:
@@ -73,7 +77,13 @@ def rough_score(released_map: float, energy_wh: float | None) -> float | None:
 
 
 def release_of(
-    run: Run, half_map: float, energy_wh: float | None, detections: int, *, utc: str, now: datetime
+    run: Run,
+    half_map: float,
+    energy_wh: float | None,
+    detections: int,
+    *,
+    utc: str,
+    now: datetime,
 ) -> Released:
     """What is released `now`; the figures are of `utc`."""
     shown = rough_map(half_map)
@@ -106,7 +116,9 @@ def released_of(contest: Contest, run: Run, now: datetime) -> Released | None:
         utc = judged.judged_utc
         shown = rough_map(judged.map)
         rough = rough_score(shown, judged.energy_wh)
-        return Released(run.id, utc, utc, shown, judged.energy_wh, rough, judged.detections)
+        return Released(
+            run.id, utc, utc, shown, judged.energy_wh, rough, judged.detections
+        )
     released = contest.store.released(run.id)
     if released is None or state_of(contest.store, run, now) is FigureState.FRESH:
         return released

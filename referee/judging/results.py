@@ -30,7 +30,14 @@ from referee.judging.prizes import Award, awards
 from referee.judging.uncertainty import energy_spread_of, halved
 from referee.scoring.interval import Halved
 from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, score, signature_parts
-from referee.store.records import HALF_SAMPLING, IMAGES_SEEN, Review, Run, RunState, Score
+from referee.store.records import (
+    HALF_SAMPLING,
+    IMAGES_SEEN,
+    Review,
+    Run,
+    RunState,
+    Score,
+)
 
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
@@ -101,7 +108,9 @@ def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
     """The figures of a run that is judged as it stands."""
     review = standing_review(judged, contest.store.latest_reviews().get(run.id))
     is_in_review = judged.needs_review and review is None
-    code, reason = why_not_ranked(judged, review, as_judged(contest, run).config.least_map)
+    code, reason = why_not_ranked(
+        judged, review, as_judged(contest, run).config.least_map
+    )
     if run.state is RunState.VOID:  # that is decided
         code, reason = None, None
     return Figures(
@@ -122,16 +131,23 @@ def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
 def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
     """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
     elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, most)
-    return {"elapsed_s": [round(one, 1) for one in elapsed_s], "power_w": [round(one, 3) for one in power_w]}
+    return {
+        "elapsed_s": [round(one, 1) for one in elapsed_s],
+        "power_w": [round(one, 3) for one in power_w],
+    }
 
 
 def standing_review(judged: Score, review: Review | None) -> Review | None:
     """The review, if it covers every check that this judgement failed: judged again, a run may need another one."""
     failed = {one.code for one in failed_checks(judged)}
-    return review if review is not None and failed and failed <= {*review.codes} else None
+    return (
+        review if review is not None and failed and failed <= {*review.codes} else None
+    )
 
 
-def let_stand(contest: Contest, number: int, operator: str, note: str, now: datetime) -> Review:
+def let_stand(
+    contest: Contest, number: int, operator: str, note: str, now: datetime
+) -> Review:
     """Keep that a judged run stands although checks of it failed. Raises RefereeError `run-unknown`, `run-state`."""
     run = contest.store.run(number)
     judged = current_judgement(contest, run) if run.state is RunState.JUDGED else None
@@ -139,7 +155,11 @@ def let_stand(contest: Contest, number: int, operator: str, note: str, now: date
         sentence = f"Run {number} is {run.state}, not judged as it stands; only a judged run can be reviewed."
         raise RefereeError("run-state", sentence, run=number)
     if not (codes := tuple(one.code for one in failed_checks(judged))):
-        raise RefereeError("run-state", f"Run {number} needs no review: no check of it failed.", run=number)
+        raise RefereeError(
+            "run-state",
+            f"Run {number} needs no review: no check of it failed.",
+            run=number,
+        )
     review = Review(operator, note, now.isoformat(), codes)
     contest.store.add_review(number, review)
     return review
@@ -153,22 +173,32 @@ def why_not_ranked(
     `review` is the one that covers what failed. Below `least_map` a run stays unranked whatever a review says.
     """
     if least_map and judged.map < least_map:
-        return NotRanked.BELOW_LEAST_MAP, f"its mAP {judged.map:.5f} is below least_map {least_map:g}"
+        return (
+            NotRanked.BELOW_LEAST_MAP,
+            f"its mAP {judged.map:.5f} is below least_map {least_map:g}",
+        )
     if judged.score is None or review is not None or not judged.needs_review:
         return None, None
-    failed = "; ".join(f"{one.code} failed ({one.sentence.rstrip('.')})" for one in failed_checks(judged))
+    failed = "; ".join(
+        f"{one.code} failed ({one.sentence.rstrip('.')})"
+        for one in failed_checks(judged)
+    )
     return NotRanked.IN_REVIEW, f"it is in review until an operator decides: {failed}"
 
 
 def failed_checks(judged: Score) -> tuple[FailedCheck, ...]:
     """The checks because of which a run needs review."""
-    failed = (check for check in judged.checks if not check.ok and check.severity == "error")
+    failed = (
+        check for check in judged.checks if not check.ok and check.severity == "error"
+    )
     return tuple(FailedCheck(check.code, check.sentence) for check in failed)
 
 
 def images_seen(judged: Score) -> int:
     """How many of a run's images had been served to earlier runs of its team, void ones included."""
-    noted = (check.figures["images"] for check in judged.checks if check.code == IMAGES_SEEN)
+    noted = (
+        check.figures["images"] for check in judged.checks if check.code == IMAGES_SEEN
+    )
     return int(next(noted, 0) or 0)
 
 
@@ -206,7 +236,12 @@ def score_document(run: Run, judged: Score) -> dict[str, Any]:
         "energy_limit": judged.energy_limit,
         "energy_known_by": judged.energy_known_by,
         "checks": [
-            asdict(check) | {"figures": {name: _finite(value) for name, value in check.figures.items()}}
+            asdict(check)
+            | {
+                "figures": {
+                    name: _finite(value) for name, value in check.figures.items()
+                }
+            }
             for check in judged.checks
         ],
         "needs_review": judged.needs_review,
@@ -259,7 +294,9 @@ class Standings:
     awards: tuple[Award, ...] = ()
 
 
-def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> Standings:
+def standings(
+    contest: Contest, instead: Mapping[int, Score] | None = None
+) -> Standings:
     """Rank the teams by their best run that has a score by the contest's present rules. Void runs are ignored.
 
     `instead`, by run, takes the place of what is stored, whatever metric and ground truth it is by: the board as it
@@ -280,7 +317,9 @@ def standings(contest: Contest, instead: Mapping[int, Score] | None = None) -> S
             left_out.append(LeftOut(run.id, run.team, judged.signature))
         else:
             review = standing_review(judged, reviews.get(run.id))
-            standing = standing_of(run, judged, review, as_judged(contest, run).config.least_map)
+            standing = standing_of(
+                run, judged, review, as_judged(contest, run).config.least_map
+            )
             others = standing.other_rules + other_prizes(contest.config, run)
             found.append(replace(standing, other_rules=others))
             known[run.id] = None if run.id in instead else halved(contest, run, judged)
@@ -304,7 +343,9 @@ def with_energy_spread(
         if (its := known.get(one.run)) is not None:
             known[one.run] = replace(its, energy_spread=spreads.get(one.team))
     return [
-        replace(one, energy_spread=spread.sd) if (spread := spreads.get(one.team)) else one
+        replace(one, energy_spread=spread.sd)
+        if (spread := spreads.get(one.team))
+        else one
         for one in attempts
     ]
 
@@ -329,13 +370,24 @@ def place_document(place: Place) -> dict[str, Any]:
     """The JSON document of a place on the leaderboard."""
     level_with = [one._asdict() for one in place.level_with]
     failed = [asdict(one) for one in place.standing.failed_checks]
-    remarks = {"level_with": level_with, "differs": list(place.differs), "failed_checks": failed}
+    remarks = {
+        "level_with": level_with,
+        "differs": list(place.differs),
+        "failed_checks": failed,
+    }
     remarks["other_rules"] = list(place.standing.other_rules)
     state = judged_state(needs_review=place.standing.needs_review)
-    return {"rank": place.rank} | asdict(place.standing) | remarks | {"figure_state": state}
+    return (
+        {"rank": place.rank}
+        | asdict(place.standing)
+        | remarks
+        | {"figure_state": state}
+    )
 
 
-def standing_of(run: Run, judged: Score, review: Review | None, least_map: float | None) -> Standing:
+def standing_of(
+    run: Run, judged: Score, review: Review | None, least_map: float | None
+) -> Standing:
     """A judged run that has a score, as the leaderboard shows it; `review` is the one that covers what failed.
 
     Raises ValueError for one without a score.
@@ -356,7 +408,9 @@ def standing_of(run: Run, judged: Score, review: Review | None, least_map: float
         energy_wh=judged.energy_wh,
         needs_review=needs_review,
         signature=judged.signature,
-        complete=RULES in parts and interval is not None and interval.method == HALF_SAMPLING,
+        complete=RULES in parts
+        and interval is not None
+        and interval.method == HALF_SAMPLING,
         official=run.official,
         extra_s=run.extra_s,
         reviewed=None if review is None else review.note,
@@ -372,7 +426,10 @@ def standing_of(run: Run, judged: Score, review: Review | None, least_map: float
 def _is_comparable(contest: Contest, run: Run, judged: Score) -> bool:
     """Whether a score was made by the contest's metric and today's scoring rules, on its test set."""
     parts, config = signature_parts(judged.signature), contest.config
-    same_rules = parts["metric"] == config.metric and parts.get(RULES) in (None, str(RULES_VERSION))
+    same_rules = parts["metric"] == config.metric and parts.get(RULES) in (
+        None,
+        str(RULES_VERSION),
+    )
     # Not the set that the run was armed with: its ground truth may have been corrected since.
     judged_on = parts.get("gt", run.testset_digest[:DIGEST_LENGTH])
     same_set = judged_on == contest.test_set.digest[:DIGEST_LENGTH]

@@ -79,25 +79,38 @@ def scored_from(figures: str, halves: bytes | None) -> Scored:
     values: dict[str, Any] = json.loads(figures)
     for what, aps in values["aps"].items():
         values["aps"][what] = {int(category): ap for category, ap in aps.items()}
-    values["objects"] = {int(category): digest for category, digest in values["objects"].items()}
+    values["objects"] = {
+        int(category): digest for category, digest in values["objects"].items()
+    }
     values["implausible"] = Implausible(**values["implausible"])
     if halves is not None:
-        values["halves"] = np.frombuffer(halves, "<f8").reshape(len(values["objects"]), -1)
+        values["halves"] = np.frombuffer(halves, "<f8").reshape(
+            len(values["objects"]), -1
+        )
     return Scored(**values)
 
 
 def stem_of(
-    metric: str, count_unserved: bool, bodies: object, order: Ints, served: NDArray[np.bool_], limits: Floats
+    metric: str,
+    count_unserved: bool,
+    bodies: object,
+    order: Ints,
+    served: NDArray[np.bool_],
+    limits: Floats,
 ) -> str:
     """The hash of all but the ground truth; `bodies` identifies the rows as they came, `order` their images."""
-    arrays = [hashlib.sha256(one.tobytes()).hexdigest() for one in (order, served, limits)]
+    arrays = [
+        hashlib.sha256(one.tobytes()).hexdigest() for one in (order, served, limits)
+    ]
     settings = ["lpirc-scoring-2", RULES_VERSION, metric, count_unserved, HALVES, SEED]
     return hashlib.sha256(json.dumps([*settings, *arrays, bodies]).encode()).hexdigest()
 
 
 def name_of(stem: str, objects: Mapping[int, str]) -> str:
     """The name of the job with that stem, and these digests of each category's objects."""
-    return hashlib.sha256(json.dumps([stem, sorted(objects.items())]).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps([stem, sorted(objects.items())]).encode()
+    ).hexdigest()
 
 
 def object_digests(ground_truth: GroundTruth) -> dict[int, str]:
@@ -129,11 +142,17 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
         evaluated[WITH_UNSERVED] = (given.metric, np.concatenate([rows, unserved]))
     maps, aps = {}, {}
     for what, (metric, its_rows) in evaluated.items():
-        ground_truth, its_rows = of_categories(given.ground_truth, its_rows, changed(objects, known))
+        ground_truth, its_rows = of_categories(
+            given.ground_truth, its_rows, changed(objects, known)
+        )
         found = evaluate(ground_truth, scored_detections(its_rows, metric), metric)
         its_aps = found.ap if known is None else {**known.aps[what], **found.ap}
         aps[what] = {category: its_aps[category] for category in objects}
-        maps[what] = found.map if known is None else mean_known(np.array([*aps[what].values()], np.float64))
+        maps[what] = (
+            found.map
+            if known is None
+            else mean_known(np.array([*aps[what].values()], np.float64))
+        )
     return Scored(
         maps,
         aps,
@@ -145,12 +164,20 @@ def scored(given: ScoringInput, known: Scored | None = None) -> Scored:
     )
 
 
-def with_halves(given: ScoringInput, found: Scored, known: Scored | None = None) -> Scored:
+def with_halves(
+    given: ScoringInput, found: Scored, known: Scored | None = None
+) -> Scored:
     """The result with `halves`."""
     former = None if known is None or known.halves is None else known
-    averages = np.empty((len(found.objects), HALVES)) if former is None else np.array(former.halves)
+    averages = (
+        np.empty((len(found.objects), HALVES))
+        if former is None
+        else np.array(former.halves)
+    )
     categories = changed(found.objects, former)
-    ground_truth, rows = of_categories(given.ground_truth, served_rows(given)[0], categories)
+    ground_truth, rows = of_categories(
+        given.ground_truth, served_rows(given)[0], categories
+    )
     is_new = np.isin(given.ground_truth.category_ids, ground_truth.category_ids)
     detections = scored_detections(rows, given.metric)
     averages[is_new] = half_averages(ground_truth, detections, given.metric)
@@ -161,7 +188,11 @@ def served_rows(given: ScoringInput) -> tuple[Floats, Floats]:
     """The rows (n, 7) that count, and those (m, 7) of images that were not served."""
     is_served = given.served[given.rows[:, IMAGE].astype(np.int64)]
     unserved = given.rows[~is_served]
-    return (given.rows if given.count_unserved or not len(unserved) else given.rows[is_served]), unserved
+    return (
+        given.rows
+        if given.count_unserved or not len(unserved)
+        else given.rows[is_served]
+    ), unserved
 
 
 def scored_detections(rows: Floats, metric: str) -> Detections:
@@ -192,4 +223,8 @@ def of_categories(
 def changed(objects: Mapping[int, str], known: Scored | None) -> set[int]:
     """The categories whose objects are not those of a known result."""
     before = {} if known is None else known.objects
-    return {category for category, digest in objects.items() if before.get(category) != digest}
+    return {
+        category
+        for category, digest in objects.items()
+        if before.get(category) != digest
+    }

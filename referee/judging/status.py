@@ -25,13 +25,32 @@ from referee.judging.results import (
     standing_review,
 )
 from referee.store import Store
-from referee.store.records import ENERGY_MISSING, BoardState, EnergyMissing, Review, Run, RunState
+from referee.store.records import (
+    ENERGY_MISSING,
+    BoardState,
+    EnergyMissing,
+    Review,
+    Run,
+    RunState,
+)
 
 MOST_REFUSALS, MOST_EVENTS = 50, 100
 MOST_POINTS = 300  # of a power curve
 OF_ACTIVE = ("team", "state", "heat", "window_s", "extra_s", "images")
-OF_RUN = ("team", "station", "heat", "state", "closed_by", "elapsed_s", "official", "void_reason")
-FINAL = (RunState.JUDGED, RunState.VOID)  # what is known of such a run changes with a judgement or a review
+OF_RUN = (
+    "team",
+    "station",
+    "heat",
+    "state",
+    "closed_by",
+    "elapsed_s",
+    "official",
+    "void_reason",
+)
+FINAL = (
+    RunState.JUDGED,
+    RunState.VOID,
+)  # what is known of such a run changes with a judgement or a review
 LIVE = (
     "elapsed_s",
     "remaining_s",
@@ -41,7 +60,9 @@ LIVE = (
     "reading_age_s",
 )  # the last three of the newest reading
 NOT_KNOWN = "idle", None  # of a meter, while the contest is not served
-ENERGY_TO_READ = "energy to read"  # of a meter that may hold the energy of a run that is over
+ENERGY_TO_READ = (
+    "energy to read"  # of a meter that may hold the energy of a run that is over
+)
 Document = dict[str, Any]
 
 
@@ -97,10 +118,20 @@ class StatusReader:
         self._events = [*new, *self._events][:MOST_EVENTS]
         runs, teams = store.runs(), team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
-        listed, published, found = self._listed(runs, known, now), store.published(), self._standings.now()
-        at = {run.station: run for run in runs if run.state in (RunState.ARMED, RunState.OPEN)}
+        listed, published, found = (
+            self._listed(runs, known, now),
+            store.published(),
+            self._standings.now(),
+        )
+        at = {
+            run.station: run
+            for run in runs
+            if run.state in (RunState.ARMED, RunState.OPEN)
+        }
         active = {name: self._active(run, known, now) for name, run in at.items()}
-        meters = {one.name: known.meters.get(one.name, NOT_KNOWN) for one in config.stations}
+        meters = {
+            one.name: known.meters.get(one.name, NOT_KNOWN) for one in config.stations
+        }
         for run, sentence in self._energies_to_read(runs):
             if run.station not in at and meters.get(run.station, NOT_KNOWN)[1] is None:
                 meters[run.station] = ENERGY_TO_READ, sentence
@@ -110,7 +141,10 @@ class StatusReader:
             if one["energy_lost"] is not None:
                 one["energy_wh"] = None  # what its meter shows now began again
         limit = config.attempts
-        left = {team: max(limit - one["attempts_used"], 0) if limit else None for team, one in teams.items()}
+        left = {
+            team: max(limit - one["attempts_used"], 0) if limit else None
+            for team, one in teams.items()
+        }
         return {
             "utc": now.isoformat(),
             "contest": config.name,
@@ -131,13 +165,20 @@ class StatusReader:
                 }
                 for one in config.stations
             ],
-            "queue": [teams[team] | {"attempts_left": left[team]} for team in store.queue() if team in teams],
+            "queue": [
+                teams[team] | {"attempts_left": left[team]}
+                for team in store.queue()
+                if team in teams
+            ],
             "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
             "teams": list(teams.values()),
             "announcements": store.announcements(),
             "refusals": store.refusals(MOST_REFUSALS),
             "events": self._events,
-            "left_out": [{"run": one.run, "team": one.team, "why": one.why} for one in found.left_out],
+            "left_out": [
+                {"run": one.run, "team": one.team, "why": one.why}
+                for one in found.left_out
+            ],
             "board": {
                 "state": published.state if published else BoardState.LIVE,
                 "frozen_utc": published and published.frozen_utc,
@@ -148,10 +189,16 @@ class StatusReader:
 
     def _energies_to_read(self, runs: list[Run]) -> Iterator[tuple[Run, str]]:
         """The runs whose energy may still be read from their meters, with why it is not read yet."""
-        waiting = [run for run in runs if run.state in (RunState.CLOSED, RunState.JUDGED)]
+        waiting = [
+            run for run in runs if run.state in (RunState.CLOSED, RunState.JUDGED)
+        ]
         waiting = [run for run in waiting if run.energy_wh is None]
         for run in waiting:
-            missing = [one for one in self._store.events(run.id) if one["kind"] == ENERGY_MISSING]
+            missing = [
+                one
+                for one in self._store.events(run.id)
+                if one["kind"] == ENERGY_MISSING
+            ]
             if missing and missing[-1].get("code") == EnergyMissing.READ_LATER:
                 yield (
                     run,
@@ -164,11 +211,17 @@ class StatusReader:
             made_of = (run, mark) if run.state in FINAL else None
             if made_of is None or self._runs.get(run.id, (None,))[0] != made_of:
                 self._runs[run.id] = made_of, self._run(run, reviews.get(run.id), now)
-        return [self._runs[run.id][1] | {"judging": run.id in known.judging} for run in reversed(runs)]
+        return [
+            self._runs[run.id][1] | {"judging": run.id in known.judging}
+            for run in reversed(runs)
+        ]
 
     def _run(self, run: Run, review: Review | None, now: datetime) -> Document:
         """`needs_review` says that a check failed, `review` how an operator let that stand."""
-        figures, judged = figures_of(self._contest, run, now), current_judgement(self._contest, run)
+        figures, judged = (
+            figures_of(self._contest, run, now),
+            current_judgement(self._contest, run),
+        )
         checks = rows_refused(figures.refused, self._store.refused_rows(run.id))
         if judged is not None:
             checks, review = judged.checks, standing_review(judged, review)
@@ -197,13 +250,19 @@ class StatusReader:
         Power and energy are those of a reading that is `reading_age_s` old.
         """
         shown = self._runs[run.id][1]
-        live: Document = dict.fromkeys(LIVE) | {"warnings": ()} | known.live.get(run.id, {})
+        live: Document = (
+            dict.fromkeys(LIVE) | {"warnings": ()} | known.live.get(run.id, {})
+        )
         provisional = self._store.provisional(run.id)
         if live["images_served"] is None:
             live["images_served"] = len(self._store.served_images(run.id))
         if live["reading_age_s"] is None:
             live |= self._last_read(run, now)
-        age = None if provisional is None else now - datetime.fromisoformat(provisional.utc)
+        age = (
+            None
+            if provisional is None
+            else now - datetime.fromisoformat(provisional.utc)
+        )
         return {"run": run.id} | {key: getattr(run, key) for key in OF_ACTIVE} | live | {
             "waiting": run.id in known.waiting,
             "rows": self._store.count_detections(run.id),
@@ -222,5 +281,8 @@ class StatusReader:
         if newest is None:
             return {}
         values = {"power_w": newest.power_w, "energy_wh": newest.energy_wh}
-        known = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        known = {
+            name: value if math.isfinite(value) else None
+            for name, value in values.items()
+        }
         return known | {"reading_age_s": (now - newest.utc).total_seconds()}

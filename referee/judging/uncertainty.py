@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from referee.contest import Contest
 from referee.judging.checks import is_scorable
 from referee.scoring.halves import HALVES, SEED
-from referee.scoring.interval import LEVEL, EnergySpread, Halved, map_intervals, score_interval
+from referee.scoring.interval import (
+    LEVEL,
+    EnergySpread,
+    Halved,
+    map_intervals,
+    score_interval,
+)
 from referee.store.records import HALF_SAMPLING, Run, Score, ScoreInterval
 
 Floats = NDArray[np.float64]
@@ -23,8 +29,14 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
     found = map_intervals(judged.map, halves)
     uncertainty = energy_uncertainty(judged)
     of_score: tuple[float | None, float | None] = None, None
-    if uncertainty is not None and judged.energy_wh is not None and is_scorable(judged.energy_wh):
-        of_score = score_interval(judged.map, found.spread, judged.energy_wh, uncertainty)
+    if (
+        uncertainty is not None
+        and judged.energy_wh is not None
+        and is_scorable(judged.energy_wh)
+    ):
+        of_score = score_interval(
+            judged.map, found.spread, judged.energy_wh, uncertainty
+        )
     return ScoreInterval(
         LEVEL,
         HALVES,
@@ -43,10 +55,14 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
 def halved(contest: Contest, run: Run, judged: Score) -> Halved | None:
     """What the order of a run and others depends on; None without a score, or where its uncertainty is not known."""
     halves = contest.store.half_maps(run.id)
-    return halved_of(run, judged, halves, np.sort(contest.store.image_order(run.id)).tobytes())
+    return halved_of(
+        run, judged, halves, np.sort(contest.store.image_order(run.id)).tobytes()
+    )
 
 
-def halved_of(run: Run, judged: Score, halves: Floats | None, which: object) -> Halved | None:
+def halved_of(
+    run: Run, judged: Score, halves: Floats | None, which: object
+) -> Halved | None:
     """As `halved`, with the mAPs (R,) of the judgement's halves; `which` says of what images, if known."""
     energy_wh, interval = judged.energy_wh, judged.interval
     if interval is None or interval.method != HALF_SAMPLING or halves is None:
@@ -62,7 +78,9 @@ def halved_of(run: Run, judged: Score, halves: Floats | None, which: object) -> 
         shared_limit=limit - own_limit,
         own_limit=own_limit,
         images=which and (interval.seed, interval.resamples, which),
-        meter=(run.meter_identity, run.setup) if run.meter_identity and run.setup.range_w else None,
+        meter=(run.meter_identity, run.setup)
+        if run.meter_identity and run.setup.range_w
+        else None,
     )
 
 
@@ -90,8 +108,12 @@ def described(interval: ScoreInterval | None) -> list[tuple[str, str]]:
     ]
     if interval.method != HALF_SAMPLING:
         name, figures = rows[0]
-        return [(name, f"{figures}, by {interval.method}, too narrow; judge the run again")]
-    bias = f"{interval.map_bias:+.5f} at least, from halves of the images; not subtracted"
+        return [
+            (name, f"{figures}, by {interval.method}, too narrow; judge the run again")
+        ]
+    bias = (
+        f"{interval.map_bias:+.5f} at least, from halves of the images; not subtracted"
+    )
     return [*rows, ("its bias", bias)]
 
 

@@ -22,9 +22,17 @@ STATIC = Path(__file__).parent / "static"
 def template_environment(*packages: str) -> Environment:
     """Templates of this room and those of other packages (their folder `templates`), with every name escaped."""
     # The command line writes figures in the same way, and need not wait for Jinja.
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
+    from jinja2 import (
+        ChoiceLoader,
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+        select_autoescape,
+    )
 
-    loader = ChoiceLoader([PackageLoader(package) for package in (*packages, "referee.pages")])
+    loader = ChoiceLoader(
+        [PackageLoader(package) for package in (*packages, "referee.pages")]
+    )
     environment = Environment(
         loader=loader,
         autoescape=select_autoescape(default=True),

@@ -19,7 +19,14 @@ def fetch(name: str, piece: dict[str, Any]) -> dict[str, str]:
     """Put the files of an npm package into `static/vendor`; returns their SHA-256 by file name."""
     sums = {}
     with tempfile.TemporaryDirectory() as folder:
-        pack = ["npm", "pack", f"{name}@{piece['version']}", "--silent", "--pack-destination", folder]
+        pack = [
+            "npm",
+            "pack",
+            f"{name}@{piece['version']}",
+            "--silent",
+            "--pack-destination",
+            folder,
+        ]
         subprocess.run(pack, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - a developer's own command
         (archive,) = Path(folder).glob("*.tgz")
         with tarfile.open(archive) as packed:

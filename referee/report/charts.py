@@ -29,28 +29,55 @@ def time_chart(course: Course, regret: StopRegret | None) -> str:
         power.set_ylim(bottom=min(0.0, powers.min(initial=0.0)))
         if not len(times):
             note_in_middle(power, "no readings")
-        at = np.unique(np.linspace(0, len(course.served_s), MOST_SERVED).astype(np.int64))
+        at = np.unique(
+            np.linspace(0, len(course.served_s), MOST_SERVED).astype(np.int64)
+        )
         served_s = np.concatenate([[0.0], course.served_s, [course.elapsed_s]])
-        served.step(served_s[[*at, -1]], [*at, at[-1]], where="post", color=BROWN, linewidth=1.2)
+        served.step(
+            served_s[[*at, -1]], [*at, at[-1]], where="post", color=BROWN, linewidth=1.2
+        )
         posts_s = course.posts_s[:: 1 + len(course.posts_s) // MOST_POSTS]
-        served.vlines(posts_s, 0, 0.25, transform=served.get_xaxis_transform(), color=GREEN, linewidth=0.8)
+        served.vlines(
+            posts_s,
+            0,
+            0.25,
+            transform=served.get_xaxis_transform(),
+            color=GREEN,
+            linewidth=0.8,
+        )
         served.set_ylabel("images served")
         served.set_ylim(bottom=0)
-        served.set_title("upright lines: POSTs", fontsize="medium", loc="right", color=GREEN)
+        served.set_title(
+            "upright lines: POSTs", fontsize="medium", loc="right", color=GREEN
+        )
         if regret:
             (score,) = more
             known = regret.is_known
             known_s = regret.elapsed_s[known]
-            score.plot(known_s, regret.score[known], color=BLUE, marker=".", markersize=4, linewidth=1.2)
+            score.plot(
+                known_s,
+                regret.score[known],
+                color=BLUE,
+                marker=".",
+                markersize=4,
+                linewidth=1.2,
+            )
             score.axvline(regret.elapsed_s[regret.best], color=BROWN, linestyle="--")
             score.set_ylabel("score, mAP/Wh")
             score.set_ylim(bottom=0)
-            score.set_title("had it ended there; dashed: best", fontsize="medium", loc="right", color=BROWN)
+            score.set_title(
+                "had it ended there; dashed: best",
+                fontsize="medium",
+                loc="right",
+                color=BROWN,
+            )
         figure.axes[-1].set_xlabel("seconds since the start of the window")
         for axes in figure.axes:
             axes.grid(alpha=0.3)
 
-    return inline_svg("Power, images served and POSTs over time", draw, (9, 6.4 if regret else 4.6))
+    return inline_svg(
+        "Power, images served and POSTs over time", draw, (9, 6.4 if regret else 4.6)
+    )
 
 
 def envelope(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:

@@ -51,7 +51,9 @@ ERRORS = {
 }
 
 
-def write_report(contest: Contest, number: int, folder: Path, name: str | None = None) -> Path:
+def write_report(
+    contest: Contest, number: int, folder: Path, name: str | None = None
+) -> Path:
     """Write the report of a run that is over as one HTML file in `folder`, by default `run-<number>.html`.
 
     Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`; OSError.
@@ -101,7 +103,9 @@ def report_page(contest: Contest, run: Run) -> str:
         except (RefereeError, TestSetError) as failure:
             notices.append(failure.sentence)
     shown["chart"] = course.elapsed_s and Markup(time_chart(course, shown["regret"]))  # noqa: S704 - our drawing
-    return template_environment("referee.report").get_template("report.html").render(shown)
+    return (
+        template_environment("referee.report").get_template("report.html").render(shown)
+    )
 
 
 def _notices(run: Run, figures: Figures) -> Iterator[str]:
@@ -128,7 +132,9 @@ def _notices(run: Run, figures: Figures) -> Iterator[str]:
 def _board(contest: Contest, run: Run, figures: Figures) -> dict[str, Any]:
     """The run's place with its neighbours and how sure each order is, or why it has none."""
     places = standings(contest).places
-    at = next((at for at, place in enumerate(places) if place.standing.run == run.id), None)
+    at = next(
+        (at for at, place in enumerate(places) if place.standing.run == run.id), None
+    )
     if at is not None:
         own, near = places[at], places[max(at - 1, 0) : at + 2]
         return {"place": own, "neighbours": [(one, _sure(own, one)) for one in near]}
@@ -155,11 +161,15 @@ def _sure(own: Place, other: Place) -> str:
     return covers or f"at least {SURE:.0%}"
 
 
-def _explained(found: Explanation, contest: Contest, run: Run, judged: Score) -> dict[str, Any]:
+def _explained(
+    found: Explanation, contest: Contest, run: Run, judged: Score
+) -> dict[str, Any]:
     names = {one.id: one.name for one in contest.test_set.categories}
     is_coco = signature_parts(judged.signature)["metric"] == COCO
     caption = f"Precision by recall{' at IoU 0.5' if is_coco else ''}"
-    best_first = sorted(found.curves, key=lambda one: (-(judged.ap.get(one) or 0.0), names[one]))
+    best_first = sorted(
+        found.curves, key=lambda one: (-(judged.ap.get(one) or 0.0), names[one])
+    )
     drawn = best_first
     if len(best_first) > 2 * FEW:
         drawn = best_first[:FEW] + best_first[-FEW:]
@@ -172,6 +182,8 @@ def _explained(found: Explanation, contest: Contest, run: Run, judged: Score) ->
         "regret": found.regret,
         "curves": Markup(curves),  # noqa: S704 - our drawing
         "caption": caption,
-        "categories": [(names[one], judged.ap.get(one), losses.get(one)) for one in best_first],
+        "categories": [
+            (names[one], judged.ap.get(one), losses.get(one)) for one in best_first
+        ],
         "pictures": pictures(found, contest, run),
     }

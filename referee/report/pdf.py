@@ -23,8 +23,17 @@ BROWSERS = [
 ]
 TIMEOUT_S = 120.0
 OPTIONS = [
-    *["--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--no-pdf-header-footer"],
-    *("--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND"),  # the network is not asked
+    *[
+        "--headless",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-extensions",
+        "--no-pdf-header-footer",
+    ],
+    *(
+        "--disable-background-networking",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ),  # the network is not asked
 ]
 
 
@@ -34,16 +43,24 @@ def print_pdf(page: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix="referee-print-") as profile:
         made = Path(profile) / "page.pdf"
         # Chromium refuses its sandbox to root; the page has no script.
-        options = [*OPTIONS, f"--user-data-dir={profile}/profile", *["--no-sandbox"] * (os.geteuid() == 0)]
+        options = [
+            *OPTIONS,
+            f"--user-data-dir={profile}/profile",
+            *["--no-sandbox"] * (os.geteuid() == 0),
+        ]
         command = [browser, *options, f"--print-to-pdf={made}", page.resolve().as_uri()]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)  # noqa: S603
+            done = subprocess.run(  # noqa: S603
+                command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            )
             said = done.stderr.strip().splitlines()
         except subprocess.TimeoutExpired:
             said = [f"it took more than {TIMEOUT_S:g} s"]
         if not made.is_file():
             why = said[-1] if said else "it said nothing"
-            sentence = f"{browser} did not print {page}: {why}. The page itself is complete."
+            sentence = (
+                f"{browser} did not print {page}: {why}. The page itself is complete."
+            )
             raise RefereeError("not-printed", sentence)
         target = page.with_suffix(".pdf")
         write_atomically(target, made.read_bytes())
@@ -56,4 +73,6 @@ def find_browser() -> str:
         if found := shutil.which(name):
             return found
     sentence = "--pdf needs Chromium or Chrome, and none is installed here"
-    raise RefereeError("no-browser", f"{sentence}; install chromium, or print the page in any browser.")
+    raise RefereeError(
+        "no-browser", f"{sentence}; install chromium, or print the page in any browser."
+    )

@@ -19,12 +19,16 @@ from referee.store.records import Run
 
 WIDTH = 420
 QUALITY = 70
-MOST_DRAWN = 12  # false detections of an image, and objects of each kind: more hide one another
+MOST_DRAWN = (
+    12  # false detections of an image, and objects of each kind: more hide one another
+)
 
 
 def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, Any]]:
     """What the page needs of each of the worst images; `uri` is None where the file cannot be read."""
-    numbers = contest.store.image_order(run.id).tolist()  # the team's numbers are the places in it
+    numbers = contest.store.image_order(
+        run.id
+    ).tolist()  # the team's numbers are the places in it
     names = {one.id: one.name for one in contest.test_set.categories}
     return [
         {
@@ -38,12 +42,23 @@ def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, A
     ]
 
 
-def _boxes(found: Explanation, one: ImageErrors, names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+def _boxes(
+    found: Explanation, one: ImageErrors, names: Mapping[int, str]
+) -> Iterator[dict[str, Any]]:
     """The objects of an image that were found, those that were not, and its false detections."""
-    truth, sent, unfound = found.ground_truth, found.detections, found.analysis.found.unfound[one.objects]
-    for kind, chosen in (("found", one.objects[~unfound]), ("missed", one.objects[unfound])):
+    truth, sent, unfound = (
+        found.ground_truth,
+        found.detections,
+        found.analysis.found.unfound[one.objects],
+    )
+    for kind, chosen in (
+        ("found", one.objects[~unfound]),
+        ("missed", one.objects[unfound]),
+    ):
         for index in chosen[:MOST_DRAWN].tolist():
-            yield _box(kind, truth.boxes[index], f"missed: {names[int(truth.category[index])]}")
+            yield _box(
+                kind, truth.boxes[index], f"missed: {names[int(truth.category[index])]}"
+            )
     false = one.detections[found.analysis.found.outcome[one.detections] >= 0]
     for index in false[:MOST_DRAWN].tolist():
         label = f"{names[int(sent.category[index])]} {sent.confidence[index]:.2f}"
@@ -60,11 +75,18 @@ def data_uri(path: Path) -> str | None:
     """The image, at most WIDTH wide, as a data: URI; None where the file is missing or not an image."""
     try:
         with Image.open(path) as image:
-            image.draft("RGB", (WIDTH, WIDTH))  # a JPEG is decoded at a fraction of its size
+            image.draft(
+                "RGB", (WIDTH, WIDTH)
+            )  # a JPEG is decoded at a fraction of its size
             small = image.convert("RGB")
         small.thumbnail((WIDTH, WIDTH * 4))
         packed = io.BytesIO()
         small.save(packed, "JPEG", quality=QUALITY)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):  # a bad PNG is a SyntaxError
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,
+        Image.DecompressionBombError,
+    ):  # a bad PNG is a SyntaxError
         return None
     return f"data:image/jpeg;base64,{base64.b64encode(packed.getvalue()).decode()}"

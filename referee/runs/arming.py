@@ -36,7 +36,11 @@ class Arming:
     """Makes armed runs. `lock_of` gives RunControl's locks, which documents their order."""
 
     def __init__(
-        self, contest: Contest, clock: Clock, meters: StationMeters, lock_of: Callable[[str], threading.Lock]
+        self,
+        contest: Contest,
+        clock: Clock,
+        meters: StationMeters,
+        lock_of: Callable[[str], threading.Lock],
     ) -> None:
         self._contest = contest
         self._store = contest.store
@@ -61,19 +65,21 @@ class Arming:
         """
         window_s = self._contest.config.window_s + (extra_s or 0)
         if extra_s is not None and not (extra_s > 0 and window_s <= LONGEST_WINDOW_S):
-            sentence = (
-                f"extra_s = {extra_s} must be above 0, and the window at most {LONGEST_WINDOW_S} s long."
-            )
+            sentence = f"extra_s = {extra_s} must be above 0, and the window at most {LONGEST_WINDOW_S} s long."
             raise RefereeError("bad-request", sentence)
         images_of_a_run(self._contest)  # before the meter is asked
         self._store.require_room(0)
         with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
             attempt = self._require_attempt(team, anyway=beyond_attempts)
-            take_over = read_left_over(self._contest, self._clock, self._meters, station)
+            take_over = read_left_over(
+                self._contest, self._clock, self._meters, station
+            )
             unread = energy_may_be_held(self._contest, station)
             take_over = take_over and not unread
-            meter = self._meters.set_up(station, window_s, take_over=take_over, spare_energy=unread)
+            meter = self._meters.set_up(
+                station, window_s, take_over=take_over, spare_energy=unread
+            )
             try:
                 run = self._stored(self._new_run(team, station, meter, heat, extra_s))
             except BaseException:
@@ -87,7 +93,9 @@ class Arming:
             station=station.name,
             standing=run.meter_standing,
             zero_age_s=self._meters.zero_age_s(meter),
-            zero_error=None if meter.sampler.zero_error is None else meter.sampler.zero_error.sentence,
+            zero_error=None
+            if meter.sampler.zero_error is None
+            else meter.sampler.zero_error.sentence,
             extra_s=extra_s,
             beyond_attempts=attempt,
         )
@@ -105,7 +113,9 @@ class Arming:
         if not self._contest.config.auto_arm:
             raise NotArmed(f"No run is armed for {team}; ask the operator.", team=team)
         stations = self._contest.config.stations
-        admitting = [station for station in stations if admits(station.clients, address)]
+        admitting = [
+            station for station in stations if admits(station.clients, address)
+        ]
         if not admitting:
             require_place(stations[0], address)
         return self._armed_at_first(team, admitting)
@@ -114,17 +124,26 @@ class Arming:
         """A run armed at the first of the stations that is free and whose meter answers."""
         failures: dict[str, MeterError] = {}
         # While a meter settles for another team its station is locked; a free one need not wait for it.
-        for station in sorted(stations, key=lambda one: self._lock_of(f"station {one.name}").locked()):
+        for station in sorted(
+            stations, key=lambda one: self._lock_of(f"station {one.name}").locked()
+        ):
             try:
                 run = self.arm(team, station)
             except MeterError as error:
-                logger.warning("station %s is passed over: %s", station.name, error.sentence)
+                logger.warning(
+                    "station %s is passed over: %s", station.name, error.sentence
+                )
                 failures[station.name] = error
             except StationBusy:
                 continue
             else:
                 for name, failure in failures.items():
-                    self._note(run.id, "station-passed-over", station=name, reason=failure.sentence)
+                    self._note(
+                        run.id,
+                        "station-passed-over",
+                        station=name,
+                        reason=failure.sentence,
+                    )
                 return run
         for failure in failures.values():
             raise failure
@@ -133,7 +152,9 @@ class Arming:
     def _require_free(self, team: str, station: Station) -> None:
         run = self._running(station=station.name)
         if run is not None:
-            what = f"Station {station.name} has run {run.id} ({run.state}) of {run.team}"
+            what = (
+                f"Station {station.name} has run {run.id} ({run.state}) of {run.team}"
+            )
             raise StationBusy(f"{what}; end it first: {_ending(run)}")
         run = self._running(team=team)
         if run is not None:
@@ -142,7 +163,10 @@ class Arming:
 
     def _require_attempt(self, team: str, *, anyway: bool) -> int | None:
         """The number of an attempt beyond the contest's limit. Raises AttemptsUsed unless it is armed `anyway`."""
-        most, used = self._contest.config.attempts, self._store.attempts_used().get(team, 0)
+        most, used = (
+            self._contest.config.attempts,
+            self._store.attempts_used().get(team, 0),
+        )
         if not most or used < most:
             return None
         if not anyway:
@@ -156,10 +180,17 @@ class Arming:
 
     def _running(self, **where: str) -> Run | None:
         states = (RunState.ARMED, RunState.OPEN)
-        return next((run for state in states for run in self._store.runs(state, **where)), None)
+        return next(
+            (run for state in states for run in self._store.runs(state, **where)), None
+        )
 
     def _new_run(
-        self, team: str, station: Station, meter: RunMeter, heat: str | None, extra_s: int | None
+        self,
+        team: str,
+        station: Station,
+        meter: RunMeter,
+        heat: str | None,
+        extra_s: int | None,
     ) -> Run:
         test_set, config = self._contest.test_set, self._contest.config
         idle_s = config.idle_baseline_s
@@ -175,7 +206,9 @@ class Arming:
             window_s=float(meter.setup.integrator_timer_s),
             setup=meter.setup,
             meter_identity=meter.identity,
-            idle_power_w=None if idle_s is None else meter.sampler.measure_idle(idle_s).power_w,
+            idle_power_w=None
+            if idle_s is None
+            else meter.sampler.measure_idle(idle_s).power_w,
             heat=heat,
             meter_standing=meter.standing,
             nonce=secrets.token_hex(NONCE_BYTES),
@@ -187,17 +220,28 @@ class Arming:
         """The run with its images; an event names the earlier runs in which the team has had some of them."""
         pool, nonce = len(self._contest.test_set.images), str(new.nonce)
         had = images_had(self._store, new.team, new.images_digest)
-        times_had = np.bincount(np.concatenate([*had.values(), [0]]).astype(int), minlength=pool + 1)[1:]
+        times_had = np.bincount(
+            np.concatenate([*had.values(), [0]]).astype(int), minlength=pool + 1
+        )[1:]
         shuffle = self._contest.config.shuffle
-        order = image_order(self._contest.secret, nonce, times_had, new.images, shuffle=shuffle)
+        order = image_order(
+            self._contest.secret, nonce, times_had, new.images, shuffle=shuffle
+        )
         run = self._store.arm_run(new, self._clock.utc(), order)
         seen = [one for one, numbers in had.items() if np.isin(order, numbers).any()]
         if seen:
-            self._note(run.id, IMAGES_SEEN, images=int((times_had[order - 1] > 0).sum()), runs=seen)
+            self._note(
+                run.id,
+                IMAGES_SEEN,
+                images=int((times_had[order - 1] > 0).sum()),
+                runs=seen,
+            )
         return run
 
 
-def rules_now(config: ContestConfig, test_set: TestSet, setup: Setup, extra_s: int) -> Rules:
+def rules_now(
+    config: ContestConfig, test_set: TestSet, setup: Setup, extra_s: int
+) -> Rules:
     """The rules of a run that is armed now, at a meter with this setup."""
     return Rules(
         attempts=config.attempts,
@@ -218,12 +262,18 @@ def images_of_a_run(contest: Contest) -> int:
     """How many images a run gets. Raises RefereeError `bad-config` for more than there are."""
     pool, images = len(contest.test_set.images), contest.config.images.per_attempt
     if images > pool:
-        sentence = f"per_attempt = {images}, but the test set has {pool} images; choose fewer."
+        sentence = (
+            f"per_attempt = {images}, but the test set has {pool} images; choose fewer."
+        )
         raise RefereeError("bad-config", sentence)
     return images or pool
 
 
 def _ending(run: Run) -> str:
     """The operator's command that ends it."""
-    how = f"close {run.id}" if run.state is RunState.OPEN else f'void {run.id} --reason "…"'
+    how = (
+        f"close {run.id}"
+        if run.state is RunState.OPEN
+        else f'void {run.id} --reason "…"'
+    )
     return f"referee run {how}"

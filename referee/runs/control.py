@@ -14,9 +14,21 @@ from referee.clock import Clock
 from referee.contest import Contest, require_place, require_same_test_set
 from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming
-from referee.runs.heats import StartBoard, not_started, require_joinable, runs_to_start, start_meters
+from referee.runs.heats import (
+    StartBoard,
+    not_started,
+    require_joinable,
+    runs_to_start,
+    start_meters,
+)
 from referee.runs.meters import MeterState, RunMeter, StationMeters, state_of
-from referee.runs.open_run import REQUESTS_AT_ONCE, OpenRun, kept_marks, key_reused, window_closed
+from referee.runs.open_run import (
+    REQUESTS_AT_ONCE,
+    OpenRun,
+    kept_marks,
+    key_reused,
+    window_closed,
+)
 from referee.runs.recorder import note_event
 from referee.runs.recovery import read_left_over, take_up_runs
 from referee.runs.start_checks import Found, StartChecks
@@ -40,7 +52,9 @@ class RunControl:
     nothing is left to look at.
     """
 
-    def __init__(self, contest: Contest, clock: Clock, checks: StartChecks | None = None) -> None:
+    def __init__(
+        self, contest: Contest, clock: Clock, checks: StartChecks | None = None
+    ) -> None:
         self._contest = contest
         self._checks = checks or StartChecks(Found.SOUND)
         self._store = contest.store
@@ -84,7 +98,9 @@ class RunControl:
                 held.enter_context(self._lock_of(f"heat {heat}"))
                 require_joinable(self._store, heat)
             held.enter_context(self._lock_of(f"team {team}"))
-            return self._arming.arm(team, station, heat, extra_s=extra_s, beyond_attempts=beyond_attempts)
+            return self._arming.arm(
+                team, station, heat, extra_s=extra_s, beyond_attempts=beyond_attempts
+            )
 
     def login(self, team: str, address: str | None = None) -> OpenRun:
         """The team's open run, or its armed one, opened now, for a request from `address`.
@@ -97,15 +113,25 @@ class RunControl:
             if live is not None and phase_at(live.window, now_s) is Phase.OPEN:
                 require_place(self._contest.station(live.run.station), address)
                 return live
-            if live is not None and not self._clock.wait(live.done, now_s + CLOSING_TIMEOUT_S):
-                raise WindowClosed(f"Run {live.run.id} is still being closed; log in again.", run=live.run.id)
+            if live is not None and not self._clock.wait(
+                live.done, now_s + CLOSING_TIMEOUT_S
+            ):
+                raise WindowClosed(
+                    f"Run {live.run.id} is still being closed; log in again.",
+                    run=live.run.id,
+                )
             self._checks.require_sound(self._clock)
             run = self._arming.armed_run(team, address)
             require_place(self._contest.station(run.station), address)
             if run.heat is not None:
                 if self.board.ask(run.id, self._clock.monotonic_s()):
                     self._note(run.id, "waiting", heat=run.heat, address=address)
-                    logger.info("run %d: %s waits for the signal of heat %s", run.id, team, run.heat)
+                    logger.info(
+                        "run %d: %s waits for the signal of heat %s",
+                        run.id,
+                        team,
+                        run.heat,
+                    )
                 raise not_started(run)
             require_same_test_set(self._contest, run)
             self._store.require_room(0)
@@ -142,7 +168,8 @@ class RunControl:
         }
         try:
             changes = {
-                run: common | {"meter_identity": meter.identity, "meter_standing": meter.standing}
+                run: common
+                | {"meter_identity": meter.identity, "meter_standing": meter.standing}
                 for run, meter in started.items()
             }
             opened = self._store.change_runs(changes, (RunState.ARMED,))
@@ -158,8 +185,16 @@ class RunControl:
             except RefereeError as error:  # the others keep their window
                 failures.append(error)
                 continue
-            self._note(run.id, "open", remaining_s=window.end_s - self._clock.monotonic_s())
-            logger.info("run %d of %s is open at %s for %g s", run.id, run.team, run.station, run.window_s)
+            self._note(
+                run.id, "open", remaining_s=window.end_s - self._clock.monotonic_s()
+            )
+            logger.info(
+                "run %d of %s is open at %s for %g s",
+                run.id,
+                run.team,
+                run.station,
+                run.window_s,
+            )
         for failure in failures:
             raise failure
         return lives
@@ -171,7 +206,15 @@ class RunControl:
             slots = self.slots_of(run.team)
             marks = kept_marks(self._marks_path(run), run.images)
             live = OpenRun(
-                run, window, order, meter, self._store, self._clock, slots, marks, self._is_one_open
+                run,
+                window,
+                order,
+                meter,
+                self._store,
+                self._clock,
+                slots,
+                marks,
+                self._is_one_open,
             )
             with self._lock:
                 if self._is_down:
@@ -179,19 +222,25 @@ class RunControl:
                 self._live[run.id] = live
             failed.pop_all()
         name = f"deadline-{run.id}"
-        threading.Thread(target=self._close_at_end, args=(live,), name=name, daemon=True).start()
+        threading.Thread(
+            target=self._close_at_end, args=(live,), name=name, daemon=True
+        ).start()
         return live
 
     def slots_of(self, team: str) -> threading.BoundedSemaphore:
         """How many requests of a team's runs may be under way."""
         with self._lock:
-            return self._slots.setdefault(team, threading.BoundedSemaphore(REQUESTS_AT_ONCE))
+            return self._slots.setdefault(
+                team, threading.BoundedSemaphore(REQUESTS_AT_ONCE)
+            )
 
     def _is_one_open(self) -> bool:
         return len(self._live) <= 1
 
     def _marks_path(self, run: Run) -> Path:
-        return self._contest.folder / f"served-{run.id}-{run.nonce}"  # a number alone may come again
+        return (
+            self._contest.folder / f"served-{run.id}-{run.nonce}"
+        )  # a number alone may come again
 
     def live(self, run: int) -> OpenRun:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
@@ -202,7 +251,9 @@ class RunControl:
 
     def _live_of(self, team: str) -> OpenRun | None:
         with self._lock:
-            return next((live for live in self._live.values() if live.run.team == team), None)
+            return next(
+                (live for live in self._live.values() if live.run.team == team), None
+            )
 
     # Closing
 
@@ -243,12 +294,17 @@ class RunControl:
 
     def _note_end(self, live: OpenRun, window: Window) -> None:
         """Store the end before the meter is asked, which may take long: a restart must not reopen the run."""
-        figures = {"closed_by": live.closed_by, "elapsed_s": elapsed_s(window, window.end_s)}
+        figures = {
+            "closed_by": live.closed_by,
+            "elapsed_s": elapsed_s(window, window.end_s),
+        }
         try:
             self._store.change_run(live.run.id, (RunState.OPEN,), **figures)
         except RefereeError as error:
             # The integrator must be stopped all the same; the close that follows raises.
-            logger.warning("run %d: its end is not on record yet: %s", live.run.id, error.sentence)
+            logger.warning(
+                "run %d: its end is not on record yet: %s", live.run.id, error.sentence
+            )
 
     def void(self, run: int, reason: str) -> Run:
         """Take a run out of the contest, from any state; what is stored of it stays. The operator's act is its event.
@@ -263,8 +319,14 @@ class RunControl:
             # Also an open run that no server could take up.
             voidable = (RunState.ARMED, RunState.OPEN, RunState.CLOSED, RunState.JUDGED)
             holds_station = found.state in (RunState.ARMED, RunState.OPEN)
-            with self._lock_of(f"station {found.station}") if holds_station else nullcontext():
-                voided = self._store.change_run(run, voidable, state=RunState.VOID.value, void_reason=reason)
+            with (
+                self._lock_of(f"station {found.station}")
+                if holds_station
+                else nullcontext()
+            ):
+                voided = self._store.change_run(
+                    run, voidable, state=RunState.VOID.value, void_reason=reason
+                )
                 self._meters.forget(found)
         self.board.signal()
         logger.info("run %d of %s is void: %s", run, found.team, reason)
@@ -279,14 +341,14 @@ class RunControl:
         with self._lock_of(f"team {found.team}"):
             found = self._store.run(run)
             if found.state is RunState.VOID and found.closed_utc is None:
-                sentence = (
-                    f"Run {run} was voided before it was closed, so nothing can be judged; arm a new run."
-                )
+                sentence = f"Run {run} was voided before it was closed, so nothing can be judged; arm a new run."
                 raise RefereeError("run-state", sentence, run=run)
             judged = self._store.latest_score(run)
             is_judged = judged is not None and judged.energy_wh == found.energy_wh
             state = RunState.JUDGED if is_judged else RunState.CLOSED
-            back = self._store.change_run(run, (RunState.VOID,), state=state.value, void_reason=None)
+            back = self._store.change_run(
+                run, (RunState.VOID,), state=state.value, void_reason=None
+            )
         logger.info("run %d of %s counts again: it is %s", run, found.team, state)
         return back
 
@@ -295,14 +357,19 @@ class RunControl:
         for live in list(self._live.values()):
             if live.run.station == station:
                 return state_of(live.meter)
-        return (MeterState.READY if self._meters.is_ready(station) else MeterState.IDLE), None
+        return (
+            MeterState.READY if self._meters.is_ready(station) else MeterState.IDLE
+        ), None
 
     def live_runs(self) -> dict[int, OpenRun]:
         """The open runs by number."""
         return dict(self._live)
 
     def _close_at_end(self, live: OpenRun) -> None:
-        if self._clock.wait(live.ending, live.window.deadline_s) and live.run.closed_by is None:
+        if (
+            self._clock.wait(live.ending, live.window.deadline_s)
+            and live.run.closed_by is None
+        ):
             # Who ended it closes it, on the record of an operator's act.
             self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
         while not live.done.is_set():
@@ -314,9 +381,15 @@ class RunControl:
                 logger.error(said, live.run.id, error, exc_info=is_unexpected)  # noqa: TRY400
                 self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
 
-    def _record_close(self, live: OpenRun, ended_s: float, final: Reading | None) -> None:
+    def _record_close(
+        self, live: OpenRun, ended_s: float, final: Reading | None
+    ) -> None:
         """Store the end and its event, which binds what the run has, in one transaction."""
-        sampler, run, utc = live.meter.sampler, live.run.id, self._clock.utc().isoformat()
+        sampler, run, utc = (
+            live.meter.sampler,
+            live.run.id,
+            self._clock.utc().isoformat(),
+        )
         energy_wh = None if final is None else final.energy_wh
         changes = {
             "state": RunState.CLOSED.value,
@@ -327,11 +400,22 @@ class RunControl:
             "integrator_s": None if final is None else final.integrator_s,
             "meter_changes": None if final is None else sampler.changes,
         }
-        start_stop_s = None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
-        figures = {"elapsed_s": ended_s, "energy_wh": energy_wh, "start_stop_s": start_stop_s}
+        start_stop_s = (
+            None if final is None or sampler.ran_s is None else sampler.ran_s - ended_s
+        )
+        figures = {
+            "elapsed_s": ended_s,
+            "energy_wh": energy_wh,
+            "start_stop_s": start_stop_s,
+        }
         figures["late_s"] = sampler.late_s
         of_record = {name: changes[name] for name in ("integrator_s", "meter_changes")}
-        detail = {"by": live.closed_by, **figures, **of_record, **self._store.closing_evidence(run)}
+        detail = {
+            "by": live.closed_by,
+            **figures,
+            **of_record,
+            **self._store.closing_evidence(run),
+        }
         event = Event(utc, run, RUN_CLOSED, detail)
         self._store.change_runs({run: changes}, (RunState.OPEN,), event)
         energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"
@@ -350,8 +434,14 @@ class RunControl:
             try:
                 with self._lock_of(f"station {station.name}"):
                     read_left_over(self._contest, self._clock, self._meters, station)
-            except RefereeError as error:  # it is tried again before the station is armed
-                logger.error("the energy left at %s is not read: %s", station.name, error.sentence)  # noqa: TRY400
+            except (
+                RefereeError
+            ) as error:  # it is tried again before the station is armed
+                logger.error(  # noqa: TRY400
+                    "the energy left at %s is not read: %s",
+                    station.name,
+                    error.sentence,
+                )
 
     def receipt(self, run: int, body: bytes, key: str | None) -> Post | None:
         """The receipt that this body got under this key, for a client that asks again after the run has closed.
@@ -379,5 +469,7 @@ class RunControl:
             try:
                 live.meter.log.flush()
             except RefereeError as error:
-                logger.error("run %d: readings are lost: %s", live.run.id, error.sentence)  # noqa: TRY400
+                logger.error(  # noqa: TRY400
+                    "run %d: readings are lost: %s", live.run.id, error.sentence
+                )
         self._meters.close()

@@ -16,7 +16,9 @@ from referee.store.records import Run, RunState
 
 READY_S = 5.0  # how long after its last log-in a team counts as waiting for the signal
 ASK_AGAIN_S = 1
-LONGEST_LEAD_S = 1.0  # between a meter's start and the common one: the energy of record includes it
+LONGEST_LEAD_S = (
+    1.0  # between a meter's start and the common one: the energy of record includes it
+)
 LONGEST_NAME = 60
 
 
@@ -37,7 +39,11 @@ class StartBoard:
 
     def absent(self, runs: Sequence[Run], now_s: float) -> list[Run]:
         """Those of the runs whose team is not waiting."""
-        return [run for run in runs if now_s - self._asked_s.get(run.id, -math.inf) > READY_S]
+        return [
+            run
+            for run in runs
+            if now_s - self._asked_s.get(run.id, -math.inf) > READY_S
+        ]
 
     def require_all(self, runs: Sequence[Run], now_s: float) -> None:
         """Raise RefereeError `team-absent` unless every run's team is waiting."""
@@ -62,7 +68,8 @@ class StartBoard:
         """Wait for a signal after the first `signals`, at most ASK_AGAIN_S; False if the ticket has expired."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self.signals != signals or self._tickets[team] != ticket, ASK_AGAIN_S
+                lambda: self.signals != signals or self._tickets[team] != ticket,
+                ASK_AGAIN_S,
             )
             return self._tickets[team] == ticket
 
@@ -90,23 +97,27 @@ def runs_to_start(contest: Contest, heat: str) -> list[Run]:
 
     Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`.
     """
-    runs = [run for run in contest.store.runs(heat=heat) if run.state is not RunState.VOID]
+    runs = [
+        run for run in contest.store.runs(heat=heat) if run.state is not RunState.VOID
+    ]
     if not runs:
-        raise RefereeError("heat-unknown", f"No run is armed for heat {heat!r}; see: referee run list")
+        raise RefereeError(
+            "heat-unknown", f"No run is armed for heat {heat!r}; see: referee run list"
+        )
     _require_unstarted(runs, heat)
     if len(runs) == 1:
         sentence = f"Heat {heat} has only run {runs[0].id} of {runs[0].team}; arm the others first."
         raise RefereeError("heat-alone", sentence)
     if len({(run.window_s, run.testset_digest) for run in runs}) > 1:
-        sentence = (
-            f"The runs of heat {heat} have different windows or test sets; void them and arm them again."
-        )
+        sentence = f"The runs of heat {heat} have different windows or test sets; void them and arm them again."
         raise RefereeError("heat-uneven", sentence)
     require_same_test_set(contest, runs[0])
     return runs
 
 
-def start_meters(meters: StationMeters, runs: Sequence[Run], clock: Clock) -> dict[int, RunMeter]:
+def start_meters(
+    meters: StationMeters, runs: Sequence[Run], clock: Clock
+) -> dict[int, RunMeter]:
     """Start the meters of armed runs at once, by run. If one does not start, none is left started.
 
     All are asked before any is started: a dead meter costs the others nothing. The caller holds the locks of the
@@ -123,9 +134,16 @@ def start_meters(meters: StationMeters, runs: Sequence[Run], clock: Clock) -> di
         for asked in [pool.submit(meters.prepare, run) for run in runs]:
             asked.result()
         starting = {run.id: pool.submit(start, run) for run in runs}
-    failures = [error for one in starting.values() if (error := one.exception()) is not None]
-    started = {run: one.result() for run, one in starting.items() if one.exception() is None}
-    if not failures and (lead_s := clock.monotonic_s() - min(started_s)) > LONGEST_LEAD_S:
+    failures = [
+        error for one in starting.values() if (error := one.exception()) is not None
+    ]
+    started = {
+        run: one.result() for run, one in starting.items() if one.exception() is None
+    }
+    if (
+        not failures
+        and (lead_s := clock.monotonic_s() - min(started_s)) > LONGEST_LEAD_S
+    ):
         sentence = f"The meters started {lead_s:.1f} s apart; nothing has opened: give the signal again."
         failures = [RefereeError("heat-uneven", sentence)]
     if failures:

@@ -13,7 +13,9 @@ from referee.store import Store
 Numbers = NDArray[np.int64]
 
 
-def image_order(secret: bytes, nonce: str, times_had: Numbers, images: int, *, shuffle: bool) -> Numbers:
+def image_order(
+    secret: bytes, nonce: str, times_had: Numbers, images: int, *, shuffle: bool
+) -> Numbers:
     """Draw and order a run's `images` of the test set, shape (images,), keyed by the contest's secret and its `nonce`.
 
     Those that the team has had least often are drawn first: `times_had` (N,) counts them for images 1..N. Without
@@ -30,4 +32,7 @@ def image_order(secret: bytes, nonce: str, times_had: Numbers, images: int, *, s
 def images_had(store: Store, team: str, digest: str | None) -> dict[int, Numbers]:
     """The test-set numbers of the images that each run of a team on these images was served, by run."""
     runs = [run.id for run in store.runs(team=team, images_digest=digest)]
-    return {run: store.image_order(run)[np.array(store.served_images(run), np.int64) - 1] for run in runs}
+    return {
+        run: store.image_order(run)[np.array(store.served_images(run), np.int64) - 1]
+        for run in runs
+    }

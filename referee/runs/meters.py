@@ -21,15 +21,19 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.runs.recorder import EvidenceLog, note_event
 from referee.store.lost_energy import energy_lost
-from referee.store.records import ENERGY_MISSING, METER_START, EnergyMissing, Run, RunState
+from referee.store.records import (
+    ENERGY_MISSING,
+    METER_START,
+    EnergyMissing,
+    Run,
+    RunState,
+)
 
 logger = logging.getLogger(__name__)
 Missing = tuple[EnergyMissing, str]
 
 MAY_RUN_ON = "Until it is reached it may integrate on, to the end of its timer; mend the link soon."
-READ_LATER = (
-    "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
-)
+READ_LATER = "The meter keeps it until its reset; it is read at the server's next start or the station's next arming."
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ class ZeroLevels:
         self._tried_s: dict[str, float] = {}
         self._done_s: dict[tuple[str, str], float] = {}
 
-    def tried(self, station: Station, identity: str, now_s: float, *, done: bool) -> None:
+    def tried(
+        self, station: Station, identity: str, now_s: float, *, done: bool
+    ) -> None:
         """Note that it was compensated now; a meter that cannot is not asked again for as long."""
         self._tried_s[station.name] = now_s
         if done:
@@ -121,7 +127,9 @@ class StationMeters:
         meter = self._new(self._contest.station(run.station), run.setup)
         found = energy_lost(self._store.events(run.id))
         past = self._store.readings(run.id, 0.0)
-        meter.log.remember(None if found is None else found.loss, past[-1] if past else None)
+        meter.log.remember(
+            None if found is None else found.loss, past[-1] if past else None
+        )
         return meter
 
     def _new(self, station: Station, setup: Setup) -> RunMeter:
@@ -139,7 +147,9 @@ class StationMeters:
 
     # Armed
 
-    def set_up(self, station: Station, window_s: int, *, take_over: bool, spare_energy: bool) -> RunMeter:
+    def set_up(
+        self, station: Station, window_s: int, *, take_over: bool, spare_energy: bool
+    ) -> RunMeter:
         """A free station's meter, reset and ready for a new run; with `take_over` it is stopped if it integrates.
 
         With `spare_energy` it must not hold any energy. Raises MeterError.
@@ -158,7 +168,9 @@ class StationMeters:
 
     def is_ready(self, station: str) -> bool:
         """Whether a meter of the station is set up for an armed run."""
-        return any(meter.station.name == station for meter in list(self._armed.values()))
+        return any(
+            meter.station.name == station for meter in list(self._armed.values())
+        )
 
     def forget(self, run: Run) -> None:
         """Close the meter of a run that will not be opened; one that an earlier process armed has its keys locked."""
@@ -166,7 +178,9 @@ class StationMeters:
         if kept is not None:
             kept.sampler.close()
         elif run.state is RunState.ARMED:
-            with suppress(MeterError, RefereeError):  # a station that is gone has no meter to free
+            with suppress(
+                MeterError, RefereeError
+            ):  # a station that is gone has no meter to free
                 self._free(self.of(run))
 
     @staticmethod
@@ -178,7 +192,9 @@ class StationMeters:
     def prepare(self, run: Run) -> None:
         """Set the armed run's meter up again if an earlier process had armed it. Raises MeterError."""
         if run.id not in self._armed:
-            self._armed[run.id] = self._set_up_again(run, take_over=was_started(self._contest, run))
+            self._armed[run.id] = self._set_up_again(
+                run, take_over=was_started(self._contest, run)
+            )
 
     def _set_up_again(self, run: Run, *, take_over: bool) -> RunMeter:
         meter = self.of(run)
@@ -191,11 +207,15 @@ class StationMeters:
         meter.sampler.arm(take_over=take_over, spare_energy=spare_energy, zero=due)
         if due:
             done = meter.sampler.zero_error is None
-            self._zeros.tried(meter.station, meter.identity, self._clock.monotonic_s(), done=done)
+            self._zeros.tried(
+                meter.station, meter.identity, self._clock.monotonic_s(), done=done
+            )
 
     def zero_age_s(self, meter: RunMeter) -> float | None:
         """How long ago the zero level of a meter was compensated; None if that is not known."""
-        return self._zeros.age_s(meter.station, meter.identity, self._clock.monotonic_s())
+        return self._zeros.age_s(
+            meter.station, meter.identity, self._clock.monotonic_s()
+        )
 
     @contextmanager
     def _failure_noted(self, run: Run, meter: RunMeter) -> Iterator[None]:
@@ -226,7 +246,11 @@ class StationMeters:
                 kept.sampler.close()
             if not isinstance(error, MeterError):
                 raise
-            logger.warning("run %d: the armed meter did not start (%s); set up again", run.id, error.sentence)
+            logger.warning(
+                "run %d: the armed meter did not start (%s); set up again",
+                run.id,
+                error.sentence,
+            )
         meter = self._set_up_again(run, take_over=take_over)
         with self._failure_noted(run, meter):
             meter.sampler.start()
@@ -240,7 +264,9 @@ class StationMeters:
                 meter.sampler.stop()
             except MeterError as error:
                 reason = error.sentence
-                logger.warning("run %d: its meter could not be stopped: %s", run, reason)
+                logger.warning(
+                    "run %d: its meter could not be stopped: %s", run, reason
+                )
             finally:
                 meter.sampler.close()
             self._note(run, "start-undone", reason=reason)
@@ -252,13 +278,17 @@ class StationMeters:
 
         A meter that was used for something else meanwhile is left alone. Raises RefereeError `storage-failed`.
         """
-        past = () if meter.sampler.last is not None else self._store.readings(run.id, 0.0)
+        past = (
+            () if meter.sampler.last is not None else self._store.readings(run.id, 0.0)
+        )
         with suppress(MeterError):  # it is asked again, and then it is on record
             if past and not self.holds_energy_of(run, meter, past[-1]):
                 return None
         return self.final_reading(run, meter, past)
 
-    def final_reading(self, run: Run, meter: RunMeter, past: Sequence[Reading] = ()) -> Reading | None:
+    def final_reading(
+        self, run: Run, meter: RunMeter, past: Sequence[Reading] = ()
+    ) -> Reading | None:
         """Stop the integrator and read the energy of record; None, with an event that says why, if there is none.
 
         `past` is what an earlier sampler read of the run: the integrator may have begun again since.
@@ -266,18 +296,28 @@ class StationMeters:
         try:
             reading = meter.sampler.stop()
         except MeterError as error:
-            until = f"{MAY_RUN_ON} {READ_LATER}" if isinstance(error, PassingMeterError) else READ_LATER
+            until = (
+                f"{MAY_RUN_ON} {READ_LATER}"
+                if isinstance(error, PassingMeterError)
+                else READ_LATER
+            )
             later = EnergyMissing.READ_LATER, f"{error.sentence} {until}"
             self._note_missing(run, _lost_before(meter) or later)
             return None
         before = past[-1] if past else meter.sampler.last_sampled
-        missing = _foreign(run, meter, reading, before) or _lost_before(meter) or _in_doubt(reading, past)
+        missing = (
+            _foreign(run, meter, reading, before)
+            or _lost_before(meter)
+            or _in_doubt(reading, past)
+        )
         if missing is None:
             return reading
         self._note_missing(run, missing)
         return None
 
-    def holds_energy_of(self, run: Run, meter: RunMeter, before: Reading | None) -> bool:
+    def holds_energy_of(
+        self, run: Run, meter: RunMeter, before: Reading | None
+    ) -> bool:
         """Whether what the meter holds can be the run's energy; if not, an event says why. Raises MeterError."""
         missing = _foreign(run, meter, meter.sampler.glance(), before)
         if missing is not None:
@@ -316,7 +356,9 @@ def was_started(contest: Contest, run: Run) -> bool:
     return any(event["kind"] == METER_START for event in contest.store.events(run.id))
 
 
-def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None) -> Missing | None:
+def _foreign(
+    run: Run, meter: RunMeter, reading: Reading, before: Reading | None
+) -> Missing | None:
     """Why what a meter holds is not the run's energy; `before` is a reading of the run."""
     if meter.identity != run.meter_identity:
         sentence = f"Another meter answers: {meter.identity}, not {run.meter_identity}. {READ_LATER}"
@@ -324,7 +366,11 @@ def _foreign(run: Run, meter: RunMeter, reading: Reading, before: Reading | None
     loss = loss_between(before, reading)
     if loss is EnergyLoss.RESET:
         sentence = "The meter's integrator was reset or the meter switched off after the run had started"
-        ended = "; a simulated meter ends with its server" if meter.station.is_simulated else ""
+        ended = (
+            "; a simulated meter ends with its server"
+            if meter.station.is_simulated
+            else ""
+        )
         return EnergyMissing.METER_RESET, f"{sentence}{ended}."
     if before is not None and loss is EnergyLoss.BEGAN_AGAIN:
         sentence = f"The meter's integrator began again, {sums(before)} were lost ({sums(reading)} now)."
@@ -337,7 +383,9 @@ def _lost_before(meter: RunMeter) -> Missing | None:
     loss = meter.log.loss
     if loss is None or loss is EnergyLoss.CUT_SHORT:
         return None
-    return EnergyMissing(loss.value), f"In the window the energy was lost: it {loss.words}."
+    return EnergyMissing(
+        loss.value
+    ), f"In the window the energy was lost: it {loss.words}."
 
 
 def _in_doubt(reading: Reading, past: Sequence[Reading]) -> Missing | None:

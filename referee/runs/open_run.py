@@ -79,7 +79,9 @@ class OpenRun:
         self.window = window
         self.order = order
         self.meter = meter
-        self.closed_by = run.closed_by  # not None for a run whose end is on record already
+        self.closed_by = (
+            run.closed_by
+        )  # not None for a run whose end is on record already
         self.slots = slots or threading.BoundedSemaphore(REQUESTS_AT_ONCE)
         self.form_slots = threading.BoundedSemaphore(FORMS_AT_ONCE)
         self.addresses: frozenset[str] = frozenset()
@@ -96,11 +98,15 @@ class OpenRun:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._is_settled = threading.Condition(self._lock)  # its own `with` takes longer than the lock's
+        self._is_settled = threading.Condition(
+            self._lock
+        )  # its own `with` takes longer than the lock's
         self._admitted = 0
         self._marks = bytearray(len(order)) if marks is None else marks
         logged = set(store.served_images(run.id))
-        self._served_images = logged | {n for n, mark in enumerate(self._marks[:], start=1) if mark}
+        self._served_images = logged | {
+            n for n, mark in enumerate(self._marks[:], start=1) if mark
+        }
         # What a server that was killed had served and not logged; the bytes are not known.
         lost = [(image, 0) for image in sorted(self._served_images - logged)]
         store.log_served(run.id, lost, elapsed_s(window, clock.monotonic_s()))
@@ -138,7 +144,11 @@ class OpenRun:
         try:
             sha256 = hashlib.sha256(body).hexdigest()
             admitted = _Body(body, content_type, key, at_s, sha256, parse)
-            receipt = self._take_large(admitted) if len(body) > LARGE_BYTES else self._small.do(admitted)
+            receipt = (
+                self._take_large(admitted)
+                if len(body) > LARGE_BYTES
+                else self._small.do(admitted)
+            )
         except RefereeError:
             earlier = None if key is None else self._store.find_post(self.run.id, key)
             if earlier is None:
@@ -166,7 +176,9 @@ class OpenRun:
             else:
                 parsed.append(job)
                 posts.append(NewPost(taken, sha256, key, at_s, now, content_type, body))
-        for job, stored in zip(parsed, self._store.append_posts(self.run.id, posts), strict=True):
+        for job, stored in zip(
+            parsed, self._store.append_posts(self.run.id, posts), strict=True
+        ):
             job.result, job.error = stored.result, stored.error
 
     def _take_large(self, body: _Body) -> Post:
@@ -243,7 +255,9 @@ def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
     """
     try:
         with path.open("a+b") as file:
-            file.write(bytes(images - file.tell()))  # written, not only sized: a full disk shows here
+            file.write(
+                bytes(images - file.tell())
+            )  # written, not only sized: a full disk shows here
             file.flush()
             return mmap.mmap(file.fileno(), images)
     except (OSError, ValueError):
@@ -252,11 +266,14 @@ def kept_marks(path: Path, images: int) -> bytearray | mmap.mmap:
 
 def window_closed(run: Run) -> WindowClosed:
     """What a team reads that comes too late."""
-    return WindowClosed(f"Run {run.id} is closed; nothing more is served or counted.", run=run.id)
+    return WindowClosed(
+        f"Run {run.id} is closed; nothing more is served or counted.", run=run.id
+    )
 
 
 def key_reused() -> RefereeError:
     """The refusal of a body under a key that came with another one."""
     return RefereeError(
-        "key-reused", "This Idempotency-Key came with another body before; use a new key for new detections."
+        "key-reused",
+        "This Idempotency-Key came with another body before; use a new key for new detections.",
     )

@@ -121,18 +121,33 @@ class EvidenceLog:
 
     def _note_loss(self, reading: Reading) -> None:
         """Note once that energy was lost, and again if what a power failure had left of it is lost, too."""
-        found, before, back = loss_between(self._before, reading), self._before, self._found_back
+        found, before, back = (
+            loss_between(self._before, reading),
+            self._before,
+            self._found_back,
+        )
         self._found_back = frozenset()
         if math.isfinite(reading.energy_wh) and math.isfinite(reading.integrator_s):
             self._before = reading
-        is_known = self._loss is not None and (self._loss is not EnergyLoss.CUT_SHORT or found is self._loss)
+        is_known = self._loss is not None and (
+            self._loss is not EnergyLoss.CUT_SHORT or found is self._loss
+        )
         if found is None or is_known:
             return
         self._loss, self._lost_with_it = found, back
-        held = {} if before is None else {"energy_wh": before.energy_wh, "integrator_s": before.integrator_s}
+        held = (
+            {}
+            if before is None
+            else {"energy_wh": before.energy_wh, "integrator_s": before.integrator_s}
+        )
         with self._lock:
             self._noted.append(
-                _Noted(reading.monotonic_s, reading.utc, ENERGY_LOST, {"code": found.value, **held})
+                _Noted(
+                    reading.monotonic_s,
+                    reading.utc,
+                    ENERGY_LOST,
+                    {"code": found.value, **held},
+                )
             )
             begun = self._run
         if begun is not None:
@@ -142,7 +157,9 @@ class EvidenceLog:
 
     def _told_by_loss(self, warnings: Iterable[str]) -> set[str]:
         """Those of the warnings that a loss of the energy tells of as well."""
-        return {one for one in warnings if self._loss is not None and one.startswith(STANDS)}
+        return {
+            one for one in warnings if self._loss is not None and one.startswith(STANDS)
+        }
 
     def _warn(self, reading: Reading) -> None:
         """Warn, once each, of a changed setting, and of what else two readings in a row show and fails a check."""
@@ -151,7 +168,9 @@ class EvidenceLog:
         lasting, self._doubts = found & self._doubts, found
         # The sampler has asked twice, and does not ask again with every reading. What a meter lost with the energy, its
         # return has told.
-        is_told = self._was_lost_before or self._lost_with_it.issuperset(reading.changed.split("; "))
+        is_told = self._was_lost_before or self._lost_with_it.issuperset(
+            reading.changed.split("; ")
+        )
         if reading.changed and not is_told:
             lasting |= {f"the meter is not set up as for the run ({reading.changed})"}
         begun = self._run
@@ -190,9 +209,17 @@ def _event(start_s: float, noted: _Noted) -> tuple[datetime, str, dict[str, obje
     return noted.utc, noted.kind, detail | noted.detail
 
 
-def note_event(store: Store, clock: Clock, run: int | None, kind: str, **detail: object) -> None:
+def note_event(
+    store: Store, clock: Clock, run: int | None, kind: str, **detail: object
+) -> None:
     """Log an event, but only warn if that fails: what happened must not be undone for lack of its record."""
     try:
         store.log_event(clock.utc(), run, kind, **detail)
     except RefereeError as error:
-        logger.warning("run %s: the event %s %s is not on record: %s", run, kind, detail, error.sentence)
+        logger.warning(
+            "run %s: the event %s %s is not on record: %s",
+            run,
+            kind,
+            detail,
+            error.sentence,
+        )

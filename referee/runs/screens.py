@@ -10,9 +10,7 @@ from referee.clock import Clock
 from referee.errors import DisplayFailed
 
 ANSWER_S = 3.0  # how long a screen has to show an image; one that has not asked for so long is switched off
-HOLD_S = (
-    1.0  # how long a screen's question for the next image waits: it learns of a run's end as soon as that
-)
+HOLD_S = 1.0  # how long a screen's question for the next image waits: it learns of a run's end as soon as that
 
 
 class Picture(NamedTuple):
@@ -43,12 +41,19 @@ class Screens:
             self._wanted[station] = picture
             self._confirmed.discard(station)
             self._changed.notify_all()
-            is_there = self._clock.monotonic_s() - self._asked_s.get(station, self._started_s) < ANSWER_S
-            over = self._changed.wait_for(lambda: self._is_over(station, picture), is_there * ANSWER_S)
+            is_there = (
+                self._clock.monotonic_s() - self._asked_s.get(station, self._started_s)
+                < ANSWER_S
+            )
+            over = self._changed.wait_for(
+                lambda: self._is_over(station, picture), is_there * ANSWER_S
+            )
             if over and self._wanted.get(station) is picture:
                 return
             if not over:
-                self._wanted.pop(station)  # it must not appear later: it has not been served
+                self._wanted.pop(
+                    station
+                )  # it must not appear later: it has not been served
                 self._changed.notify_all()
         raise DisplayFailed(
             f"Image {picture.image} is not on the screen of station {station}; tell the operator, or ask for one image "
@@ -59,12 +64,16 @@ class Screens:
     def _is_over(self, station: str, picture: Picture) -> bool:
         return station in self._confirmed or self._wanted.get(station) is not picture
 
-    def next(self, station: str, shown: Picture | None, is_open: Callable[[int], bool]) -> Picture | None:
+    def next(
+        self, station: str, shown: Picture | None, is_open: Callable[[int], bool]
+    ) -> Picture | None:
         """What the screen, which shows `shown`, is to show next, or None: nothing. Waits for a while for a change."""
         with self._changed:
             is_first = station not in self._asked_s
             self._asked_s[station] = self._clock.monotonic_s()
-            if shown is not None and is_first:  # after a restart of the server what the screen shows stays
+            if (
+                shown is not None and is_first
+            ):  # after a restart of the server what the screen shows stays
                 self._wanted.setdefault(station, shown)
             self._changed.wait_for(lambda: self._differs(station, shown), HOLD_S)
             self._asked_s[station] = self._clock.monotonic_s()

@@ -34,7 +34,11 @@ class Window:
     @cached_property
     def end_s(self) -> float:
         """The first moment that is too late."""
-        return self.deadline_s if self.closed_s is None else min(self.closed_s, self.deadline_s)
+        return (
+            self.deadline_s
+            if self.closed_s is None
+            else min(self.closed_s, self.deadline_s)
+        )
 
 
 def phase_at(window: Window, now_s: float) -> Phase:
@@ -73,12 +77,19 @@ class Reboot:
 
 
 def reboot_of(
-    run: Run, now_s: float, now_utc: datetime, boot_id: str | None, last: tuple[float, datetime] | None = None
+    run: Run,
+    now_s: float,
+    now_utc: datetime,
+    boot_id: str | None,
+    last: tuple[float, datetime] | None = None,
 ) -> Reboot | None:
     """None where the monotonic clock tells. `last` is (elapsed_s, UTC) of the last record, `now_s` since the boot."""
     if run.start_s is not None and run.boot_id is not None and run.boot_id == boot_id:
         return None
-    recorded_s, utc = last or (0.0, datetime.fromisoformat(run.opened_utc or run.armed_utc))
+    recorded_s, utc = last or (
+        0.0,
+        datetime.fromisoformat(run.opened_utc or run.armed_utc),
+    )
     # What a boot that is not known has seen may be older than the record.
     up_s = 0.0 if boot_id is None or run.boot_id is None else now_s
     return Reboot(recorded_s, (now_utc - utc).total_seconds(), up_s)
@@ -92,5 +103,9 @@ def window_of(run: Run, now_s: float, reboot: Reboot | None) -> Window:
     start_s = now_s if run.start_s is None else run.start_s
     if reboot is not None:
         start_s = now_s - reboot.recorded_s - max(reboot.by_wall_clock_s, reboot.up_s)
-    ended_s = None if run.closed_by is None or run.elapsed_s is None else start_s + run.elapsed_s
+    ended_s = (
+        None
+        if run.closed_by is None or run.elapsed_s is None
+        else start_s + run.elapsed_s
+    )
     return Window(start_s, run.window_s, ended_s)

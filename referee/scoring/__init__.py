@@ -4,10 +4,22 @@ No I/O, no clock, no SQL. Start with `evaluation`; `rules` has the metrics, `mat
 """
 
 from referee.scoring.columns import Detections
-from referee.scoring.curves import CocoCurve, Curve, coco_curves, precision_recall_curves
+from referee.scoring.curves import (
+    CocoCurve,
+    Curve,
+    coco_curves,
+    precision_recall_curves,
+)
 from referee.scoring.evaluation import evaluate, signature_of
 from referee.scoring.result import Counts, Evaluation, format_score, score
-from referee.scoring.rules import COCO, METRICS, STRICT, Tolerance, lists_ties_by_image, tolerance_of
+from referee.scoring.rules import (
+    COCO,
+    METRICS,
+    STRICT,
+    Tolerance,
+    lists_ties_by_image,
+    tolerance_of,
+)
 
 __all__ = [
     "COCO",

@@ -59,14 +59,23 @@ def _mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
     return math.fsum(best_precisions(ranks)[reached].tolist()) / len(recalls)
 
 
-def averages(true: Bools, counted: Bools, starts: Ints, objects: Ints, average: Average) -> Floats:
+def averages(
+    true: Bools, counted: Bools, starts: Ints, objects: Ints, average: Average
+) -> Floats:
     """Return the AP (K,) of every category, NaN without `objects` (K,).
 
     Of detections (M,) by category and rank, category k holds `starts[k]` .. `starts[k + 1] - 1`; `true` ones count.
     """
     ranks, bounds = true_ranks(true, counted, starts)
-    parts = zip(bounds[:-1].tolist(), bounds[1:].tolist(), objects.tolist(), strict=True)
-    return np.array([average(ranks[low:high], count) if count else math.nan for low, high, count in parts])
+    parts = zip(
+        bounds[:-1].tolist(), bounds[1:].tolist(), objects.tolist(), strict=True
+    )
+    return np.array(
+        [
+            average(ranks[low:high], count) if count else math.nan
+            for low, high, count in parts
+        ]
+    )
 
 
 def true_ranks(true: Bools, counted: Bools, starts: Ints) -> tuple[Ints, Ints]:

@@ -32,7 +32,9 @@ AnyCategory = Category | CocoCategory
 C = TypeVar("C", bound=AnyCategory)
 
 
-def match_block(ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]) -> list[AnyCategory]:
+def match_block(
+    ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]
+) -> list[AnyCategory]:
     """Match the rows (n, 7), in order of arrival, of some images: all categories by the first metric, by the second ...
 
     The ground truth has all images and the objects of these. Raises `RefereeError` as `evaluate` does.
@@ -42,7 +44,9 @@ def match_block(ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str])
     return [each for metric in metrics for each in _ranked(ground_truth, found, metric)]
 
 
-def _ranked(ground_truth: GroundTruth, found: Detections, metric: str) -> Iterator[AnyCategory]:
+def _ranked(
+    ground_truth: GroundTruth, found: Detections, metric: str
+) -> Iterator[AnyCategory]:
     if metric == COCO:
         refuse_not_finite(found)
         return ranked_coco(ground_truth, found, frozenset())
@@ -60,7 +64,10 @@ def merged(parts: Sequence[C]) -> C:
 
 
 def score_category(
-    parts: Sequence[AnyCategory], metric: str, counted: NDArray[np.bool_], with_halves: bool
+    parts: Sequence[AnyCategory],
+    metric: str,
+    counted: NDArray[np.bool_],
+    with_halves: bool,
 ) -> tuple[float | None, float | None, Floats | None]:
     """Return the AP of a category, None without objects: of the images that are `counted` (N,), and of all.
 
@@ -74,8 +81,13 @@ def score_category(
 
 def _taken(category: C, places: NDArray[np.int64]) -> C:
     """The category with the detections at these ranks, in this order."""
-    by_detection = [field.name for field in fields(category) if field.name != "object_images"]
-    return replace(category, **{name: getattr(category, name).take(places) for name in by_detection})
+    by_detection = [
+        field.name for field in fields(category) if field.name != "object_images"
+    ]
+    return replace(
+        category,
+        **{name: getattr(category, name).take(places) for name in by_detection},
+    )
 
 
 def _average(category: AnyCategory, metric: str) -> float | None:

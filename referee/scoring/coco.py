@@ -69,8 +69,15 @@ def evaluate_coco(
     ap = _by_category(ground_truth, everything.precision)
     ap50 = _by_category(ground_truth, everything.precision[[AT_50]])
     ap75 = _by_category(ground_truth, everything.precision[[AT_75]])
-    columns = (everything.objects.tolist(), everything.true[-1, AT_50].tolist(), everything.listed.tolist())
-    counts = (Counts(count, true, size - true) for count, true, size in zip(*columns, strict=True))
+    columns = (
+        everything.objects.tolist(),
+        everything.true[-1, AT_50].tolist(),
+        everything.listed.tolist(),
+    )
+    counts = (
+        Counts(count, true, size - true)
+        for count, true, size in zip(*columns, strict=True)
+    )
     return Evaluation(
         metric=COCO,
         iou=None,
@@ -88,7 +95,9 @@ def evaluate_coco(
 
 
 def results_by_area(
-    ground_truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]]
+    ground_truth: GroundTruth,
+    detections: Detections,
+    banned: frozenset[tuple[int, int]],
 ) -> dict[str, AreaResult]:
     """Match and rank in each of AREAS. Raises as `evaluate_coco` does."""
     matching = _Matching(ground_truth, detections, banned)
@@ -131,19 +140,26 @@ class CocoCategory:
         """At each IoU, by rank, the image (m,) of the detections that count, and which are true."""
         for bit in _BITS:
             here = np.flatnonzero(self.counts & bit)
-            yield self.image.take(here), (self.is_true.take(here) & bit).astype(np.bool_)
+            yield (
+                self.image.take(here),
+                (self.is_true.take(here) & bit).astype(np.bool_),
+            )
 
     def average_precision(self) -> float | None:
         """The AP of `evaluate_coco`, None without objects."""
         objects = len(self.object_images)
         if not objects:
             return None
-        precisions = category_precisions((is_true for _, is_true in self.rankings()), objects)
+        precisions = category_precisions(
+            (is_true for _, is_true in self.rankings()), objects
+        )
         return math.fsum(precisions.ravel().tolist()) / precisions.size
 
 
 def ranked_coco(
-    ground_truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]]
+    ground_truth: GroundTruth,
+    detections: Detections,
+    banned: frozenset[tuple[int, int]],
 ) -> Iterator[CocoCategory]:
     """Match in the range of all areas: every category in the order of the ids. Raises as `evaluate_coco` does."""
     matching = _Matching(ground_truth, detections, banned)
@@ -155,13 +171,17 @@ def ranked_coco(
     for first, last in matching.listing.batches():
         batch = matching.batch(first, last)
         counts, is_true = np.zeros((2, len(batch.members)), np.uint16)
-        at_each_iou = matched_at_each_iou(batch.pairs, ignored, matching.crowd, batch.inside[_ALL])
+        at_each_iou = matched_at_each_iou(
+            batch.pairs, ignored, matching.crowd, batch.inside[_ALL]
+        )
         for bit, (counts_here, true_here) in zip(_BITS, at_each_iou, strict=True):
             counts[counts_here] |= bit
             is_true[true_here] |= bit
         confidence, image = detections.confidence[batch.members], images[batch.members]
         bounds = pairwise(batch.bounds.tolist())
-        for id_, (low, high) in zip(groups.categories.ids[first:last], bounds, strict=True):
+        for id_, (low, high) in zip(
+            groups.categories.ids[first:last], bounds, strict=True
+        ):
             yield CocoCategory(
                 confidence[low:high],
                 image[low:high],
@@ -189,20 +209,29 @@ class _Matching:
     """What every range of areas shares: the groups, which objects are `ignored` in each (areas, G), the candidates."""
 
     def __init__(
-        self, ground_truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]]
+        self,
+        ground_truth: GroundTruth,
+        detections: Detections,
+        banned: frozenset[tuple[int, int]],
     ) -> None:
-        groups = group_objects(ground_truth, np.ones(len(ground_truth.image), np.bool_), banned)
+        groups = group_objects(
+            ground_truth, np.ones(len(ground_truth.image), np.bool_), banned
+        )
         self.groups, self._detections = groups, detections
         self.crowd = ground_truth.crowd[groups.objects]
         self.ignored = self.crowd | ~_inside(ground_truth.area[groups.objects])
         edges = Edges.of_coco(ground_truth.coco_boxes[groups.objects])
-        self._objects = Objects(edges, np.full(len(self.crowd), LEAST_OVERLAPS[0]), self.crowd)
+        self._objects = Objects(
+            edges, np.full(len(self.crowd), LEAST_OVERLAPS[0]), self.crowd
+        )
         self.listing = list_detections(detections, groups)
 
     def batch(self, first: int, last: int) -> _Batch:
         """The categories `first` .. `last - 1`."""
         listing, detections = self.listing, self._detections
-        members, ranks = listing.ranked(first, last, detections.confidence, ties_by_image=True)
+        members, ranks = listing.ranked(
+            first, last, detections.confidence, ties_by_image=True
+        )
         within = _within(listing, first, last, ranks)
         inside = _inside(_areas(detections, members)) & (within < MOST[-1])
         found = pairs_of(listing, self.groups, first, last, self._boxes, self._objects)
@@ -217,10 +246,16 @@ class _Matching:
 
 def _joined(parts: Iterable[AreaResult]) -> AreaResult:
     """The results of some categories behind each other."""
-    columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(AreaResult)}
+    columns = {
+        field.name: [getattr(part, field.name) for part in parts]
+        for field in fields(AreaResult)
+    }
     axes = {"precision": 1, "true": 2}
     return AreaResult(
-        **{name: np.concatenate(each, axis=axes.get(name, 0)) for name, each in columns.items()}
+        **{
+            name: np.concatenate(each, axis=axes.get(name, 0))
+            for name, each in columns.items()
+        }
     )
 
 
@@ -234,7 +269,9 @@ def _within(listing: Listing, first: int, last: int, ranks: Ints) -> NDArray[np.
     begins = np.flatnonzero(opens)
     within = np.empty(len(ranks), np.uint8)
     keys &= (1 << bits) - 1
-    place = np.arange(len(ranks)) - np.repeat(begins, np.diff(begins, append=len(ranks)))
+    place = np.arange(len(ranks)) - np.repeat(
+        begins, np.diff(begins, append=len(ranks))
+    )
     within[keys] = np.minimum(place, MOST[-1])
     return within
 
@@ -249,7 +286,9 @@ def _areas(detections: Detections, members: Ints) -> Floats:
 
 def _inside(area: Floats) -> NDArray[np.bool_]:
     """Where areas (M,) lie inside each of AREAS (ranges, M)."""
-    return np.array([~((area < least) | (area > most)) for least, most in AREAS.values()])
+    return np.array(
+        [~((area < least) | (area > most)) for least, most in AREAS.values()]
+    )
 
 
 def coco_boxes_of(source: Detections | GroundTruth, chosen: Ints) -> Floats:

@@ -47,7 +47,9 @@ class AreaResult:
     def recall(self) -> Floats:
         """The share of the objects that was found (MOST, T, K), NaN without objects."""
         unknown = np.full(self.true.shape, np.nan)
-        share: Floats = np.divide(self.true, self.objects, out=unknown, where=self.objects > 0)
+        share: Floats = np.divide(
+            self.true, self.objects, out=unknown, where=self.objects > 0
+        )
         return share
 
 
@@ -67,12 +69,22 @@ def rank(
     its image and category.
     """
     needed = _needed(objects)
-    counted = np.zeros(len(inside) + 1, np.int32)  # how many detections before each one count
+    counted = np.zeros(
+        len(inside) + 1, np.int32
+    )  # how many detections before each one count
     precision, found, listed = [], [], []
     for counts, true in matched_at_each_iou(pairs, ignored, crowd, inside):
         np.cumsum(counts, out=counted[1:])
-        category, place = np.searchsorted(bounds, true, side="right") - 1, within.take(true)
-        found.append([np.bincount(category[place < most], minlength=len(objects)) for most in MOST])
+        category, place = (
+            np.searchsorted(bounds, true, side="right") - 1,
+            within.take(true),
+        )
+        found.append(
+            [
+                np.bincount(category[place < most], minlength=len(objects))
+                for most in MOST
+            ]
+        )
         ranks = counted.take(true + 1) - counted.take(bounds).take(category)
         precision.append(_precisions(ranks, found[-1][-1], needed))
         listed.append(np.diff(counted.take(bounds)))
@@ -85,7 +97,9 @@ def matched_at_each_iou(
     pairs: Pairs, ignored: Bools, crowd: Bools, inside: Bools
 ) -> Iterator[tuple[Bools, Ints]]:
     """At each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
-    pairs = pairs.take(np.argsort(2 * pairs.detection + ignored.take(pairs.object), kind="stable"))
+    pairs = pairs.take(
+        np.argsort(2 * pairs.detection + ignored.take(pairs.object), kind="stable")
+    )
     for least in LEAST_OVERLAPS:
         pairs = pairs.take(pairs.overlap >= least)
         taken = assign_greedily(pairs, len(inside), crowd)
@@ -109,7 +123,10 @@ def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
 
 def _needed(objects: Ints) -> Ints:
     """The true positives with which each of RECALLS is reached (K, R), from 0, by the objects (K,) of categories."""
-    reached = [np.searchsorted(np.arange(1, count + 1) / count, RECALLS) for count in objects.tolist()]
+    reached = [
+        np.searchsorted(np.arange(1, count + 1) / count, RECALLS)
+        for count in objects.tolist()
+    ]
     return np.reshape(reached, (-1, len(RECALLS))).astype(np.int64)
 
 
@@ -117,7 +134,10 @@ def _precisions(ranks: Ints, found: Ints, needed: Ints) -> Floats:
     """The best precision at RECALLS or above (K, R), from the ranks of all true positives, `found` (K,) by category."""
     ends = np.cumsum(found)
     starts = ends - found
-    best = np.append((np.arange(1, len(ranks) + 1) - np.repeat(starts, found)) / (ranks + SPACING), 0.0)
+    best = np.append(
+        (np.arange(1, len(ranks) + 1) - np.repeat(starts, found)) / (ranks + SPACING),
+        0.0,
+    )
     for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
         backwards = best[low:high][::-1]
         np.maximum.accumulate(backwards, out=backwards)

@@ -35,7 +35,11 @@ def evaluate_with_pycocotools(
     """Score detections of known images and categories by the COCO metric, as `referee.scoring.evaluate` does."""
     banned = frozenset(blacklist)
     with contextlib.redirect_stdout(io.StringIO()):
-        evaluator = COCOeval(_truth(ground_truth, banned), _results(ground_truth, detections, banned), "bbox")
+        evaluator = COCOeval(
+            _truth(ground_truth, banned),
+            _results(ground_truth, detections, banned),
+            "bbox",
+        )
         evaluator.evaluate()
         evaluator.accumulate()
         evaluator.summarize()
@@ -45,7 +49,9 @@ def evaluate_with_pycocotools(
         {id_: _known(precision[ious, :, place].mean()) for place, id_ in enumerate(ids)}
         for ious in (slice(None), AT_50, AT_75)
     )
-    summary = {name: _known(value) for name, value in zip(_NAMES, evaluator.stats, strict=True)}
+    summary = {
+        name: _known(value) for name, value in zip(_NAMES, evaluator.stats, strict=True)
+    }
     return Evaluation(
         metric="coco",
         iou=None,
@@ -56,7 +62,11 @@ def evaluate_with_pycocotools(
         images=len(ground_truth.image_ids),
         detections=len(detections),
         signature=signature(
-            "coco", "0.5:0.95", banned, ground_truth_digest, f"pycocotools-{version('pycocotools')}"
+            "coco",
+            "0.5:0.95",
+            banned,
+            ground_truth_digest,
+            f"pycocotools-{version('pycocotools')}",
         ),
         summary=summary,
         ap50=ap50,
@@ -66,7 +76,11 @@ def evaluate_with_pycocotools(
 
 def _truth(ground_truth: GroundTruth, banned: frozenset[tuple[int, int]]) -> Any:
     annotations = [
-        {"area": area, "iscrowd": int(crowd), **_annotation(number, image, category, box)}
+        {
+            "area": area,
+            "iscrowd": int(crowd),
+            **_annotation(number, image, category, box),
+        }
         for number, (image, category, box, area, crowd) in enumerate(
             _rows(
                 ground_truth.image,
@@ -82,14 +96,24 @@ def _truth(ground_truth: GroundTruth, banned: frozenset[tuple[int, int]]) -> Any
     return _dataset(ground_truth, annotations)
 
 
-def _results(ground_truth: GroundTruth, detections: Detections, banned: frozenset[tuple[int, int]]) -> Any:
+def _results(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    banned: frozenset[tuple[int, int]],
+) -> Any:
     boxes = detections.coco_boxes
     if boxes is None:
         boxes = coco_from_corners(detections.boxes)
     annotations = [
-        {"area": box[2] * box[3], "iscrowd": 0, "score": score, **_annotation(number, image, category, box)}
+        {
+            "area": box[2] * box[3],
+            "iscrowd": 0,
+            "score": score,
+            **_annotation(number, image, category, box),
+        }
         for number, (image, category, box, score) in enumerate(
-            _rows(detections.image, detections.category, boxes, detections.confidence), start=1
+            _rows(detections.image, detections.category, boxes, detections.confidence),
+            start=1,
         )
         if (image, category) not in banned
     ]
@@ -100,7 +124,9 @@ def _rows(*columns: NDArray[Any]) -> Iterable[tuple[Any, ...]]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _annotation(number: int, image: int, category: int, box: list[float]) -> dict[str, Any]:
+def _annotation(
+    number: int, image: int, category: int, box: list[float]
+) -> dict[str, Any]:
     return {"id": number, "image_id": image, "category_id": category, "bbox": box}
 
 
@@ -121,9 +147,18 @@ def _counts(evaluator: Any, categories: int) -> list[Counts]:
     found = []
     for category in range(categories):
         first = category * ranges * images
-        entries = [entry for entry in evaluator.evalImgs[first : first + images] if entry is not None]
-        objects = sum(np.count_nonzero(np.equal(entry["gtIgnore"], 0)) for entry in entries)
-        counted = [(entry["dtMatches"][0] > 0, ~entry["dtIgnore"][0].astype(bool)) for entry in entries]
+        entries = [
+            entry
+            for entry in evaluator.evalImgs[first : first + images]
+            if entry is not None
+        ]
+        objects = sum(
+            np.count_nonzero(np.equal(entry["gtIgnore"], 0)) for entry in entries
+        )
+        counted = [
+            (entry["dtMatches"][0] > 0, ~entry["dtIgnore"][0].astype(bool))
+            for entry in entries
+        ]
         true = sum(np.count_nonzero(matched & counts) for matched, counts in counted)
         every = sum(np.count_nonzero(counts) for _, counts in counted)
         found.append(Counts(int(objects), int(true), int(every - true)))

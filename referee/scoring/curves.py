@@ -42,8 +42,12 @@ def precision_recall_curves(
     Raises `RefereeError` as `evaluate` does, and `unknown-metric` for `coco`.
     """
     rule = rule_named(metric)
-    ranked = ranked_categories(ground_truth, detections, rule, rule.threshold(iou), frozenset(blacklist))
-    return {each.id: _curve(each, detections.confidence) for each in ranked if each.objects}
+    ranked = ranked_categories(
+        ground_truth, detections, rule, rule.threshold(iou), frozenset(blacklist)
+    )
+    return {
+        each.id: _curve(each, detections.confidence) for each in ranked if each.objects
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +60,16 @@ class CocoCurve:
 
 
 def coco_curves(
-    ground_truth: GroundTruth, detections: Detections, blacklist: Iterable[tuple[int, int]] = ()
+    ground_truth: GroundTruth,
+    detections: Detections,
+    blacklist: Iterable[tuple[int, int]] = (),
 ) -> dict[int, CocoCurve]:
     """Return the curve of every category with objects that count, by id. Raises `RefereeError` as `evaluate` does."""
     result = results_by_area(ground_truth, detections, frozenset(blacklist))["all"]
     return {
-        id_: CocoCurve(RECALLS, result.precision[AT_50, place], result.precision[AT_75, place])
+        id_: CocoCurve(
+            RECALLS, result.precision[AT_50, place], result.precision[AT_75, place]
+        )
         for place, id_ in enumerate(ground_truth.category_ids.tolist())
         if result.objects[place]
     }

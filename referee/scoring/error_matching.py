@@ -18,7 +18,15 @@ from referee.scoring.coco import coco_boxes_of
 from referee.scoring.columns import Detections
 from referee.scoring.evaluation import refuse_not_finite
 from referee.scoring.groups import Ids, group_objects, list_detections
-from referee.scoring.matching import IGNORED, UNMATCHED, Objects, Pairs, best_that_counts, in_turn, pairs_of
+from referee.scoring.matching import (
+    IGNORED,
+    UNMATCHED,
+    Objects,
+    Pairs,
+    best_that_counts,
+    in_turn,
+    pairs_of,
+)
 from referee.scoring.overlap import Edges
 from referee.scoring.rules import Rule
 
@@ -79,27 +87,40 @@ class Findings:
     missed: Bools
 
 
-def find(ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: float) -> Findings:
+def find(
+    ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: float
+) -> Findings:
     """Match, and name the errors. Raises `RefereeError` `unknown-image`, `unknown-category`, `not-finite`."""
     refuse_not_finite(detections)
     categories = Ids(ground_truth.category_ids, "category")
-    category, object_category = map(categories.places, (detections.category, ground_truth.category))
+    category, object_category = map(
+        categories.places, (detections.category, ground_truth.category)
+    )
     ignored = ground_truth.crowd | (ground_truth.difficult & rule.ignores_difficult)
     needed = rule.thresholds(ground_truth.boxes, iou)
-    needed[ground_truth.crowd] = np.nextafter(iou, np.inf)  # a crowd asks for more than the threshold
+    needed[ground_truth.crowd] = np.nextafter(
+        iou, np.inf
+    )  # a crowd asks for more than the threshold
     members, ranks, pairs = _pairs(ground_truth, detections, needed, rule)
     is_own = category.take(pairs.detection) == object_category.take(pairs.object)
     meets = pairs.overlap >= needed.take(pairs.object)
 
     found = np.empty(len(members), np.int64)
-    found[members] = rule.assign(in_turn(pairs.take(is_own & meets), ranks), len(members), ignored)
+    found[members] = rule.assign(
+        in_turn(pairs.take(is_own & meets), ranks), len(members), ignored
+    )
     is_used = _marked(found[found >= 0], len(ignored))
     is_error = found < 0 if rule is TIDECV else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
     # For tidecv a box that overlaps by exactly the threshold is misplaced, although it may find an object.
     is_placed = pairs.overlap > needed.take(pairs.object) if rule is TIDECV else meets
     outcome, about = _errors(
-        pairs.take(left), is_own[left], meets[left], is_placed[left], is_used, len(found)
+        pairs.take(left),
+        is_own[left],
+        meets[left],
+        is_placed[left],
+        is_used,
+        len(found),
     )
 
     aimed = np.flatnonzero(about >= 0)
@@ -132,9 +153,13 @@ def _pairs(
     Objects need an overlap (G,); pairs may have less, down to BACKGROUND_OVERLAP.
     """
     one = np.zeros(1, np.int64)
-    alike = replace(ground_truth, category=np.zeros_like(ground_truth.category), category_ids=one)
+    alike = replace(
+        ground_truth, category=np.zeros_like(ground_truth.category), category_ids=one
+    )
     groups = group_objects(alike, ~ground_truth.crowd | (rule is TIDECV), ())
-    listing = list_detections(replace(detections, category=np.zeros_like(detections.category)), groups)
+    listing = list_detections(
+        replace(detections, category=np.zeros_like(detections.category)), groups
+    )
     members, _ = listing.ranked(0, 1, detections.confidence, rule.ties_by_image)
     ranks = np.empty(len(members), np.int64)
     ranks[members] = np.arange(len(members))
@@ -151,11 +176,20 @@ def _pairs(
     )
     pairs = pairs_of(listing, groups, 0, 1, partial(edges, detections), objects)
     detection = listing.order.take(pairs.detection).astype(np.int64)
-    return members, ranks, Pairs(detection, groups.objects.take(pairs.object), pairs.overlap)
+    return (
+        members,
+        ranks,
+        Pairs(detection, groups.objects.take(pairs.object), pairs.overlap),
+    )
 
 
 def _errors(
-    pairs: Pairs, is_own: Bools, meets: Bools, placed: Bools, is_used: Bools, detections: int
+    pairs: Pairs,
+    is_own: Bools,
+    meets: Bools,
+    placed: Bools,
+    is_used: Bools,
+    detections: int,
 ) -> tuple[NDArray[np.int8], Ints]:
     """The kind of error (detections,), and the object that it is about or UNMATCHED; each kind replaces those before.
 
@@ -165,10 +199,19 @@ def _errors(
     kind = np.full(detections, _PLACE[ErrorType.BACKGROUND], np.int8)
     target = np.full(detections, UNMATCHED, np.int64)
     kind[pairs.detection[pairs.overlap > BACKGROUND_OVERLAP]] = _PLACE[ErrorType.BOTH]
-    kind[pairs.detection[is_own & meets & is_used.take(pairs.object)]] = _PLACE[ErrorType.DUPLICATE]
+    kind[pairs.detection[is_own & meets & is_used.take(pairs.object)]] = _PLACE[
+        ErrorType.DUPLICATE
+    ]
     is_placed = _marked(pairs.detection[is_own & placed], detections)
-    near = is_own & (pairs.overlap >= BACKGROUND_OVERLAP) & ~is_placed.take(pairs.detection)
-    for type_, which in ((ErrorType.CLASSIFICATION, ~is_own & meets), (ErrorType.LOCALISATION, near)):
+    near = (
+        is_own
+        & (pairs.overlap >= BACKGROUND_OVERLAP)
+        & ~is_placed.take(pairs.detection)
+    )
+    for type_, which in (
+        (ErrorType.CLASSIFICATION, ~is_own & meets),
+        (ErrorType.LOCALISATION, near),
+    ):
         about = pairs.take(which)
         kind[about.detection] = _PLACE[type_]
         most = np.zeros(detections)

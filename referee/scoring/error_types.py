@@ -13,9 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.ground_truth import GroundTruth
-from referee.scoring.average_precision import averages, counts_before, mean_known, true_ranks
+from referee.scoring.average_precision import (
+    averages,
+    counts_before,
+    mean_known,
+    true_ranks,
+)
 from referee.scoring.columns import Detections
-from referee.scoring.error_matching import OF_DETECTIONS, TIDECV, TRUE, ErrorType, Findings, find
+from referee.scoring.error_matching import (
+    OF_DETECTIONS,
+    TIDECV,
+    TRUE,
+    ErrorType,
+    Findings,
+    find,
+)
 from referee.scoring.groups import Ids
 from referee.scoring.ordering import ascending_codes
 from referee.scoring.rules import COCO, rule_named
@@ -24,7 +36,14 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-__all__ = ["OF_DETECTIONS", "ErrorAnalysis", "ErrorType", "ImageErrors", "analyse_errors", "worst_images"]
+__all__ = [
+    "OF_DETECTIONS",
+    "ErrorAnalysis",
+    "ErrorType",
+    "ImageErrors",
+    "analyse_errors",
+    "worst_images",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +66,10 @@ class ErrorAnalysis:
 
 
 def analyse_errors(
-    ground_truth: GroundTruth, detections: Detections, metric: str = "lpirc", iou: float | None = None
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str = "lpirc",
+    iou: float | None = None,
 ) -> ErrorAnalysis:
     """Analyse detections by one of METRICS, as `evaluate` judges them. Raises `RefereeError` as it does.
 
@@ -63,13 +85,21 @@ def analyse_errors(
 
     def judged(true: Bools, counted: Bools, starts: Ints, objects: Ints) -> Floats:
         ap = averages(true, counted, starts, objects, rule.average)
-        if rule is TIDECV:  # its mean includes the categories with detections but without objects
+        if (
+            rule is TIDECV
+        ):  # its mean includes the categories with detections but without objects
             ap[np.isnan(ap) & (np.diff(counts_before(counted, starts)) > 0)] = 0.0
         return ap
 
-    own, objects = _Listing.of(found, found.category, categories), in_category(found.objects)
+    own, objects = (
+        _Listing.of(found, found.category, categories),
+        in_category(found.objects),
+    )
     listed = own.outcome == TRUE, own.counted, own.starts
-    ap, ordered = judged(*listed, objects), judged(listed[0], listed[0], own.starts, objects)
+    ap, ordered = (
+        judged(*listed, objects),
+        judged(listed[0], listed[0], own.starts, objects),
+    )
     mended = {
         ErrorType.MISSED: judged(*listed, objects - in_category(found.missed)),
         ErrorType.FALSE_POSITIVE: np.where(np.isnan(ap), ap, np.nan_to_num(ordered)),
@@ -82,13 +112,18 @@ def analyse_errors(
         rows = renamed if type_ is ErrorType.CLASSIFICATION else own
         is_kind = rows.outcome == kind
         mends = is_kind & rows.mends
-        true, counted = (rows.outcome == TRUE) | mends, (rows.counted & ~is_kind) | mends
+        true, counted = (
+            (rows.outcome == TRUE) | mends,
+            (rows.counted & ~is_kind) | mends,
+        )
         mended[type_] = judged(true, counted, rows.starts, objects)
 
     reached, scored = mean_known(ap), np.flatnonzero(objects)
     lost = (ordered - ap)[scored]
     share = 1 / max(1, len(scored)) / np.maximum(objects, 1)
-    errors = np.bincount(found.outcome[found.outcome >= 0], minlength=len(OF_DETECTIONS)).tolist()
+    errors = np.bincount(
+        found.outcome[found.outcome >= 0], minlength=len(OF_DETECTIONS)
+    ).tolist()
     return ErrorAnalysis(
         map=reached,
         gains={type_: mean_known(mended[type_]) - reached for type_ in ErrorType},
@@ -98,7 +133,9 @@ def analyse_errors(
             ErrorType.FALSE_POSITIVE: sum(errors),
             ErrorType.FALSE_NEGATIVE: int(found.unfound.sum()),
         },
-        confidence_cost=dict(zip(ground_truth.category_ids[scored].tolist(), lost.tolist(), strict=True)),
+        confidence_cost=dict(
+            zip(ground_truth.category_ids[scored].tolist(), lost.tolist(), strict=True)
+        ),
         found=found,
         cost=_costs(own, share),
         object_cost=np.where(found.unfound, share.take(found.object_category), 0.0),
@@ -118,9 +155,16 @@ class _Listing:
     @classmethod
     def of(cls, found: Findings, category: Ints, categories: int) -> _Listing:
         order, codes = ascending_codes(category.take(found.members), categories)
-        order, starts = found.members.take(order), np.searchsorted(codes, np.arange(categories + 1))
+        order, starts = (
+            found.members.take(order),
+            np.searchsorted(codes, np.arange(categories + 1)),
+        )
         return cls(
-            order, starts, found.outcome.take(order), found.counted.take(order), found.mends.take(order)
+            order,
+            starts,
+            found.outcome.take(order),
+            found.counted.take(order),
+            found.mends.take(order),
         )
 
 
@@ -134,7 +178,10 @@ def _costs(rows: _Listing, share: Floats) -> Floats:
     ranks, bounds = true_ranks(is_true, rows.counted, rows.starts)
     sizes = np.diff(bounds)
     nth = np.arange(1, len(ranks) + 1) - np.repeat(bounds[:-1], sizes)
-    total = np.append(0.0, np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) * np.repeat(share, sizes)))
+    total = np.append(
+        0.0,
+        np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) * np.repeat(share, sizes)),
+    )
     below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts))
     below -= total.take(np.cumsum(is_true, dtype=np.int64))
     cost = np.empty(len(is_true))
@@ -158,16 +205,28 @@ class ImageErrors:
 
 
 def worst_images(
-    ground_truth: GroundTruth, detections: Detections, analysis: ErrorAnalysis, count: int = 12
+    ground_truth: GroundTruth,
+    detections: Detections,
+    analysis: ErrorAnalysis,
+    count: int = 12,
 ) -> tuple[ImageErrors, ...]:
     """The images whose errors cost most, the worst first; none that costs nothing."""
     images = Ids(ground_truth.image_ids, "image")
-    of_false = np.bincount(images.places(detections.image), analysis.cost, len(images.ids))
-    cost = of_false + np.bincount(images.places(ground_truth.image), analysis.object_cost, len(images.ids))
+    of_false = np.bincount(
+        images.places(detections.image), analysis.cost, len(images.ids)
+    )
+    cost = of_false + np.bincount(
+        images.places(ground_truth.image), analysis.object_cost, len(images.ids)
+    )
     worst = np.lexsort((images.ids, -cost))[:count]
     found = []
-    for image, its_cost in zip(images.ids[worst].tolist(), cost[worst].tolist(), strict=True):
-        rows, objects = np.flatnonzero(detections.image == image), np.flatnonzero(ground_truth.image == image)
+    for image, its_cost in zip(
+        images.ids[worst].tolist(), cost[worst].tolist(), strict=True
+    ):
+        rows, objects = (
+            np.flatnonzero(detections.image == image),
+            np.flatnonzero(ground_truth.image == image),
+        )
         rows = rows[np.lexsort((-detections.confidence[rows], -analysis.cost[rows]))]
         false = int((analysis.found.outcome[rows] >= 0).sum())
         unfound = int(analysis.found.unfound[objects].sum())

@@ -56,7 +56,9 @@ def evaluate(
         refuse_not_finite(detections)
         return evaluate_coco(ground_truth, detections, blacklist, ground_truth_digest)
     if metric == COCO:
-        raise RefereeError("bad-iou", "The metric coco has ten IoU thresholds of its own; give none.")
+        raise RefereeError(
+            "bad-iou", "The metric coco has ten IoU thresholds of its own; give none."
+        )
     rule = rule_named(metric)
     threshold = rule.threshold(iou)
     banned = frozenset(blacklist)
@@ -64,7 +66,9 @@ def evaluate(
     counts: dict[int, Counts] = {}
     for each in ranked_categories(ground_truth, detections, rule, threshold, banned):
         ap[each.id] = rule.average(each.ranks, each.objects) if each.objects else None
-        counts[each.id] = Counts(each.objects, len(each.ranks), len(each.members) - len(each.ranks))
+        counts[each.id] = Counts(
+            each.objects, len(each.ranks), len(each.members) - len(each.ranks)
+        )
     scored = [value for value in ap.values() if value is not None]
     return Evaluation(
         metric=metric,
@@ -100,12 +104,18 @@ def ranked_categories(
         members = batch.members
         taken = rule.assign(batch.pairs, len(members), batch.ignored)
         bounds = pairwise(batch.starts.tolist())
-        for id_, objects, (low, high) in zip(batch.ids, batch.objects, bounds, strict=True):
+        for id_, objects, (low, high) in zip(
+            batch.ids, batch.objects, bounds, strict=True
+        ):
             yield _ranked(id_, objects, members[low:high], taken[low:high])
 
 
 def maps_over_time(
-    ground_truth: GroundTruth, detections: Detections, since: Ints, moments: int, metric: str = "lpirc"
+    ground_truth: GroundTruth,
+    detections: Detections,
+    since: Ints,
+    moments: int,
+    metric: str = "lpirc",
 ) -> NDArray[np.float64]:
     """Return the mAP at each moment (moments,) of the detections that are there: those whose `since` (M,) is not later.
 
@@ -121,8 +131,12 @@ def maps_over_time(
             pairs = batch.pairs.take(is_here.take(batch.pairs.detection))
             taken = rule.assign(pairs, len(is_here), batch.ignored)
             counted = is_here & (taken != IGNORED)
-            aps.append(averages(taken >= 0, counted, batch.starts, batch.objects, rule.average))
-    return np.array([mean_known(np.concatenate(aps)) if aps else 0.0 for aps in by_moment])
+            aps.append(
+                averages(taken >= 0, counted, batch.starts, batch.objects, rule.average)
+            )
+    return np.array(
+        [mean_known(np.concatenate(aps)) if aps else 0.0 for aps in by_moment]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,14 +174,18 @@ def _batches(
         return Edges.of_corners(detections.boxes.take(chosen, axis=0))
 
     for first, last in listing.batches():
-        members, ranks = listing.ranked(first, last, detections.confidence, rule.ties_by_image)
+        members, ranks = listing.ranked(
+            first, last, detections.confidence, rule.ties_by_image
+        )
         pairs = in_turn(pairs_of(listing, groups, first, last, edges, objects), ranks)
         starts = listing.starts[first : last + 1] - listing.starts[first]
         ids = groups.categories.ids[first:last]
         yield _Batch(ids, counts[first:last], members, starts, pairs, ignored)
 
 
-def _ranked(id_: np.int64, objects: np.int64, members: Ints, taken: Ints) -> CategoryRanks:
+def _ranked(
+    id_: np.int64, objects: np.int64, members: Ints, taken: Ints
+) -> CategoryRanks:
     counted = np.flatnonzero(taken != IGNORED)
     ranks = np.flatnonzero(taken.take(counted) >= 0) + 1
     return CategoryRanks(int(id_), int(objects), members.take(counted), ranks)
@@ -175,6 +193,11 @@ def _ranked(id_: np.int64, objects: np.int64, members: Ints, taken: Ints) -> Cat
 
 def refuse_not_finite(detections: Detections) -> None:
     """Raise `RefereeError` `not-finite` unless every confidence and corner is a finite number."""
-    for what, values in (("confidence", detections.confidence), ("box", detections.boxes)):
+    for what, values in (
+        ("confidence", detections.confidence),
+        ("box", detections.boxes),
+    ):
         if not np.isfinite(values).all():
-            raise RefereeError("not-finite", f"A {what} among the detections is not a finite number.")
+            raise RefereeError(
+                "not-finite", f"A {what} among the detections is not a finite number."
+            )

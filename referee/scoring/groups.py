@@ -30,7 +30,9 @@ class Ids:
         """Return the places (M,) of ids (M,). Raises `RefereeError` `unknown-image` or `unknown-category`."""
         if not len(wanted):
             return np.zeros(0, np.int64)
-        first, last = (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
+        first, last = (
+            (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
+        )
         if wanted.min() < first or wanted.max() > last:
             self._refuse((wanted < first) | (wanted > last), wanted)
         if last - first < _WIDEST_SPAN:
@@ -46,7 +48,11 @@ class Ids:
 
     def _refuse(self, unknown: NDArray[np.bool_], wanted: Ints) -> None:
         first = int(wanted[np.argmax(unknown)])
-        raise RefereeError(f"unknown-{self.what}", f"The ground truth has no {self.what} {first}.", id=first)
+        raise RefereeError(
+            f"unknown-{self.what}",
+            f"The ground truth has no {self.what} {first}.",
+            id=first,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +72,23 @@ class Groups:
 
     def counts(self, which: NDArray[np.bool_]) -> Ints:
         """Return how many of the sorted objects that are marked (G,) each category (K,) has."""
-        places = np.repeat(self.keys // max(len(self.images.ids), 1), np.diff(self.starts))
+        places = np.repeat(
+            self.keys // max(len(self.images.ids), 1), np.diff(self.starts)
+        )
         return np.bincount(places[which], minlength=len(self.categories.ids))
 
     def of_categories(self, first: int, last: int) -> slice:
         """The groups of the categories at the places `first` .. `last - 1`."""
-        low, high = np.searchsorted(self.keys, np.array([first, last]) * len(self.images.ids)).tolist()
+        low, high = np.searchsorted(
+            self.keys, np.array([first, last]) * len(self.images.ids)
+        ).tolist()
         return slice(low, high)
 
 
 def group_objects(
-    ground_truth: GroundTruth, counted: NDArray[np.bool_], blacklist: Iterable[tuple[int, int]]
+    ground_truth: GroundTruth,
+    counted: NDArray[np.bool_],
+    blacklist: Iterable[tuple[int, int]],
 ) -> Groups:
     """Group the `counted` (M,) objects of a ground truth, without blacklisted (image, category) ids."""
     images = Ids(ground_truth.image_ids, "image")
@@ -85,9 +97,18 @@ def group_objects(
     banned_keys = np.unique(_codes(images, categories, banned[:, 0], banned[:, 1]))
     every_key = _codes(images, categories, ground_truth.image, ground_truth.category)
     chosen = np.flatnonzero(counted & ~np.isin(every_key, banned_keys))
-    order, codes = ascending_codes(every_key[chosen], len(images.ids) * len(categories.ids))
+    order, codes = ascending_codes(
+        every_key[chosen], len(images.ids) * len(categories.ids)
+    )
     keys, starts = np.unique(codes, return_index=True)
-    return Groups(images, categories, chosen[order], np.append(starts, len(order)), keys, banned_keys)
+    return Groups(
+        images,
+        categories,
+        chosen[order],
+        np.append(starts, len(order)),
+        keys,
+        banned_keys,
+    )
 
 
 def _codes(images: Ids, categories: Ids, image: Ints, category: Ints) -> Ints:
@@ -114,12 +135,19 @@ class Listing:
         """Cut the categories into runs `first` .. `last - 1`: only one run is in memory at a time."""
         first = 0
         for last in range(min(1, len(self.starts) - 1), len(self.starts)):
-            if self.starts[last] - self.starts[first] >= _BATCH or last == len(self.starts) - 1:
+            if (
+                self.starts[last] - self.starts[first] >= _BATCH
+                or last == len(self.starts) - 1
+            ):
                 yield first, last
                 first = last
 
     def ranked(
-        self, first: int, last: int, confidence: NDArray[np.float64], ties_by_image: bool
+        self,
+        first: int,
+        last: int,
+        confidence: NDArray[np.float64],
+        ties_by_image: bool,
     ) -> tuple[Ints, Ints]:
         """Rank the detections of the categories `first` .. `last - 1` by category and confidence, highest first.
 
@@ -135,7 +163,9 @@ class Listing:
                 turns[low:high] = descending(confidence.take(part))
             else:
                 arrival = np.argsort(part)
-                turns[low:high] = arrival.take(descending(confidence.take(part.take(arrival))))
+                turns[low:high] = arrival.take(
+                    descending(confidence.take(part.take(arrival)))
+                )
             turns[low:high] += low
         ranks = np.empty(len(members), np.int64)
         ranks[turns] = np.arange(len(members))
@@ -145,7 +175,9 @@ class Listing:
 def list_detections(detections: Detections, groups: Groups) -> Listing:
     """Sort detections and leave out the blacklisted. Raises `RefereeError` `unknown-image` or `unknown-category`."""
     images, categories = len(groups.images.ids), len(groups.categories.ids)
-    codes = _codes(groups.images, groups.categories, detections.image, detections.category)
+    codes = _codes(
+        groups.images, groups.categories, detections.image, detections.category
+    )
     order, codes = ascending_codes(codes, images * categories)
     if len(groups.blacklisted):
         counted = ~np.isin(codes, groups.blacklisted)

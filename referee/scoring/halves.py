@@ -55,7 +55,9 @@ def halves_of(images: int, seed: int = SEED) -> Bools:
 
 
 def _split_mix(seed: int, first: int, count: int) -> NDArray[np.uint64]:
-    state = np.arange(first + 1, first + count + 1, dtype=np.uint64) * _GOLDEN + np.uint64(seed)
+    state = np.arange(
+        first + 1, first + count + 1, dtype=np.uint64
+    ) * _GOLDEN + np.uint64(seed)
     for bits, factor in _MIXERS:
         state = (state ^ (state >> np.uint64(bits))) * factor
     return state ^ (state >> np.uint64(31))
@@ -70,7 +72,9 @@ def half_maps(
     iou: float | None = None,
 ) -> Floats:
     """Return the mAP (HALVES,) of each half; the same for the same seed. Raises `RefereeError` as `evaluate` does."""
-    return mean_of_categories(half_averages(ground_truth, detections, metric, seed, blacklist, iou))
+    return mean_of_categories(
+        half_averages(ground_truth, detections, metric, seed, blacklist, iou)
+    )
 
 
 def half_averages(
@@ -90,12 +94,16 @@ def half_averages(
     averages = np.empty((len(ground_truth.category_ids), HALVES))
     if metric == COCO:
         refuse_not_finite(detections)
-        for ap, coco in zip(averages, ranked_coco(ground_truth, detections, banned), strict=True):
+        for ap, coco in zip(
+            averages, ranked_coco(ground_truth, detections, banned), strict=True
+        ):
             ap[:] = coco_average(coco, drawn)
         return averages
     rule = rule_named(metric)
     for ap, category in zip(
-        averages, ranked_images(ground_truth, detections, rule, banned, iou), strict=True
+        averages,
+        ranked_images(ground_truth, detections, rule, banned, iou),
+        strict=True,
     ):
         ap[:] = category_average(category, rule, drawn)
     return averages
@@ -133,11 +141,15 @@ def ranked_images(
 ) -> Iterator[Category]:
     """Match by a rule: every category in the order of the ids. Raises as `ranked_categories` does."""
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
-    counted = groups.objects[~(ground_truth.difficult[groups.objects] & rule.ignores_difficult)]
+    counted = groups.objects[
+        ~(ground_truth.difficult[groups.objects] & rule.ignores_difficult)
+    ]
     object_images = groups.images.places(ground_truth.image[counted]).astype(np.uint32)
     object_categories = ground_truth.category[counted]
     images = groups.images.places(detections.image).astype(np.uint32)
-    for each in ranked_categories(ground_truth, detections, rule, rule.threshold(iou), banned):
+    for each in ranked_categories(
+        ground_truth, detections, rule, rule.threshold(iou), banned
+    ):
         is_true = np.zeros(len(each.members), np.bool_)
         is_true[each.ranks - 1] = True
         its = detections.confidence[each.members], images[each.members], is_true
@@ -151,7 +163,9 @@ def category_average(category: Category, rule: Rule, drawn: Bools) -> Floats:
     for part, envelope, found in _envelopes(category.image, category.is_true, drawn):
         if rule.recalls is None:
             # Each true positive adds its envelope, in the order of the ranks.
-            ap[part] = _in_turn(np.where(found, envelope, 0.0)) / np.maximum(objects[part], 1)
+            ap[part] = _in_turn(np.where(found, envelope, 0.0)) / np.maximum(
+                objects[part], 1
+            )
         else:
             reached = _at_recalls(envelope, found, objects[part], rule.recalls)
             ap[part] = _in_turn(reached) / len(rule.recalls)
@@ -165,7 +179,9 @@ def coco_average(category: CocoCategory, drawn: Bools) -> Floats:
     total = np.zeros(len(objects))
     for image, is_true in category.rankings():
         for part, envelope, found in _envelopes(image, is_true, drawn, SPACING):
-            total[part] += _in_turn(_at_recalls(envelope, found, objects[part], RECALLS))
+            total[part] += _in_turn(
+                _at_recalls(envelope, found, objects[part], RECALLS)
+            )
     ap = total / (len(IOUS) * len(RECALLS))
     ap[objects == 0] = np.nan
     return ap
@@ -190,21 +206,32 @@ def _envelopes(
     steps = np.append(0, true[:-1] + 1)
     for part in _parts(drawn.shape[1], len(image)):
         here = drawn[image, part]
-        listed = np.cumsum(np.add.reduceat(here, steps, axis=0, dtype=np.uint32), axis=0, dtype=np.float64)
+        listed = np.cumsum(
+            np.add.reduceat(here, steps, axis=0, dtype=np.uint32),
+            axis=0,
+            dtype=np.float64,
+        )
         found = here[true]
         precision = np.cumsum(found, axis=0, dtype=np.float64)
         precision /= np.maximum(listed, 1.0) + spacing
         yield part, np.maximum.accumulate(precision[::-1], axis=0)[::-1], found
 
 
-def _at_recalls(envelope: Floats, found: Bools, objects: NDArray[np.int64], recalls: Floats) -> Floats:
+def _at_recalls(
+    envelope: Floats, found: Bools, objects: NDArray[np.int64], recalls: Floats
+) -> Floats:
     """The best precision (recalls, r) at each recall or above, 0 beyond the last."""
     count = np.cumsum(found, axis=0)
     by_count = np.zeros((len(found) + 1, found.shape[1]))
     row, half = np.nonzero(found)
     by_count[count[row, half] - 1, half] = envelope[row, half]
     sizes, which = np.unique(objects, return_inverse=True)
-    needed = np.array([np.searchsorted(np.arange(1, size + 1) / size, recalls) for size in sizes.tolist()])
+    needed = np.array(
+        [
+            np.searchsorted(np.arange(1, size + 1) / size, recalls)
+            for size in sizes.tolist()
+        ]
+    )
     places = np.minimum(needed[which].T, len(found))  # the last row is 0
     return np.take_along_axis(by_count, places, axis=0)
 

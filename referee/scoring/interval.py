@@ -18,7 +18,15 @@ Z = 1.959963984540054
 LEVEL = 0.95
 STEEPEST_BIAS = 1 / (math.sqrt(2) - 1)
 """How many times the gap between halves and whole the bias is if it falls as 1/sqrt(images); as 1/images: once."""
-_BEST_OF: Mapping[int, float] = {2: 0.6817, 3: 0.5595, 4: 0.4917, 5: 0.4475, 6: 0.4159, 7: 0.3919, 8: 0.3729}
+_BEST_OF: Mapping[int, float] = {
+    2: 0.6817,
+    3: 0.5595,
+    4: 0.4917,
+    5: 0.4475,
+    6: 0.4159,
+    7: 0.3919,
+    8: 0.3729,
+}
 """The variance of the least of so many standard normal draws (Teichroew 1956); that of more is taken as that of 8."""
 _NEARLY_NORMAL = 1e6
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
@@ -56,12 +64,16 @@ def map_intervals(value: float, halves: Floats) -> MapIntervals:
         spread,
         bias,
         mean=_inside(value - Z * spread, value + Z * spread),
-        other=_inside(value - Z * spread * math.sqrt(2), value + Z * spread * math.sqrt(2)),
+        other=_inside(
+            value - Z * spread * math.sqrt(2), value + Z * spread * math.sqrt(2)
+        ),
         unlimited=_inside(corrected[0] - Z * spread, corrected[1] + Z * spread),
     )
 
 
-def score_interval(value: float, spread: float, energy_wh: float, limit: float) -> tuple[float, float]:
+def score_interval(
+    value: float, spread: float, energy_wh: float, limit: float
+) -> tuple[float, float]:
     """The ends for the mean score over sets of this size, from the mAP, its spread, and the energy's relative limit.
 
     Within a maker's limit of error every energy is taken as equally likely (JCGM 100:2008, 4.3.7): its standard
@@ -140,7 +152,10 @@ def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> fl
     first, second = better.value(of), other.value(of)
     if first == second:
         return 0.5
-    variance, by_freedom = (0.0 if of == "energy" else _variance_of_halves(better, other)), 0.0
+    variance, by_freedom = (
+        (0.0 if of == "energy" else _variance_of_halves(better, other)),
+        0.0,
+    )
     is_shared = better.meter is not None and better.meter == other.meter
     are_known = better.energy_spread is not None and other.energy_spread is not None
     for one in (better, other) if of != "map" else ():
@@ -153,7 +168,10 @@ def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> fl
     if variance == 0:
         return 1.0 if first > second else 0.0
     ahead = 2 * (first - second) / (first + second)
-    return _student(ahead / math.sqrt(variance), variance**2 / by_freedom if by_freedom else math.inf)
+    return _student(
+        ahead / math.sqrt(variance),
+        variance**2 / by_freedom if by_freedom else math.inf,
+    )
 
 
 def _variance_of_halves(one: Halved, other: Halved) -> float:
@@ -179,6 +197,12 @@ def _student(t: float, freedom: float) -> float:
     if freedom > _NEARLY_NORMAL:
         return 0.5 + 0.5 * math.erf(t / math.sqrt(2))
     angle = math.atan(t / math.sqrt(freedom))
-    area = angle / 2 * float(np.sum(_WEIGHTS * np.cos(angle * (_NODES + 1) / 2) ** (freedom - 1)))
-    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    area = (
+        angle
+        / 2
+        * float(np.sum(_WEIGHTS * np.cos(angle * (_NODES + 1) / 2) ** (freedom - 1)))
+    )
+    scale = math.exp(
+        math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    ) / math.sqrt(math.pi)
     return min(max(0.5 + scale * area, 0.0), 1.0)

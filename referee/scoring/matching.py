@@ -36,7 +36,9 @@ class Pairs:
     def take(self, which: Ints | NDArray[np.bool_]) -> Pairs:
         """Return the pairs at these places, in their order."""
         at = np.flatnonzero(which) if which.dtype == np.bool_ else which
-        return Pairs(self.detection.take(at), self.object.take(at), self.overlap.take(at))
+        return Pairs(
+            self.detection.take(at), self.object.take(at), self.overlap.take(at)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,12 @@ class Objects:
 
 
 def pairs_of(
-    listing: Listing, groups: Groups, first: int, last: int, edges: Callable[[Ints], Edges], objects: Objects
+    listing: Listing,
+    groups: Groups,
+    first: int,
+    last: int,
+    edges: Callable[[Ints], Edges],
+    objects: Objects,
 ) -> Pairs:
     """Return the pairs of the categories `first` .. `last - 1`; those of a detection ascend by object.
 
@@ -65,7 +72,11 @@ def pairs_of(
     equally many objects.
     """
     which = groups.of_categories(first, last)
-    low, high, begins = listing.low[which], listing.high[which], groups.starts[:-1][which]
+    low, high, begins = (
+        listing.low[which],
+        listing.high[which],
+        groups.starts[:-1][which],
+    )
     counts = groups.starts[1:][which] - begins
     met = np.flatnonzero(high > low)
     met = met.take(np.argsort(counts.take(met), kind="stable"))
@@ -74,7 +85,9 @@ def pairs_of(
     found = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
     for one, end in _portions(sizes, counts):
         part, size, count = met[one:end], sizes[one:end], int(counts[one])
-        places = np.repeat(low.take(part) - (np.cumsum(size) - size), size) + np.arange(size.sum())
+        places = np.repeat(low.take(part) - (np.cumsum(size) - size), size) + np.arange(
+            size.sum()
+        )
         begin = np.repeat(begins.take(part), size)
         step = max(1, _PAIRS_AT_ONCE // count)
         for at in range(0, len(places), step):
@@ -82,7 +95,11 @@ def pairs_of(
             columns = np.arange(count)[:, None] + begin[at : at + step]
             with np.errstate(all="ignore"):  # corners near 1e308 overlap nothing
                 detected = edges(listing.order.take(rows).astype(np.int64))
-                found.append(_above(rows - listing.starts[first], detected, columns, objects, least))
+                found.append(
+                    _above(
+                        rows - listing.starts[first], detected, columns, objects, least
+                    )
+                )
     parts = zip(*(vars(each).values() for each in found), strict=True)
     return Pairs(*map(np.concatenate, parts))
 
@@ -95,7 +112,11 @@ def _portions(sizes: Ints, counts: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _above(
-    places: Ints, detected: Edges, columns: Ints, objects: Objects, least: tuple[Floats, Floats]
+    places: Ints,
+    detected: Edges,
+    columns: Ints,
+    objects: Objects,
+    least: tuple[Floats, Floats],
 ) -> Pairs:
     """The pairs of each detection (n,) with its objects (c, n). Most are out after a look at one axis."""
     edges = objects.edges
@@ -103,12 +124,21 @@ def _above(
     width -= np.maximum(detected.near[0], edges.near[0].take(columns))
     width += edges.extra
     kept = np.flatnonzero(width >= least[0].take(columns))
-    row, column, width = kept % len(places), columns.ravel().take(kept), width.ravel().take(kept)
+    row, column, width = (
+        kept % len(places),
+        columns.ravel().take(kept),
+        width.ravel().take(kept),
+    )
     height = np.minimum(detected.far[1].take(row), edges.far[1].take(column))
     height -= np.maximum(detected.near[1].take(row), edges.near[1].take(column))
     height += edges.extra
     kept = np.flatnonzero(height >= least[1].take(column))
-    row, column, width, height = row.take(kept), column.take(kept), width.take(kept), height.take(kept)
+    row, column, width, height = (
+        row.take(kept),
+        column.take(kept),
+        width.take(kept),
+        height.take(kept),
+    )
     area = detected.area.take(row)
     overlap = shared_over_union(width, height, area, edges.area.take(column))
     crowds = np.flatnonzero(objects.crowd.take(column))
@@ -183,12 +213,18 @@ def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) ->
     free = np.ones(len(shared), np.bool_)
     while len(pairs.detection):
         places = np.arange(len(pairs.detection))
-        first_claim[pairs.object[::-1]] = places[::-1]  # the last write stays: the earliest claim
-        unrivalled = (first_claim.take(pairs.object) == places) | shared.take(pairs.object)
+        first_claim[pairs.object[::-1]] = places[
+            ::-1
+        ]  # the last write stays: the earliest claim
+        unrivalled = (first_claim.take(pairs.object) == places) | shared.take(
+            pairs.object
+        )
         settled = pairs.take(_is_best(pairs) & unrivalled)
         taken_by[settled.detection] = settled.object
         free[settled.object] = shared.take(settled.object)
-        pairs = pairs.take(free.take(pairs.object) & (taken_by.take(pairs.detection) == UNMATCHED))
+        pairs = pairs.take(
+            free.take(pairs.object) & (taken_by.take(pairs.detection) == UNMATCHED)
+        )
     return taken_by
 
 

@@ -37,7 +37,9 @@ def descending(values: Floats) -> Ints:
         keys >>= np.uint64(bits)
         runs = np.cumsum(np.append(True, keys[1:] != keys[:-1]))
         mixed = np.flatnonzero(np.isin(runs, runs[wrong]))
-        order[mixed] = order[mixed[np.lexsort((order[mixed], -ordered[mixed], runs[mixed]))]]
+        order[mixed] = order[
+            mixed[np.lexsort((order[mixed], -ordered[mixed], runs[mixed]))]
+        ]
     return order
 
 

@@ -30,7 +30,9 @@ class Edges:
     def of_corners(cls, boxes: Floats) -> Edges:
         """Take boxes (M, 4) of inclusive corners, as the official ILSVRC evaluator does."""
         left, top, right, bottom = np.ascontiguousarray(boxes.T)
-        return cls((left, top), (right, bottom), (right - left + 1) * (bottom - top + 1), 1.0)
+        return cls(
+            (left, top), (right, bottom), (right - left + 1) * (bottom - top + 1), 1.0
+        )
 
     @classmethod
     def of_coco(cls, boxes: Floats) -> Edges:
@@ -51,7 +53,9 @@ class Edges:
         return next(sides), next(sides)
 
 
-def shared_over_union(width: Floats, height: Floats, detected_area: Floats, object_area: Floats) -> Floats:
+def shared_over_union(
+    width: Floats, height: Floats, detected_area: Floats, object_area: Floats
+) -> Floats:
     """Intersection over union (M,) from the sides of the intersection, both above 0."""
     shared = width * height
     overlap: Floats = shared / (detected_area + object_area - shared)
@@ -63,10 +67,14 @@ def overlaps(detected: Floats, objects: Floats) -> Floats:
 
     It is 0 unless both sides of the intersection are above 0.
     """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # corners near 1e308 overlap nothing
+    with np.errstate(
+        over="ignore", invalid="ignore", divide="ignore"
+    ):  # corners near 1e308 overlap nothing
         mine, theirs = Edges.of_corners(detected), Edges.of_corners(objects)
         width, height = (
-            np.minimum(mine.far[axis], theirs.far[axis]) - np.maximum(mine.near[axis], theirs.near[axis]) + 1
+            np.minimum(mine.far[axis], theirs.far[axis])
+            - np.maximum(mine.near[axis], theirs.near[axis])
+            + 1
             for axis in (0, 1)
         )
         overlap = shared_over_union(width, height, mine.area, theirs.area)
@@ -80,4 +88,6 @@ def object_thresholds(boxes: Floats, iou: float) -> Floats:
     """
     width = boxes[:, 2] - boxes[:, 0] + 1
     height = boxes[:, 3] - boxes[:, 1] + 1
-    return np.minimum(iou, width * height / ((width + PIXEL_TOLERANCE) * (height + PIXEL_TOLERANCE)))
+    return np.minimum(
+        iou, width * height / ((width + PIXEL_TOLERANCE) * (height + PIXEL_TOLERANCE))
+    )

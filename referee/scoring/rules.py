@@ -121,5 +121,7 @@ def rule_named(metric: str) -> Rule:
     """Return the rule of a metric with one threshold. Raises `RefereeError` `unknown-metric`."""
     if metric not in RULES:
         known = ", ".join(METRICS)
-        raise RefereeError("unknown-metric", f"There is no metric {metric!r}; choose one of {known}.")
+        raise RefereeError(
+            "unknown-metric", f"There is no metric {metric!r}; choose one of {known}."
+        )
     return RULES[metric]

@@ -83,32 +83,48 @@ class SeasonBoard:
     @property
     def histories(self) -> list[list[Place]]:
         """The history of each team, the ranked ones first."""
-        teams = dict.fromkeys(place.standing.team for place in (*self.places, *self.unranked))
+        teams = dict.fromkeys(
+            place.standing.team for place in (*self.places, *self.unranked)
+        )
         return [self.history[team] for team in teams]
 
     @property
     def documents(self) -> list[dict[str, Any]]:
         """The JSON documents of all runs, team by team; `latest` is the newest of its team."""
-        return [place_document(one) | {"latest": one is its[-1]} for its in self.histories for one in its]
+        return [
+            place_document(one) | {"latest": one is its[-1]}
+            for its in self.histories
+            for one in its
+        ]
 
 
-def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]] = starmap) -> SeasonBoard:
+def season_board(
+    runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]] = starmap
+) -> SeasonBoard:
     """Rank the teams. Only neighbours are compared, of all pairs there would be too many; `apart` says how."""
     found: dict[Standing, SeasonRun] = {}
     left_out = []
     for run in runs:
         if isinstance(standing := _standing(run), str):
-            left_out.append(f"Run {run.run.id} of {run.run.team} in {run.path} is left out: {standing}.")
+            left_out.append(
+                f"Run {run.run.id} of {run.run.team} in {run.path} is left out: {standing}."
+            )
         else:
             found[standing] = run
     spreads = _energy_spreads(found)
     found = {
-        replace(one, energy_spread=spread.sd) if (spread := spreads[_attempts(one)]) else one: run
+        replace(one, energy_spread=spread.sd)
+        if (spread := spreads[_attempts(one)])
+        else one: run
         for one, run in found.items()
     }
-    ordered = sorted(found, key=lambda one: (found[one].utc, str(found[one].path), one.run))
+    ordered = sorted(
+        found, key=lambda one: (found[one].utc, str(found[one].path), one.run)
+    )
     verified = [one for one in ordered if is_verified(one)]
-    counts = Counter(one.signature.partition("|meter:")[0] for one in verified or ordered).most_common(1)
+    counts = Counter(
+        one.signature.partition("|meter:")[0] for one in verified or ordered
+    ).most_common(1)
     usual = counts[0][0] if counts else ""
     ranked = {place.standing: place for place in rank(ordered, {})}
     level: dict[Standing, list[Level]] = defaultdict(list)
@@ -127,9 +143,15 @@ def season_board(runs: Iterable[SeasonRun], apart: Callable[..., Iterable[float]
     differs = cache(partial(differences, usual=usual))  # few signatures are unlike
     for one in ordered:
         place = ranked.get(one, Place(None, one))
-        place = replace(place, level_with=tuple(level[one]), differs=differs(one.signature) + one.other_rules)
+        place = replace(
+            place,
+            level_with=tuple(level[one]),
+            differs=differs(one.signature) + one.other_rules,
+        )
         history[one.team].append(place)
-    places = [next(place for place in history[one.team] if place.rank) for one in ranked]
+    places = [
+        next(place for place in history[one.team] if place.rank) for one in ranked
+    ]
     every = [place for its in history.values() for place in its]
     unranked = [place for place in every if place.standing.not_ranked is not None]
     unranked.sort(key=lambda place: -place.standing.score)
@@ -141,7 +163,9 @@ def _attempts(one: Standing) -> tuple[str, str]:
     return vars(one)["contest"], one.team
 
 
-def _energy_spreads(standings: Iterable[Standing]) -> dict[tuple[str, str], EnergySpread | None]:
+def _energy_spreads(
+    standings: Iterable[Standing],
+) -> dict[tuple[str, str], EnergySpread | None]:
     energies_wh: dict[tuple[str, str], list[float]] = defaultdict(list)
     for one in standings:
         its = energies_wh[_attempts(one)]
@@ -157,9 +181,13 @@ def _standing(one: SeasonRun) -> SeasonStanding | str:
         return found
     if found.not_ranked_code is NotRanked.BELOW_LEAST_MAP:
         return str(found.not_ranked)
-    if told := [doubt.sentence for doubt in one.doubts if doubt.code is not DoubtCode.NOT_BOUND]:
+    if told := [
+        doubt.sentence for doubt in one.doubts if doubt.code is not DoubtCode.NOT_BOUND
+    ]:
         reason = f"what was read of it does not hold: {'; '.join(told)}"
-        found = replace(found, not_ranked_code=NotRanked.NOT_VERIFIED, not_ranked=reason)
+        found = replace(
+            found, not_ranked_code=NotRanked.NOT_VERIFIED, not_ranked=reason
+        )
     return SeasonStanding(
         **vars(found),
         contest=str(one.path),

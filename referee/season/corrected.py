@@ -34,7 +34,11 @@ OF_PARTS = 7  # the newest form in which large bodies lie in parts
 
 
 def corrected(
-    runs: Sequence[SeasonRun], testset: Path, out: Path, clock: Clock, workers: Workers | None
+    runs: Sequence[SeasonRun],
+    testset: Path,
+    out: Path,
+    clock: Clock,
+    workers: Workers | None,
 ) -> tuple[list[SeasonRun], list[str]]:
     """The same runs, those on the images of `testset` judged by its ground truth, and a sentence for what is not.
 
@@ -46,16 +50,22 @@ def corrected(
     after: list[SeasonRun] = []
     problems: list[str] = []
     with closing(Store(out / CACHE_NAME, create=True)) as season:
-        for path, of_path in groupby(sorted(runs, key=lambda one: one.path), key=lambda one: one.path):
+        for path, of_path in groupby(
+            sorted(runs, key=lambda one: one.path), key=lambda one: one.path
+        ):
             its_runs = [*of_path]
             if its_runs[0].frozen_utc is not None:
-                problems.append(f"{path} is not scored again while its board is frozen.")
+                problems.append(
+                    f"{path} is not scored again while its board is frozen."
+                )
                 after += its_runs
                 continue
             try:
                 with closing(_store(path, season)) as store:
                     key = ContestKey(path / SIGNING_KEY_NAME, None)
-                    changed = Contest(path, read_config(path), b"", "", store, test_set, key)
+                    changed = Contest(
+                        path, read_config(path), b"", "", store, test_set, key
+                    )
                     its_runs = _scored(changed, its_runs, clock, workers, problems)
             except RefereeError as error:
                 problems.append(f"{path} stays as it is: {error.sentence}")
@@ -66,7 +76,9 @@ def corrected(
 def _store(path: Path, season: Store) -> ReadOnlyStore:
     """A contest's database for what is read, and the season's for jobs and scorings."""
     if is_file(path):
-        raise RefereeError("bundle", "a bundle is not scored again; give the folder of its contest.")
+        raise RefereeError(
+            "bundle", "a bundle is not scored again; give the folder of its contest."
+        )
     store = ReadOnlyStore(path / DATABASE_NAME)
     if store.form <= OF_PARTS:
         store.close()
@@ -81,19 +93,29 @@ def _store(path: Path, season: Store) -> ReadOnlyStore:
 
 
 def _scored(
-    changed: Contest, runs: Sequence[SeasonRun], clock: Clock, workers: Workers | None, problems: list[str]
+    changed: Contest,
+    runs: Sequence[SeasonRun],
+    clock: Clock,
+    workers: Workers | None,
+    problems: list[str],
 ) -> list[SeasonRun]:
     """The runs, those that are on the images judged as the contest is changed."""
     made = {one.run: one for one in runs}
 
     def judged(run: Run, found: Scored) -> None:
-        score, maps = with_interval(judgement(as_judged(changed, run), run, clock, found), found)
+        score, maps = with_interval(
+            judgement(as_judged(changed, run), run, clock, found), found
+        )
         made[run] = replace(made[run], judged=score, maps=maps)
 
     def failed(run: Run, reason: str) -> None:
         problems.append(f"Run {run.id} in {changed.folder} stays as it is: {reason}")
 
-    wanted = [run for run in made if run.state is RunState.JUDGED and has_same_images(changed, run)]
+    wanted = [
+        run
+        for run in made
+        if run.state is RunState.JUDGED and has_same_images(changed, run)
+    ]
     score_runs(changed, wanted, clock, workers, judged, failed)
     return [*made.values()]
 
@@ -104,6 +126,10 @@ def changes(before: ByRun, after: ByRun) -> tuple[Change, ...]:
     for (contest, run), now in after.items():
         was, one = before.get((contest, run), Place(None, now.standing)), now.standing
         if was.standing.signature != one.signature:
-            pairs = (was.standing.map, one.map), (was.standing.score, one.score), (was.rank, now.rank)
+            pairs = (
+                (was.standing.map, one.map),
+                (was.standing.score, one.score),
+                (was.rank, now.rank),
+            )
             found.append(Change(run, f"{one.team} ({contest})", *pairs))
     return tuple(found)

@@ -40,7 +40,9 @@ class Pins:
         """How many events the contest's log had when it was noted."""
         return self.known.get(contest, Pin()).events
 
-    def doubts(self, contest: str, public_key: str | None, record: Record | None) -> tuple[Doubt, ...]:
+    def doubts(
+        self, contest: str, public_key: str | None, record: Record | None
+    ) -> tuple[Doubt, ...]:
         """What is not as it was noted; `record` of None: only the key is known, that of a bundle.
 
         A contest about which there is no doubt is noted as it is now.
@@ -51,10 +53,13 @@ class Pins:
             found.append(Doubt(DoubtCode.KEY, clause))
         if record is None:
             return tuple(found)
-        if pin is not None and pin.link is not None and pin.events and record.link_then != pin.link:
-            clause = (
-                f"the log of its contest is no longer the one that was read before, of {pin.events} events"
-            )
+        if (
+            pin is not None
+            and pin.link is not None
+            and pin.events
+            and record.link_then != pin.link
+        ):
+            clause = f"the log of its contest is no longer the one that was read before, of {pin.events} events"
             found.append(Doubt(DoubtCode.HISTORY, clause))
         if not found and record.is_linked and record.broken_at is None:
             self.seen[contest] = Pin(public_key, record.events, record.link)
@@ -63,7 +68,9 @@ class Pins:
     def write(self, folder: Path) -> None:
         """Keep what was seen beside the season's files."""
         document = {contest: asdict(pin) for contest, pin in sorted(self.seen.items())}
-        write_atomically(folder / PINS_NAME, (json.dumps(document, indent=1) + "\n").encode())
+        write_atomically(
+            folder / PINS_NAME, (json.dumps(document, indent=1) + "\n").encode()
+        )
 
 
 def read_pins(folder: Path | None) -> Pins:
@@ -72,7 +79,12 @@ def read_pins(folder: Path | None) -> Pins:
     if file is None or not file.is_file():
         return Pins({})
     try:
-        return Pins({contest: Pin(**pin) for contest, pin in json.loads(file.read_text()).items()})
+        return Pins(
+            {
+                contest: Pin(**pin)
+                for contest, pin in json.loads(file.read_text()).items()
+            }
+        )
     except (OSError, ValueError, TypeError, AttributeError) as error:
         sentence = f"{file} cannot be read ({error}); restore it from a copy, or delete it to begin again."
         raise RefereeError("season-pins", sentence) from error

@@ -61,51 +61,68 @@ def doubts_of_log(record: Record, form: int, runs: Iterable[Run]) -> tuple[Doubt
     listed = list(runs)
     is_bound = any(run.rules is not None for run in listed)
     if not record.is_linked and form < LINKED and not is_bound:
-        clause = (
-            "its log has no chain, as in earlier versions: nothing shows whether its figures were changed"
-        )
+        clause = "its log has no chain, as in earlier versions: nothing shows whether its figures were changed"
         return (Doubt(DoubtCode.NOT_BOUND, clause),)
     found = []
     if record.broken_at is not None:
-        clause = (
-            f"the chain of its contest's log breaks at event {record.broken_at}: the log was changed there"
-        )
+        clause = f"the chain of its contest's log breaks at event {record.broken_at}: the log was changed there"
         found.append(Doubt(DoubtCode.LOG, clause))
     if missing := sorted(record.runs - {run.id for run in listed}):
-        clause = f"its contest's log tells of run {missing[0]}, which is not in the database"
+        clause = (
+            f"its contest's log tells of run {missing[0]}, which is not in the database"
+        )
         found.append(Doubt(DoubtCode.RUN, clause))
     for run in listed:
         is_said = record.is_void.get(run.id, False)
         if run.state is RunState.VOID and run.rules is not None and not is_said:
-            clause = f"run {run.id} of its contest is void, but no event of the log says so"
+            clause = (
+                f"run {run.id} of its contest is void, but no event of the log says so"
+            )
             found.append(Doubt(DoubtCode.VOID, clause))
     return tuple(found)
 
 
 def doubts_of_run(
-    run: Run, figures: Figures, record: Record, head: tuple[int, str] | None, *, is_shown: bool = False
+    run: Run,
+    figures: Figures,
+    record: Record,
+    head: tuple[int, str] | None,
+    *,
+    is_shown: bool = False,
 ) -> tuple[Doubt, ...]:
     """What is wrong with a run's `figures`.
 
     `head` is how many bodies are stored, and the head of their chain as far as it is the run's; None: not looked at.
     `is_shown`: the figures are those of a frozen board, so any judgement of the run may be theirs.
     """
-    found = [*_of_score(figures), *_of_judgement(run, figures, record.judged.get(run.id, []), is_shown)]
+    found = [
+        *_of_score(figures),
+        *_of_judgement(run, figures, record.judged.get(run.id, []), is_shown),
+    ]
     if not is_shown and figures.energy_wh != run.energy_wh:
-        clause = f"it was judged with {figures.energy_wh} Wh, and has {run.energy_wh} Wh now"
+        clause = (
+            f"it was judged with {figures.energy_wh} Wh, and has {run.energy_wh} Wh now"
+        )
         found.append(Doubt(DoubtCode.ENERGY, clause))
     said_wh = record.energies_wh.get(run.id, run.energy_wh)
     if said_wh != run.energy_wh:
         clause = f"its energy is {run.energy_wh} Wh in the database and {said_wh} Wh in the log"
         found.append(Doubt(DoubtCode.ENERGY, clause))
     closed = record.closed.get(run.id, {})
-    if head is not None and "head" in closed and head != (closed["posts"], closed["head"]):
-        clause = (
-            f"its bodies ({head[0]}) or whose they are is not as when it was closed (with {closed['posts']})"
-        )
+    if (
+        head is not None
+        and "head" in closed
+        and head != (closed["posts"], closed["head"])
+    ):
+        clause = f"its bodies ({head[0]}) or whose they are is not as when it was closed (with {closed['posts']})"
         found.append(Doubt(DoubtCode.BODIES, clause))
     if record.is_void.get(run.id, False) and not is_shown:
-        found.append(Doubt(DoubtCode.VOID, "the log says that it is void, the database that it is not"))
+        found.append(
+            Doubt(
+                DoubtCode.VOID,
+                "the log says that it is void, the database that it is not",
+            )
+        )
     return tuple(found)
 
 
@@ -116,20 +133,31 @@ def _of_score(figures: Figures) -> list[Doubt]:
     try:
         right = score_of(figures.map, energy_wh)
     except RefereeError as error:
-        return [Doubt(DoubtCode.SCORE, f"it has a score of {stated:.6g}, but {error.sentence}".rstrip("."))]
+        return [
+            Doubt(
+                DoubtCode.SCORE,
+                f"it has a score of {stated:.6g}, but {error.sentence}".rstrip("."),
+            )
+        ]
     if math.isclose(stated, right, rel_tol=TOLERANCE):
         return []
     quotient = f"{figures.map:.6g} / {energy_wh:.6g} Wh = {right:.6g}"
-    return [Doubt(DoubtCode.SCORE, f"its score of {stated:.6g} is not mAP / Wh: {quotient}")]
+    return [
+        Doubt(DoubtCode.SCORE, f"its score of {stated:.6g} is not mAP / Wh: {quotient}")
+    ]
 
 
-def _of_judgement(run: Run, figures: Figures, judged: list[dict[str, Any]], is_shown: bool) -> list[Doubt]:
+def _of_judgement(
+    run: Run, figures: Figures, judged: list[dict[str, Any]], is_shown: bool
+) -> list[Doubt]:
     if not judged:
         if run.rules is not None:
-            return [Doubt(DoubtCode.JUDGEMENT, "no event of the log says that it was judged")]
-        clause = (
-            "its judgement is not in the log, as in earlier versions: nothing shows whether it was changed"
-        )
+            return [
+                Doubt(
+                    DoubtCode.JUDGEMENT, "no event of the log says that it was judged"
+                )
+            ]
+        clause = "its judgement is not in the log, as in earlier versions: nothing shows whether it was changed"
         return [Doubt(DoubtCode.NOT_BOUND, clause)]
     stated = {name: getattr(figures, name) for name in (*FIGURES, "signature")}
     if is_shown and any(_is_same(stated, one) for one in judged):
@@ -145,7 +173,12 @@ def _is_same(stated: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
 
 
 def _told_difference(stated: Mapping[str, Any], said: Mapping[str, Any]) -> str:
-    names = {"map": "mAP", "energy_wh": "Wh", "score": "score", "signature": "signature"}
+    names = {
+        "map": "mAP",
+        "energy_wh": "Wh",
+        "score": "score",
+        "signature": "signature",
+    }
     differ = [
         f"{names[name]} {said[name]} in the log, {value} in the database"
         for name, value in stated.items()

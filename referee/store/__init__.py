@@ -21,7 +21,15 @@ from referee.store.submissions import SubmissionTables
 from referee.store.uploads import UploadTables
 from referee.store.withdrawal import WithdrawalTables
 
-__all__ = ["DATABASE_NAME", "Combining", "Event", "Job", "LoggedEvent", "NewPost", "Store"]
+__all__ = [
+    "DATABASE_NAME",
+    "Combining",
+    "Event",
+    "Job",
+    "LoggedEvent",
+    "NewPost",
+    "Store",
+]
 
 
 class Store(

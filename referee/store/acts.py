@@ -31,7 +31,10 @@ UNDER_WAY: ContextVar[Act | None] = ContextVar("act", default=None)
 
 
 def put_on_record(
-    connection: sqlite3.Connection, state: object = None, run: int | None = None, **found: object
+    connection: sqlite3.Connection,
+    state: object = None,
+    run: int | None = None,
+    **found: object,
 ) -> None:
     """Store the act under way, if there is one, once; the transaction gives a run `state` and has `found` the rest."""
     act = UNDER_WAY.get()

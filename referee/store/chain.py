@@ -55,7 +55,9 @@ def meter_link(previous: bytes, line: str) -> bytes:
     return _sha256(f"lpirc-meter-1\n{previous.hex()}\n{line}")
 
 
-def correction_text(contest: str, run: int, utc: str, old: str, new: str, by: str, reason: str | None) -> str:
+def correction_text(
+    contest: str, run: int, utc: str, old: str, new: str, by: str, reason: str | None
+) -> str:
     """What is signed when a run is judged by another ground truth; `old` and `new` are digests of the test set."""
     return json.dumps(["lpirc-truth-1", contest, run, utc, old, new, by, reason])
 
@@ -66,7 +68,14 @@ def closing_text(run: int, posts: int, head: str, log: str) -> str:
 
 
 def entry_text(
-    contest: str, entry: int, team: str, track: str, file: str, size: int, sha256: str, received_utc: str
+    contest: str,
+    entry: int,
+    team: str,
+    track: str,
+    file: str,
+    size: int,
+    sha256: str,
+    received_utc: str,
 ) -> str:
     """What is signed of an upload once it is on disk: what was received, its size in bytes, and when."""
     what = f"{team}\n{track}\n{file}\n{size}\n{sha256}\n{received_utc}"

@@ -6,7 +6,13 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    closing,
+    contextmanager,
+    suppress,
+)
 from operator import attrgetter
 from pathlib import Path
 from typing import NoReturn, Self
@@ -21,10 +27,10 @@ from referee.store.schema import COLUMNS, VERSION, create_tables
 
 DATABASE_NAME = "contest.db"
 LARGEST_NUMBER = 2**63 - 1  # that SQLite takes
-_COLUMNS = "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
-_BEHIND_SINCE = (
-    "SELECT max(events.utc) AS utc FROM events, journal WHERE is_behind AND kind = ? GROUP BY journal.id"
+_COLUMNS = (
+    "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
 )
+_BEHIND_SINCE = "SELECT max(events.utc) AS utc FROM events, journal WHERE is_behind AND kind = ? GROUP BY journal.id"
 _INODE = attrgetter("st_dev", "st_ino")
 ATTEMPTS, PAUSE_S = 100, 0.05  # at what SQLite does not wait for
 LOCK_TIMEOUT_S = 30.0  # how long a write waits for another process, such as the judge's, to finish its own
@@ -41,7 +47,12 @@ class Database:
     """
 
     def __init__(
-        self, path: Path, *, create: bool = False, journaled: bool = True, only_looks: bool = False
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        journaled: bool = True,
+        only_looks: bool = False,
     ) -> None:
         self._path, self._folder = path, path.parent
         self._lock = threading.RLock()
@@ -65,13 +76,17 @@ class Database:
     def _prepare(self, path: Path, *, create: bool) -> None:
         found = find_columns(self._connection, path, create=create)
         version = form_of(self._connection, path)
-        if 0 < version < VERSION and is_served(path.parent):  # by a program that needs the older tables
+        if 0 < version < VERSION and is_served(
+            path.parent
+        ):  # by a program that needs the older tables
             raise RefereeError(
                 "contest-busy",
                 f"{path.parent} is being served by an older version of this program; stop that server first.",
             )
         _write_ahead(self._connection)  # a copy made by VACUUM INTO is not in that mode
-        if version < VERSION or not found >= COLUMNS:  # also of a form 10 that was not ready yet
+        if (
+            version < VERSION or not found >= COLUMNS
+        ):  # also of a form 10 that was not ready yet
             import sqlite_utils  # takes a quarter of a second, which most starts need not wait for
 
             # One transaction: of two processes that open a new database, the second waits for the first.
@@ -80,7 +95,9 @@ class Database:
                 create_tables(sqlite_utils.Database(self._connection))
         # From its first read on this connection holds the file: until it closes, no one else deletes the log.
         self._connection.execute("PRAGMA user_version").fetchone()
-        real = os.path.realpath(path)  # beside it lies the log, also where `path` is a link
+        real = os.path.realpath(
+            path
+        )  # beside it lies the log, also where `path` is a link
         self._names = (str(path), f"{real}-wal", f"{real}-shm")
         self._inodes = _inodes(self._names)
         self._size = 0  # of the file, which SQLite never makes shorter
@@ -95,11 +112,15 @@ class Database:
             return
         self._journaling = Journaling(place, self._connection)
         if not place.is_shared:
-            self._connection.execute("PRAGMA synchronous=NORMAL")  # the journal has each transaction before
+            self._connection.execute(
+                "PRAGMA synchronous=NORMAL"
+            )  # the journal has each transaction before
         with suppress(*((RefereeError, OSError) if place.is_shared else ())):
             try:
                 self.require_in_place()
-                with _waiting_at_most(self._connection, LOOK_TIMEOUT_S if only_looks else LOCK_TIMEOUT_S):
+                with _waiting_at_most(
+                    self._connection, LOOK_TIMEOUT_S if only_looks else LOCK_TIMEOUT_S
+                ):
                     self._make_journal_ready()
             except sqlite3.Error as error:
                 # Who keeps the database has made the journal ready, or is just doing so: then a look shows what was
@@ -258,7 +279,9 @@ class Database:
             fail("read", error)
 
 
-def find_columns(connection: sqlite3.Connection, path: Path, *, create: bool = False) -> set[tuple[str, str]]:
+def find_columns(
+    connection: sqlite3.Connection, path: Path, *, create: bool = False
+) -> set[tuple[str, str]]:
     """The database's (table, column). Raises RefereeError `database-foreign` unless it is a contest's."""
     found = {(table, column) for table, column in connection.execute(_COLUMNS)}
     if not create and ("posts", "rows") not in found:
@@ -309,10 +332,14 @@ def connect(path: Path) -> sqlite3.Connection:
     """A connection whose commits wait for the disk. Raises sqlite3.Error."""
     with ExitStack() as opened:
         connection = opened.enter_context(
-            closing(sqlite3.connect(path, check_same_thread=False, timeout=LOCK_TIMEOUT_S))
+            closing(
+                sqlite3.connect(path, check_same_thread=False, timeout=LOCK_TIMEOUT_S)
+            )
         )
         connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA synchronous=FULL")  # reads the file, which may be no database
+        connection.execute(
+            "PRAGMA synchronous=FULL"
+        )  # reads the file, which may be no database
         connection.execute("PRAGMA foreign_keys=ON")
         opened.pop_all()
     return connection
@@ -332,7 +359,9 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _waiting_at_most(connection: sqlite3.Connection, timeout_s: float) -> Iterator[None]:
+def _waiting_at_most(
+    connection: sqlite3.Connection, timeout_s: float
+) -> Iterator[None]:
     """Wait for other processes no longer than that, instead of LOCK_TIMEOUT_S."""
     connection.execute(f"PRAGMA busy_timeout={round(timeout_s * 1000)}")
     try:
@@ -343,8 +372,13 @@ def _waiting_at_most(connection: sqlite3.Connection, timeout_s: float) -> Iterat
 
 def is_locked(error: sqlite3.Error) -> bool:
     """Whether another connection had the database for itself."""
-    code = getattr(error, "sqlite_errorcode", 0)  # errors of the module itself have none
-    return code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)  # the rest says what for
+    code = getattr(
+        error, "sqlite_errorcode", 0
+    )  # errors of the module itself have none
+    return code & 0xFF in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )  # the rest says what for
 
 
 def fail(what: str, error: sqlite3.Error) -> NoReturn:

@@ -35,7 +35,11 @@ class DayTables(Database):
 
     @contextmanager
     def act(
-        self, now: datetime, run: int | None, turns_to: RunState | None, **detail: object
+        self,
+        now: datetime,
+        run: int | None,
+        turns_to: RunState | None,
+        **detail: object,
     ) -> Iterator[None]:
         """What this thread changes within is an operator's act: the change and its record are stored, or neither.
 
@@ -55,7 +59,11 @@ class DayTables(Database):
 
     def add_operator(self, name: str, password_hash: str, now: datetime) -> None:
         """Register an operator. Raises RefereeError `operator-exists`."""
-        values = {"name": name, "password_hash": password_hash, "created_utc": now.isoformat()}
+        values = {
+            "name": name,
+            "password_hash": password_hash,
+            "created_utc": now.isoformat(),
+        }
         try:
             with self._transaction() as connection:
                 connection.execute(insert("operators"), values)
@@ -69,9 +77,12 @@ class DayTables(Database):
     def remove_operator(self, name: str) -> None:
         """Remove an operator, whose sessions end. Raises RefereeError `operator-unknown`."""
         with self._transaction() as connection:
-            if not connection.execute("DELETE FROM operators WHERE name = ?", (name,)).rowcount:
+            if not connection.execute(
+                "DELETE FROM operators WHERE name = ?", (name,)
+            ).rowcount:
                 raise RefereeError(
-                    "operator-unknown", f"There is no operator {name!r}; see: referee operator list"
+                    "operator-unknown",
+                    f"There is no operator {name!r}; see: referee operator list",
                 )
             connection.execute(_END_SESSIONS, (name,))
             put_on_record(connection)
@@ -110,7 +121,9 @@ class DayTables(Database):
             "withdrawn_utc": None,
         }
         with self._transaction() as connection:
-            number = int(connection.execute(insert("announcements"), values).lastrowid or 0)
+            number = int(
+                connection.execute(insert("announcements"), values).lastrowid or 0
+            )
             put_on_record(connection, announcement=number)
         return number
 
@@ -118,9 +131,12 @@ class DayTables(Database):
         """Withdraw an announcement; it stays on record. Raises RefereeError `announcement-unknown`."""
         sql = "UPDATE announcements SET withdrawn_utc = ? WHERE id = ? AND withdrawn_utc IS NULL"
         with self._transaction() as connection:
-            if not connection.execute(sql, (now.isoformat(), min(number, LARGEST_NUMBER))).rowcount:
+            if not connection.execute(
+                sql, (now.isoformat(), min(number, LARGEST_NUMBER))
+            ).rowcount:
                 raise RefereeError(
-                    "announcement-unknown", f"There is no announcement {number}, or it is withdrawn already."
+                    "announcement-unknown",
+                    f"There is no announcement {number}, or it is withdrawn already.",
                 )
             put_on_record(connection)
 
@@ -136,18 +152,28 @@ class DayTables(Database):
     def change_queue(self, change: Callable[[list[str]], list[str]]) -> list[str]:
         """Replace the queue by what `change` makes of it; of several at once, each sees what the others did."""
         with self._transaction() as connection:
-            before = [team for (team,) in connection.execute("SELECT team FROM queue ORDER BY position")]
+            before = [
+                team
+                for (team,) in connection.execute(
+                    "SELECT team FROM queue ORDER BY position"
+                )
+            ]
             after = change(before)
             connection.execute("DELETE FROM queue")
             connection.executemany(
-                "INSERT INTO queue (position, team) VALUES (?, ?)", enumerate(after, start=1)
+                "INSERT INTO queue (position, team) VALUES (?, ?)",
+                enumerate(after, start=1),
             )
             put_on_record(connection, before=before, queue=after)
         return after
 
     def add_review(self, run: int, review: Review) -> None:
         """Keep that an operator let a run in review stand."""
-        values = vars(review) | {"id": None, "run": run, "codes": json.dumps(review.codes)}
+        values = vars(review) | {
+            "id": None,
+            "run": run,
+            "codes": json.dumps(review.codes),
+        }
         with self._transaction() as connection:
             connection.execute(insert("reviews"), values)
             put_on_record(connection, codes=review.codes)
@@ -163,24 +189,37 @@ class DayTables(Database):
     def _reviews(self, run: int | None) -> list[tuple[int, Review]]:
         rows = self._rows(_REVIEWS, run)
         return [
-            (r["run"], Review(r["operator"], r["note"], r["utc"], tuple(json.loads(r["codes"]))))
+            (
+                r["run"],
+                Review(
+                    r["operator"], r["note"], r["utc"], tuple(json.loads(r["codes"]))
+                ),
+            )
             for r in rows
         ]
 
-    def keep_refusals(self, refusals: Iterable[tuple[int | None, Refusal]]) -> list[int]:
+    def keep_refusals(
+        self, refusals: Iterable[tuple[int | None, Refusal]]
+    ) -> list[int]:
         """Store refusals, each in place of an earlier row if one is named; returns their rows."""
         kept = []
         with self._transaction() as connection:
             for number, refusal in refusals:
                 values = vars(refusal) | {"id": number}
-                row = connection.execute(insert("refusals", "INSERT OR REPLACE"), values).lastrowid
+                row = connection.execute(
+                    insert("refusals", "INSERT OR REPLACE"), values
+                ).lastrowid
                 kept.append(int(row or 0))
-            connection.execute("DELETE FROM refusals WHERE id <= ?", (max(kept, default=0) - MOST_REFUSALS,))
+            connection.execute(
+                "DELETE FROM refusals WHERE id <= ?",
+                (max(kept, default=0) - MOST_REFUSALS,),
+            )
         return kept
 
     def refusals(self, most: int) -> tuple[Refusal, ...]:
         """The newest refusals, by when they began to be refused: the clock may have been set back."""
-        rows = self._rows(f"SELECT {_REFUSAL} FROM refusals ORDER BY id DESC LIMIT ?", most)  # noqa: S608 - a constant
+        query = f"SELECT {_REFUSAL} FROM refusals ORDER BY id DESC LIMIT ?"  # noqa: S608 - a constant
+        rows = self._rows(query, most)
         return tuple(Refusal(*row) for row in rows)
 
     def events_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
@@ -195,9 +234,14 @@ class DayTables(Database):
 
     def affiliations(self) -> dict[str, str | None]:
         """The affiliation of every team."""
-        return {row["name"]: row["affiliation"] for row in self._rows("SELECT name, affiliation FROM teams")}
+        return {
+            row["name"]: row["affiliation"]
+            for row in self._rows("SELECT name, affiliation FROM teams")
+        }
 
-    def power_course(self, run: int, window_s: float, most: int) -> tuple[Sequence[float], Sequence[float]]:
+    def power_course(
+        self, run: int, window_s: float, most: int
+    ) -> tuple[Sequence[float], Sequence[float]]:
         """(elapsed_s, power_w) of a run: means over equal parts of its window, at most `most` of them."""
         rows = self._rows(_POWER, run, most / window_s)[:most]
         return [row["elapsed_s"] for row in rows], [row["power_w"] for row in rows]

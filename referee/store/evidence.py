@@ -34,9 +34,7 @@ _REFUSED = (
     " WHERE refused_rows.run = ? ORDER BY refused_rows.rowid"
 )
 _NEWEST = "SELECT * FROM readings WHERE run = ? ORDER BY rowid DESC LIMIT 1"
-_NEWEST_WITH_ENERGY = (
-    "SELECT * FROM readings WHERE run = ? AND energy_wh IS NOT NULL ORDER BY rowid DESC LIMIT 1"
-)
+_NEWEST_WITH_ENERGY = "SELECT * FROM readings WHERE run = ? AND energy_wh IS NOT NULL ORDER BY rowid DESC LIMIT 1"
 _CLOSED = "SELECT detail, link FROM events WHERE run = ? AND kind = ? ORDER BY id DESC LIMIT 1"
 _SETTINGS = (
     "SELECT detail FROM events WHERE kind = ? AND json_extract(detail, '$.values') IS NOT NULL"
@@ -89,7 +87,9 @@ class EvidenceTables(PostTables):
     def _forget(self, count: int) -> None:
         del self._served[:count]
 
-    def append_readings(self, run: int, start_s: float, readings: Sequence[Reading]) -> None:
+    def append_readings(
+        self, run: int, start_s: float, readings: Sequence[Reading]
+    ) -> None:
         """Store meter readings. SQLite keeps NaN as NULL: a NULL figure is one the meter had no data for."""
         rows = [_reading_row(run, start_s, reading) for reading in readings]
         self._write_rows(insert("readings"), rows)
@@ -100,7 +100,9 @@ class EvidenceTables(PostTables):
 
     def readings(self, run: int, start_s: float) -> list[Reading]:
         """The readings of a run in order, their host time moved so that the window starts at `start_s`."""
-        rows = self._rows("SELECT * FROM readings WHERE run = ? ORDER BY elapsed_s", run)
+        rows = self._rows(
+            "SELECT * FROM readings WHERE run = ? ORDER BY elapsed_s", run
+        )
         return [reading_of(row, start_s) for row in rows]
 
     def newest_reading(self, run: int, *, with_energy: bool = False) -> Reading | None:
@@ -108,9 +110,13 @@ class EvidenceTables(PostTables):
         rows = self._rows(_NEWEST_WITH_ENERGY if with_energy else _NEWEST, run)
         return reading_of(rows[0], 0.0) if rows else None
 
-    def log_served(self, run: int, images: Sequence[tuple[int, int]], elapsed_s: float) -> None:
+    def log_served(
+        self, run: int, images: Sequence[tuple[int, int]], elapsed_s: float
+    ) -> None:
         """Log images as served, (number as the team knows it, bytes): on disk with the next commit."""
-        self._served.extend([(run, image, elapsed_s, size_bytes) for image, size_bytes in images])  # atomic
+        self._served.extend(
+            [(run, image, elapsed_s, size_bytes) for image, size_bytes in images]
+        )  # atomic
 
     def flush_served(self) -> None:
         """Commit the served images that wait. Raises RefereeError `storage-failed`, and then keeps them."""
@@ -119,7 +125,9 @@ class EvidenceTables(PostTables):
 
     def served_images(self, run: int) -> list[int]:
         """The different images of a run in the log, by the number the team knows them by."""
-        rows = self._rows("SELECT DISTINCT image FROM served WHERE run = ? ORDER BY image", run)
+        rows = self._rows(
+            "SELECT DISTINCT image FROM served WHERE run = ? ORDER BY image", run
+        )
         return [row["image"] for row in rows]
 
     def served_log(self, run: int) -> list[tuple[int, float]]:
@@ -137,14 +145,20 @@ class EvidenceTables(PostTables):
 
     def served_after(self, run: int, row: int) -> tuple[list[int], int]:
         """The images that were logged after that row of the log (0: all), and the last one's row."""
-        sql = "SELECT rowid, image FROM served WHERE run = ? AND rowid > ? ORDER BY rowid"
+        sql = (
+            "SELECT rowid, image FROM served WHERE run = ? AND rowid > ? ORDER BY rowid"
+        )
         rows = self._rows(sql, run, row)
         return [one["image"] for one in rows], rows[-1]["rowid"] if rows else row
 
     def last_record(self, opened_utc: str | None) -> tuple[float, datetime] | None:
         """(elapsed_s, UTC) of the last reading or post of the runs that opened then: one, or those of a heat."""
         found = self._rows(_LAST_RECORD, opened_utc)[0]
-        return (found["elapsed_s"], datetime.fromisoformat(found["utc"])) if found["utc"] else None
+        return (
+            (found["elapsed_s"], datetime.fromisoformat(found["utc"]))
+            if found["utc"]
+            else None
+        )
 
     def readings_csv(self, run: int) -> bytes:
         """The readings of a run as stored, in order of arrival, with a line of names; NULL is empty.
@@ -159,7 +173,11 @@ class EvidenceTables(PostTables):
 
     def _csv(self, table: str, run: int) -> Iterator[bytes]:
         """In parts: while one is made, no other thread of the server gets on."""
-        left_out = {"run"} if table != "readings" or self._rows(_KNOWS_STOPS, run) else {"run", "stopped"}
+        left_out = (
+            {"run"}
+            if table != "readings" or self._rows(_KNOWS_STOPS, run)
+            else {"run", "stopped"}
+        )
         names, last = [name for name in columns_of(table) if name not in left_out], -1
         sql = f"SELECT {', '.join(names)}, rowid FROM {table} WHERE run = ? AND rowid > ? ORDER BY rowid LIMIT ?"  # noqa: S608 - names from code
         rows = [tuple(names)]
@@ -181,7 +199,9 @@ class EvidenceTables(PostTables):
     def _terms_sha256(self, run: int) -> str:
         images, window_s, setup, *rest, numbers = self._rows(_TERMS, run)[0]
         order = np.frombuffer(numbers, "<i8").tolist()
-        return terms_sha256([images, window_s, Setup(**json.loads(setup)).stated, *rest], order)
+        return terms_sha256(
+            [images, window_s, Setup(**json.loads(setup)).stated, *rest], order
+        )
 
     def closing(self, run: int) -> Closing | None:
         """What a run was closed with; None before it is closed, or if it was by an earlier version."""
@@ -194,7 +214,11 @@ class EvidenceTables(PostTables):
     def log_head(self) -> tuple[int, str, str]:
         """How many events the log has, and the time and the link (hexadecimal) of the newest one."""
         rows = self._rows("SELECT id, utc, link FROM events ORDER BY id DESC LIMIT 1")
-        return (rows[0]["id"], rows[0]["utc"], rows[0]["link"].hex()) if rows else (0, "", LOG_START.hex())
+        return (
+            (rows[0]["id"], rows[0]["utc"], rows[0]["link"].hex())
+            if rows
+            else (0, "", LOG_START.hex())
+        )
 
     def log_after(self, number: int) -> Iterator[LoggedEvent]:
         """The events after that one, oldest first."""
@@ -207,7 +231,9 @@ class EvidenceTables(PostTables):
         rows = self._rows(_SETTINGS, SETTINGS)
         return json.loads(rows[0]["detail"]) if rows else None
 
-    def log_event(self, now: datetime, run: int | None, kind: str, **detail: object) -> None:
+    def log_event(
+        self, now: datetime, run: int | None, kind: str, **detail: object
+    ) -> None:
         """Append to the contest's log of events."""
         self.append_events(run, [(now, kind, detail)])
 
@@ -225,12 +251,21 @@ class EvidenceTables(PostTables):
     def log_since(self, run: int) -> tuple[int, bytes, list[LoggedEvent]]:
         """The log from a run's first event on: how many came before, the link before it, and the events."""
         before = self._rows(_LOG_BEFORE, run)[0]
-        return before["events"], before["link"] or LOG_START, [*self.log_after(before["id"] or 0)]
+        return (
+            before["events"],
+            before["link"] or LOG_START,
+            [*self.log_after(before["id"] or 0)],
+        )
 
     def events(self, run: int) -> list[dict[str, Any]]:
         """The events of a run, oldest first."""
-        rows = self._rows("SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run)
-        return [{"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])} for r in rows]
+        rows = self._rows(
+            "SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run
+        )
+        return [
+            {"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])}
+            for r in rows
+        ]
 
     def events_of_kinds(self, kinds: Sequence[str]) -> dict[int, list[dict[str, Any]]]:
         """The events of these kinds by run, in the order of the runs; each run's oldest first."""
@@ -263,8 +298,21 @@ def _reading_row(run: int, start_s: float, reading: Reading) -> dict[str, object
 def reading_of(row: Any, start_s: float) -> Reading:
     """A stored reading from its columns by name, where None is a figure that the meter had no data for."""
     flags = row["flags"].split(",")
-    values: dict[str, Any] = {name: math.nan if row[name] is None else float(row[name]) for name in _FIGURES}
+    values: dict[str, Any] = {
+        name: math.nan if row[name] is None else float(row[name]) for name in _FIGURES
+    }
     values |= {name: name in flags for name in _FLAGS}
     utc, state = datetime.fromisoformat(row["utc"]), IntegratorState(row["state"])
-    when_s, changed, stopped = start_s + row["elapsed_s"], row["changed"] or "", bool(row["stopped"])
-    return Reading(monotonic_s=when_s, utc=utc, state=state, changed=changed, stopped=stopped, **values)
+    when_s, changed, stopped = (
+        start_s + row["elapsed_s"],
+        row["changed"] or "",
+        bool(row["stopped"]),
+    )
+    return Reading(
+        monotonic_s=when_s,
+        utc=utc,
+        state=state,
+        changed=changed,
+        stopped=stopped,
+        **values,
+    )

@@ -37,7 +37,9 @@ class Job(Generic[Task]):
         self.error: BaseException | None = None
         self.is_over = False
         self.leads = False  # its thread was chosen to do the next work
-        self.woken: threading.Lock | None = None  # of a thread that waits; held until it may go on
+        self.woken: threading.Lock | None = (
+            None  # of a thread that waits; held until it may go on
+        )
 
     def outcome(self) -> Any:
         """The result. Raises the error."""
@@ -51,7 +53,9 @@ class Job(Generic[Task]):
 class Combining(Generic[Task]):
     """Has the tasks of several threads done by one of them, up to `at_once` together."""
 
-    def __init__(self, work: Callable[[Sequence[Job[Task]]], None], at_once: int | None = None) -> None:
+    def __init__(
+        self, work: Callable[[Sequence[Job[Task]]], None], at_once: int | None = None
+    ) -> None:
         """`work` sets each job's result, or its error; what it raises itself is the error of those without one."""
         self._work = work
         self._at_once = at_once

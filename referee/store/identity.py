@@ -19,9 +19,7 @@ _COUNTED = ("runs", "posts", "events", "scores", "submissions")
 _LAST = "(SELECT coalesce(max(id), 0) FROM {})"
 _COUNT = f"SELECT {' + '.join(map(_LAST.format, _COUNTED))}"
 _END_ALL_SESSIONS = "DELETE FROM operator_sessions"
-_CHANGE_ID = (
-    "UPDATE contest SET first_id = coalesce(first_id, id), id = :id, public_key = NULL WHERE id != :id"
-)
+_CHANGE_ID = "UPDATE contest SET first_id = coalesce(first_id, id), id = :id, public_key = NULL WHERE id != :id"
 
 
 class IdentityTables(Database):
@@ -38,7 +36,9 @@ class IdentityTables(Database):
         if found:
             return str(found[0]["id"])
         with self._transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (default,))
+            connection.execute(
+                "INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (default,)
+            )
         return self.contest_id(default)
 
     def first_id(self) -> str:
@@ -53,10 +53,18 @@ class IdentityTables(Database):
     def set_public_key(self, make: Callable[[], str], now: datetime) -> None:
         """Keep the contest's public key, with an event; `make` is called if it has none, by one process at a time."""
         with self._transaction() as connection:
-            if connection.execute("SELECT 1 FROM contest WHERE public_key IS NULL").fetchone():
+            if connection.execute(
+                "SELECT 1 FROM contest WHERE public_key IS NULL"
+            ).fetchone():
                 public = make()
                 connection.execute("UPDATE contest SET public_key = ?", (public,))
-                append_event(connection, now.isoformat(), None, "signing-key", {"public_key": public})
+                append_event(
+                    connection,
+                    now.isoformat(),
+                    None,
+                    "signing-key",
+                    {"public_key": public},
+                )
 
     def forget_public_key(self) -> None:
         """Let the contest sign with another key from now on: its own is lost."""
@@ -72,7 +80,9 @@ class IdentityTables(Database):
         """
         with self._transaction() as connection:
             connection.execute(_CHANGE_ID, {"id": contest_id})
-            connection.execute("INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,))
+            connection.execute(
+                "INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,)
+            )
             connection.execute(_END_ALL_SESSIONS)
             put_on_record(connection)
         self.note_count()
@@ -90,7 +100,9 @@ class IdentityTables(Database):
 
     def require_sound(self) -> None:
         """Raise RefereeError `database-damaged` if `PRAGMA quick_check` finds a fault; it reads 250 MB in a second."""
-        found = " ".join(self._rows_apart("PRAGMA quick_check(1)")[0][0].split())  # of several lines
+        found = " ".join(
+            self._rows_apart("PRAGMA quick_check(1)")[0][0].split()
+        )  # of several lines
         if found != "ok":
             raise RefereeError(
                 "database-damaged",
@@ -102,7 +114,9 @@ class IdentityTables(Database):
         """Raise RefereeError `database-cut` if the database lacks records that were stored in it."""
         noted = 0
         with suppress(OSError, ValueError):
-            noted = int(self._count_file().read_text())  # first: the count grows meanwhile
+            noted = int(
+                self._count_file().read_text()
+            )  # first: the count grows meanwhile
         missing = noted - self._rows(_COUNT)[0][0]
         if missing > 0:
             raise RefereeError(
@@ -118,7 +132,10 @@ class IdentityTables(Database):
         count = self._rows(_COUNT)[0][0]  # only what is on disk can be read
         file = self._count_file()
         # In place and in one piece: nothing waits for the disk, as it would for a file that is truncated.
-        with suppress(OSError), file.open("r+b" if file.exists() else "wb", buffering=0) as opened:
+        with (
+            suppress(OSError),
+            file.open("r+b" if file.exists() else "wb", buffering=0) as opened,
+        ):
             opened.write(b"%020d\n" % count)
 
     def watch(self, now: datetime) -> None:
@@ -132,15 +149,26 @@ class IdentityTables(Database):
     def copy_to(self, copy: Path) -> None:
         """Copy what is acknowledged now; others write on. Raises StorageFailed, RefereeError `database-damaged`."""
         try:
-            with closing(connect(self._path)) as reading, closing(sqlite3.connect(copy)) as writing:
-                reading.execute("BEGIN")  # else each commit of others would make the copy begin again
-                reading.execute("PRAGMA user_version").fetchone()  # what is committed later is not seen
+            with (
+                closing(connect(self._path)) as reading,
+                closing(sqlite3.connect(copy)) as writing,
+            ):
+                reading.execute(
+                    "BEGIN"
+                )  # else each commit of others would make the copy begin again
+                reading.execute(
+                    "PRAGMA user_version"
+                ).fetchone()  # what is committed later is not seen
                 reading.backup(writing, pages=256)
-                is_sound = writing.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+                is_sound = (
+                    writing.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+                )
         except sqlite3.Error as error:
             raise StorageFailed(f"{self._path} cannot be copied: {error}.") from error
         if not is_sound:
-            raise RefereeError("database-damaged", f"{self._path} is damaged; keep the older backups.")
+            raise RefereeError(
+                "database-damaged", f"{self._path} is damaged; keep the older backups."
+            )
 
     def _rescue(self, copy: Path) -> None:
         try:

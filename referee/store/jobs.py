@@ -32,7 +32,11 @@ _NEXT += " AND name = coalesce(:name, name) ORDER BY created_utc, rowid LIMIT 1"
 _HELD = "SELECT 1 FROM jobs WHERE worker = :worker AND state = 'leased' AND lease_until_utc > :now"
 _LEASE = (
     "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until, renewals_left = NULL"  # noqa: S608 - constants
-    " WHERE name = (" + _NEXT + ") AND NOT (:alone AND EXISTS (" + _HELD + ")) RETURNING *"
+    " WHERE name = ("
+    + _NEXT
+    + ") AND NOT (:alone AND EXISTS ("
+    + _HELD
+    + ")) RETURNING *"
 )
 _EXPIRED = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
 _RENEW = (
@@ -86,7 +90,12 @@ class JobTables(Database):
         Those whose lease has run out are given back first. `alone`: only to a worker that holds no other lease.
         """
         until = (now + timedelta(seconds=lease_s)).isoformat()
-        values: dict[str, object] = {"kind": kind.value, "worker": worker, "until": until, "name": name}
+        values: dict[str, object] = {
+            "kind": kind.value,
+            "worker": worker,
+            "until": until,
+            "name": name,
+        }
         values |= {"alone": alone, "now": now.isoformat()}
         with self._transaction() as connection:
             _give_expired_back(connection, kind, now)
@@ -107,7 +116,11 @@ class JobTables(Database):
         """
         until = (now + timedelta(seconds=lease_s)).isoformat()
         with self._transaction() as connection:
-            held = [name for name in names if connection.execute(_RENEW, (until, name, worker)).rowcount]
+            held = [
+                name
+                for name in names
+                if connection.execute(_RENEW, (until, name, worker)).rowcount
+            ]
         return frozenset(held)
 
     def limit_renewals(self, name: str, worker: str, most: int | None) -> None:
@@ -116,7 +129,14 @@ class JobTables(Database):
             connection.execute(_LIMIT, (most, name, worker))
 
     def give_job_back(
-        self, name: str, worker: str, reason: str, now: datetime, *, failed: bool = False, lost: bool = False
+        self,
+        name: str,
+        worker: str,
+        reason: str,
+        now: datetime,
+        *,
+        failed: bool = False,
+        lost: bool = False,
     ) -> Job:
         """Let a job wait again; one that `failed`, or whose worker was `lost`, too often has failed.
 
@@ -131,26 +151,40 @@ class JobTables(Database):
         """One job. Raises RefereeError `job-unknown`."""
         rows = self._rows("SELECT * FROM jobs WHERE name = ?", name)
         if not rows:
-            raise RefereeError("job-unknown", f"There is no job {name}; see: referee jobs")
+            raise RefereeError(
+                "job-unknown", f"There is no job {name}; see: referee jobs"
+            )
         return _job(rows[0])
 
     def jobs(self, *states: JobState) -> list[Job]:
         """The jobs, oldest first, all or those in some states."""
         marks = ", ".join("?" * len(states)) or "state"
         sql = f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_utc, rowid"  # noqa: S608 - marks
-        return [_job(row) for row in self._rows(sql, *(state.value for state in states))]
+        return [
+            _job(row) for row in self._rows(sql, *(state.value for state in states))
+        ]
 
-    def add_scoring(self, name: str, stem: str, figures: str, resampled: bytes | None, now: datetime) -> None:
+    def add_scoring(
+        self, name: str, stem: str, figures: str, resampled: bytes | None, now: datetime
+    ) -> None:
         """Store the result of a scoring job, `figures` as JSON, and end the job, in one transaction."""
         utc = now.isoformat()
-        values = {"name": name, "stem": stem, "utc": utc, "figures": figures, "resampled": resampled}
+        values = {
+            "name": name,
+            "stem": stem,
+            "utc": utc,
+            "figures": figures,
+            "resampled": resampled,
+        }
         with self._transaction() as connection:
             connection.execute(insert("scorings", "INSERT OR IGNORE"), values)
             connection.execute(_END, (JobState.DONE.value, utc, name))
 
     def scoring(self, name: str) -> tuple[str, bytes | None] | None:
         """The result of that name: figures as JSON, AP by category and resample."""
-        rows = self._rows("SELECT figures, resampled FROM scorings WHERE name = ?", name)
+        rows = self._rows(
+            "SELECT figures, resampled FROM scorings WHERE name = ?", name
+        )
         return tuple(rows[0]) if rows else None
 
     def scoring_of_stem(self, stem: str) -> tuple[str, bytes | None] | None:
@@ -161,18 +195,33 @@ class JobTables(Database):
 
 
 def insert_jobs(
-    connection: sqlite3.Connection, kind: JobKind, about: Mapping[str, str], now: datetime
+    connection: sqlite3.Connection,
+    kind: JobKind,
+    about: Mapping[str, str],
+    now: datetime,
 ) -> None:
     """As `JobTables.add_jobs`, within a transaction."""
-    common: dict[str, object] = dict.fromkeys(("worker", "lease_until_utc", "reason", "ended_utc"))
-    common |= {"kind": kind.value, "state": JobState.WAITING.value, "created_utc": now.isoformat()}
+    common: dict[str, object] = dict.fromkeys(
+        ("worker", "lease_until_utc", "reason", "ended_utc")
+    )
+    common |= {
+        "kind": kind.value,
+        "state": JobState.WAITING.value,
+        "created_utc": now.isoformat(),
+    }
     common |= {"failures": 0, "losses": 0, "renewals_left": None, "failed_on": None}
-    connection.executemany(_ADD, [common | {"name": name, "about": what} for name, what in about.items()])
+    connection.executemany(
+        _ADD, [common | {"name": name, "about": what} for name, what in about.items()]
+    )
 
 
-def end_job(connection: sqlite3.Connection, name: str, state: JobState, utc: str) -> bool:
+def end_job(
+    connection: sqlite3.Connection, name: str, state: JobState, utc: str
+) -> bool:
     """End a job within a transaction; false, and nothing, if it is over already."""
-    return connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
+    return (
+        connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
+    )
 
 
 def let_wait_again(connection: sqlite3.Connection, name: str) -> None:
@@ -188,12 +237,26 @@ def give_back(connection: sqlite3.Connection, now: datetime, **values: object) -
     connection.execute(_SAY_WHY, values)
 
 
-def _give_expired_back(connection: sqlite3.Connection, kind: JobKind, now: datetime) -> None:
-    for job, holder in connection.execute(_EXPIRED, (kind.value, now.isoformat())).fetchall():
-        why = {"reason": f"{holder} vanished: its lease ran out.", "failed": False, "lost": True}
+def _give_expired_back(
+    connection: sqlite3.Connection, kind: JobKind, now: datetime
+) -> None:
+    for job, holder in connection.execute(
+        _EXPIRED, (kind.value, now.isoformat())
+    ).fetchall():
+        why = {
+            "reason": f"{holder} vanished: its lease ran out.",
+            "failed": False,
+            "lost": True,
+        }
         give_back(connection, now, name=job, worker=holder, **why)
 
 
 def _job(row: sqlite3.Row) -> Job:
     read = {"kind": JobKind(row["kind"]), "state": JobState(row["state"])}
-    return Job(**(dict(row) | read | {"failed_on": tuple(json.loads(row["failed_on"] or "[]"))}))
+    return Job(
+        **(
+            dict(row)
+            | read
+            | {"failed_on": tuple(json.loads(row["failed_on"] or "[]"))}
+        )
+    )

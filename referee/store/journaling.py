@@ -48,7 +48,9 @@ LOCK_NAME = "journal.lock"
 _READ_WHOLE = "SELECT seq, link, epoch, size, is_behind FROM journal"
 _MOVE = "UPDATE journal SET seq = ?, link = ?, epoch = ?, size = ?"
 # The document is published again every second; what an operator decides is the state.
-_WHEN = {"published": "WHEN new.state IS NOT old.state OR new.unveiled IS NOT old.unveiled"}
+_WHEN = {
+    "published": "WHEN new.state IS NOT old.state OR new.unveiled IS NOT old.unveiled"
+}
 
 
 class Place(NamedTuple):
@@ -80,16 +82,22 @@ class Journaling:
 
     def __init__(self, place: Place, connection: sqlite3.Connection) -> None:
         self._place, self._connection = place, connection
-        self._room_bytes = 0 if place.is_shared else ROOM_BYTES  # a mount would carry it twice
+        self._room_bytes = (
+            0 if place.is_shared else ROOM_BYTES
+        )  # a mount would carry it twice
         self._changes: list[Change] = []
         self._claim: Claim | None = None
         self._file: LogFile | None = None
         self._disk: JournalDisk | None = None
         self._is_begun = False  # the transaction's record, which may be on the disk
-        self._last = self._next = Position()  # that this connection has committed, and is about to
+        self._last = self._next = (
+            Position()
+        )  # that this connection has committed, and is about to
         if place.is_shared:
             lock = place.folder / LOCK_NAME
-            self._disk = JournalDisk(place.journal, place.settings.deadline_s, lock=lock)
+            self._disk = JournalDisk(
+                place.journal, place.settings.deadline_s, lock=lock
+            )
         self._is_watching = False
 
     @property
@@ -151,7 +159,9 @@ class Journaling:
             connection.execute(_MOVE, (end.seq, end.link, end.epoch, end.size))
             self._next = end
 
-    def _write(self, file: LogFile, former: Position, require: Callable[[], None]) -> Position:
+    def _write(
+        self, file: LogFile, former: Position, require: Callable[[], None]
+    ) -> Position:
         """Append the record; if another connection has begun the file again since, to the new one."""
         try:
             return file.append(former, self._changes, require)
@@ -206,11 +216,15 @@ class Journaling:
         return work() if self._disk is None else self._disk.do(work)
 
     def _fall_behind(self, former: Position, error: RefereeError | OSError) -> None:
-        words = error.sentence if isinstance(error, RefereeError) else str(error.strerror)
+        words = (
+            error.sentence if isinstance(error, RefereeError) else str(error.strerror)
+        )
         if not self.is_required:
             set_position(self._connection, former, is_behind=True)
             detail = {"reason": words, "seq": former.seq}
-            append_event(self._connection, Clock().utc().isoformat(), None, BEHIND, detail)
+            append_event(
+                self._connection, Clock().utc().isoformat(), None, BEHIND, detail
+            )
             return
         if isinstance(error, RefereeError):
             raise error
@@ -231,12 +245,18 @@ class Journaling:
             if contest is None:
                 return
             claim = partial(own_epoch, place.journal, place.folder, contest=contest[0])
-            self._claim = self._do(partial(claim, version=version("lpirc-referee"), utc=Clock().utc()))
+            self._claim = self._do(
+                partial(claim, version=version("lpirc-referee"), utc=Clock().utc())
+            )
         epoch = FIRST if self._claim is None else self._claim.epoch
         if again or not (is_behind(connection) and is_served(place.folder)):
             bring = partial(bring_together, connection, place.journal, epoch)
-            self._do(bring if self._disk is None else partial(bring, move=self._disk.move))
-        opened = self._do(partial(LogFile, log_path(place.journal, epoch), self._room_bytes))
+            self._do(
+                bring if self._disk is None else partial(bring, move=self._disk.move)
+            )
+        opened = self._do(
+            partial(LogFile, log_path(place.journal, epoch), self._room_bytes)
+        )
         end = position_of(connection)
         if end is not None:  # what a power cut left there is no room
             self._do(partial(opened.take_back, end))
@@ -248,11 +268,19 @@ class Journaling:
 @cache
 def _triggers() -> list[str]:
     """What hands each changed row to the function `journal_note`, on one connection alone."""
-    return [statement for table in tables() if table not in NOT_JOURNALED for statement in _of(table)]
+    return [
+        statement
+        for table in tables()
+        if table not in NOT_JOURNALED
+        for statement in _of(table)
+    ]
 
 
 def _of(table: str) -> Iterator[str]:
-    key, values = key_of(table), ", ".join(f"new.{column}" for column in columns_of(table))
+    key, values = (
+        key_of(table),
+        ", ".join(f"new.{column}" for column in columns_of(table)),
+    )
     number = "NULL" if key != ROWID else "new.rowid"
     put = f"SELECT journal_note('{table}', '{PUT}', {number}, {values});"
     gone = f"SELECT journal_note('{table}', '{DELETE}', old.{key})"

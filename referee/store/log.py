@@ -57,7 +57,11 @@ _LAST = "SELECT link FROM events ORDER BY id DESC LIMIT 1"
 
 
 def append_event(
-    connection: sqlite3.Connection, utc: str, run: int | None, kind: str, detail: Mapping[str, object]
+    connection: sqlite3.Connection,
+    utc: str,
+    run: int | None,
+    kind: str,
+    detail: Mapping[str, object],
 ) -> bytes:
     """Append an event within the transaction that the connection holds, and return its link.
 
@@ -65,7 +69,16 @@ def append_event(
     """
     text = json.dumps(detail)
     last = connection.execute(_LAST).fetchone()
-    link = log_link(last["link"] if last else LOG_START, event_digest(utc, run, kind, text))
-    event = {"id": None, "utc": utc, "run": run, "kind": kind, "detail": text, "link": link}
+    link = log_link(
+        last["link"] if last else LOG_START, event_digest(utc, run, kind, text)
+    )
+    event = {
+        "id": None,
+        "utc": utc,
+        "run": run,
+        "kind": kind,
+        "detail": text,
+        "link": link,
+    }
     connection.execute(insert("events"), event)
     return link

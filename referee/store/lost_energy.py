@@ -25,13 +25,21 @@ class Lost:
 
     def sentence(self, run: int, team: str) -> str:
         """What people are told, with the way out; without the energy, which not everyone may know."""
-        found = "" if self.elapsed_s is None else f", seen {max(self.elapsed_s, 0.0):.0f} s into its window"
+        found = (
+            ""
+            if self.elapsed_s is None
+            else f", seen {max(self.elapsed_s, 0.0):.0f} s into its window"
+        )
         return f"The energy of run {run} of {team} {self.loss.words}{found}; {WAY_OUT}."
 
 
 def energy_lost(events: Iterable[Mapping[str, Any]]) -> Lost | None:
     """How the energy was lost, from a run's events, oldest first; None if it is not, or may still be read."""
-    found = [Lost(EnergyLoss(one["code"]), one.get("elapsed_s")) for one in events if _tells(one)]
+    found = [
+        Lost(EnergyLoss(one["code"]), one.get("elapsed_s"))
+        for one in events
+        if _tells(one)
+    ]
     # A power failure leaves the energy before it; what comes after may take that, too.
     whole = (one for one in found if one.loss is not EnergyLoss.CUT_SHORT)
     return next(whole, found[0] if found else None)
@@ -39,4 +47,6 @@ def energy_lost(events: Iterable[Mapping[str, Any]]) -> Lost | None:
 
 def _tells(event: Mapping[str, Any]) -> bool:
     kind, code = event["kind"], event.get("code")
-    return kind == ENERGY_LOST or (kind == ENERGY_MISSING and code != EnergyMissing.READ_LATER)
+    return kind == ENERGY_LOST or (
+        kind == ENERGY_MISSING and code != EnergyMissing.READ_LATER
+    )

@@ -13,7 +13,9 @@ from referee.store.schema import columns_of
 
 READING_COLUMNS = [name for name in columns_of("readings") if name != "run"]
 _NEWEST = "SELECT rowid, elapsed_s, utc FROM readings WHERE run = ? ORDER BY rowid DESC LIMIT 1"
-_SAME = "SELECT 1 FROM readings WHERE run = ? AND rowid = ? AND elapsed_s = ? AND utc = ?"
+_SAME = (
+    "SELECT 1 FROM readings WHERE run = ? AND rowid = ? AND elapsed_s = ? AND utc = ?"
+)
 _AFTER = (
     f"SELECT rowid, {', '.join(READING_COLUMNS)} FROM readings"  # noqa: S608 - names from code
     " WHERE run = ? AND rowid > ? ORDER BY rowid"
@@ -28,7 +30,9 @@ class MeterHead(NamedTuple):
 
 
 class _Remembered(NamedTuple):
-    newest: tuple[int, float, str]  # row, elapsed_s and utc: what was rolled back comes again as another
+    newest: tuple[
+        int, float, str
+    ]  # row, elapsed_s and utc: what was rolled back comes again as another
     head: MeterHead
 
 
@@ -47,7 +51,10 @@ class MeterChains:
         if remembered is not None and remembered.newest == tuple(newest):
             return remembered.head
         row, head = 0, MeterHead(0, READINGS_START)
-        if remembered is not None and connection.execute(_SAME, (run, *remembered.newest)).fetchone():
+        if (
+            remembered is not None
+            and connection.execute(_SAME, (run, *remembered.newest)).fetchone()
+        ):
             row, head = remembered.newest[0], remembered.head
         readings, link = head
         for _, *values in connection.execute(_AFTER, (run, row)):

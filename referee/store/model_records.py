@@ -83,7 +83,11 @@ class Submission:
     @property
     def origin(self) -> str:
         """What to write behind a team or a sentence where the organiser has not measured it; else empty."""
-        return f" (measured by {self.measured_by}, not by the organiser)" if self.measured_by else ""
+        return (
+            f" (measured by {self.measured_by}, not by the organiser)"
+            if self.measured_by
+            else ""
+        )
 
     @property
     def doubt(self) -> str | None:

@@ -29,11 +29,15 @@ MOST_REFUSED_ROWS = 1000
 """Of a run; its posts count all of them."""
 
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
-_RECEIPT = "row_count, sha256, received_total, number, previous, received_utc, readings, meter"
+_RECEIPT = (
+    "row_count, sha256, received_total, number, previous, received_utc, readings, meter"
+)
 _RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
 _LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
 # These columns lie before `rows` in the file: reading them walks through no body.
-_NEWEST = "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
+_NEWEST = (
+    "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
+)
 _FIRST_LINK = "SELECT previous FROM posts WHERE run = ? AND previous IS NOT NULL ORDER BY id LIMIT 1"
 FIRST_ID = "SELECT coalesce(first_id, id) FROM contest"
 _IDENTITY = (
@@ -44,7 +48,9 @@ _COLUMNS = (
     "run, received_utc, elapsed_s, sha256, idempotency_key, row_count, refused, rows, content_type, body,"
     " received_total, number, previous, readings, meter"
 )
-_ONCE = "ON CONFLICT (run, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
+_ONCE = (
+    "ON CONFLICT (run, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
+)
 _INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 14}) {_ONCE}"  # noqa: S608 - constants
 _COUNT_REFUSED = "(SELECT count(*) FROM refused_rows WHERE run = ?)"
 _REFUSE = f"INSERT INTO refused_rows SELECT ?, ?, ?, ?, ? WHERE {_COUNT_REFUSED} < ?"
@@ -105,12 +111,16 @@ class PostTables(Database):
         body: bytes | None = None,
     ) -> Post:
         """Commit one accepted body and return its receipt once it is on disk. Raises what `append_posts` does."""
-        post = NewPost(taken, sha256, idempotency_key, elapsed_s, now, content_type, body)
+        post = NewPost(
+            taken, sha256, idempotency_key, elapsed_s, now, content_type, body
+        )
         (stored,) = self.append_posts(run, [post])
         receipt: Post = stored.outcome()
         return receipt
 
-    def append_posts(self, run: int, posts: Sequence[NewPost]) -> Sequence[Job[Statement]]:
+    def append_posts(
+        self, run: int, posts: Sequence[NewPost]
+    ) -> Sequence[Job[Statement]]:
         """Commit accepted bodies together; the outcome of each is its receipt, once all are on disk.
 
         A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
@@ -187,7 +197,9 @@ class PostTables(Database):
 
     def post_log(self, run: int) -> list[tuple[float, int]]:
         """The posts of a run in order of arrival: (elapsed_s, rows)."""
-        rows = self._rows("SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run)
+        rows = self._rows(
+            "SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run
+        )
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
 
     def body_digests(self, run: int) -> list[tuple[str, int, int]]:
@@ -215,7 +227,9 @@ def _insertion(
 
     `heads` are remembered, since reading one means to hash and to walk through a body.
     """
-    rows, refused = post.taken if isinstance(post.taken, tuple) else (post.taken, NONE_REFUSED)
+    rows, refused = (
+        post.taken if isinstance(post.taken, tuple) else (post.taken, NONE_REFUSED)
+    )
     packed = _kept_rows(rows, post)
     count, received_utc = len(rows), post.now.isoformat()
     stamp = (run, received_utc, post.elapsed_s, post.sha256, post.idempotency_key)
@@ -227,10 +241,22 @@ def _insertion(
         chained = (total + count, number + 1, previous, *meter)
         inserted = connection.execute(_INSERT, (*stamp, *content, *chained))
         if not inserted.rowcount or inserted.lastrowid is None:
-            return _post(connection.execute(_FIND, (run, post.idempotency_key)).fetchone())
+            return _post(
+                connection.execute(_FIND, (run, post.idempotency_key)).fetchone()
+            )
         for row in refused.first:
-            connection.execute(_REFUSE, (run, inserted.lastrowid, *row, run, MOST_REFUSED_ROWS))
-        receipt = Post(count, post.sha256, total + count, number + 1, previous, received_utc, *meter)
+            connection.execute(
+                _REFUSE, (run, inserted.lastrowid, *row, run, MOST_REFUSED_ROWS)
+            )
+        receipt = Post(
+            count,
+            post.sha256,
+            total + count,
+            number + 1,
+            previous,
+            received_utc,
+            *meter,
+        )
         newest = (inserted.lastrowid, received_utc, post.sha256)
         heads[run] = _Head(newest, receipt.link, number + 1, total + count, is_bound)
         return receipt
@@ -242,7 +268,11 @@ def _kept_rows(rows: NDArray[np.float64], post: NewPost) -> bytes:
     """The rows as they are stored: none where the body gives the same ones without being parsed."""
     packed = rows.astype(ROW, copy=False).tobytes()
     body = post.body
-    if body is None or not is_packed(post.content_type) or len(body) != len(rows) * ROW_BYTES:
+    if (
+        body is None
+        or not is_packed(post.content_type)
+        or len(body) != len(rows) * ROW_BYTES
+    ):
         return packed
     return b"" if unpack(body).tobytes() == packed else packed
 
@@ -263,13 +293,17 @@ def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> 
     last = connection.execute(_LAST, (run,)).fetchone()
     if last is not None and last["previous"] is not None:
         is_bound = last["meter"] is not None
-        return _Head(newest, _post(last).link, last["number"], last["received_total"], is_bound)
+        return _Head(
+            newest, _post(last).link, last["number"], last["received_total"], is_bound
+        )
     found = connection.execute(_IDENTITY, (run,)).fetchone()
     if found is None:  # the post that follows breaks a rule of the tables
         return _Head(None, LOG_START, 0, 0, is_bound=False)
     # A run whose first bodies came to an earlier version: its chain begins after them.
     total = last["received_total"] if last else 0
-    return _Head(newest, _start(found), found["posts"], total, found["rules"] is not None)
+    return _Head(
+        newest, _start(found), found["posts"], total, found["rules"] is not None
+    )
 
 
 def _start(identity: sqlite3.Row) -> bytes:

@@ -18,9 +18,7 @@ _MARK = (
     "SELECT group_concat(iif(withdrawn IS NULL, id, NULL)), count(measured_utc), max(measured_utc)"
     " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE track = ?"
 )
-_TAKE_BACK = (
-    "UPDATE publications SET taken_back_utc = ?, taken_back = ? WHERE track = ? AND taken_back_utc IS NULL"
-)
+_TAKE_BACK = "UPDATE publications SET taken_back_utc = ?, taken_back = ? WHERE track = ? AND taken_back_utc IS NULL"
 
 
 class PublicationTables(Database):
@@ -35,7 +33,9 @@ class PublicationTables(Database):
         """Changes with every submission, measurement, withdrawal and restoration of a track."""
         return tuple(self._rows(_MARK, track)[0])
 
-    def publish_track(self, made: Publication, mark: tuple[object, ...], odd: Sequence[str]) -> None:
+    def publish_track(
+        self, made: Publication, mark: tuple[object, ...], odd: Sequence[str]
+    ) -> None:
         """Store a final board that was computed at a `track_mark`, and put on record what looked `odd` then.
 
         Raises RefereeError `track-changed` if the track has changed since, and `already-published`.
@@ -47,15 +47,21 @@ class PublicationTables(Database):
             "published_by": made.by,
             "code": made.code,
         }
-        values |= {"document": json.dumps(made.document), "taken_back_utc": None, "taken_back": None}
+        values |= {
+            "document": json.dumps(made.document),
+            "taken_back_utc": None,
+            "taken_back": None,
+        }
         with self._transaction() as connection:
             if tuple(connection.execute(_MARK, (made.track,)).fetchone()) != mark:
-                sentence = (
-                    f"The track {made.track} changed meanwhile, so nothing was published; look at it again."
-                )
+                sentence = f"The track {made.track} changed meanwhile, so nothing was published; look at it again."
                 raise RefereeError("track-changed", sentence)
             row = connection.execute(_NEWEST, (made.track,)).fetchone()
-            if row is not None and row["taken_back_utc"] is None and row["code"] == made.code:
+            if (
+                row is not None
+                and row["taken_back_utc"] is None
+                and row["code"] == made.code
+            ):
                 who = f"by {row['published_by']} at {row['utc'][:19]}"
                 sentence = f"This final board of the track {made.track} was published already, {who}."
                 raise RefereeError("already-published", sentence)
@@ -63,7 +69,9 @@ class PublicationTables(Database):
             put_on_record(connection, odd=list(odd))
 
 
-def take_back_publication(connection: sqlite3.Connection, track: str, reason: str, now: datetime) -> None:
+def take_back_publication(
+    connection: sqlite3.Connection, track: str, reason: str, now: datetime
+) -> None:
     """Take back the final board of a track, if one is published, within a transaction."""
     connection.execute(_TAKE_BACK, (now.isoformat(), reason, track))
 

@@ -39,7 +39,11 @@ class PublishedTable(Database):
     def published(self) -> Published | None:
         """What the public sees, or None before anything was published."""
         rows = self._rows(f"SELECT {_COLUMNS} FROM published")  # noqa: S608 - names from code
-        return Published(**(dict(rows[0]) | {"state": BoardState(rows[0]["state"])})) if rows else None
+        return (
+            Published(**(dict(rows[0]) | {"state": BoardState(rows[0]["state"])}))
+            if rows
+            else None
+        )
 
     def publish(self, document: str | None, hall: str, now: datetime) -> None:
         """Replace the hall, and the results unless the board is frozen: one statement, so no freeze comes between.
@@ -48,7 +52,9 @@ class PublishedTable(Database):
         """
         with self._transaction() as connection:
             if document is not None:
-                connection.execute(_PUBLISH, {"utc": now.isoformat(), "document": document})
+                connection.execute(
+                    _PUBLISH, {"utc": now.isoformat(), "document": document}
+                )
             connection.execute(_PUBLISH_HALL, {"utc": now.isoformat(), "hall": hall})
 
     def freeze_board(self, now: datetime, empty: str) -> None:
@@ -62,9 +68,16 @@ class PublishedTable(Database):
 
         Returns False, and does nothing, unless `seen` places are shown now.
         """
-        values = {"utc": now.isoformat(), "final": final, "places": places, "seen": seen}
+        values = {
+            "utc": now.isoformat(),
+            "final": final,
+            "places": places,
+            "seen": seen,
+        }
         with self._transaction() as connection:
-            is_done = [connection.execute(statement, values).rowcount for statement in _UNVEIL][1] == 1
+            is_done = [
+                connection.execute(statement, values).rowcount for statement in _UNVEIL
+            ][1] == 1
             if is_done:
                 put_on_record(connection)
         return is_done

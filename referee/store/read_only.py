@@ -27,7 +27,9 @@ class ReadOnlyStore(Store):
     def __init__(self, path: Path) -> None:
         self._path, self._folder, self._reading = path, path.parent, threading.Lock()
         require_content(path)
-        has_log, has_index = (is_there(Path(f"{path}{end}")) for end in ("-wal", "-shm"))
+        has_log, has_index = (
+            is_there(Path(f"{path}{end}")) for end in ("-wal", "-shm")
+        )
         if has_log != has_index:
             sentence = f"{path} has only one of its -wal and -shm beside it; copy the whole folder again."
             raise RefereeError("half-copied", sentence)
@@ -59,6 +61,12 @@ class ReadOnlyStore(Store):
         """Let the tables of an earlier form look like today's, by views of this connection alone."""
         tables = {table for table, _ in found}
         for table in {table for table, _ in COLUMNS - found}:
-            nulls = ", ".join(f"NULL AS {column}" for one, column in COLUMNS - found if one == table)
-            rest = f"*, {nulls} FROM main.{table}" if table in tables else f"{nulls} WHERE 0"
+            nulls = ", ".join(
+                f"NULL AS {column}" for one, column in COLUMNS - found if one == table
+            )
+            rest = (
+                f"*, {nulls} FROM main.{table}"
+                if table in tables
+                else f"{nulls} WHERE 0"
+            )
             self._reader.execute(f"CREATE TEMP VIEW {table} AS SELECT {rest}")

@@ -30,9 +30,7 @@ TRUTH_CORRECTED = "truth-corrected"
 class EnergyMissing(StrEnum):
     """Why a run has no energy: the `code` of an event ENERGY_MISSING, beside the sentence in `reason`."""
 
-    READ_LATER = (
-        "read-later"  # the meter may still hold it: it did not answer, another did, or with no number
-    )
+    READ_LATER = "read-later"  # the meter may still hold it: it did not answer, another did, or with no number
     METER_RESET = "meter-reset"
     BEGAN_AGAIN = "began-again"
 
@@ -132,7 +130,9 @@ class Post:
         if self.previous is None or self.number is None:
             return LOG_START
         of_body = (self.sha256, self.received_utc, self.row_count, self.received_total)
-        return receipt_link(self.previous, self.number, *of_body, self.readings, self.meter)
+        return receipt_link(
+            self.previous, self.number, *of_body, self.readings, self.meter
+        )
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,9 @@ class Published:
 
     def is_closed(self, now: datetime, freeze_at: datetime | None) -> bool:
         """Whether the public must see no newer results: frozen, or at `now` due to be and not unveiled since."""
-        return self.state is not BoardState.LIVE or is_due(self.unveiled_utc, now, freeze_at)
+        return self.state is not BoardState.LIVE or is_due(
+            self.unveiled_utc, now, freeze_at
+        )
 
 
 def is_due(unveiled_utc: str | None, now: datetime, freeze_at: datetime | None) -> bool:

@@ -57,9 +57,17 @@ def position_of(connection: sqlite3.Connection) -> Position | None:
     return None if found is None else Position(*tuple(found))
 
 
-def set_position(connection: sqlite3.Connection, position: Position, *, is_behind: bool = False) -> None:
+def set_position(
+    connection: sqlite3.Connection, position: Position, *, is_behind: bool = False
+) -> None:
     """Note up to where of its journal a database is, in the transaction that brought it there."""
-    values = (position.seq, position.link, position.epoch, position.size, int(is_behind))
+    values = (
+        position.seq,
+        position.link,
+        position.epoch,
+        position.size,
+        int(is_behind),
+    )
     connection.execute(_WRITE, values)
 
 
@@ -69,7 +77,10 @@ def is_behind(connection: sqlite3.Connection) -> bool:
 
 
 def bring_together(
-    connection: sqlite3.Connection, journal: Path, epoch: int, move: Callable[[], None] = _unwatched
+    connection: sqlite3.Connection,
+    journal: Path,
+    epoch: int,
+    move: Callable[[], None] = _unwatched,
 ) -> None:
     """Let database and journal be at the same place, whichever of them is behind. Raises RefereeError.
 
@@ -78,14 +89,19 @@ def bring_together(
     path, position = log_path(journal, epoch), position_of(connection)
     size = _size(path)
     if position is not None and is_behind(connection):
-        append_event(connection, Clock().utc().isoformat(), None, AGAIN, {"seq": position.seq})
+        append_event(
+            connection, Clock().utc().isoformat(), None, AGAIN, {"seq": position.seq}
+        )
         aside = None if size is None else _aside(path)
         _begin_again(connection, journal, epoch, move, aside)
     elif size is None and position is not None and position.epoch < epoch:
         begin_epoch(connection, journal, epoch)  # this host has taken over
     elif size is None:
         if position is not None:
-            logger.warning("the journal %s is gone: it begins again with a copy of the database", path)
+            logger.warning(
+                "the journal %s is gone: it begins again with a copy of the database",
+                path,
+            )
         _begin_again(connection, journal, epoch, move)
     elif position is not None and position.epoch == epoch and size < position.size:
         aside = _aside(path)
@@ -93,17 +109,19 @@ def bring_together(
         logger.warning(words, path, aside.name)
         _begin_again(connection, journal, epoch, move, aside)
     elif _is_copy_of(connection, path, position):
-        _begin_again(connection, journal, epoch, move)  # it was ended between the copy and its commit
+        _begin_again(
+            connection, journal, epoch, move
+        )  # it was ended between the copy and its commit
     elif position is None and _is_of_contest(connection, path):
         connection.execute("PRAGMA defer_foreign_keys=ON")
         made = build(connection, journal)
-        words = (
-            "the database is a copy from before its journal began: the %d transactions of %s make it again"
-        )
+        words = "the database is a copy from before its journal began: the %d transactions of %s make it again"
         logger.warning(words, made.seq, journal)
     elif applied := catch_up(connection, journal):
         logger.warning(
-            "the database lacked the last %d transactions: taken from the journal %s", applied, journal
+            "the database lacked the last %d transactions: taken from the journal %s",
+            applied,
+            journal,
         )
 
 
@@ -124,7 +142,9 @@ def _is_of_contest(connection: sqlite3.Connection, path: Path) -> bool:
     return contest is not None and header.contest == contest[0]
 
 
-def _is_copy_of(connection: sqlite3.Connection, path: Path, position: Position | None) -> bool:
+def _is_copy_of(
+    connection: sqlite3.Connection, path: Path, position: Position | None
+) -> bool:
     """Whether a file is a copy of the whole database as it is, and nothing more: what was to be committed with it."""
     header, start = read_header(path)
     contest = connection.execute("SELECT id FROM contest").fetchone()
@@ -137,14 +157,19 @@ def _is_copy_of(connection: sqlite3.Connection, path: Path, position: Position |
     return records == header.base_records
 
 
-def catch_up(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) -> int:
+def catch_up(
+    connection: sqlite3.Connection, journal: Path, *, whole: bool = True
+) -> int:
     """Apply the records behind the database's position, within a transaction, and return how many these are.
 
     Unless `whole`, the last record waits for its successor: the host that wrote it may still take it back. Raises
     RefereeError `journal-foreign`, JournalDamaged.
     """
     position = position_of(connection)
-    if position is None or last_link(log_path(journal, position.epoch), position.size) != position.link:
+    if (
+        position is None
+        or last_link(log_path(journal, position.epoch), position.size) != position.link
+    ):
         raise _foreign(journal)
     applied, waiting = 0, None
     for path, end, start, its_header in _files_from(journal, position):
@@ -188,7 +213,9 @@ def _way(journal: Path, since: int = 0) -> list[_File]:
         path = former
 
 
-def _files_from(journal: Path, position: Position) -> Iterator[tuple[Path, int | None, Position, Header]]:
+def _files_from(
+    journal: Path, position: Position
+) -> Iterator[tuple[Path, int | None, Position, Header]]:
     """From a position on each file, up to where it counts (None: its end), the place to read from, and its header.
 
     Raises RefereeError `journal-foreign` for a position that is on no way to the newest file, JournalDamaged.
@@ -203,7 +230,9 @@ def _files_from(journal: Path, position: Position) -> Iterator[tuple[Path, int |
     yield way[-1].path, None, start, way[-1].header
 
 
-def build(connection: sqlite3.Connection, journal: Path, *, whole: bool = True) -> Position:
+def build(
+    connection: sqlite3.Connection, journal: Path, *, whole: bool = True
+) -> Position:
     """Make the database hold what the journal says, and nothing else, within a transaction; `whole` as for `catch_up`.
 
     Raises JournalDamaged.
@@ -291,7 +320,9 @@ def _begin_again(
         yield data
         for changes in _copy(connection):
             record, its_link = encode(kept[0], changes)
-            kept[0] = Position(kept[0].seq + 1, its_link, epoch, kept[0].size + len(record))
+            kept[0] = Position(
+                kept[0].seq + 1, its_link, epoch, kept[0].size + len(record)
+            )
             yield record
             move()
 
@@ -308,7 +339,9 @@ def _copy(connection: sqlite3.Connection) -> Iterator[list[Change]]:
             continue
         number = ROWID if key_of(table) == ROWID else "NULL"
         names = ", ".join(columns_of(table))
-        found = connection.execute(f"SELECT {number}, {names} FROM {table} ORDER BY rowid")  # noqa: S608
+        found = connection.execute(
+            f"SELECT {number}, {names} FROM {table} ORDER BY rowid"  # noqa: S608
+        )
         while rows := found.fetchmany(_rows_a_record(table)):
             yield [(table, PUT, tuple(row)) for row in rows]
 
@@ -327,10 +360,14 @@ def _records_of_copy(connection: sqlite3.Connection) -> int:
     return records
 
 
-def _header(connection: sqlite3.Connection, epoch: int, after: Position, *, is_base: bool) -> Header:
+def _header(
+    connection: sqlite3.Connection, epoch: int, after: Position, *, is_base: bool
+) -> Header:
     contest = connection.execute("SELECT id FROM contest").fetchone()
     columns = {table: columns_of(table) for table in tables()}
-    return Header(contest[0] if contest else "", VERSION, epoch, is_base, columns, after)
+    return Header(
+        contest[0] if contest else "", VERSION, epoch, is_base, columns, after
+    )
 
 
 def _size(path: Path) -> int | None:

@@ -24,26 +24,42 @@ from referee.store.schema import insert
 
 _RUN_NAMES = [field.name for field in fields(Run)]
 _RUN_COLUMNS = ", ".join(_RUN_NAMES)
-_HAS_TAKEN_OVER = "SELECT 1 FROM events WHERE kind = ? AND json_extract(detail, '$.epoch') = ?"
+_HAS_TAKEN_OVER = (
+    "SELECT 1 FROM events WHERE kind = ? AND json_extract(detail, '$.epoch') = ?"
+)
 
 
 class RunTables(Database):
     """Teams, and all their runs."""
 
-    def add_team(self, name: str, password_hash: str, now: datetime, affiliation: str | None = None) -> None:
+    def add_team(
+        self,
+        name: str,
+        password_hash: str,
+        now: datetime,
+        affiliation: str | None = None,
+    ) -> None:
         """Register a team. Raises RefereeError `team-exists`."""
         self.add_teams({name: (password_hash, affiliation)}, now)
 
-    def add_teams(self, teams: Mapping[str, tuple[str, str | None]], now: datetime) -> None:
+    def add_teams(
+        self, teams: Mapping[str, tuple[str, str | None]], now: datetime
+    ) -> None:
         """Register teams, (password hash, affiliation) by name, all or none. Raises RefereeError `team-exists`."""
         common = {"disabled": 0, "created_utc": now.isoformat()}
         with self._transaction() as connection:
             for name, (password_hash, affiliation) in teams.items():
-                team = {"name": name, "password_hash": password_hash, "affiliation": affiliation}
+                team = {
+                    "name": name,
+                    "password_hash": password_hash,
+                    "affiliation": affiliation,
+                }
                 try:
                     connection.execute(insert("teams"), team | common)
                 except sqlite3.IntegrityError:
-                    raise RefereeError("team-exists", f"The team {name!r} exists already.") from None
+                    raise RefereeError(
+                        "team-exists", f"The team {name!r} exists already."
+                    ) from None
             put_on_record(connection)
 
     def password_hash(self, team: str) -> str | None:
@@ -51,21 +67,30 @@ class RunTables(Database):
         sql = "SELECT password_hash FROM teams WHERE name = ? AND NOT disabled"
         try:
             rows = self._rows(sql, team)
-        except UnicodeEncodeError:  # JSON can name half of a surrogate pair, UTF-8 cannot
+        except (
+            UnicodeEncodeError
+        ):  # JSON can name half of a surrogate pair, UTF-8 cannot
             return None
         return str(rows[0]["password_hash"]) if rows else None
 
     def teams(self) -> dict[str, bool]:
         """Every team by name, with whether it is disabled."""
-        return {row["name"]: bool(row["disabled"]) for row in self._rows("SELECT * FROM teams ORDER BY name")}
+        return {
+            row["name"]: bool(row["disabled"])
+            for row in self._rows("SELECT * FROM teams ORDER BY name")
+        }
 
     def set_team_disabled(self, name: str, disabled: bool) -> None:
         """Refuse or allow further log-ins and runs of a team. Raises RefereeError `team-unknown`."""
-        self._change_team(name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled))
+        self._change_team(
+            name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled)
+        )
 
     def set_password(self, team: str, password_hash: str) -> None:
         """Replace the password of a team, disabled or not. Raises RefereeError `team-unknown`."""
-        self._change_team(team, "UPDATE teams SET password_hash = ? WHERE name = ?", password_hash)
+        self._change_team(
+            team, "UPDATE teams SET password_hash = ? WHERE name = ?", password_hash
+        )
 
     def _change_team(self, name: str, sql: str, value: object) -> None:
         with self._transaction() as connection:
@@ -77,10 +102,13 @@ class RunTables(Database):
         """Raise RefereeError `team-unknown` unless the team is registered and enabled."""
         is_disabled = self.teams().get(name)
         if is_disabled is None:
-            raise RefereeError("team-unknown", f"There is no team {name!r}; see: referee team list")
+            raise RefereeError(
+                "team-unknown", f"There is no team {name!r}; see: referee team list"
+            )
         if is_disabled:
             raise RefereeError(
-                "team-unknown", f"The team {name!r} is disabled; see: referee team enable --help"
+                "team-unknown",
+                f"The team {name!r} is disabled; see: referee team enable --help",
             )
 
     def arm_run(self, run: Run, now: datetime, order: NDArray[np.int64]) -> Run:
@@ -93,7 +121,9 @@ class RunTables(Database):
         with self._transaction() as connection:
             number = int(connection.execute(insert("runs"), values).lastrowid or 0)
             numbers = order.astype("<i8").tobytes()
-            connection.execute(insert("image_orders"), {"run": number, "numbers": numbers})
+            connection.execute(
+                insert("image_orders"), {"run": number, "numbers": numbers}
+            )
             connection.execute("DELETE FROM queue WHERE team = ?", (run.team,))
             put_on_record(connection, RunState.ARMED, run=number)
         return replace(armed, id=number)
@@ -103,7 +133,9 @@ class RunTables(Database):
         rows = self._rows("SELECT numbers FROM image_orders WHERE run = ?", run)
         return np.frombuffer(rows[0]["numbers"], dtype="<i8").astype(np.int64)
 
-    def change_run(self, run: int, expected: Sequence[RunState], **values: object) -> Run:
+    def change_run(
+        self, run: int, expected: Sequence[RunState], **values: object
+    ) -> Run:
         """Change columns of a run that is in one of the `expected` states.
 
         Raises RefereeError `run-state` when it is not: of two that race, one wins.
@@ -122,9 +154,15 @@ class RunTables(Database):
             for run, values in changes.items():
                 sets = ", ".join(f"{column} = ?" for column in values)
                 sql = f"UPDATE runs SET {sets} WHERE id = ? AND state IN ({states})"  # noqa: S608 - names from code
-                if not connection.execute(sql, (*_columns(values).values(), run, *expected)).rowcount:
+                if not connection.execute(
+                    sql, (*_columns(values).values(), run, *expected)
+                ).rowcount:
                     found, wanted = self.run(run).state, " or ".join(expected)
-                    raise RefereeError("run-state", f"Run {run} is {found}; this needs it {wanted}.", run=run)
+                    raise RefereeError(
+                        "run-state",
+                        f"Run {run} is {found}; this needs it {wanted}.",
+                        run=run,
+                    )
             several: dict[str, Any] = {"runs": [*changes]} if len(changes) > 1 else {}
             put_on_record(connection, values.get("state"), **several)
             if event is not None:
@@ -138,14 +176,25 @@ class RunTables(Database):
         """
         with self._transaction() as connection:
             if not connection.execute(_HAS_TAKEN_OVER, (TOOK_OVER, epoch)).fetchone():
-                connection.execute("UPDATE runs SET boot_id = NULL WHERE state = ?", (RunState.OPEN.value,))
-                append_event(connection, now.isoformat(), None, TOOK_OVER, {"epoch": epoch, "host": host})
+                connection.execute(
+                    "UPDATE runs SET boot_id = NULL WHERE state = ?",
+                    (RunState.OPEN.value,),
+                )
+                append_event(
+                    connection,
+                    now.isoformat(),
+                    None,
+                    TOOK_OVER,
+                    {"epoch": epoch, "host": host},
+                )
 
     def run(self, number: int) -> Run:
         """One run. Raises RefereeError `run-unknown`."""
         found = self.runs(id=number) if number <= LARGEST_NUMBER else []
         if not found:
-            raise SessionRefused("run-unknown", f"There is no run {number}; see: referee run list")
+            raise SessionRefused(
+                "run-unknown", f"There is no run {number}; see: referee run list"
+            )
         return found[0]
 
     def attempts_used(self) -> dict[str, int]:
@@ -155,14 +204,19 @@ class RunTables(Database):
 
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
         """Store the setup of runs of an earlier form, which is that of the configuration: by station and window_s."""
-        for row in self._rows("SELECT id, station, window_s FROM runs WHERE setup IS NULL"):
+        for row in self._rows(
+            "SELECT id, station, window_s FROM runs WHERE setup IS NULL"
+        ):
             made = json.dumps(asdict(setup(row["station"], int(row["window_s"]))))
             with self._transaction() as connection:
                 connection.execute(
-                    "UPDATE runs SET setup = ? WHERE id = ? AND setup IS NULL", (made, row["id"])
+                    "UPDATE runs SET setup = ? WHERE id = ? AND setup IS NULL",
+                    (made, row["id"]),
                 )
 
-    def complete_images_digests(self, testset_digest: str, images_digest: Callable[[], str]) -> None:
+    def complete_images_digests(
+        self, testset_digest: str, images_digest: Callable[[], str]
+    ) -> None:
         """Store for the runs of an earlier form on this test set which images it has."""
         where = "WHERE images_digest IS NULL AND testset_digest = ?"
         if self._rows(f"SELECT 1 FROM runs {where} LIMIT 1", testset_digest):  # noqa: S608 - a constant
@@ -188,7 +242,9 @@ def _read_run(values: tuple[Any, ...]) -> Run:
     changes, standing, setup = row["meter_changes"], row["meter_standing"], row["setup"]
     read = {
         "state": RunState(row["state"]),
-        "setup": Setup(**json.loads(setup)) if setup else Setup(None, None, 0.25, int(row["window_s"])),
+        "setup": Setup(**json.loads(setup))
+        if setup
+        else Setup(None, None, 0.25, int(row["window_s"])),
         "meter_changes": None if changes is None else tuple(json.loads(changes)),
         "meter_standing": None if standing is None else Standing(standing),
         "rules": read_rules(row["rules"]),

@@ -268,8 +268,18 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     ),
 }
 # fmt: on
-COLUMNS = {(name, column) for name, (columns, _) in _TABLES.items() for column in columns}
-_FOUND_BY_RUN = ("posts", "refused_rows", "readings", "served", "checks", "scores", "events")
+COLUMNS = {
+    (name, column) for name, (columns, _) in _TABLES.items() for column in columns
+}
+_FOUND_BY_RUN = (
+    "posts",
+    "refused_rows",
+    "readings",
+    "served",
+    "checks",
+    "scores",
+    "events",
+)
 # Most posts carry no key: they need no entry, and none of them repeats another.
 _POSTS_BY_KEY = (
     "CREATE UNIQUE INDEX IF NOT EXISTS posts_by_key ON posts (run, idempotency_key)"
@@ -317,10 +327,14 @@ def create_tables(database: sqlite_utils.Database) -> None:
     database.table("submissions").create_index(["track", "team"], if_not_exists=True)
     database.table("submissions").create_index(["job"], if_not_exists=True)
     database.table("scorings").create_index(["stem"], if_not_exists=True)
-    database.execute("DROP INDEX IF EXISTS idx_posts_run_idempotency_key")  # of every post, up to form 5
+    database.execute(
+        "DROP INDEX IF EXISTS idx_posts_run_idempotency_key"
+    )  # of every post, up to form 5
     database.execute(_POSTS_BY_KEY)
     add_totals(database)
-    lacks_withdrawals = "withdrawn_utc" not in database.table("submissions").columns_dict
+    lacks_withdrawals = (
+        "withdrawn_utc" not in database.table("submissions").columns_dict
+    )
     lacks_limits = "energy_limit" not in database.table("scores").columns_dict
     for name in _TABLES:
         _add_columns(database, name)

@@ -70,10 +70,15 @@ class ScoreTables(Database):
         sql = "UPDATE runs SET state = 'judged' WHERE id = ? AND state = ?"
         with self._transaction() as connection:
             if state and not connection.execute(sql, (score.run, state)).rowcount:
-                raise RefereeError("run-state", f"Run {score.run} is no longer {state}.", run=score.run)
+                raise RefereeError(
+                    "run-state", f"Run {score.run} is no longer {state}.", run=score.run
+                )
             number = connection.execute(insert("scores"), values).lastrowid
             of_score = {"run": score.run, "score": number}
-            checks = [vars(c) | of_score | {"figures": json.dumps(c.figures)} for c in score.checks]
+            checks = [
+                vars(c) | of_score | {"figures": json.dumps(c.figures)}
+                for c in score.checks
+            ]
             connection.executemany(insert("checks"), checks)
             if score.interval is not None and maps is not None:
                 _insert_interval(connection, number, score.interval, maps)
@@ -83,24 +88,44 @@ class ScoreTables(Database):
 
     def latest_score(self, run: int) -> Score | None:
         """The judgement of a run that counts, or None before it is judged."""
-        rows = self._rows("SELECT * FROM scores WHERE run = ? ORDER BY id DESC LIMIT 1", run)
+        rows = self._rows(
+            "SELECT * FROM scores WHERE run = ? ORDER BY id DESC LIMIT 1", run
+        )
         if not rows:
             return None
         figures = dict(rows[0])
         number = figures.pop("id")
-        figures["ap"] = {int(category): ap for category, ap in json.loads(figures["ap"]).items()}
+        figures["ap"] = {
+            int(category): ap for category, ap in json.loads(figures["ap"]).items()
+        }
         figures["rules"] = read_rules(figures["rules"])
         checks = tuple(
-            Check(c["code"], bool(c["ok"]), c["severity"], c["sentence"], json.loads(c["figures"]))
-            for c in self._rows("SELECT * FROM checks WHERE score = ? ORDER BY rowid", number)
+            Check(
+                c["code"],
+                bool(c["ok"]),
+                c["severity"],
+                c["sentence"],
+                json.loads(c["figures"]),
+            )
+            for c in self._rows(
+                "SELECT * FROM checks WHERE score = ? ORDER BY rowid", number
+            )
         )
         intervals = self._rows("SELECT * FROM intervals WHERE score = ?", number)
-        return Score(**figures, checks=checks, interval=_interval(intervals[0]) if intervals else None)
+        return Score(
+            **figures,
+            checks=checks,
+            interval=_interval(intervals[0]) if intervals else None,
+        )
 
     def judgements(self, run: int) -> list[Judgement]:
         """Every judgement of a run, oldest first."""
-        rows = self._rows(f"SELECT {_JUDGEMENT} FROM scores WHERE run = ? ORDER BY id", run)  # noqa: S608 - a constant
-        return [Judgement(**(dict(row) | {"rules": read_rules(row["rules"])})) for row in rows]
+        query = f"SELECT {_JUDGEMENT} FROM scores WHERE run = ? ORDER BY id"  # noqa: S608 - a constant
+        rows = self._rows(query, run)
+        return [
+            Judgement(**(dict(row) | {"rules": read_rules(row["rules"])}))
+            for row in rows
+        ]
 
     def latest_scores(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
         """The judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
@@ -110,25 +135,37 @@ class ScoreTables(Database):
         told: dict[int, list[Check]] = {}
         for c in self._rows(_TOLD, IMAGES_SEEN):
             figures = json.loads(c["figures"]) if c["code"] == IMAGES_SEEN else {}
-            check = Check(c["code"], bool(c["ok"]), c["severity"], c["sentence"], figures)
+            check = Check(
+                c["code"], bool(c["ok"]), c["severity"], c["sentence"], figures
+            )
             told.setdefault(c["score"], []).append(check)
         found = {}
         for row in self._rows(_LATEST):
-            figures, checks = {name: row[name] for name in _FIGURES}, tuple(told.get(row["id"], ()))
+            figures, checks = (
+                {name: row[name] for name in _FIGURES},
+                tuple(told.get(row["id"], ())),
+            )
             figures["rules"] = read_rules(figures["rules"])
             interval = None if row["level"] is None else _interval(row)
             maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
-            found[row["run"]] = Score(**figures, ap={}, checks=checks, interval=interval), maps
+            found[row["run"]] = (
+                Score(**figures, ap={}, checks=checks, interval=interval),
+                maps,
+            )
         return found
 
-    def add_interval(self, score: Score, interval: ScoreInterval, maps: NDArray[np.float64]) -> None:
+    def add_interval(
+        self, score: Score, interval: ScoreInterval, maps: NDArray[np.float64]
+    ) -> None:
         """Add the confidence intervals of a stored score, and the mAPs (R,) of the halves.
 
         The run may have been judged again meanwhile, by another process.
         """
         sql = "SELECT max(id) FROM scores WHERE run = ? AND judged_utc = ? AND energy_wh IS ?"
         with self._transaction() as connection:
-            number = connection.execute(sql, (score.run, score.judged_utc, score.energy_wh)).fetchone()[0]
+            number = connection.execute(
+                sql, (score.run, score.judged_utc, score.energy_wh)
+            ).fetchone()[0]
             _insert_interval(connection, number, interval, maps)
 
     def half_maps(self, run: int) -> NDArray[np.float64] | None:
@@ -143,7 +180,9 @@ class ScoreTables(Database):
     def set_provisional(self, provisional: Provisional) -> None:
         """Replace the provisional figures of a run that is not judged yet."""
         with self._transaction() as connection:
-            connection.execute(insert("provisional", "INSERT OR REPLACE"), vars(provisional))
+            connection.execute(
+                insert("provisional", "INSERT OR REPLACE"), vars(provisional)
+            )
 
     def provisional(self, run: int) -> Provisional | None:
         """The provisional figures of a run, or None if there are none yet."""
@@ -162,7 +201,10 @@ class ScoreTables(Database):
 
 
 def _insert_interval(
-    connection: sqlite3.Connection, score: int | None, interval: ScoreInterval, maps: NDArray[np.float64]
+    connection: sqlite3.Connection,
+    score: int | None,
+    interval: ScoreInterval,
+    maps: NDArray[np.float64],
 ) -> None:
     values = vars(interval) | {"score": score, "maps": maps.astype("<f8").tobytes()}
     connection.execute(insert("intervals", "INSERT OR REPLACE"), values)

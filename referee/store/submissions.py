@@ -20,7 +20,11 @@ from referee.store.model_records import JobKind, JobState, ModelMeasurement, Sub
 from referee.store.schema import insert
 from referee.store.withdrawal import require_not_withdrawn
 
-_COLUMNS = tuple(one.name for one in fields(Submission) if one.name not in ("id", "withdrawn", "measurement"))
+_COLUMNS = tuple(
+    one.name
+    for one in fields(Submission)
+    if one.name not in ("id", "withdrawn", "measurement")
+)
 _MEASURED = tuple(one.name for one in fields(ModelMeasurement))
 _INSERT = insert("submissions")
 _INSERT_MEASUREMENT = insert("measurements")
@@ -50,7 +54,11 @@ class SubmissionTables(Database):
     """Submissions to the model tracks."""
 
     def accept_submission(
-        self, submission: Submission, now: datetime, limit: int, kind: JobKind | None = None
+        self,
+        submission: Submission,
+        now: datetime,
+        limit: int,
+        kind: JobKind | None = None,
     ) -> Submission:
         """Store a submission, with a new `id` and `accepted_utc`, and the job of its `kind`, if any; return it.
 
@@ -60,12 +68,19 @@ class SubmissionTables(Database):
         """
         with self._transaction() as connection:
             if not submission.counts:
-                require_not_withdrawn(connection, submission.track, submission.team, submission.model_sha256)
+                require_not_withdrawn(
+                    connection,
+                    submission.track,
+                    submission.team,
+                    submission.model_sha256,
+                )
             made = accepted_part(connection, submission, now, limit, kind)
             put_on_record(connection, submission=made.id)
         return made
 
-    def require_below_limit(self, track: str, team: str, limit: int, now: datetime) -> None:
+    def require_below_limit(
+        self, track: str, team: str, limit: int, now: datetime
+    ) -> None:
         """Raise RefereeError `submission-limit` when a team has used up its submissions of the UTC day of `now`."""
         day = now.date().isoformat()
         _require_below(self._rows(_COUNT, track, team, day)[0], track, team, limit, day)
@@ -75,18 +90,31 @@ class SubmissionTables(Database):
         return _used(self._rows(_COUNT, track, team, now.date().isoformat())[0])
 
     def add_measurement(
-        self, submission: int, measurement: ModelMeasurement, result: bytes | None = None
+        self,
+        submission: int,
+        measurement: ModelMeasurement,
+        result: bytes | None = None,
     ) -> None:
         """Store the outcome of a submission, and the result document as received, if there is one.
 
         It ends the job of a device. Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
         """
-        measured = None if measurement.measured is None else json.dumps(measurement.measured)
-        values = asdict(measurement) | {"measured": measured, "figures": json.dumps(measurement.figures)}
-        values |= {"submission": submission, "result": None if result is None else zlib.compress(result)}
+        measured = (
+            None if measurement.measured is None else json.dumps(measurement.measured)
+        )
+        values = asdict(measurement) | {
+            "measured": measured,
+            "figures": json.dumps(measurement.figures),
+        }
+        values |= {
+            "submission": submission,
+            "result": None if result is None else zlib.compress(result),
+        }
         with self._transaction() as connection:
             for (job,) in connection.execute(_OF_DEVICE, (submission,)).fetchall():
-                if not end_job(connection, job, JobState.DONE, measurement.measured_utc):
+                if not end_job(
+                    connection, job, JobState.DONE, measurement.measured_utc
+                ):
                     raise lease_lost(f"submission {submission}")
             connection.execute(_INSERT_MEASUREMENT, values)
 
@@ -106,43 +134,67 @@ class SubmissionTables(Database):
     def queued_submissions(self, kind: JobKind) -> list[Submission]:
         """The submissions whose jobs wait or are leased, oldest first."""
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased')"
-        return [_submission(row) for row in self._rows(_FIND.format(f"job IN ({jobs})"), kind.value)]
+        return [
+            _submission(row)
+            for row in self._rows(_FIND.format(f"job IN ({jobs})"), kind.value)
+        ]
 
     def unchecked_submissions(self) -> list[Submission]:
         """The uploads whose check has not ended, oldest first; also one whose check failed while the server died."""
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased', 'failed')"
-        rows = self._rows(_FIND.format(f"job IN ({jobs}) AND withdrawn IS NULL"), JobKind.CHECKING.value)
+        rows = self._rows(
+            _FIND.format(f"job IN ({jobs}) AND withdrawn IS NULL"),
+            JobKind.CHECKING.value,
+        )
         return [_submission(row) for row in rows]
 
     def submission_result(self, number: int) -> bytes | None:
         """The result document of a submission as received; None where it has none."""
-        rows = self._rows("SELECT result FROM measurements WHERE submission = ?", number)
-        return zlib.decompress(rows[0]["result"]) if rows and rows[0]["result"] is not None else None
+        rows = self._rows(
+            "SELECT result FROM measurements WHERE submission = ?", number
+        )
+        return (
+            zlib.decompress(rows[0]["result"])
+            if rows and rows[0]["result"] is not None
+            else None
+        )
 
 
 def require_new_file(connection: sqlite3.Connection, one: Submission) -> None:
     """Raise RefereeError `entry-repeated`, EntryWithdrawn if the team handed in this file before; in a transaction."""
     require_not_withdrawn(connection, one.track, one.team, one.model_sha256)
-    same = connection.execute(_REPEATED, (one.track, one.team, one.model_sha256)).fetchone()
+    same = connection.execute(
+        _REPEATED, (one.track, one.team, one.model_sha256)
+    ).fetchone()
     if same is not None:
-        sentence = f"The team's entry {same['id']} to the track {one.track} is the same file."
+        sentence = (
+            f"The team's entry {same['id']} to the track {one.track} is the same file."
+        )
         raise RefereeError("entry-repeated", sentence, entry=same["id"])
 
 
 def accepted_part(
-    connection: sqlite3.Connection, given: Submission, now: datetime, limit: int, kind: JobKind | None
+    connection: sqlite3.Connection,
+    given: Submission,
+    now: datetime,
+    limit: int,
+    kind: JobKind | None,
 ) -> Submission:
     """As `SubmissionTables.accept_submission`, within a transaction.
 
     `limit` is that of the `limit_day`, by default of the day of `now`.
     """
     day = given.limit_day or now.date().isoformat()
-    made = replace(given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None)
+    made = replace(
+        given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None
+    )
     made = replace(made, withdrawn_utc=None, withdrawn_by=None)
     if made.counts:
         counted = connection.execute(_COUNT, (made.track, made.team, day)).fetchone()
         _require_below(counted, made.track, made.team, limit, day)
-    number = int(connection.execute(_INSERT, asdict(made) | {"id": None}).lastrowid or 0)
+    number = int(
+        connection.execute(_INSERT, asdict(made) | {"id": None}).lastrowid or 0
+    )
     made = replace(made, id=number)
     if kind is not None:
         job = made.job or job_name(made)
@@ -160,7 +212,10 @@ def job_name(made: Submission, *of: str) -> str:
 
 def lease_lost(what: str) -> RefereeError:
     """The error of a device that is not, or no longer, at a job."""
-    return RefereeError("lease-lost", f"The lease of {what} is lost: it is over, or another device's now.")
+    return RefereeError(
+        "lease-lost",
+        f"The lease of {what} is lost: it is over, or another device's now.",
+    )
 
 
 def _beyond_free(counted: sqlite3.Row) -> int:
@@ -171,14 +226,18 @@ def _used(counted: sqlite3.Row) -> int:
     return int(counted["settled"] or 0) + _beyond_free(counted)
 
 
-def _require_below(counted: sqlite3.Row, track: str, team: str, limit: int, day: str) -> None:
+def _require_below(
+    counted: sqlite3.Row, track: str, team: str, limit: int, day: str
+) -> None:
     used, beyond = _used(counted), _beyond_free(counted)
     if used < limit:
         return
     which = f"{used} of its {limit} submissions to the track {track} on {day}"
     if beyond:
         which += f", {beyond} of them to be measured again beyond the {FREE_REPETITIONS} that are free"
-    sentence = f"Team {team} has used up {which}; hand in the next one after midnight UTC."
+    sentence = (
+        f"Team {team} has used up {which}; hand in the next one after midnight UTC."
+    )
     raise RefereeError("submission-limit", sentence, used=used, limit=limit)
 
 
@@ -198,4 +257,6 @@ def _measurement(row: sqlite3.Row) -> ModelMeasurement:
         values[name] = None if row[name] is None else json.loads(row[name])
     for name in ("meter_official", "confined"):
         values[name] = None if row[name] is None else bool(row[name])
-    return ModelMeasurement(**values | {name: bool(row[name]) for name in ("valid", "unstable")})
+    return ModelMeasurement(
+        **values | {name: bool(row[name]) for name in ("valid", "unstable")}
+    )

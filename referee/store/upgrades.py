@@ -17,45 +17,67 @@ def add_totals(database: sqlite_utils.Database) -> None:
     if "received_total" in database.table("posts").columns_dict:
         return
     database.execute("ALTER TABLE posts ADD COLUMN received_total INTEGER")
-    totals = database.execute("SELECT sum(row_count) OVER (PARTITION BY run ORDER BY id), id FROM posts")
-    database.conn.executemany("UPDATE posts SET received_total = ? WHERE id = ?", totals.fetchall())
+    totals = database.execute(
+        "SELECT sum(row_count) OVER (PARTITION BY run ORDER BY id), id FROM posts"
+    )
+    database.conn.executemany(
+        "UPDATE posts SET received_total = ? WHERE id = ?", totals.fetchall()
+    )
 
 
 def join_parts(database: sqlite_utils.Database) -> None:
     """Put the rows of large bodies, which form 7 kept in parts, into their posts, one post at a time."""
     if "upload" not in database.table("posts").columns_dict:
         return
-    posts = database.execute("SELECT id, upload FROM posts WHERE upload IS NOT NULL").fetchall()
+    posts = database.execute(
+        "SELECT id, upload FROM posts WHERE upload IS NOT NULL"
+    ).fetchall()
     for post, upload in posts:
-        parts = database.execute("SELECT rows FROM parts WHERE upload = ? ORDER BY id", (upload,))
+        parts = database.execute(
+            "SELECT rows FROM parts WHERE upload = ? ORDER BY id", (upload,)
+        )
         rows = b"".join(part for (part,) in parts)
         database.execute("UPDATE posts SET rows = ? WHERE id = ?", (rows, post))
-    database.execute("DROP TABLE parts")  # with those that a killed server left without a post
+    database.execute(
+        "DROP TABLE parts"
+    )  # with those that a killed server left without a post
     database.execute("DROP INDEX posts_by_upload")
     database.execute("ALTER TABLE posts DROP COLUMN upload")
 
 
 def add_codes(database: sqlite_utils.Database) -> None:
     """Up to form 7 only the sentence of a missing energy says whether the meter may still hold it."""
-    events = database.execute("SELECT id, detail FROM events WHERE kind = ?", (ENERGY_MISSING,)).fetchall()
+    events = database.execute(
+        "SELECT id, detail FROM events WHERE kind = ?", (ENERGY_MISSING,)
+    ).fetchall()
     for event, text in events:
         detail = json.loads(text)
         if "code" not in detail:
             coded = json.dumps({"code": _code(detail["reason"])} | detail)
-            database.execute("UPDATE events SET detail = ? WHERE id = ?", (coded, event))
+            database.execute(
+                "UPDATE events SET detail = ? WHERE id = ?", (coded, event)
+            )
 
 
 def link_events(database: sqlite_utils.Database) -> None:
     """Up to form 11 events had no links. Runs after `add_codes`, which changes events."""
     link = LOG_START
     if database.execute("SELECT 1 FROM events WHERE link IS NULL LIMIT 1").fetchone():
-        rows = database.execute("SELECT id, utc, run, kind, detail FROM events ORDER BY id").fetchall()
+        rows = database.execute(
+            "SELECT id, utc, run, kind, detail FROM events ORDER BY id"
+        ).fetchall()
         for number, *event in rows:
             link = log_link(link, event_digest(*event))
             database.execute("UPDATE events SET link = ? WHERE id = ?", (link, number))
 
 
 def _code(sentence: str) -> EnergyMissing:
-    if sentence.endswith("it is read at the server's next start or the station's next arming."):
+    if sentence.endswith(
+        "it is read at the server's next start or the station's next arming."
+    ):
         return EnergyMissing.READ_LATER
-    return EnergyMissing.METER_RESET if "was reset" in sentence else EnergyMissing.BEGAN_AGAIN
+    return (
+        EnergyMissing.METER_RESET
+        if "was reset" in sentence
+        else EnergyMissing.BEGAN_AGAIN
+    )

@@ -30,16 +30,18 @@ _REFUSED = (
     " AND problem IS NOT NULL AND replaces IS NULL AND withdrawn_utc IS NULL"
     " AND submission NOT IN (SELECT replaces FROM uploads WHERE replaces IS NOT NULL)"
 )
-_NEEDED = (
-    "SELECT 1 FROM submissions WHERE model_sha256 = ? AND (withdrawn IS NULL OR withdrawn_utc IS NOT NULL)"
-)
+_NEEDED = "SELECT 1 FROM submissions WHERE model_sha256 = ? AND (withdrawn IS NULL OR withdrawn_utc IS NOT NULL)"
 
 
 class UploadTables(Database):
     """Files that teams upload."""
 
     def receive_upload(
-        self, given: Submission, upload: Upload, limit: int, closed: datetime | None = None
+        self,
+        given: Submission,
+        upload: Upload,
+        limit: int,
+        closed: datetime | None = None,
     ) -> Submission:
         """Store a file that was received, with the job that checks it, dated as `upload` says.
 
@@ -57,12 +59,23 @@ class UploadTables(Database):
             made = accepted_part(connection, given, now, limit, None)
             made = replace(made, job=job_name(made, "check", made.accepted_utc))
             connection.execute(_ADMIT, ("", made.job, made.id))
-            insert_jobs(connection, JobKind.CHECKING, {str(made.job): f"submission {made.id}"}, now)
-            connection.execute(insert("uploads"), asdict(upload) | {"submission": made.id})
+            insert_jobs(
+                connection,
+                JobKind.CHECKING,
+                {str(made.job): f"submission {made.id}"},
+                now,
+            )
+            connection.execute(
+                insert("uploads"), asdict(upload) | {"submission": made.id}
+            )
         return made
 
     def admit_upload(
-        self, made: Submission, parts: Sequence[Submission], kind: JobKind, now: datetime
+        self,
+        made: Submission,
+        parts: Sequence[Submission],
+        kind: JobKind,
+        now: datetime,
     ) -> bool:
         """Store that a check found nothing wrong, with the submission on each split and the jobs of their results.
 
@@ -81,7 +94,9 @@ class UploadTables(Database):
             connection.execute(_CHECKED, (now.isoformat(), None, made.id))
         return True
 
-    def refuse_upload(self, made: Submission, problem: dict[str, object], now: datetime) -> bool:
+    def refuse_upload(
+        self, made: Submission, problem: dict[str, object], now: datetime
+    ) -> bool:
         """Store why a check refused an upload, which then counts for nothing.
 
         `problem` has its sentence as `detail`. False, and nothing, if its check is over already.
@@ -90,7 +105,9 @@ class UploadTables(Database):
             if not _end_check(connection, made, now):
                 return False
             connection.execute(_GIVE_UP, (problem["detail"], made.id))
-            connection.execute(_CHECKED, (now.isoformat(), json.dumps(problem), made.id))
+            connection.execute(
+                _CHECKED, (now.isoformat(), json.dumps(problem), made.id)
+            )
         return True
 
     def upload(self, submission: int) -> Upload | None:
@@ -122,11 +139,16 @@ def _require_unreplaced(connection: sqlite3.Connection, number: int) -> None:
         raise RefereeError("not-replaceable", sentence)
 
 
-def _require_first_late(connection: sqlite3.Connection, given: Submission, closed: datetime) -> None:
+def _require_first_late(
+    connection: sqlite3.Connection, given: Submission, closed: datetime
+) -> None:
     about = given.track, given.team, closed.astimezone(UTC).isoformat()
     if (found := connection.execute(_LATE, about).fetchone()) is not None:
         sentence = f"The team {given.team} has replaced a file since the track was closed, by the entry"
-        raise RefereeError("not-replaceable", f"{sentence} {found['submission']}; only one may be then.")
+        raise RefereeError(
+            "not-replaceable",
+            f"{sentence} {found['submission']}; only one may be then.",
+        )
 
 
 def _upload(row: sqlite3.Row) -> Upload:

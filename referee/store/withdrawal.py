@@ -37,7 +37,9 @@ _NEWEST_OF_FILE = (
 class WithdrawalTables(Database):
     """What takes entries off the boards, and puts them back."""
 
-    def withdraw_entry(self, number: int, reason: str, by: str, now: datetime) -> list[int]:
+    def withdraw_entry(
+        self, number: int, reason: str, by: str, now: datetime
+    ) -> list[int]:
         """Withdraw the entry that a submission belongs to; returns its parts that stood.
 
         It still counts for its day's limit; no waiting job of it is done any more, the result of a running one shows
@@ -71,7 +73,9 @@ class WithdrawalTables(Database):
                 connection.execute(_WITHDRAW, (None, None, None, part["id"]))
                 if part["job"]:
                     let_wait_again(connection, part["job"])
-            take_back_publication(connection, parts[0]["track"], f"entry {number} was restored", now)
+            take_back_publication(
+                connection, parts[0]["track"], f"entry {number} was restored", now
+            )
             restored = [int(part["id"]) for part in chosen]
             put_on_record(connection, parts=restored)
         return restored
@@ -82,7 +86,11 @@ class WithdrawalTables(Database):
         Entries that wait for one are withdrawn.
         """
         with self._transaction() as connection:
-            over = [name for name in names if end_job(connection, name, JobState.CANCELLED, now.isoformat())]
+            over = [
+                name
+                for name in names
+                if end_job(connection, name, JobState.CANCELLED, now.isoformat())
+            ]
             for name in over:
                 for (number,) in connection.execute(_WITH_JOB, (name,)).fetchall():
                     parts = _parts(connection, number)
@@ -105,9 +113,7 @@ class WithdrawalTables(Database):
             _parts(connection, number)
             sql = "UPDATE submissions SET counts = 0 WHERE id = ? AND counts"
             if not connection.execute(sql, (number,)).rowcount:
-                sentence = (
-                    f"Submission {number} does not count for a day's limit; there is nothing to give back."
-                )
+                sentence = f"Submission {number} does not count for a day's limit; there is nothing to give back."
                 raise RefereeError("not-counted", sentence)
             put_on_record(connection)
 
@@ -120,9 +126,13 @@ class WithdrawalTables(Database):
             track = _parts(connection, number)[0]["track"]
             found = connection.execute(_DOUBT, (number,)).fetchone()
             if found is None or found["doubt"] is None:
-                raise RefereeError("not-in-review", f"Submission {number} is not in review.")
+                raise RefereeError(
+                    "not-in-review", f"Submission {number} is not in review."
+                )
             connection.execute(_END_REVIEW, (number,))
-            take_back_publication(connection, track, f"the review of submission {number} ended", now)
+            take_back_publication(
+                connection, track, f"the review of submission {number} ended", now
+            )
             put_on_record(connection, doubt=found["doubt"])
             return str(found["doubt"])
 
@@ -133,7 +143,9 @@ def is_withdrawn(parts: Sequence[sqlite3.Row]) -> bool:
     return not stands and any(part["withdrawn_utc"] is not None for part in parts)
 
 
-def require_not_withdrawn(connection: sqlite3.Connection, track: str, team: str, sha256: str) -> None:
+def require_not_withdrawn(
+    connection: sqlite3.Connection, track: str, team: str, sha256: str
+) -> None:
     """Raise EntryWithdrawn if the team's entry with that file is withdrawn."""
     found = connection.execute(_NEWEST_OF_FILE, (track, team, sha256)).fetchone()
     if found is None:
@@ -149,12 +161,19 @@ def require_not_withdrawn(connection: sqlite3.Connection, track: str, team: str,
 def _parts(connection: sqlite3.Connection, number: int) -> list[sqlite3.Row]:
     parts = connection.execute(_PARTS, (number,)).fetchall()
     if not parts:
-        raise RefereeError("submission-unknown", f"There is no submission {number}; see: referee model list")
+        raise RefereeError(
+            "submission-unknown",
+            f"There is no submission {number}; see: referee model list",
+        )
     return parts
 
 
 def _withdraw(
-    connection: sqlite3.Connection, parts: Sequence[sqlite3.Row], reason: str, by: str, now: datetime
+    connection: sqlite3.Connection,
+    parts: Sequence[sqlite3.Row],
+    reason: str,
+    by: str,
+    now: datetime,
 ) -> None:
     utc = now.isoformat()
     for part in parts:
@@ -164,7 +183,9 @@ def _withdraw(
         if connection.execute(_JOB_IS_NEEDED, (job,)).fetchone() is None:
             end_job(connection, job, JobState.CANCELLED, utc)
     first = parts[0]
-    take_back_publication(connection, first["track"], f"entry {first['id']} was withdrawn: {reason}", now)
+    take_back_publication(
+        connection, first["track"], f"entry {first['id']} was withdrawn: {reason}", now
+    )
 
 
 def _when(parts: Sequence[sqlite3.Row]) -> str:

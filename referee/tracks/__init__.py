@@ -18,7 +18,17 @@ from referee.tracks.track import Aim, Entry, Place, Track, Verdict
 
 GROUP = "lpirc_referee.tracks"
 
-__all__ = ["GROUP", "Aim", "Entry", "Measured", "Place", "Track", "Verdict", "track_named", "track_names"]
+__all__ = [
+    "GROUP",
+    "Aim",
+    "Entry",
+    "Measured",
+    "Place",
+    "Track",
+    "Verdict",
+    "track_named",
+    "track_names",
+]
 
 
 def track_named(name: str, settings: Mapping[str, object] | None = None) -> Track:
@@ -32,7 +42,9 @@ def track_named(name: str, settings: Mapping[str, object] | None = None) -> Trac
         plugin = _plugins().get(name)
         if plugin is None:
             names = ", ".join(track_names())
-            raise RefereeError("track-unknown", f"There is no rule {name!r}; the rules are {names}.")
+            raise RefereeError(
+                "track-unknown", f"There is no rule {name!r}; the rules are {names}."
+            )
         found = _loaded(plugin)
     return found.with_settings(settings or {})
 
@@ -48,9 +60,13 @@ def _own_tracks() -> dict[str, Track]:
         where = f"{rules.__name__}.{module.name}"
         for track in getattr(import_module(where), "TRACKS", ()):
             if not isinstance(track, Track):
-                raise BadTrack(f"{where}: TRACKS holds {track!r}, which is not a Track.")
+                raise BadTrack(
+                    f"{where}: TRACKS holds {track!r}, which is not a Track."
+                )
             if track.name in found:
-                raise BadTrack(f"{where}: the track name {track.name!r} is given twice.")
+                raise BadTrack(
+                    f"{where}: the track name {track.name!r} is given twice."
+                )
             found[track.name] = track
     return found
 
@@ -63,7 +79,9 @@ def _loaded(point: EntryPoint) -> Track:
     try:
         track = point.load()
     except Exception as error:  # whatever a plug-in raises at its import
-        raise BadTrack(f"The track {point.name!r} cannot be loaded: {error}.") from error
+        raise BadTrack(
+            f"The track {point.name!r} cannot be loaded: {error}."
+        ) from error
     if not isinstance(track, Track) or track.name != point.name:
         raise BadTrack(f"{point.value} is not the Track {point.name!r} but {track!r}.")
     return track

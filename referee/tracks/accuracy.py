@@ -27,18 +27,26 @@ def coco_ap_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> flo
     return 100 * evaluate(ground_truth, Detections.from_rows(kept), COCO).map
 
 
-def top1_percent(labels: Sequence[int] | NDArray[np.int64], answers: Sequence[tuple[int, int]]) -> float:
+def top1_percent(
+    labels: Sequence[int] | NDArray[np.int64], answers: Sequence[tuple[int, int]]
+) -> float:
     """The share of images whose answer is their label; `labels[i]` is that of image i + 1.
 
     `answers` are (image, index of the largest output), at most one an image. Raises RefereeError `bad-predictions` for
     an image that is not in the set, `no-images` for an empty set.
     """
     if not len(labels):
-        raise RefereeError("no-images", "The test set has no images; there is no accuracy.")
+        raise RefereeError(
+            "no-images", "The test set has no images; there is no accuracy."
+        )
     for image, _ in answers:
         if not 1 <= image <= len(labels):
             raise _bad(f"image {image} is not in the set of {len(labels)} images")
-    return 100 * sum(int(labels[image - 1]) == label for image, label in answers) / len(labels)
+    return (
+        100
+        * sum(int(labels[image - 1]) == label for image, label in answers)
+        / len(labels)
+    )
 
 
 def mean_iou_percent(ground_truth: GroundTruth, rows: NDArray[np.float64]) -> float:
@@ -74,9 +82,13 @@ def only_objects(ground_truth: GroundTruth) -> Mapping[int, NDArray[np.float64]]
             sentence = f"This track needs one object in each image; image {image} has {found.get(image, 0)}."
             raise RefereeError("bad-ground-truth", sentence, image=image)
     if not found:
-        raise RefereeError("no-images", "The test set has no images; there is no accuracy.")
+        raise RefereeError(
+            "no-images", "The test set has no images; there is no accuracy."
+        )
     return dict(zip(ground_truth.image.tolist(), ground_truth.boxes, strict=True))
 
 
 def _bad(problem: str) -> RefereeError:
-    return RefereeError("bad-predictions", f"The result's predictions: {problem}; measure again.")
+    return RefereeError(
+        "bad-predictions", f"The result's predictions: {problem}; measure again."
+    )

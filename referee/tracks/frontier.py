@@ -47,7 +47,10 @@ class Frontier:
     @property
     def sentence(self) -> str:
         """The formula with its numbers."""
-        name = next((name for name, base in BASES.items() if base == self.base), f"{self.base:g}")
+        name = next(
+            (name for name, base in BASES.items() if base == self.base),
+            f"{self.base:g}",
+        )
         log = "ln t" if name == "e" else f"log{name} t"
         return f"a(t) = {self.k:.6g} {log} {'-' if self.a0 < 0 else '+'} {abs(self.a0):.6g}"
 
@@ -80,8 +83,15 @@ def fit(
     logs = np.log(np.asarray(latencies_ms, dtype=np.float64)) / math.log(base)
     values = np.asarray(accuracies, dtype=np.float64)
     if len(logs) == 0 or not float(np.ptp(logs)) > 0:
-        many = f"all {len(logs)} points lie at {latencies_ms[0]:g} ms" if len(logs) else "there is no point"
-        raise RefereeError("no-frontier", f"A frontier needs points at two latencies or more, but {many}.")
+        many = (
+            f"all {len(logs)} points lie at {latencies_ms[0]:g} ms"
+            if len(logs)
+            else "there is no point"
+        )
+        raise RefereeError(
+            "no-frontier",
+            f"A frontier needs points at two latencies or more, but {many}.",
+        )
     shifts = logs - logs.mean()  # centred: latencies close together keep their digits
     k = float(shifts @ (values - values.mean()) / (shifts @ shifts))
     frontier = Frontier(k, float(values.mean() - k * logs.mean()), base)
@@ -92,20 +102,34 @@ def fit(
         frontier,
         tuple(residuals.tolist()),
         math.sqrt(left / len(values)),
-        1 - left / around_mean if around_mean > 0 and float(np.ptp(values)) > 0 else None,
+        1 - left / around_mean
+        if around_mean > 0 and float(np.ptp(values)) > 0
+        else None,
         _warnings(frontier, latencies_ms, target_ms),
     )
 
 
-def _warnings(frontier: Frontier, latencies_ms: Sequence[float], target_ms: float | None) -> tuple[str, ...]:
+def _warnings(
+    frontier: Frontier, latencies_ms: Sequence[float], target_ms: float | None
+) -> tuple[str, ...]:
     found = []
     count, low, high = len(latencies_ms), min(latencies_ms), max(latencies_ms)
     if count < _FEW:
-        found.append(f"{count} points are few for two constants: their residuals mean little.")
+        found.append(
+            f"{count} points are few for two constants: their residuals mean little."
+        )
     if not frontier.k > 0:
-        found.append(f"k = {frontier.k:.6g} is not above 0: slower models are not more accurate.")
+        found.append(
+            f"k = {frontier.k:.6g} is not above 0: slower models are not more accurate."
+        )
     if target_ms is not None and not low <= target_ms <= high:
-        found.append(f"The target {target_ms:g} ms lies outside the points' {low:g} to {high:g} ms.")
-    judged = (low, high) if target_ms is None else tuple(f * target_ms for f in (1, LOW_FACTOR, HIGH_FACTOR))
+        found.append(
+            f"The target {target_ms:g} ms lies outside the points' {low:g} to {high:g} ms."
+        )
+    judged = (
+        (low, high)
+        if target_ms is None
+        else tuple(f * target_ms for f in (1, LOW_FACTOR, HIGH_FACTOR))
+    )
     doubt = frontier.doubt(*judged)
     return (*found, doubt) if doubt else tuple(found)

@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from referee.files.plots import drawn, note_in_middle, printable, require_drawable, write_drawing
+from referee.files.plots import (
+    drawn,
+    note_in_middle,
+    printable,
+    require_drawable,
+    write_drawing,
+)
 from referee.tracks.track import Aim
 
 SUFFIXES = (".png", ".svg")
@@ -67,39 +73,70 @@ class Plot:
     def _draw(self, figure: Any) -> None:
         axes = figure.add_subplot(xlabel="mean latency, ms", ylabel="accuracy, %")
         axes.set_title(printable(self.title), parse_math=False)
-        for is_valid, face, label in ((True, "tab:blue", "models"), (False, "none", "not valid")):
-            places = [point.place for point in self.points if point.is_valid is is_valid]
+        for is_valid, face, label in (
+            (True, "tab:blue", "models"),
+            (False, "none", "not valid"),
+        ):
+            places = [
+                point.place for point in self.points if point.is_valid is is_valid
+            ]
             if places:
-                style = {"s": 25, "facecolors": face, "edgecolors": "tab:blue", "zorder": 3}
+                style = {
+                    "s": 25,
+                    "facecolors": face,
+                    "edgecolors": "tab:blue",
+                    "zorder": 3,
+                }
                 axes.scatter(*zip(*places, strict=True), label=label, **style)
         curve = self._curve()
         if any(not math.isnan(accuracy) for _, accuracy in curve):
-            axes.plot(*zip(*curve, strict=True), color="tab:orange", linewidth=1.2, label="frontier")
+            axes.plot(
+                *zip(*curve, strict=True),
+                color="tab:orange",
+                linewidth=1.2,
+                label="frontier",
+            )
         if self.aim is not None:
             label = f"{self.aim.what} {self.aim.latency_ms:g} ms"
-            axes.axvline(self.aim.latency_ms, color="0.6", linestyle=":", linewidth=1, label=label)
+            axes.axvline(
+                self.aim.latency_ms,
+                color="0.6",
+                linestyle=":",
+                linewidth=1,
+                label=label,
+            )
         axes.grid(alpha=0.3)
         if not self.points:
             axes.set_ylim(0, 100)
             note_in_middle(axes, "no models yet", backgroundcolor="white")
         labels = [printable(point.label) for point in self.points]
-        place_labels(axes, [point.place for point in self.points], labels[:_MOST_LABELS])
+        place_labels(
+            axes, [point.place for point in self.points], labels[:_MOST_LABELS]
+        )
         if axes.get_legend_handles_labels()[1]:
             axes.legend(fontsize="small", loc="best")
 
     def _curve(self) -> list[tuple[float, float]]:
         """The frontier's points (ms, percent); NaN, which breaks the curve, outside 0..100 %."""
-        latencies = [point.latency_ms for point in self.points] + ([self.aim.latency_ms] if self.aim else [])
+        latencies = [point.latency_ms for point in self.points] + (
+            [self.aim.latency_ms] if self.aim else []
+        )
         if self.frontier is None or not latencies:
             return []
         ends = 0.8 * min(latencies), 1.2 * max(latencies)
         # Dense both where a log is steep and where a rule bends its frontier.
-        steps = np.union1d(np.geomspace(*ends, _CURVE_POINTS), np.linspace(*ends, _CURVE_POINTS))
+        steps = np.union1d(
+            np.geomspace(*ends, _CURVE_POINTS), np.linspace(*ends, _CURVE_POINTS)
+        )
         expected = [(latency, self.frontier(latency)) for latency in steps.tolist()]
-        return [(t, a if 0 <= a <= 100 else math.nan) for t, a in expected if a is not None]
+        return [
+            (t, a if 0 <= a <= 100 else math.nan) for t, a in expected if a is not None
+        ]
 
 
-def place_labels(axes: Any, places: Sequence[tuple[float, float]], texts: Sequence[str]) -> None:
+def place_labels(
+    axes: Any, places: Sequence[tuple[float, float]], texts: Sequence[str]
+) -> None:
     """Write texts near the first of the places (data coordinates), over no other text or point; omit what does not fit.
 
     Draw everything that changes the limits of the axes first.
@@ -116,14 +153,24 @@ def place_labels(axes: Any, places: Sequence[tuple[float, float]], texts: Sequen
             continue
         # Draw a team's name as it is, even with dollar signs.
         label = axes.annotate(
-            text, place, (0, 0), textcoords="offset points", va="bottom", fontsize="x-small", parse_math=False
+            text,
+            place,
+            (0, 0),
+            textcoords="offset points",
+            va="bottom",
+            fontsize="x-small",
+            parse_math=False,
         )
         label.set_in_layout(False)  # the layout must not change any more
         size = label.get_window_extent().size / pixels_per_pt
         for offset in _offsets(*size):
             corner = (x + offset[0] * pixels_per_pt, y + offset[1] * pixels_per_pt)
             box = Bbox.from_bounds(*corner, *(size * pixels_per_pt))
-            is_inside = axes.bbox.x0 <= box.x0 and axes.bbox.y0 <= box.y0 and (box.max <= axes.bbox.max).all()
+            is_inside = (
+                axes.bbox.x0 <= box.x0
+                and axes.bbox.y0 <= box.y0
+                and (box.max <= axes.bbox.max).all()
+            )
             if is_inside and not box.count_overlaps(taken):
                 label.xyann = offset
                 taken.append(box)

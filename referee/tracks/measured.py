@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from referee.errors import ModelFault
 
-LEAST, MOST = 1e-9, 1e12  # of a time or an energy: beyond these, a quotient may overflow
+LEAST, MOST = (
+    1e-9,
+    1e12,
+)  # of a time or an energy: beyond these, a quotient may overflow
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,11 @@ class Measured:
             ("processed", self.processed, 0, self.images),
         ):
             if not (math.isfinite(value) and least <= value <= most):
-                words = f"between {least:g} and {most:g}" if most < math.inf else "at least 1"
+                words = (
+                    f"between {least:g} and {most:g}"
+                    if most < math.inf
+                    else "at least 1"
+                )
                 raise _bad(name, value, words)
         for name, value in (
             ("latency_ms", self.latency_ms),
@@ -52,4 +59,9 @@ class Measured:
 
 
 def _bad(name: str, value: float, words: str) -> ModelFault:
-    return ModelFault("bad-measurement", f"{name} = {value} must be {words}.", name=name, value=str(value))
+    return ModelFault(
+        "bad-measurement",
+        f"{name} = {value} must be {words}.",
+        name=name,
+        value=str(value),
+    )

@@ -137,7 +137,9 @@ class Track(ABC):
         for name in changes:
             if name not in known:
                 names = ", ".join(known) or "none"
-                raise self._bad_setting(f"unknown setting {name!r}; the settings are {names}.")
+                raise self._bad_setting(
+                    f"unknown setting {name!r}; the settings are {names}."
+                )
         numbers = {name: self._number(name, value) for name, value in changes.items()}
         changed = replace(self, **numbers)  # type: ignore[arg-type]
         for problem in changed.problems():
@@ -153,28 +155,51 @@ class Track(ABC):
 
         The images after the budget count as wrong, but which ones they are cannot be known afterwards.
         """
-        budget_s, longest_s = self.budget_s(result.images), (result.longest_ms or 0.0) / 1000
-        if budget_s is None or result.total_s <= (budget_s + longest_s) * (1 + _ROUNDING):
+        budget_s, longest_s = (
+            self.budget_s(result.images),
+            (result.longest_ms or 0.0) / 1000,
+        )
+        if budget_s is None or result.total_s <= (budget_s + longest_s) * (
+            1 + _ROUNDING
+        ):
             return None
         return (
             f"The run took {result.total_s:.6g} s, its budget for {result.images} images is {budget_s:.6g} s; "
             "measure it again with that budget."
         )
 
-    def verdict(self, result: Measured, value: float, sentence: str, **figures: float) -> Verdict:
+    def verdict(
+        self, result: Measured, value: float, sentence: str, **figures: float
+    ) -> Verdict:
         """The verdict on a valid run."""
         return replace(self.refuse(result, sentence), value=value, figures=figures)
 
     def refuse(self, result: Measured, sentence: str) -> Verdict:
         """The verdict on a run that is not valid."""
-        return Verdict(self.name, None, result.accuracy_percent, result.latency_ms, sentence, self.warnings())
+        return Verdict(
+            self.name,
+            None,
+            result.accuracy_percent,
+            result.latency_ms,
+            sentence,
+            self.warnings(),
+        )
 
-    def _places(self, entries: Sequence[Entry], verdicts: Sequence[Verdict]) -> tuple[Place, ...]:
+    def _places(
+        self, entries: Sequence[Entry], verdicts: Sequence[Verdict]
+    ) -> tuple[Place, ...]:
         """The entries in the order of their verdicts."""
         places: list[Place] = []
-        for number, (entry, verdict) in enumerate(sorted(zip(entries, verdicts, strict=True), key=_order), 1):
+        for number, (entry, verdict) in enumerate(
+            sorted(zip(entries, verdicts, strict=True), key=_order), 1
+        ):
             rank = None if verdict.value is None else number
-            if rank and self.ties == "shared" and places and places[-1].verdict.value == verdict.value:
+            if (
+                rank
+                and self.ties == "shared"
+                and places
+                and places[-1].verdict.value == verdict.value
+            ):
                 rank = places[-1].rank
             places.append(Place(rank, entry, verdict))
         return tuple(places)
@@ -194,7 +219,9 @@ class Track(ABC):
         return float(value)
 
     def _bad_setting(self, problem: str) -> RefereeError:
-        return RefereeError("bad-track-setting", f"Track {self.name}: {problem}", track=self.name)
+        return RefereeError(
+            "bad-track-setting", f"Track {self.name}: {problem}", track=self.name
+        )
 
 
 def _order(pair: tuple[Entry, Verdict]) -> tuple[bool, float, float]:

@@ -15,7 +15,9 @@ Environ = dict[str, Any]
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 
 NOT_TO_BE_KEPT = ("Cache-Control", "no-store")
-STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus}
+STATUS_LINES = {
+    status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus
+}
 
 
 class Stream:
@@ -49,10 +51,16 @@ class Answer:
     body: bytes | Stream = b""
 
 
-def document(status: int, content: object, media_type: str = "application/json") -> Answer:
+def document(
+    status: int, content: object, media_type: str = "application/json"
+) -> Answer:
     """An answer that is a JSON document."""
     body = json.dumps(content).encode() + b"\n"
-    headers = [("Content-Type", media_type), ("Content-Length", str(len(body))), NOT_TO_BE_KEPT]
+    headers = [
+        ("Content-Type", media_type),
+        ("Content-Length", str(len(body))),
+        NOT_TO_BE_KEPT,
+    ]
     return Answer(status, headers, body)
 
 

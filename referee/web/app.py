@@ -56,7 +56,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         journal_watch=journal_watch,
         refusals=Refusals(contest.store, clock),
         judging=judging,
-        status=LiveStatus(contest, control, clock, judging, config_watch, journal_watch),
+        status=LiveStatus(
+            contest, control, clock, judging, config_watch, journal_watch
+        ),
         entries=desk,
         checks=CheckQueue(contest, clock, desk.ask),
         resumable=ResumableUploads(contest, clock),
@@ -84,7 +86,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
 def _finish(response: Response) -> Response:
     """Say in every answer within a run what is left of the window; let no cache keep it, unless it says so."""
     if request.method == "OPTIONS" and response.status_code == HTTPStatus.OK:
-        response.status_code = HTTPStatus.NO_CONTENT  # Flask sends an empty page of HTML
+        response.status_code = (
+            HTTPStatus.NO_CONTENT
+        )  # Flask sends an empty page of HTML
         del response.headers["Content-Type"], response.headers["Content-Length"]
     left_ms = remaining_ms(web_state(), request.environ)
     if left_ms is not None:

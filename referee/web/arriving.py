@@ -27,7 +27,9 @@ SILENCE_S = 10.0
 """A body's next part, or its rest, has so long to arrive."""
 LOOK_S = 0.5
 NEVER_S = inf
-HANDED_OVER_S = 0.4  # so soon the answer is in the kernel's hands; on a busy machine later
+HANDED_OVER_S = (
+    0.4  # so soon the answer is in the kernel's hands; on a busy machine later
+)
 KERNEL_TICK_S = 0.02
 SLOW_S = 2 * SILENCE_S
 """Nobody's request takes so long to come with less than `PART_BYTES`: its head and its body have `SILENCE_S` each."""
@@ -66,7 +68,10 @@ class Suspect:
             return False
         if found.since_sent_s >= LONGEST_WORK_S:
             return True
-        return self.first_s is not None and now_s - found.since_received_s - self.first_s >= SLOW_S
+        return (
+            self.first_s is not None
+            and now_s - found.since_received_s - self.first_s >= SLOW_S
+        )
 
 
 class ArrivingBody:
@@ -125,7 +130,9 @@ class ArrivingBodies:
         while not self.clock.wait(ended, self.clock.monotonic_s() + LOOK_S):
             try:
                 self.look()
-            except OSError as error:  # without descriptors there is no look; the next one is soon
+            except (
+                OSError
+            ) as error:  # without descriptors there is no look; the next one is soon
                 logger.warning("silent bodies cannot be ended: %s", error)
 
     def look(self) -> None:
@@ -138,7 +145,9 @@ class ArrivingBodies:
                 self._give_up(one)
 
     def _give_up(self, body: ArrivingBody) -> None:
-        self._answered[id(body)] = body  # first: its end, which may come now, looks there last
+        self._answered[id(body)] = (
+            body  # first: its end, which may come now, looks there last
+        )
         if self._awaited.pop(id(body), None) is None:
             self._answered.pop(id(body), None)
             return  # it has just come
@@ -164,7 +173,9 @@ def hand_over_protocol() -> None:
     server: Any = granian.server.mp
     wrapped = server._wsgi_call_wrap  # noqa: SLF001 - there is no public way
 
-    def wrap(app: Callable[..., Any], scope: dict[str, Any], access_log: str | None) -> Callable[..., Any]:
+    def wrap(
+        app: Callable[..., Any], scope: dict[str, Any], access_log: str | None
+    ) -> Callable[..., Any]:
         run = wrapped(app, scope, access_log)
 
         def runner(protocol: Any, request: dict[str, Any]) -> Any:
@@ -205,16 +216,23 @@ def _is_of(body: ArrivingBody, peer: Address, found: Traffic, now_s: float) -> b
     if not _is_between(sent_s, body.answered_s, now_s):
         return False
     suspect = body.suspects.get(peer)
-    if suspect is None or sent_s > suspect.sent_s + HANDED_OVER_S:  # it was answered again since
+    if (
+        suspect is None or sent_s > suspect.sent_s + HANDED_OVER_S
+    ):  # it was answered again since
         suspect = body.suspects[peer] = Suspect(sent_s, found.received_bytes)
     return suspect.is_silent_one(found, now_s)
 
 
 def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [*(one for one in headers if one[0] != "Connection"), ("Connection", "close")]
+    return [
+        *(one for one in headers if one[0] != "Connection"),
+        ("Connection", "close"),
+    ]
 
 
-_UNWATCHED = ArrivingBodies(Clock(), lambda _: Answer(408))  # of requests that came through no gateway
+_UNWATCHED = ArrivingBodies(
+    Clock(), lambda _: Answer(408)
+)  # of requests that came through no gateway
 
 
 def _is_between(sent_s: float, answered_s: float, now_s: float) -> bool:

@@ -18,13 +18,19 @@ from referee.errors import RefereeError
 from referee.web.answers import Environ
 from referee.web.arriving import PART_BYTES, SILENCE_S, awaited_body
 
-LARGEST_BODY_BYTES = 4 * 2**20  # about 90,000 text rows; the largest published contest output has 49,013
-LARGEST_DOCUMENT_BYTES = 64 * 2**10  # all that is read of a request before it is authenticated
+LARGEST_BODY_BYTES = (
+    4 * 2**20
+)  # about 90,000 text rows; the largest published contest output has 49,013
+LARGEST_DOCUMENT_BYTES = (
+    64 * 2**10
+)  # all that is read of a request before it is authenticated
 LONGEST_LENGTH = 20  # digits that count; the server in front of us passes on thousands of zeros before them
 
 
 def read_body(
-    environ: Environ, largest_bytes: int, authenticate: Callable[[bytes], object] | None = None
+    environ: Environ,
+    largest_bytes: int,
+    authenticate: Callable[[bytes], object] | None = None,
 ) -> bytes:
     """The request's whole body.
 
@@ -70,14 +76,17 @@ def body_too_slow() -> RefereeError:
 def stated_length(environ: Environ, most: int, hint: str = ": send several") -> int:
     """The length of the request's body. Raises RefereeError `length-missing`, `too-large`."""
     stated = environ.get("CONTENT_LENGTH", "")
-    if not (stated.isascii() and stated.isdigit()) or "HTTP_TRANSFER_ENCODING" in environ:
-        sentence = (
-            "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole."
-        )
+    if (
+        not (stated.isascii() and stated.isdigit())
+        or "HTTP_TRANSFER_ENCODING" in environ
+    ):
+        sentence = "Send the body in one piece with its Content-Length; a chunked one that is cut looks whole."
         raise RefereeError("length-missing", sentence)
     length = int(stated.lstrip("0")[:LONGEST_LENGTH] or 0)
     if length > most:
-        raise RefereeError("too-large", f"The body has {length} bytes; at most {most} are taken{hint}.")
+        raise RefereeError(
+            "too-large", f"The body has {length} bytes; at most {most} are taken{hint}."
+        )
     return length
 
 

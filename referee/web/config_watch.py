@@ -78,14 +78,19 @@ def note_settings(contest: Contest, clock: Clock) -> None:
     All values are kept where they are not those of the start before. No secret is in contest.toml.
     """
     # As JSON has them: what is compared is what will be read from the log.
-    values: dict[str, Any] = json.loads(json.dumps(dict(_flat(asdict(contest.config))), default=str))
+    values: dict[str, Any] = json.loads(
+        json.dumps(dict(_flat(asdict(contest.config))), default=str)
+    )
     digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
     before = contest.store.last_settings()
     detail: dict[str, Any] = {"digest": digest}
     if before is None or before["digest"] != digest:
         was = values if before is None else before["values"]
         both = {key: [was.get(key), values.get(key)] for key in was | values}
-        detail |= {"changed": {key: (o, n) for key, (o, n) in both.items() if o != n}, "values": values}
+        detail |= {
+            "changed": {key: (o, n) for key, (o, n) in both.items() if o != n},
+            "values": values,
+        }
     note_event(contest.store, clock, None, SETTINGS, **detail)
 
 

@@ -30,7 +30,10 @@ App = Callable[[Environ, Any], Iterable[bytes]]
 PLAIN = frozenset({"wrong-address", "too-many-requests", "body-too-slow"})
 """What an old client is told in its own words; what is no request of HTTP is told in a problem document."""
 IMAGE_PREFIX = images.IMAGES_PATH + "/"
-POLLED: dict[str, Handler] = {board.JSON_PATH: board.as_json, board.LIVE_PATH: board.live_part}
+POLLED: dict[str, Handler] = {
+    board.JSON_PATH: board.as_json,
+    board.LIVE_PATH: board.live_part,
+}
 
 
 class Gateway:
@@ -41,13 +44,22 @@ class Gateway:
         self._state = state
         self._trusted_proxy = state.contest.config.trusted_proxy
 
-    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(
+        self, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
         """Answer one request."""
         watch_arrival(environ, self._state.arriving)
         if self._trusted_proxy:
-            peer, forwarded_for = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR")
-            environ["REMOTE_ADDR"] = client_address(peer, forwarded_for, self._trusted_proxy)
-        environ.pop("HTTP_UPGRADE", None)  # there is nothing to change to; Flask would refuse a GET that asks
+            peer, forwarded_for = (
+                environ.get("REMOTE_ADDR", ""),
+                environ.get("HTTP_X_FORWARDED_FOR"),
+            )
+            environ["REMOTE_ADDR"] = client_address(
+                peer, forwarded_for, self._trusted_proxy
+            )
+        environ.pop(
+            "HTTP_UPGRADE", None
+        )  # there is nothing to change to; Flask would refuse a GET that asks
         try:
             handler = _handler(environ)
             if handler is None:
@@ -57,13 +69,19 @@ class Gateway:
             answer = _refusal(environ, error)
             note_refusal(self._state, environ, error, answer.status)
         left_ms = remaining_ms(self._state, environ)
-        headers = answer.headers if left_ms is None else [*answer.headers, (REMAINING, left_ms)]
+        headers = (
+            answer.headers
+            if left_ms is None
+            else [*answer.headers, (REMAINING, left_ms)]
+        )
         start_response(STATUS_LINES.get(answer.status) or f"{answer.status} ", headers)
         if isinstance(answer.body, Stream):
             return answer.body
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
 
-    def _through_flask(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    def _through_flask(
+        self, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
         hold_slot(environ, slots_of(self._state, environ))
         try:
             return self._app(environ, start_response)
@@ -94,10 +112,16 @@ def _handler(environ: Environ) -> Handler | None:
     """
     method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
     if not method.isupper():
-        raise RefereeError("method-unknown", "There is no such method; methods are written in capitals.")
+        raise RefereeError(
+            "method-unknown",
+            "There is no such method; methods are written in capitals.",
+        )
     host = environ.get("HTTP_HOST", "")
     if (not host and environ.get("SERVER_PROTOCOL") == "HTTP/1.1") or "," in host:
-        raise RefereeError("bad-request", "A request of HTTP/1.1 has one header Host that names a host.")
+        raise RefereeError(
+            "bad-request",
+            "A request of HTTP/1.1 has one header Host that names a host.",
+        )
     if method == "POST":
         return detections.post if path == detections.DETECTIONS_PATH else None
     if method not in ("GET", "HEAD"):
@@ -108,5 +132,7 @@ def _handler(environ: Environ) -> Handler | None:
         return None
     if path == images.IMAGES_PATH:
         return batches.batch
-    is_one = path.startswith(IMAGE_PREFIX) and path.count("/") == 3 and path != IMAGE_PREFIX
+    is_one = (
+        path.startswith(IMAGE_PREFIX) and path.count("/") == 3 and path != IMAGE_PREFIX
+    )
     return images.image if is_one else None

@@ -86,9 +86,16 @@ class ImageFiles:
             raise self._changed(number, f"cannot be read ({error.strerror})") from error
         trusted = self._trusted[number]
         if trusted is None or trusted.stamp != stamp:
-            if hashlib.sha256(jpeg).hexdigest() != self._test_set.images[number - 1].sha256:
-                raise self._changed(number, "is not the file that the manifest was made for")
-            self._trusted[number] = _Trusted(stamp, ImageFacts(len(jpeg), zlib.crc32(jpeg)))
+            if (
+                hashlib.sha256(jpeg).hexdigest()
+                != self._test_set.images[number - 1].sha256
+            ):
+                raise self._changed(
+                    number, "is not the file that the manifest was made for"
+                )
+            self._trusted[number] = _Trusted(
+                stamp, ImageFacts(len(jpeg), zlib.crc32(jpeg))
+            )
             self._keep(number, jpeg)
         return jpeg
 
@@ -102,7 +109,9 @@ class ImageFiles:
         """What a team reads; only the log names the file, once: its name would give away the secret order."""
         if (number, what) not in self._changes_logged:
             self._changes_logged.add((number, what))
-            logger.error("the image file %s %s", self._test_set.images[number - 1].file, what)
+            logger.error(
+                "the image file %s %s", self._test_set.images[number - 1].file, what
+            )
         return TestSetChanged(f"The file of this image {what}; tell the operator.")
 
 
@@ -112,7 +121,9 @@ def _read_file(path: str) -> tuple[tuple[int, int], bytes]:
     try:
         status = os.fstat(descriptor)
         content = os.read(descriptor, status.st_size + 1)
-        while len(content) < status.st_size and (more := os.read(descriptor, status.st_size)):
+        while len(content) < status.st_size and (
+            more := os.read(descriptor, status.st_size)
+        ):
             content += more
     finally:
         os.close(descriptor)

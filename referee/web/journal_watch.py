@@ -38,14 +38,18 @@ class JournalWatch:
         self._folder = contest.folder
         self._journal = journal_folder(contest.folder, contest.config)
         self._required = contest.config.journal.required
-        self._disk = JournalDisk(self._journal, contest.config.journal.deadline_s, clock)
+        self._disk = JournalDisk(
+            self._journal, contest.config.journal.deadline_s, clock
+        )
         self._clock = clock
         self._ended = threading.Event()
 
     def begin(self, server: int) -> Callable[[], None]:
         """Begin to look; return what ends it. `server` is the process that ends once another host has taken over."""
         claim = own_claim(self._folder)
-        thread = threading.Thread(target=self._watch, args=(claim, server), name="watch-journal", daemon=True)
+        thread = threading.Thread(
+            target=self._watch, args=(claim, server), name="watch-journal", daemon=True
+        )
         thread.start()
 
         def end() -> None:
@@ -97,7 +101,9 @@ class JournalWatch:
         except (RefereeError, OSError) as error:
             why = error.sentence if isinstance(error, RefereeError) else error.strerror
             return f"{behind}, and it cannot be begun again now: {why}"
-        logger.warning("%s; it was begun again, with a copy of the whole database", behind)
+        logger.warning(
+            "%s; it was begun again, with a copy of the whole database", behind
+        )
         return None
 
     def _words(self, error: RefereeError | OSError) -> str:
@@ -130,7 +136,9 @@ def require_journal(contest: Contest, version: str, now: datetime) -> None:
     if not is_shared(config):
         return
     journal = journal_folder(contest.folder, config)
-    claim = partial(own_epoch, journal, contest.folder, contest=contest.id, version=version, utc=now)
+    claim = partial(
+        own_epoch, journal, contest.folder, contest=contest.id, version=version, utc=now
+    )
     try:
         JournalDisk(journal, config.journal.deadline_s).do(claim)
     except OSError as error:

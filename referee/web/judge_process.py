@@ -47,13 +47,21 @@ class Judging:
             new = sorted(set(runs) - self.runs)
             self.runs |= frozenset(new)
         for run in new:
-            threading.Thread(target=self._judge, args=(run,), name=f"judge-{run}", daemon=True).start()
+            threading.Thread(
+                target=self._judge, args=(run,), name=f"judge-{run}", daemon=True
+            ).start()
 
     def _judge(self, run: int) -> None:
         try:
             with self._turn:
-                ended, said = run_command("judge", str(run), "--on-record", "--contest", str(self._folder))
-            sentence = None if ended.returncode == 0 else said or f"It broke off ({ended.returncode})."
+                ended, said = run_command(
+                    "judge", str(run), "--on-record", "--contest", str(self._folder)
+                )
+            sentence = (
+                None
+                if ended.returncode == 0
+                else said or f"It broke off ({ended.returncode})."
+            )
         except OSError as error:
             sentence = f"It cannot be started: {error}."
         if sentence is not None:

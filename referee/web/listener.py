@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from referee.errors import RefereeError
-from referee.operating_system import allow_files, own_addresses, own_sockets, probe, share_port
+from referee.operating_system import (
+    allow_files,
+    own_addresses,
+    own_sockets,
+    probe,
+    share_port,
+)
 
 # A board that loses its power in mid-body says nothing: the kernel probes such a silence and ends the connection.
 SILENCE_S, PROBE_S, PROBES = 15, 5, 3
@@ -55,7 +61,9 @@ def held_port(listen: Listen) -> Iterator[Listen]:
     """
     with ExitStack() as held:
         try:
-            family, _, _, _, place = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0]
+            family, _, _, _, place = socket.getaddrinfo(
+                listen.host, listen.port, type=socket.SOCK_STREAM
+            )[0]
             holder = held.enter_context(socket.socket(family, socket.SOCK_STREAM))
             holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             holder.bind(place)
@@ -79,16 +87,21 @@ def require_certificate(listen: Listen) -> None:
         return
     try:
         # An empty password: an encrypted key is refused instead of asked about.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(listen.tls_cert, listen.tls_key, password="")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            listen.tls_cert, listen.tls_key, password=""
+        )
     except (OSError, ValueError) as error:
         raise RefereeError(
             "tls-refused",
             f"{listen.tls_cert} with {listen.tls_key} is not a valid certificate with an unencrypted key, both in "
             f"PEM form ({error}).",
         ) from error
-    if listen.tls_key.stat().st_mode & 0o007:  # a group may: Debian has one for such keys, ssl-cert
+    if (
+        listen.tls_key.stat().st_mode & 0o007
+    ):  # a group may: Debian has one for such keys, ssl-cert
         raise RefereeError(
-            "tls-refused", f"Everyone can read {listen.tls_key}; repair it with: chmod 600 {listen.tls_key}"
+            "tls-refused",
+            f"Everyone can read {listen.tls_key}; repair it with: chmod 600 {listen.tls_key}",
         )
 
 
@@ -117,10 +130,15 @@ def _bind_error(listen: Listen, error: OSError | UnicodeError) -> RefereeError:
     number = getattr(error, "errno", None)
     if number == errno.EADDRINUSE:
         return RefereeError(
-            "port-busy", f"Port {listen.port} of {listen.host} is in use; choose another one with --port."
+            "port-busy",
+            f"Port {listen.port} of {listen.host} is in use; choose another one with --port.",
         )
     if number == errno.EACCES:
-        return RefereeError("port-refused", f"Port {listen.port} needs more rights; choose one above 1023.")
+        return RefereeError(
+            "port-refused",
+            f"Port {listen.port} needs more rights; choose one above 1023.",
+        )
     return RefereeError(
-        "host-unknown", f"{listen.host}:{listen.port} is not an address of this machine ({error})."
+        "host-unknown",
+        f"{listen.host}:{listen.port} is not an address of this machine ({error}).",
     )

@@ -37,7 +37,9 @@ logger = logging.getLogger(__name__)
 def live_scores(folder: Path) -> Iterator[None]:
     """Keep a process that follows the contest in `folder` for the length of a with statement; replace one that ends."""
     stop = threading.Event()
-    keeper = threading.Thread(target=_keep, args=(folder, stop), name="keep-live", daemon=True)
+    keeper = threading.Thread(
+        target=_keep, args=(folder, stop), name="keep-live", daemon=True
+    )
     keeper.start()
     try:
         yield
@@ -48,18 +50,31 @@ def live_scores(folder: Path) -> Iterator[None]:
 
 def _keep(folder: Path, stop: threading.Event) -> None:
     clock = Clock()
-    command = [sys.executable, "-P", "-m", "referee.web.live_process", str(folder), str(os.getpid())]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "referee.web.live_process",
+        str(folder),
+        str(os.getpid()),
+    ]
     while True:
         # Its own session: a Ctrl-C at the terminal reaches the server, which then ends it.
         process = subprocess.Popen(  # noqa: S603 - our own program
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
         )
-        while process.poll() is None and not clock.wait(stop, clock.monotonic_s() + LOOK_S):
+        while process.poll() is None and not clock.wait(
+            stop, clock.monotonic_s() + LOOK_S
+        ):
             pass
         if stop.is_set():
             break
         logger.warning(
-            "the process of the provisional scores has ended (%d); it is replaced", process.returncode
+            "the process of the provisional scores has ended (%d); it is replaced",
+            process.returncode,
         )
         if clock.wait(stop, clock.monotonic_s() + REPLACE_S):
             return
@@ -74,7 +89,10 @@ def _keep(folder: Path, stop: threading.Event) -> None:
 def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
     """Copy database and contest.toml once the newest copy is old enough; log once why that fails."""
     backup, due_s, reported = contest.config.backup, clock.monotonic_s(), ""
-    folder, name = contest.folder / backup.folder, f"backup-{contest_id(contest.folder)}"
+    folder, name = (
+        contest.folder / backup.folder,
+        f"backup-{contest_id(contest.folder)}",
+    )
     while backup.folder and not clock.wait(stop, due_s):
         due_s, now, problem = clock.monotonic_s() + LOOK_COPIES_S, clock.utc(), ""
         file = folder / f"{name}-{now:%Y%m%d-%H%M%S}.zip"
@@ -83,7 +101,10 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
             made = [one for one in listed if one.match(f"{name}-*.zip")]
             made.sort(key=lambda one: one.stat().st_mtime)
             ages_s = [now.timestamp() - one.stat().st_mtime for one in made]
-            if any(0 <= age_s < backup.every_min * 60 - LOOK_COPIES_S / 2 for age_s in ages_s):
+            if any(
+                0 <= age_s < backup.every_min * 60 - LOOK_COPIES_S / 2
+                for age_s in ages_s
+            ):
                 continue
             for left in listed:
                 if left.match(f".{name}-*"):  # of a process that was killed
@@ -92,7 +113,9 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
             for old in made[: 1 - COPIES]:
                 old.unlink()
         except (RefereeError, OSError) as error:
-            problem = f"Scheduled backups into {folder} fail: {error}".replace(file.name, "")
+            problem = f"Scheduled backups into {folder} fail: {error}".replace(
+                file.name, ""
+            )
         if problem != reported:
             reported, sentence = problem, problem or "Scheduled backups are made again."
             logger.warning("%s", sentence)
@@ -102,11 +125,15 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
 
 def main(words: Sequence[str] | None = None) -> None:
     """Follow the contest in the folder on the command line until SIGTERM, or until the server is gone."""
-    parser = argparse.ArgumentParser(prog="python -m referee.web.live_process", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m referee.web.live_process", description=__doc__
+    )
     parser.add_argument("folder", type=Path, help="the contest folder")
     parser.add_argument("parent", type=int, help="the process to end with")
     arguments = parser.parse_args(words)
-    logging.basicConfig(level=logging.WARNING, format=LINE, handlers=[BackgroundHandler()])
+    logging.basicConfig(
+        level=logging.WARNING, format=LINE, handlers=[BackgroundHandler()]
+    )
     clock, stop = Clock(), threading.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, setting(stop))
@@ -115,9 +142,13 @@ def main(words: Sequence[str] | None = None) -> None:
     try:
         with open_contest(arguments.folder) as contest:
             contest.store.forgo_durability()
-            copies = threading.Thread(target=make_copies, args=(contest, clock, stop), daemon=True)
+            copies = threading.Thread(
+                target=make_copies, args=(contest, clock, stop), daemon=True
+            )
             copies.start()  # no one waits for it: its disk may not answer
-            publisher = threading.Thread(target=publish, args=(contest, clock, stop), name="publish-board")
+            publisher = threading.Thread(
+                target=publish, args=(contest, clock, stop), name="publish-board"
+            )
             publisher.start()
             try:
                 if contest.config.live_score:

@@ -70,10 +70,17 @@ class LiveStatus:
 
     def _known(self, now_s: float) -> Known:
         control, stations = self._control, self._contest.config.stations
-        waiting = [run for run in self._contest.store.runs(RunState.ARMED) if run.heat is not None]
+        waiting = [
+            run
+            for run in self._contest.store.runs(RunState.ARMED)
+            if run.heat is not None
+        ]
         absent = {run.id for run in control.board.absent(waiting, now_s)}
         return Known(
-            live={number: _live(live, now_s) for number, live in control.live_runs().items()},
+            live={
+                number: _live(live, now_s)
+                for number, live in control.live_runs().items()
+            },
             meters={one.name: control.meter_state(one.name) for one in stations},
             waiting=frozenset(run.id for run in waiting if run.id not in absent),
             judging=self._judging.runs,
@@ -93,7 +100,9 @@ class LiveStatus:
 def _live(live: OpenRun, now_s: float) -> Document:
     reading, window = live.meter.sampler.last, live.window
     figures = (None, None) if reading is None else (reading.power_w, reading.energy_wh)
-    power_w, energy_wh = (None if one is None or not math.isfinite(one) else one for one in figures)
+    power_w, energy_wh = (
+        None if one is None or not math.isfinite(one) else one for one in figures
+    )
     lost = state_of(live.meter)[1]
     answered = (f"The team was warned: {one}" for one in live.warnings)
     warnings = (*live.meter.log.warnings, *([lost] if lost else []), *answered)

@@ -34,8 +34,13 @@ def require_password(team: str, password: str) -> None:
 def issue_token(state: WebState, run: Run) -> str:
     """A token for the session of an open run; the same for as long as the run is open."""
     opened = datetime.fromisoformat(run.opened_utc or run.armed_utc)
-    expires_s, now_s = opened.timestamp() + tokens.LIFETIME_S, state.clock.utc().timestamp()
-    if now_s >= expires_s:  # the wall clock was set forward: the run, on the monotonic clock, goes on
+    expires_s, now_s = (
+        opened.timestamp() + tokens.LIFETIME_S,
+        state.clock.utc().timestamp(),
+    )
+    if (
+        now_s >= expires_s
+    ):  # the wall clock was set forward: the run, on the monotonic clock, goes on
         expires_s = now_s + tokens.LIFETIME_S
     session = Session(run.id, run.team, expires_s, run.nonce, state.contest.epoch)
     return tokens.issue(state.contest.secret, session, state.contest.id)

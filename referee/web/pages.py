@@ -39,7 +39,9 @@ def rendered(template: str, **values: object) -> str:
 
 def page(template: str, status: int = 200, **values: object) -> Response:
     """A rendered page. A browser that has it already gets 304."""
-    chosen = request.cookies.get("theme")  # by the button of live.js; without it the reader's system decides
+    chosen = request.cookies.get(
+        "theme"
+    )  # by the button of live.js; without it the reader's system decides
     values = {"theme": chosen if chosen in THEMES else None} | values
     return html(rendered(template, **values), status)
 
@@ -81,4 +83,8 @@ def static_file(name: str) -> Response:
 @cache
 def _static_files() -> dict[str, bytes]:
     """All of them, by path: nothing else in the file system can be asked for."""
-    return {str(path.relative_to(STATIC)): path.read_bytes() for path in STATIC.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(STATIC)): path.read_bytes()
+        for path in STATIC.rglob("*")
+        if path.is_file()
+    }

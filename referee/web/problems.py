@@ -43,7 +43,9 @@ CODES_OF_STATUS = {
     503: "check-failed journal-stalled shutting-down stands-by storage-failed superseded testset-changed not-ready",
     507: "no-room",
 }
-STATUS_OF_CODE = {code: status for status, codes in CODES_OF_STATUS.items() for code in codes.split()}
+STATUS_OF_CODE = {
+    code: status for status, codes in CODES_OF_STATUS.items() for code in codes.split()
+}
 OPERATORS = frozenset(
     {
         "bad-config",
@@ -71,12 +73,24 @@ SENTENCE_OF_STATUS = {
 }
 
 
-def problem(status: int, code: str, sentence: str, facts: dict[str, object] | None = None) -> Answer:
+def problem(
+    status: int, code: str, sentence: str, facts: dict[str, object] | None = None
+) -> Answer:
     """One problem document."""
     title = code.replace("-", " ").capitalize()
-    content = {"type": "about:blank", "title": title, "status": status, "detail": sentence, "code": code}
+    content = {
+        "type": "about:blank",
+        "title": title,
+        "status": status,
+        "detail": sentence,
+        "code": code,
+    }
     body = json.dumps(content | (facts or {})).encode()
-    headers = [("Content-Type", MEDIA_TYPE), ("Content-Length", str(len(body))), NOT_TO_BE_KEPT]
+    headers = [
+        ("Content-Type", MEDIA_TYPE),
+        ("Content-Length", str(len(body))),
+        NOT_TO_BE_KEPT,
+    ]
     if status == 401:
         headers.append(("WWW-Authenticate", "Bearer"))
     if facts and "retry_after_s" in facts:
@@ -96,12 +110,16 @@ def answer_to(error: Exception) -> Answer:
     return problem(500, CODE_OF_STATUS[500], SENTENCE_OF_STATUS[500])
 
 
-def note_refusal(state: WebState, environ: Environ, error: BaseException, status: int) -> None:
+def note_refusal(
+    state: WebState, environ: Environ, error: BaseException, status: int
+) -> None:
     """Count a refused request, unless it is an operator's, of a team that waits for its heat, or for a wrong path."""
     if isinstance(error, NotStarted | HTTPException) or environ.get(OPERATOR):
         return
     live, session = environ.get(OPEN_RUN), environ.get(SESSION)
-    team, run = (environ.get(TEAM), None) if session is None else (session.team, session.run)
+    team, run = (
+        (environ.get(TEAM), None) if session is None else (session.team, session.run)
+    )
     if live is not None:
         team, run = live.run.team, live.run.id
     code, sentence = CODE_OF_STATUS.get(status, "bad-request"), str(error).strip()
@@ -109,7 +127,9 @@ def note_refusal(state: WebState, environ: Environ, error: BaseException, status
         code, sentence = error.code, error.sentence
     elif status == 500:
         sentence = SENTENCE_OF_STATUS[500]
-    state.refusals.note(status, code, sentence, team, run, environ.get("REMOTE_ADDR", ""))
+    state.refusals.note(
+        status, code, sentence, team, run, environ.get("REMOTE_ADDR", "")
+    )
 
 
 def meter_problem(error: MeterError, outcome: str) -> Answer:
@@ -120,7 +140,11 @@ def meter_problem(error: MeterError, outcome: str) -> Answer:
 
 def facts_of(error: RefereeError) -> dict[str, object]:
     """Its facts; with `retry_after_s`, the header `Retry-After`, where a client should just try again."""
-    retry = {"retry_after_s": RETRY_AFTER_S} if isinstance(error, StorageFailed | ShuttingDown) else {}
+    retry = (
+        {"retry_after_s": RETRY_AFTER_S}
+        if isinstance(error, StorageFailed | ShuttingDown)
+        else {}
+    )
     return retry | error.facts
 
 
@@ -134,7 +158,8 @@ def _through_flask(error: Exception) -> Response:
         logger.error("%s: %s", request.path, error)
         if not request.environ.get(OPERATOR):  # the sentence may name files
             error = RefereeError(
-                "not-ready", "The organiser must set this right; the log of the referee says what."
+                "not-ready",
+                "The organiser must set this right; the log of the referee says what.",
             )
     answer = answer_to(error)
     note_refusal(web_state(), request.environ, error, answer.status)
@@ -142,7 +167,9 @@ def _through_flask(error: Exception) -> Response:
 
 
 def _referee_error(error: RefereeError) -> Answer:
-    return problem(STATUS_OF_CODE.get(error.code, 500), error.code, error.sentence, facts_of(error))
+    return problem(
+        STATUS_OF_CODE.get(error.code, 500), error.code, error.sentence, facts_of(error)
+    )
 
 
 def _http_error(error: HTTPException) -> Answer:

@@ -31,7 +31,9 @@ def end_with(parent: int, signalled: int | None = None) -> None:
     Without `signalled` it is this process that ends.
     """
     target = os.getpid() if signalled is None else signalled
-    threading.Thread(target=_watch, args=(parent, target), name=f"watch-{parent}", daemon=True).start()
+    threading.Thread(
+        target=_watch, args=(parent, target), name=f"watch-{parent}", daemon=True
+    ).start()
 
 
 def exists(process: int) -> bool:
@@ -73,7 +75,9 @@ class ContestLock:
 def _held_in_worker(handed: list[Any]) -> ContestLock:
     descriptors = tuple(one.detach() for one in handed)
     for descriptor in descriptors:
-        os.set_inheritable(descriptor, False)  # no child of the worker may hold the lock longer than it
+        os.set_inheritable(
+            descriptor, False
+        )  # no child of the worker may hold the lock longer than it
     return ContestLock(descriptors)
 
 
@@ -85,7 +89,10 @@ def sole_server(folder: Path) -> Iterator[ContestLock]:
     """
     descriptors = []
     with ExitStack() as held:
-        for path, flags in ((folder, os.O_RDONLY), (folder / LOCK_NAME, os.O_RDWR | os.O_CREAT)):
+        for path, flags in (
+            (folder, os.O_RDONLY),
+            (folder / LOCK_NAME, os.O_RDWR | os.O_CREAT),
+        ):
             descriptor = os.open(path, flags, 0o600)
             held.callback(os.close, descriptor)
             _lock(descriptor, path)
@@ -103,7 +110,9 @@ def _lock(descriptor: int, path: Path) -> None:
             process = lock_holder(path)
             # The worker of a server that was killed has yet to notice its death.
             lives = process is not None and exists(process)
-            if clock.monotonic_s() - start_s > (BUSY_TIMEOUT_S if lives else LOCK_TIMEOUT_S):
+            if clock.monotonic_s() - start_s > (
+                BUSY_TIMEOUT_S if lives else LOCK_TIMEOUT_S
+            ):
                 raise RefereeError(
                     "contest-busy",
                     f"{path} is being served already by process {process or '?'}; stop that server first.",

@@ -11,7 +11,10 @@ from referee.store import Store
 from referee.store.records import Refusal
 
 ALIKE_S = 60.0  # those that are alike count as one for so long
-MOST_ALIKE, MOST_OF_ADDRESS = 500, 25  # kinds within a minute; what is more counts without its team and run
+MOST_ALIKE, MOST_OF_ADDRESS = (
+    500,
+    25,
+)  # kinds within a minute; what is more counts without its team and run
 OTHERS = "other addresses"
 MOST_LINES = 20  # that one look writes into the log
 LONGEST_NAME, LONGEST_SENTENCE = 100, 400
@@ -38,31 +41,60 @@ class Refusals:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(
-        self, status: int, code: str, sentence: str, team: str | None, run: int | None, address: str
+        self,
+        status: int,
+        code: str,
+        sentence: str,
+        team: str | None,
+        run: int | None,
+        address: str,
     ) -> None:
         """Count a refused request."""
         now_s, utc = self.clock.monotonic_s(), self.clock.utc().isoformat()
         key: Key = (code, team and _stored(team, LONGEST_NAME), run, address)
         with self._lock:
-            if key not in self._found and sum(one[3] == address for one in self._found) >= MOST_OF_ADDRESS:
+            if (
+                key not in self._found
+                and sum(one[3] == address for one in self._found) >= MOST_OF_ADDRESS
+            ):
                 key = (code, None, None, address)
             if key not in self._found and len(self._found) >= MOST_ALIKE:
                 key = (code, None, None, OTHERS)
             found = self._found.get(key)
             if found is None:
-                new = Refusal(utc, utc, 1, code, status, *key[1:], _stored(sentence, LONGEST_SENTENCE))
+                new = Refusal(
+                    utc,
+                    utc,
+                    1,
+                    code,
+                    status,
+                    *key[1:],
+                    _stored(sentence, LONGEST_SENTENCE),
+                )
                 self._found[key] = _Alike(new, now_s)
             else:
-                found.refusal = replace(found.refusal, utc=utc, count=found.refusal.count + 1)
+                found.refusal = replace(
+                    found.refusal, utc=utc, count=found.refusal.count + 1
+                )
 
     def store_new(self) -> None:
         """Store and log what was noted since the last time. Raises StorageFailed, and keeps it for the next time."""
         with self._lock:
-            changed = [one for one in self._found.values() if one.refusal.count > one.stored]
+            changed = [
+                one for one in self._found.values() if one.refusal.count > one.stored
+            ]
             states = [one.refusal for one in changed]
         if changed:
-            rows = self.store.keep_refusals(zip([one.row for one in changed], states, strict=True))
-            self._log([state for one, state in zip(changed, states, strict=True) if one.row is None])
+            rows = self.store.keep_refusals(
+                zip([one.row for one in changed], states, strict=True)
+            )
+            self._log(
+                [
+                    state
+                    for one, state in zip(changed, states, strict=True)
+                    if one.row is None
+                ]
+            )
             for one, row, state in zip(changed, rows, states, strict=True):
                 one.row, one.stored = row, state.count
         over_s = self.clock.monotonic_s() - ALIKE_S
@@ -73,12 +105,23 @@ class Refusals:
 
     def _log(self, new: list[Refusal]) -> None:
         for one in new[:MOST_LINES]:
-            who = "" if one.team is None else f" (team {one.team!r}{f', run {one.run}' if one.run else ''})"
+            who = (
+                ""
+                if one.team is None
+                else f" (team {one.team!r}{f', run {one.run}' if one.run else ''})"
+            )
             logger.warning(
-                "refused %s%s: %d %s: %s", one.address, who, one.status, one.code, one.sentence.strip()
+                "refused %s%s: %d %s: %s",
+                one.address,
+                who,
+                one.status,
+                one.code,
+                one.sentence.strip(),
             )
         if len(new) > MOST_LINES:
-            logger.warning("refused: %d more kinds, see: referee status", len(new) - MOST_LINES)
+            logger.warning(
+                "refused: %d more kinds, see: referee status", len(new) - MOST_LINES
+            )
 
 
 def _stored(text: str, longest: int) -> str:

@@ -77,21 +77,27 @@ from referee.web.state import (
 TEAMS_AT_ONCE, IMAGE_THREADS = 32, 64
 OF_A_RUN = REQUESTS_AT_ONCE + FORMS_OF_A_RUN + LOG_INS_OF_A_STATION
 OF_OTHERS = (
-    UNAUTHENTICATED_AT_ONCE + FORMS_AT_ONCE + LOG_INS_AT_ONCE + LOG_INS_OF_A_STATION + OPERATORS_AT_ONCE
+    UNAUTHENTICATED_AT_ONCE
+    + FORMS_AT_ONCE
+    + LOG_INS_AT_ONCE
+    + LOG_INS_OF_A_STATION
+    + OPERATORS_AT_ONCE
 )
 THREADS = TEAMS_AT_ONCE * OF_A_RUN + OF_OTHERS + IMAGE_THREADS + UPLOADS_AT_ONCE
-IDLE_S = 75  # an idle connection is kept for so long; a request's head has as long to arrive
+IDLE_S = (
+    75  # an idle connection is kept for so long; a request's head has as long to arrive
+)
 # Of a connection, at most: a request's head must fit, and ten thousand of them into memory.
 BUFFER_BYTES = 2**17
 RESPAWN_S = 0.1
-SWITCH_S = (
-    0.0005  # a thread that parses lets another one go on after so long; by default it is ten times that
-)
+SWITCH_S = 0.0005  # a thread that parses lets another one go on after so long; by default it is ten times that
 READY_TIMEOUT_S = 30.0
 Load = Callable[[Path, Listen, StartChecks], App]
 BACKLOG = 4096
 WATCH_S = 1.0
-FROZEN_BEATS = 15  # a worker that shows no sign of life at so many looks in a row is replaced
+FROZEN_BEATS = (
+    15  # a worker that shows no sign of life at so many looks in a row is replaced
+)
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +124,9 @@ class _Server(MPServer):
     """
 
     folder: Path
-    beats: ctypes.c_ulong  # shared with the worker, which counts it up once it has started
+    beats: (
+        ctypes.c_ulong
+    )  # shared with the worker, which counts it up once it has started
     ended: threading.Event  # set when it serves no longer
 
     def watch_worker(self) -> None:
@@ -131,20 +139,32 @@ class _Server(MPServer):
             missed = missed + 1 if seen and self.beats.value == seen else 0
             seen = self.beats.value
             if missed >= FROZEN_BEATS:
-                logger.error("the worker has shown no sign of life for %d s; it is replaced", missed)
+                logger.error(
+                    "the worker has shown no sign of life for %d s; it is replaced",
+                    missed,
+                )
                 missed = 0
                 for worker in self.wrks:
                     worker.inner.kill()
 
-    def _respawn_workers(self, workers: Any, spawn_target: Any, target_loader: Any, delay: float = 0) -> None:
+    def _respawn_workers(
+        self, workers: Any, spawn_target: Any, target_loader: Any, delay: float = 0
+    ) -> None:
         self.beats.value = 0
         super()._respawn_workers(workers, spawn_target, target_loader, delay)
-        with suppress(OSError):  # of a folder that no worker could open either, the supervisor gives up
+        with suppress(
+            OSError
+        ):  # of a folder that no worker could open either, the supervisor gives up
             (self.folder / SERVER_NAME).stat()
             self.respawned_wrks.clear()
 
 
-def serve(folder: Path, listen: Listen, on_ready: Callable[[str], None], parent: int | None = None) -> None:
+def serve(
+    folder: Path,
+    listen: Listen,
+    on_ready: Callable[[str], None],
+    parent: int | None = None,
+) -> None:
     """Serve the contest in `folder` until SIGINT or SIGTERM; `on_ready` gets what to say once requests are answered.
 
     With `parent`, a process id, the server ends when that process does.
@@ -177,14 +197,25 @@ def run_server(
     fork_workers()
     hand_over_protocol()
     # The look comes first: it must not inherit the lock, which would outlive a server that is killed.
-    with look_at_start() as look, sole_server(folder) as lock, held_port(listen) as listen:
+    with (
+        look_at_start() as look,
+        sole_server(folder) as lock,
+        held_port(listen) as listen,
+    ):
         (folder / SERVER_NAME).unlink(missing_ok=True)  # of a server that was killed
         server = _server(folder, listen)
         look.on_fault(server.signal_handler_interrupt)
         try:
             server.serve(
                 target_loader=partial(
-                    _load_worker, folder, listen, load, parent, server.beats, lock, look.checks
+                    _load_worker,
+                    folder,
+                    listen,
+                    load,
+                    parent,
+                    server.beats,
+                    lock,
+                    look.checks,
                 ),
                 wrap_loader=False,
             )
@@ -192,7 +223,8 @@ def run_server(
             # When Ctrl-C reaches the worker first, Granian takes that for a failure of its own.
             if stop.code and not server.interrupt_signal:
                 raise RefereeError(
-                    "server-failed", "The server's worker process ended by itself; see above."
+                    "server-failed",
+                    "The server's worker process ended by itself; see above.",
                 ) from stop
         finally:
             server.ended.set()
@@ -220,7 +252,9 @@ def _server(folder: Path, listen: Listen) -> _Server:
         workers=1,
         blocking_threads=THREADS,
         http=HTTPModes.http1,
-        http1_settings=HTTP1Settings(header_read_timeout=IDLE_S * 1000, max_buffer_size=BUFFER_BYTES),
+        http1_settings=HTTP1Settings(
+            header_read_timeout=IDLE_S * 1000, max_buffer_size=BUFFER_BYTES
+        ),
         websockets=False,
         backlog=BACKLOG,
         backpressure=most_connections(),
@@ -238,7 +272,9 @@ def _server(folder: Path, listen: Listen) -> _Server:
     server.beats = RawValue(ctypes.c_ulong)
     server.ended = threading.Event()
     server.main_loop_interrupt = _Awake()
-    watcher = threading.Thread(target=server.watch_worker, name="watch-worker", daemon=True)
+    watcher = threading.Thread(
+        target=server.watch_worker, name="watch-worker", daemon=True
+    )
     server.on_startup(watcher.start)
     # Granian would start a second worker beside the first, and a run has one owner. A terminal that goes away must
     # not end a contest either.
@@ -266,7 +302,9 @@ def _load_worker(
     return load(folder, listen, checks)
 
 
-def load_app(folder: Path, listen: Listen, checks: StartChecks, on_ready: Callable[[str], None]) -> Flask:
+def load_app(
+    folder: Path, listen: Listen, checks: StartChecks, on_ready: Callable[[str], None]
+) -> Flask:
     """Take up the runs, make the app, announce it once it answers."""
     resources = ExitStack()
     contest = resources.enter_context(open_contest(folder))
@@ -278,9 +316,13 @@ def load_app(folder: Path, listen: Listen, checks: StartChecks, on_ready: Callab
     was_interrupted = bool(contest.store.runs(RunState.OPEN))
     control.recover()
     resources.callback(control.shutdown)
-    reader = threading.Thread(target=control.read_left_over, name="read-left-over", daemon=True)
+    reader = threading.Thread(
+        target=control.read_left_over, name="read-left-over", daemon=True
+    )
     reader.start()
-    if not was_interrupted:  # else teams wait, and none of them for a meter of another one
+    if (
+        not was_interrupted
+    ):  # else teams wait, and none of them for a meter of another one
         reader.join()
     resources.callback(reader.join)
     app = create_app(contest, control, clock)
@@ -290,10 +332,14 @@ def load_app(folder: Path, listen: Listen, checks: StartChecks, on_ready: Callab
     state.checks.ask()
     state.entries.ask()
     ended = threading.Event()
-    watcher = threading.Thread(target=_watch_files, args=(state, ended), name="watch-files", daemon=True)
+    watcher = threading.Thread(
+        target=_watch_files, args=(state, ended), name="watch-files", daemon=True
+    )
     watcher.start()
     resources.callback(watcher.join)
-    bodies = threading.Thread(target=state.arriving.watch, args=(ended,), name="watch-bodies", daemon=True)
+    bodies = threading.Thread(
+        target=state.arriving.watch, args=(ended,), name="watch-bodies", daemon=True
+    )
     bodies.start()
     resources.callback(bodies.join)
     resources.callback(ended.set)
@@ -304,7 +350,10 @@ def load_app(folder: Path, listen: Listen, checks: StartChecks, on_ready: Callab
     announce = partial(_announce, listen, contest, on_ready)
     threading.Thread(target=announce, name="announce", daemon=True).start()
     threading.Thread(target=state.images.preload, name="preload", daemon=True).start()
-    looks: list[Callable[[], object]] = [contest.key.require, partial(getattr, state, "limits_by_number")]
+    looks: list[Callable[[], object]] = [
+        contest.key.require,
+        partial(getattr, state, "limits_by_number"),
+    ]
     looks += [partial(note_confinement, contest)]
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
     # What there is now stays until the end: from here on the garbage collector looks only at what comes.
@@ -350,7 +399,9 @@ def _watch_files(state: WebState, ended: threading.Event) -> None:
             logged = error.sentence
 
 
-def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None]) -> None:
+def _announce(
+    listen: Listen, contest: Contest, on_ready: Callable[[str], None]
+) -> None:
     clock, never = Clock(), threading.Event()
     deadline_s = clock.monotonic_s() + READY_TIMEOUT_S
     while not _answers(listen):
@@ -367,7 +418,9 @@ def _announce(listen: Listen, contest: Contest, on_ready: Callable[[str], None])
     images = f"{each} of " * bool(each) + f"{len(contest.test_set.images)} images"
     urls = " and ".join(listen.urls)
     pages = "in a browser / is the board, /operator/ the console"
-    on_ready(f"Serving {contest.config.name} at {urls} ({images}, window {window_s} s); {pages}")
+    on_ready(
+        f"Serving {contest.config.name} at {urls} ({images}, window {window_s} s); {pages}"
+    )
 
 
 def _answers(listen: Listen) -> bool:
@@ -381,7 +434,9 @@ def health_status(listen: Listen) -> int | None:
     if listen.tls_cert:
         # Our own certificate, asked over loopback only to learn that the server is up.
         trusting = ssl._create_unverified_context()  # noqa: S323, SLF001
-        connection = http.client.HTTPSConnection(host, listen.port, timeout=2, context=trusting)
+        connection = http.client.HTTPSConnection(
+            host, listen.port, timeout=2, context=trusting
+        )
     else:
         connection = http.client.HTTPConnection(host, listen.port, timeout=2)
     try:

@@ -25,7 +25,9 @@ class BackgroundHandler(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._written_s: dict[str, float] = {}  # the warnings of the last minute, and when
+        self._written_s: dict[
+            str, float
+        ] = {}  # the warnings of the last minute, and when
         self._lines: queue.Queue[str] = queue.Queue(MOST_WAITING)
         self._writer: threading.Thread | None = None
 
@@ -38,27 +40,40 @@ class BackgroundHandler(logging.Handler):
         except Exception:  # noqa: BLE001 - a line that cannot be written must not undo what it reports
             self.handleError(record)
             return
-        if self._writer is None or not self._writer.is_alive():  # it does not come along with a fork
+        if (
+            self._writer is None or not self._writer.is_alive()
+        ):  # it does not come along with a fork
             self._begin()
         with suppress(queue.Full):
             self._lines.put_nowait(line)
 
     def _repeats(self, record: logging.LogRecord) -> bool:
-        now_s, text = record.created, f"{record.msg} {record.args} {record.exc_info and record.exc_info[1]!r}"
-        recent = {key: when_s for key, when_s in self._written_s.items() if abs(now_s - when_s) < PAUSE_S}
+        now_s, text = (
+            record.created,
+            f"{record.msg} {record.args} {record.exc_info and record.exc_info[1]!r}",
+        )
+        recent = {
+            key: when_s
+            for key, when_s in self._written_s.items()
+            if abs(now_s - when_s) < PAUSE_S
+        }
         self._written_s = {text: now_s} | recent
         return text in recent
 
     def _begin(self) -> None:
         self._lines = queue.Queue(MOST_WAITING)
-        self._writer = threading.Thread(target=self._write, name="server-log", daemon=True)
+        self._writer = threading.Thread(
+            target=self._write, name="server-log", daemon=True
+        )
         self._writer.start()
         atexit.register(self._finish)
 
     def _write(self) -> None:
         while True:
             line = self._lines.get()
-            with suppress(OSError, ValueError, AttributeError):  # closed, or there was none from the start
+            with suppress(
+                OSError, ValueError, AttributeError
+            ):  # closed, or there was none from the start
                 sys.stderr.write(f"{line}\n")
                 sys.stderr.flush()
             self._lines.task_done()
@@ -73,7 +88,12 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": LINE}},
-    "handlers": {"stderr": {"class": "referee.web.server_log.BackgroundHandler", "formatter": "plain"}},
+    "handlers": {
+        "stderr": {
+            "class": "referee.web.server_log.BackgroundHandler",
+            "formatter": "plain",
+        }
+    },
     "root": {"level": "WARNING", "handlers": ["stderr"]},
     "loggers": {"referee": {"level": "INFO"}},
 }

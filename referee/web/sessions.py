@@ -65,7 +65,9 @@ def session_of(state: WebState, environ: Environ, token: str | None = None) -> S
             epoch=state.contest.epoch,
             newest_epoch=session.epoch,
         )
-    if state.clock.utc().timestamp() >= session.expires_s and not _is_of_open_run(state, session):
+    if state.clock.utc().timestamp() >= session.expires_s and not _is_of_open_run(
+        state, session
+    ):
         raise SessionRefused("token-expired", "The token has expired; log in again.")
     return session
 
@@ -86,13 +88,19 @@ def operator_of(state: WebState, environ: Environ) -> Operator | None:
 
 def operator_named(session: OperatorSession) -> Operator:
     """Who has this session."""
-    return Operator(KEY, session.name or None) if session.by_key else Operator(session.name)
+    return (
+        Operator(KEY, session.name or None)
+        if session.by_key
+        else Operator(session.name)
+    )
 
 
 def _operator(state: WebState, environ: Environ) -> Operator | None:
     scheme, _, key = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme.lower() == "bearer":
-        is_right = hmac.compare_digest(key.strip().encode(), state.contest.operator_key.encode())
+        is_right = hmac.compare_digest(
+            key.strip().encode(), state.contest.operator_key.encode()
+        )
         return Operator(KEY, _stated_user(environ)) if is_right else None
     cookie = operator_cookie(environ)
     session = cookie and tokens.read_operator(state.contest.secret, cookie)
@@ -101,7 +109,11 @@ def _operator(state: WebState, environ: Environ) -> Operator | None:
     operator, store = operator_named(session), state.contest.store
     if session.generation != store.session_generation(str(operator)):
         return None
-    by = state.contest.operator_key if session.by_key else store.operators().get(session.name)
+    by = (
+        state.contest.operator_key
+        if session.by_key
+        else store.operators().get(session.name)
+    )
     stamp = by and tokens.stamp(state.contest.secret, by)
     return operator if stamp and hmac.compare_digest(stamp, session.stamp) else None
 
@@ -117,7 +129,9 @@ def operator_cookie(environ: Environ) -> str:
     return parse_cookie(environ.get("HTTP_COOKIE", "")).get(OPERATOR_COOKIE, "")
 
 
-def open_run_of(state: WebState, environ: Environ, session: Session | None = None) -> OpenRun:
+def open_run_of(
+    state: WebState, environ: Environ, session: Session | None = None
+) -> OpenRun:
     """The open run of the request's session, resolved once; the answer will say how much of its window is left.
 
     Raises what `session_of` raises unless `session` is given; RefereeError `window-closed`; what `require_own` raises.
@@ -153,7 +167,9 @@ def require_own(state: WebState, environ: Environ, session: Session, run: Run) -
         raise SessionRefused("bad-token", NO_MORE)
     if run.team != session.team:
         raise SessionRefused(
-            "not-your-run", f"Run {run.id} is not {session.team}'s; log in again.", run=run.id
+            "not-your-run",
+            f"Run {run.id} is not {session.team}'s; log in again.",
+            run=run.id,
         )
     for station in state.contest.config.stations:
         if station.clients and station.name == run.station:

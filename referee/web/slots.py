@@ -22,7 +22,17 @@ from referee.web.state import OPERATORS_LOG_IN, AddressSlots, WebState
 OPERATOR_PATH = "/operator"
 LOG_IN = "/v1/session"
 OLD_LOG_INS = frozenset({"/login", "/get_token"})
-FORMS = frozenset({"/verify", "/no_of_images", "/image", "/zipimages", "/image_camera", "/result", "/logout"})
+FORMS = frozenset(
+    {
+        "/verify",
+        "/no_of_images",
+        "/image",
+        "/zipimages",
+        "/image_camera",
+        "/result",
+        "/logout",
+    }
+)
 """The routes of 2015 to 2019 that bear their token in a form: until it is read, no one knows whose they are."""
 _SLOTS = "referee.slots"
 
@@ -64,7 +74,9 @@ class FirstFree:
 
     def acquire(self, *, blocking: bool) -> bool:
         """Take a slot if one is free."""
-        self._taken = next((one for one in self._slots if one.acquire(blocking=blocking)), None)
+        self._taken = next(
+            (one for one in self._slots if one.acquire(blocking=blocking)), None
+        )
         return self._taken is not None
 
     def release(self) -> None:
@@ -93,7 +105,11 @@ def slots_of(state: WebState, environ: Environ) -> Slots:
         return OneAddress(state.log_in_slots[OPERATORS_LOG_IN], address)
     if path in FORMS:
         _admitting(state, address)
-        known = [one.form_slots for one in state.control.live_runs().values() if address in one.addresses]
+        known = [
+            one.form_slots
+            for one in state.control.live_runs().values()
+            if address in one.addresses
+        ]
         return FirstFree(known) if known else OneAddress(state.form_slots, address)
     return other_slots(state, environ)
 

@@ -64,7 +64,9 @@ class Door:
         """Let that app answer from now on."""
         self._app = app
 
-    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(
+        self, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
         """Answer one request."""
         if self._app is not None:
             return self._app(environ, start_response)
@@ -74,14 +76,16 @@ class Door:
         return [] if is_head or not isinstance(answer.body, bytes) else [answer.body]
 
     def _standing_by(self, state: str) -> Answer:
-        sentence = (
-            f"This host stands by for the contest {self._contest}: {state}. Send it again in some seconds."
-        )
+        sentence = f"This host stands by for the contest {self._contest}: {state}. Send it again in some seconds."
         return problem(503, "stands-by", sentence, {"retry_after_s": RETRY_AFTER_S})
 
 
 def stand_by(
-    folder: Path, listen: Listen, on_ready: Callable[[str], None], watch: Watch, parent: int | None = None
+    folder: Path,
+    listen: Listen,
+    on_ready: Callable[[str], None],
+    watch: Watch,
+    parent: int | None = None,
 ) -> None:
     """Stand by, and serve once the first host is dead, until SIGINT or SIGTERM; `on_ready` gets what to say at both.
 
@@ -90,7 +94,9 @@ def stand_by(
     """
     config = read_config(folder)
     journal = _shared_journal(folder, config)
-    look: Callable[[], AbstractContextManager[StartLook | LookedAt]] = partial(start_look, folder)
+    look: Callable[[], AbstractContextManager[StartLook | LookedAt]] = partial(
+        start_look, folder
+    )
     if not has_epoch(journal, folder):
         look = looked_at  # now, and what is taken over comes by the journal
         _require_match(folder, journal)
@@ -98,7 +104,9 @@ def stand_by(
         with closing(Follower(folder, journal)) as follower:
             follower.read_on()
             require_own_key(folder, follower.public_key())
-    run_server(folder, listen, partial(_load, on_ready=on_ready, watch=watch), look, parent)
+    run_server(
+        folder, listen, partial(_load, on_ready=on_ready, watch=watch), look, parent
+    )
 
 
 def _shared_journal(folder: Path, config: ContestConfig) -> Path:
@@ -123,9 +131,7 @@ def _require_match(folder: Path, journal: Path) -> Claim:
     found = [claim_of(journal, epoch) for epoch in range(newest_epoch(journal), 0, -1)]
     newest = next((one for one in found if one), None)
     if newest is None:
-        sentence = (
-            f"{journal} is no journal that a host writes to; serve the contest on the first host first."
-        )
+        sentence = f"{journal} is no journal that a host writes to; serve the contest on the first host first."
         raise RefereeError("journal-empty", sentence)
     own = contest_id(folder)
     if newest.contest != own:
@@ -144,7 +150,11 @@ def _require_match(folder: Path, journal: Path) -> Claim:
 
 
 def _load(
-    folder: Path, listen: Listen, checks: StartChecks, on_ready: Callable[[str], None], watch: Watch
+    folder: Path,
+    listen: Listen,
+    checks: StartChecks,
+    on_ready: Callable[[str], None],
+    watch: Watch,
 ) -> App:
     """In the worker process: the contest's app, if this host has taken over already, or else the door."""
     config = read_config(folder)
@@ -156,9 +166,12 @@ def _load(
     following = partial(_follow, folder, journal, watch, door, serve)
     threading.Thread(target=following, name="stand-by", daemon=True).start()
     says = partial(
-        on_ready, f"Standing by for {config.name} at {listen.url(listen.local_host)}; journal {journal}"
+        on_ready,
+        f"Standing by for {config.name} at {listen.url(listen.local_host)}; journal {journal}",
     )
-    threading.Thread(target=_announce, args=(listen, says), name="announce", daemon=True).start()
+    threading.Thread(
+        target=_announce, args=(listen, says), name="announce", daemon=True
+    ).start()
     return door
 
 
@@ -169,7 +182,9 @@ def _announce(listen: Listen, says: Callable[[], None]) -> None:
     says()
 
 
-def _follow(folder: Path, journal: Path, watch: Watch, door: Door, serve: Callable[[], App]) -> None:
+def _follow(
+    folder: Path, journal: Path, watch: Watch, door: Door, serve: Callable[[], App]
+) -> None:
     """Follow the journal until the first host is dead, take over, and serve. What fails is tried again."""
     clock, never = Clock(), threading.Event()
     while True:
@@ -184,14 +199,18 @@ def _follow(folder: Path, journal: Path, watch: Watch, door: Door, serve: Callab
             logger.warning("%s", error.sentence)
             door.say("it follows the host that has taken over")
         except (RefereeError, OSError) as error:
-            logger.error("this host cannot follow or take over, and tries again: %s", error)  # noqa: TRY400
+            logger.error(  # noqa: TRY400
+                "this host cannot follow or take over, and tries again: %s", error
+            )
             door.say("it cannot follow the first host at present; its log says why")
             clock.wait(never, clock.monotonic_s() + RETRY_AFTER_S)
         else:
             return
 
 
-def _until_dead(folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock) -> None:
+def _until_dead(
+    folder: Path, journal: Path, watch: Watch, follower: Follower, clock: Clock
+) -> None:
     """Return once it is this host's turn."""
     never, first = threading.Event(), None
     while watch.first is not None:
@@ -201,7 +220,10 @@ def _until_dead(folder: Path, journal: Path, watch: Watch, follower: Follower, c
             _require_match(folder, journal)
             first = FirstHost(journal, epoch, watch.first, watch.after_s, clock)
         if first.is_dead():
-            logger.warning("the first host is dead: no sign of life for %g s, and no answer", watch.after_s)
+            logger.warning(
+                "the first host is dead: no sign of life for %g s, and no answer",
+                watch.after_s,
+            )
             return
         clock.wait(never, clock.monotonic_s() + LOOK_S)
 
@@ -210,7 +232,19 @@ def _take_over(folder: Path, journal: Path, follower: Follower, clock: Clock) ->
     before = _require_match(folder, journal)
     epoch = newest_epoch(journal) + 1
     claim = claim_epoch(
-        journal, folder, epoch, contest=before.contest, version=before.version, utc=clock.utc()
+        journal,
+        folder,
+        epoch,
+        contest=before.contest,
+        version=before.version,
+        utc=clock.utc(),
     )
-    follower.begin(claim)  # reads on after the claim: what was acknowledged before it is there
-    logger.warning("this host takes over with epoch %d, after record %d of %s", epoch, follower.seq, before)
+    follower.begin(
+        claim
+    )  # reads on after the claim: what was acknowledged before it is there
+    logger.warning(
+        "this host takes over with epoch %d, after record %d of %s",
+        epoch,
+        follower.seq,
+        before,
+    )

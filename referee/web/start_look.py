@@ -37,14 +37,19 @@ class StartLook:
         ours, its = multiprocessing.Pipe(duplex=False)
         self._found = ours
         self._process = multiprocessing.Process(
-            target=_look, args=(folder, os.getpid(), its), name="start-look", daemon=True
+            target=_look,
+            args=(folder, os.getpid(), its),
+            name="start-look",
+            daemon=True,
         )
         self._process.start()
         its.close()
 
     def on_fault(self, stop: Callable[[], None]) -> None:
         """Call `stop` when a fault is found while no run is open."""
-        threading.Thread(target=self._wait, args=(stop,), name="start-look", daemon=True).start()
+        threading.Thread(
+            target=self._wait, args=(stop,), name="start-look", daemon=True
+        ).start()
 
     def require_sound(self) -> None:
         """Raise the fault that has stopped the server, if one has."""
@@ -61,7 +66,9 @@ class StartLook:
             fault, is_run_open = self._found.recv()
         except (EOFError, OSError):  # it was killed, or the server ends
             self.checks.note(Found.FAULTS)
-            logger.error("The look at images and database was broken off; start it again.")  # noqa: TRY400
+            logger.error(  # noqa: TRY400
+                "The look at images and database was broken off; start it again."
+            )
             return
         self._process.join()
         self.checks.note(Found.SOUND if fault is None else Found.FAULTS)
@@ -106,7 +113,9 @@ def start_look(folder: Path) -> Iterator[StartLook]:
 
 def _look(folder: Path, server: int, found: Connection) -> None:
     """Look, and send the fault, if there is one, and whether a run is open."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the server, which ends us
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the server, which ends us
     os.nice(NICENESS)
     end_with(server)
     with open_contest(folder) as contest:

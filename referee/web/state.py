@@ -44,7 +44,9 @@ UPLOADS_AT_ONCE = 512
 class AddressSlots:
     """Slots of requests without a run; an address holds some of them at most: one host keeps no one else out."""
 
-    def __init__(self, in_all: int = UNAUTHENTICATED_AT_ONCE, of_one: int = OF_AN_ADDRESS) -> None:
+    def __init__(
+        self, in_all: int = UNAUTHENTICATED_AT_ONCE, of_one: int = OF_AN_ADDRESS
+    ) -> None:
         self._in_all, self._of_one = in_all, of_one
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
@@ -52,7 +54,9 @@ class AddressSlots:
     def acquire(self, address: str) -> bool:
         """Take a slot if one is free."""
         with self._lock:
-            is_free = self._held[address] < self._of_one and self._held.total() < self._in_all
+            is_free = (
+                self._held[address] < self._of_one and self._held.total() < self._in_all
+            )
             self._held[address] += is_free
             return is_free
 
@@ -92,15 +96,23 @@ class WebState:
         default_factory=lambda: threading.BoundedSemaphore(OPERATORS_AT_ONCE)
     )
     other_slots: AddressSlots = field(default_factory=AddressSlots)
-    form_slots: AddressSlots = field(default_factory=lambda: AddressSlots(FORMS_AT_ONCE, FORMS_OF_AN_ADDRESS))
-    upload_slots: AddressSlots = field(default_factory=lambda: AddressSlots(UPLOADS_AT_ONCE, 2))  # by team
-    _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(default_factory=WeakKeyDictionary)
+    form_slots: AddressSlots = field(
+        default_factory=lambda: AddressSlots(FORMS_AT_ONCE, FORMS_OF_AN_ADDRESS)
+    )
+    upload_slots: AddressSlots = field(
+        default_factory=lambda: AddressSlots(UPLOADS_AT_ONCE, 2)
+    )  # by team
+    _limits: WeakKeyDictionary[OpenRun, NDArray[np.float64]] = field(
+        default_factory=WeakKeyDictionary
+    )
 
     def limits_for(self, live: OpenRun) -> NDArray[np.float64]:
         """What is plausible by the image numbers that the run's team knows: see referee.detections.plausibility."""
         known = self._limits.get(live)
         if known is None:
-            known = self._limits[live] = self.limits_by_number[np.concatenate([[0], live.order])]
+            known = self._limits[live] = self.limits_by_number[
+                np.concatenate([[0], live.order])
+            ]
         return known
 
     @cached_property
@@ -131,7 +143,9 @@ class WebState:
     @cached_property
     def category_ids(self) -> NDArray[np.int64]:
         """The ids of the test set's categories (K,), ascending."""
-        return np.array(sorted(one.id for one in self.contest.test_set.categories), np.int64)
+        return np.array(
+            sorted(one.id for one in self.contest.test_set.categories), np.int64
+        )
 
 
 def state_of(app: Flask) -> WebState:

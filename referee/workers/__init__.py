@@ -34,7 +34,9 @@ class Workers(Protocol):
     def memory_bytes(self) -> int:
         """How much memory a piece of work may take."""
 
-    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    def submit(
+        self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
         """Do this as soon as a worker is free; everything must be picklable. The future may raise WorkerLost."""
 
     def stop(self, future: Future[Any]) -> None:

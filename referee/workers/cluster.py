@@ -36,7 +36,9 @@ OF_MEMORY = 0.6
 """The share of a worker's limit that work may take: above it Dask writes to the disk, then ends the worker."""
 WORKER_BYTES = 200_000_000
 """What a worker takes without work."""
-OUT_OF_MEMORY = "worker-restart-memory"  # what a nanny logs before it ends a worker for its memory
+OUT_OF_MEMORY = (
+    "worker-restart-memory"  # what a nanny logs before it ends a worker for its memory
+)
 
 
 def versions(niceness: int = 0) -> str:
@@ -64,15 +66,21 @@ class ClusterWorkers:
     the scheduler does not answer.
     """
 
-    def __init__(self, address: str, most: int | None, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, address: str, most: int | None, say: Callable[[str], None]
+    ) -> None:
         """Connect to the scheduler and wait for a worker. Raises NoWorkers."""
         self._address, self._most, self._say = address, most or sys.maxsize, say
         self._niceness = NICENESS if address == LOCAL else 0
         self._threads: dict[str, int] = {}  # of the workers that get work, by address
-        self._limits: dict[str, int] = {}  # of their memory in bytes, where they have one
+        self._limits: dict[
+            str, int
+        ] = {}  # of their memory in bytes, where they have one
         self._left_out: set[str] = set()
         self._given: dict[Future[Any], _Given] = {}
-        self._ended_with_bytes: dict[str, int] = {}  # of memory: why a worker was ended, by address
+        self._ended_with_bytes: dict[
+            str, int
+        ] = {}  # of memory: why a worker was ended, by address
         self._empty_looks = 0
         self._is_direct = True  # blobs reach workers from here
         self._is_silent = False  # the scheduler
@@ -85,7 +93,9 @@ class ClusterWorkers:
         if not self._threads:
             self._client.close()
             sentence = f"The scheduler at {address} has no worker that gets work, after {WAIT_S:g} s."
-            raise NoWorkers("no-workers", f"{sentence} Start one: dask worker {address}")
+            raise NoWorkers(
+                "no-workers", f"{sentence} Start one: dask worker {address}"
+            )
         self._aside.submit(self._watch)
 
     @property
@@ -97,21 +107,33 @@ class ClusterWorkers:
     def memory_bytes(self) -> int:
         """See `Workers`: of the worker that has least."""
         there = self._threads.items()
-        least = [self._limits[address] / threads for address, threads in there if self._limits.get(address)]
+        least = [
+            self._limits[address] / threads
+            for address, threads in there
+            if self._limits.get(address)
+        ]
         if not least:
             return sys.maxsize
         return max(0, int(min(least) * OF_MEMORY) - WORKER_BYTES)
 
-    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    def submit(
+        self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
         """See `Workers`. Raises NoWorkers when the scheduler is gone, or all its workers are."""
-        future, packed, at = Future[T](), pickle.dumps(partial(work, *args, **kwargs), 5), set(self._threads)
+        future, packed, at = (
+            Future[T](),
+            pickle.dumps(partial(work, *args, **kwargs), 5),
+            set(self._threads),
+        )
         to = self._least_busy() if self._is_direct else None
         try:
             sent = packed if to is None else self._sent(packed, to)
             given = self._client.submit(_done, sent, pure=False, workers=at)
         except ClosedClientError:
             sentence = f"The scheduler at {self._address} is gone, or all its workers are. Start them again,"
-            raise NoWorkers("cluster-gone", f"{sentence} then this command: what is done is kept.") from None
+            raise NoWorkers(
+                "cluster-gone", f"{sentence} then this command: what is done is kept."
+            ) from None
         self._given[future] = _Given(given, at, to)
         given.add_done_callback(partial(self._end, future))
         return future
@@ -134,12 +156,16 @@ class ClusterWorkers:
         """The worker with the least work for each of its threads."""
         busy = Counter(given.to for given in [*self._given.values()])
         there = [*self._threads.items()]
-        return min(there, key=lambda each: busy[each[0]] / each[1])[0] if there else None
+        return (
+            min(there, key=lambda each: busy[each[0]] / each[1])[0] if there else None
+        )
 
     def _sent(self, packed: bytes, to: str) -> Any:
         """What stands for a blob that lies at a worker; the blob itself, if this host cannot reach workers."""
         try:
-            return self._client.scatter(packed, workers=[to], direct=True, hash=False, timeout=WAIT_S)
+            return self._client.scatter(
+                packed, workers=[to], direct=True, hash=False, timeout=WAIT_S
+            )
         except ClosedClientError:
             raise
         except Exception:  # noqa: BLE001 - by the scheduler it takes longer, but it arrives
@@ -164,14 +190,22 @@ class ClusterWorkers:
             return
         self._note_answer()
         new = [*(there.keys() - self._threads.keys() - self._left_out)]
-        asked = self._client.run(versions, self._niceness, workers=new, on_error="return")
+        asked = self._client.run(
+            versions, self._niceness, workers=new, on_error="return"
+        )
         for address, found in asked.items():
             if isinstance(found, OSError):
                 del there[address]  # it is gone, or asked again
             elif found != versions():
                 self._left_out.add(address)
-                self._say(f"Worker {address} gets no work. It has: {found}. Needed: {versions()}.")
-        self._threads = {address: many for address, many in there.items() if address not in self._left_out}
+                self._say(
+                    f"Worker {address} gets no work. It has: {found}. Needed: {versions()}."
+                )
+        self._threads = {
+            address: many
+            for address, many in there.items()
+            if address not in self._left_out
+        }
         if self._threads:
             self._empty_looks = 0
         else:
@@ -189,15 +223,17 @@ class ClusterWorkers:
     def _workers_there(self) -> dict[str, int]:
         """The threads of each worker, by address; notes their limits of memory. Raises TimeoutError."""
         identity = self._client.scheduler.identity
-        there = self._client.sync(identity, n_workers=-1, callback_timeout=HANG_S)["workers"]
-        self._limits = {address: worker["memory_limit"] or 0 for address, worker in there.items()}
+        there = self._client.sync(identity, n_workers=-1, callback_timeout=HANG_S)[
+            "workers"
+        ]
+        self._limits = {
+            address: worker["memory_limit"] or 0 for address, worker in there.items()
+        }
         return {address: worker["nthreads"] for address, worker in there.items()}
 
     def _note_silence(self) -> None:
         if not self._is_silent:
-            sentence = (
-                f"The scheduler at {self._address} has not answered for {HANG_S:g} s; this waits for it."
-            )
+            sentence = f"The scheduler at {self._address} has not answered for {HANG_S:g} s; this waits for it."
             self._say(f"{sentence} Ctrl-C ends it: what is done is kept.")
         self._is_silent = True
 
@@ -211,7 +247,11 @@ class ClusterWorkers:
         self._ended_with_bytes[ended["worker"]] = ended["rss"]
 
     def _restart_worker_of(self, given: Any) -> None:
-        at = [address for address, keys in self._client.processing().items() if given.key in keys]
+        at = [
+            address
+            for address, keys in self._client.processing().items()
+            if given.key in keys
+        ]
         given.cancel()
         self._client.restart_workers(at, raise_for_error=False)
 
@@ -232,7 +272,9 @@ class ClusterWorkers:
         held_bytes = self._ended_with_bytes.get(address)
         if held_bytes is None:
             return f"the worker {address} died"
-        of_memory = f"the worker {address} was out of memory, with {held_bytes / 1e9:.2f} GB"
+        of_memory = (
+            f"the worker {address} was out of memory, with {held_bytes / 1e9:.2f} GB"
+        )
         return f"{of_memory}: start workers with a larger --memory-limit"
 
 

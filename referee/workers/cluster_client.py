@@ -25,10 +25,16 @@ SETTINGS = {
     "distributed.worker.profile.enabled": False,
     "distributed.worker.multiprocessing-method": "forkserver",  # which imports Dask once for all workers
 }
-LOCAL_WORKERS = {"threads_per_worker": 1, "memory_limit": "1GB", "dashboard_address": None}
+LOCAL_WORKERS = {
+    "threads_per_worker": 1,
+    "memory_limit": "1GB",
+    "dashboard_address": None,
+}
 
 
-def connected(address: str, count: int | None, question: Callable[[], object]) -> Client:
+def connected(
+    address: str, count: int | None, question: Callable[[], object]
+) -> Client:
     """A client of the scheduler, which can answer `question`; for LOCAL with `count` workers of its own.
 
     Raises NoWorkers `no-scheduler`.
@@ -48,7 +54,9 @@ def connected(address: str, count: int | None, question: Callable[[], object]) -
         client.run_on_scheduler(question)
     except Exception as error:  # noqa: BLE001 - whatever there is at this address
         sentence = f"No Dask scheduler with lpirc-referee {VERSION} answers at {address}: {_why(error)}."
-        raise NoWorkers("no-scheduler", f"{sentence} Start one: dask scheduler") from None
+        raise NoWorkers(
+            "no-scheduler", f"{sentence} Start one: dask scheduler"
+        ) from None
     return client
 
 

@@ -61,7 +61,9 @@ def carry_out(
         dispatch.give_back()
 
 
-def mapped(workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+def mapped(
+    workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[Any, ...]]
+) -> Iterator[T]:
     """The results of `work` in the order of the arguments, which are made as workers become free for them.
 
     What a lost worker did is done again.
@@ -74,7 +76,9 @@ def mapped(workers: Workers, work: Callable[..., T], arguments: Iterable[tuple[A
     yield from (_result(workers, work, *each) for each in given)
 
 
-def _result(workers: Workers, work: Callable[..., T], args: tuple[Any, ...], future: Future[T]) -> T:
+def _result(
+    workers: Workers, work: Callable[..., T], args: tuple[Any, ...], future: Future[T]
+) -> T:
     for _ in range(10):
         try:
             return future.result()
@@ -87,9 +91,19 @@ class _Dispatch:
     """The jobs that wait for a worker, and those that are at one."""
 
     def __init__(
-        self, store: Store, tasks: Mapping[str, Task], workers: Workers, clock: Clock, kind: JobKind
+        self,
+        store: Store,
+        tasks: Mapping[str, Task],
+        workers: Workers,
+        clock: Clock,
+        kind: JobKind,
     ) -> None:
-        self._store, self._tasks, self._workers, self._clock = store, tasks, workers, clock
+        self._store, self._tasks, self._workers, self._clock = (
+            store,
+            tasks,
+            workers,
+            clock,
+        )
         self._kind = kind
         self._me = f"{socket.gethostname()} {os.getpid()}"
         self._waiting = deque(tasks)
@@ -111,7 +125,9 @@ class _Dispatch:
     def give_back(self) -> None:
         for future, (name, _) in self._running.items():
             self._workers.stop(future)
-            self._store.give_job_back(name, self._me, "The referee was stopped.", self._clock.utc())
+            self._store.give_job_back(
+                name, self._me, "The referee was stopped.", self._clock.utc()
+            )
 
     def _fill(self) -> None:
         """Keep one more at hand than there are workers: none waits while a result is stored."""
@@ -124,7 +140,9 @@ class _Dispatch:
                 self._of_another(name)
                 continue
             at = name, self._clock.monotonic_s()
-            self._running[starting := Future[Any]()] = at  # given back if this is interrupted
+            self._running[starting := Future[Any]()] = (
+                at  # given back if this is interrupted
+            )
             try:
                 self._running[self._tasks[name].start(self._workers)] = at
             except NoWorkers:
@@ -157,7 +175,9 @@ class _Dispatch:
 
     def _failed(self, name: str, reason: str, *, lost: bool = False) -> None:
         now = self._clock.utc()
-        self._store.give_job_back(name, self._me, reason, now, failed=not lost, lost=lost)
+        self._store.give_job_back(
+            name, self._me, reason, now, failed=not lost, lost=lost
+        )
         self._waiting.append(name)
 
     def _renew(self) -> None:
@@ -173,7 +193,9 @@ class _Dispatch:
         names = [name for name, _ in self._running.values()]
         held = self._store.renew_leases(names, self._me, self._clock.utc(), LEASE_S)
         for future, (name, _) in [*self._running.items()]:
-            if name not in held:  # cancelled, or leased to another after this one was suspended
+            if (
+                name not in held
+            ):  # cancelled, or leased to another after this one was suspended
                 del self._running[future]
                 self._workers.stop(future)
                 self._waiting.append(name)
@@ -183,4 +205,8 @@ def reason_of(error: Exception) -> str:
     """Why something failed, in words."""
     if isinstance(error, MemoryError):
         return "The worker was out of memory: give it more, or use fewer workers."
-    return error.sentence if isinstance(error, RefereeError) else f"{type(error).__name__}: {error}"
+    return (
+        error.sentence
+        if isinstance(error, RefereeError)
+        else f"{type(error).__name__}: {error}"
+    )

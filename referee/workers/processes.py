@@ -42,7 +42,9 @@ class LocalWorkers:
         """See `Workers`."""
         return MEMORY_BYTES
 
-    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    def submit(
+        self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
         """See `Workers`."""
 
         def serve() -> T:

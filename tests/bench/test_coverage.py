@@ -23,16 +23,36 @@ def with_boxes(found: Scene, categories: int) -> tuple[GroundTruth, Detections]:
     count = len(found.image)
     left = {place: 100.0 * place for place in range(count)}
     free = {}
-    for place, key in enumerate(zip(found.category.tolist(), found.image.tolist(), strict=True)):
+    for place, key in enumerate(
+        zip(found.category.tolist(), found.image.tolist(), strict=True)
+    ):
         free.setdefault(key, []).append(left[place])
     places = []
-    for at, (category, image) in enumerate(zip(seen.category.tolist(), seen.image.tolist(), strict=True)):
-        places.append(free[category, image].pop() if seen.is_true[at] else 100.0 * (count + at))
+    for at, (category, image) in enumerate(
+        zip(seen.category.tolist(), seen.image.tolist(), strict=True)
+    ):
+        places.append(
+            free[category, image].pop() if seen.is_true[at] else 100.0 * (count + at)
+        )
     own = boxes(np.array([*left.values()]))
-    ids = [(np.arange(1, most + 1), ("",) * most) for most in (found.images, categories)]
+    ids = [
+        (np.arange(1, most + 1), ("",) * most) for most in (found.images, categories)
+    ]
     no = np.zeros(count, np.bool_)
-    truth = GroundTruth(*ids[0], *ids[1], found.image + 1, found.category + 1, own, no, no, own[:, 0], own)
-    return truth, Detections(seen.image + 1, seen.category + 1, seen.confidence, boxes(np.array(places)))
+    truth = GroundTruth(
+        *ids[0],
+        *ids[1],
+        found.image + 1,
+        found.category + 1,
+        own,
+        no,
+        no,
+        own[:, 0],
+        own,
+    )
+    return truth, Detections(
+        seen.image + 1, seen.category + 1, seen.confidence, boxes(np.array(places))
+    )
 
 
 def boxes(left: np.ndarray) -> np.ndarray:
@@ -41,9 +61,16 @@ def boxes(left: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("categories", [3, 30])
 def test_the_simulation_has_the_maps_that_the_referee_finds(categories: int) -> None:
-    found = scene(np.random.default_rng(7), 50, np.full(categories, 1 / categories), np.array([0.6]))
+    found = scene(
+        np.random.default_rng(7),
+        50,
+        np.full(categories, 1 / categories),
+        np.array([0.6]),
+    )
     expected = half_maps(*with_boxes(found, categories))
-    assert maps_of(found, found.teams[0], halves_of(50)) == pytest.approx(expected, abs=1e-12)
+    assert maps_of(found, found.teams[0], halves_of(50)) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_what_is_stated_of_contests_is_right_as_often_as_stated() -> None:
@@ -51,7 +78,9 @@ def test_what_is_stated_of_contests_is_right_as_often_as_stated() -> None:
     found = [calibration(population, 150, teams=3) for population in POPULATIONS]
     for one in found:
         held = {
-            name: float(value.rstrip("%")) for name, value in one.intervals.items() if name.endswith("held")
+            name: float(value.rstrip("%"))
+            for name, value in one.intervals.items()
+            if name.endswith("held")
         }
         assert 89 <= held["another set held"] <= 99
         assert 89 <= held["mean held"] <= 99

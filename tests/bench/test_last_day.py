@@ -30,11 +30,25 @@ def utc(at_s: float) -> str:
 
 RECEIPT = {"team": "ant", "track": "models", "file": "a.onnx", "size": 9, "sha256": "a"}
 RECEIPT |= {"received_utc": utc(1000.5)}
-STORED: dict[str, Any] = RECEIPT | {"id": 1, "state": "scored", "judged": 1, "file_is_there": True}
+STORED: dict[str, Any] = RECEIPT | {
+    "id": 1,
+    "state": "scored",
+    "judged": 1,
+    "file_is_there": True,
+}
 SENT: dict[str, Any] = {"what": "sent", "team": "ant", "sha256": "a", "first_s": 1000.0}
-TOLD: dict[str, Any] = SENT | {"what": "received", "told_s": 1001.0, "attempts": [(1000.0, 1001.0)]}
+TOLD: dict[str, Any] = SENT | {
+    "what": "received",
+    "told_s": 1001.0,
+    "attempts": [(1000.0, 1001.0)],
+}
 TOLD |= {"entry": {"id": 1, "receipt": RECEIPT}}
-REFUSED = SENT | {"what": "refused", "told_s": 1001.0, "code": "track-closed", "attempts": []}
+REFUSED = SENT | {
+    "what": "refused",
+    "told_s": 1001.0,
+    "code": "track-closed",
+    "attempts": [],
+}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +56,11 @@ REFUSED = SENT | {"what": "refused", "told_s": 1001.0, "code": "track-closed", "
     [
         (TOLD, [STORED], None),
         (TOLD, [], "entries acknowledged and lost or altered"),
-        (TOLD, [STORED | {"file_is_there": False}], "entries acknowledged and lost or altered"),
+        (
+            TOLD,
+            [STORED | {"file_is_there": False}],
+            "entries acknowledged and lost or altered",
+        ),
         (TOLD, [STORED | {"size": 8}], "entries acknowledged and lost or altered"),
         (
             TOLD | {"attempts": [(1000.6, 1001.0)]},
@@ -53,7 +71,11 @@ REFUSED = SENT | {"what": "refused", "told_s": 1001.0, "code": "track-closed", "
         (REFUSED | {"told_s": 2000.5}, [], None),
         (TOLD, [STORED, STORED | {"id": 2}], "entries stored twice"),
         (TOLD, [STORED | {"judged": 2}], "entries judged twice"),
-        (TOLD, [STORED | {"state": "waiting"}], "entries in time without score or sentence"),
+        (
+            TOLD,
+            [STORED | {"state": "waiting"}],
+            "entries in time without score or sentence",
+        ),
         (SENT, [], "teams without a final answer"),
     ],
 )
@@ -61,13 +83,19 @@ def test_each_fault_of_an_entry_is_counted(
     told: dict[str, Any], stored: list[dict[str, Any]], found: str | None
 ) -> None:
     counted = entries_kept([SENT, told], stored, ["ant"], DEADLINE_S)
-    informative = ("teams that handed in", "entries acknowledged", "entries refused after the deadline")
-    assert [what for what, count in counted.items() if count and what not in informative] == (
-        [] if found is None else [found]
+    informative = (
+        "teams that handed in",
+        "entries acknowledged",
+        "entries refused after the deadline",
     )
+    assert [
+        what for what, count in counted.items() if count and what not in informative
+    ] == ([] if found is None else [found])
 
 
-def test_a_late_entry_that_was_taken_and_a_team_that_the_board_lacks_are_counted() -> None:
+def test_a_late_entry_that_was_taken_and_a_team_that_the_board_lacks_are_counted() -> (
+    None
+):
     late = RECEIPT | {"received_utc": utc(DEADLINE_S)}
     told = TOLD | {"attempts": [(1999.0, 2001.0)], "entry": {"id": 1, "receipt": late}}
     counted = entries_kept([SENT, told], [STORED | late], [], DEADLINE_S)
@@ -84,7 +112,10 @@ def test_an_acknowledged_entry_that_is_deleted_from_the_database_is_found(
     tmp_path: Path,
 ) -> None:
     images = synthesize(tmp_path / "set", images=5, categories=2, seed=1, size=(64, 64))
-    folder, track = tmp_path / "contest", {"name": TRACK, "rule": "results", "testset": str(images.folder)}
+    folder, track = (
+        tmp_path / "contest",
+        {"name": TRACK, "rule": "results", "testset": str(images.folder)},
+    )
     with house(folder, images, (), tracks=[track]) as made:
         offer = Offer(configured_track(made.contest, TRACK), TEAM, "a.csv")
         before_s = time.time()

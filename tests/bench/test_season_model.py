@@ -15,13 +15,23 @@ COSTS = Costs(read_s=1.0, score_s=10.0, keep_s=2.0)
 @pytest.mark.parametrize(
     ("arrived_s", "workers", "ended_s"),
     [
-        ([0, 0], 1, [13, 23]),  # the second is read while the first is scored, and kept last
-        ([0, 0], 2, [13, 15]),  # both are scored at once; the coordinator keeps one after the other
+        (
+            [0, 0],
+            1,
+            [13, 23],
+        ),  # the second is read while the first is scored, and kept last
+        (
+            [0, 0],
+            2,
+            [13, 15],
+        ),  # both are scored at once; the coordinator keeps one after the other
         ([0, 0, 0], 1, [13, 23, 33]),  # the third is given out when the first is kept
         ([0, 100], 1, [13, 113]),
     ],
 )
-def test_entries_are_judged_in_order(arrived_s: list[float], workers: int, ended_s: list[float]) -> None:
+def test_entries_are_judged_in_order(
+    arrived_s: list[float], workers: int, ended_s: list[float]
+) -> None:
     assert judged_s(np.array(arrived_s, np.float64), workers, COSTS).tolist() == ended_s
 
 

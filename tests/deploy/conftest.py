@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.contest_day import TEAM, Day, contest_day
-from tests.deploy.deployment import HOST, Attackers, Deployment, Nginx, User, program, upstream, working
+from tests.deploy.deployment import (
+    HOST,
+    Attackers,
+    Deployment,
+    Nginx,
+    User,
+    program,
+    upstream,
+    working,
+)
 from tests.large_images import large_test_set
 from tests.referee.web.two_stations import OTHER_TEAM, two_stations
 
@@ -32,7 +41,9 @@ def many_files() -> None:
 
 
 @pytest.fixture(scope="session")
-def deployment(tmp_path_factory: pytest.TempPathFactory, large_images: Path) -> Iterator[Deployment]:
+def deployment(
+    tmp_path_factory: pytest.TempPathFactory, large_images: Path
+) -> Iterator[Deployment]:
     """A contest with two open runs behind nginx, as docs/deploy/README.md sets it up."""
     program("nginx")
     with ExitStack() as stack:
@@ -68,5 +79,7 @@ def attackers(deployment: Deployment) -> Iterator[Attackers]:
 @pytest.fixture
 def user(deployment: Deployment) -> Iterator[User]:
     """The board of the other team, at an address that no test has used yet."""
-    with working(deployment, f"127.0.8.{next(ADDRESSES)}", deployment.other_token, OTHER_TEAM) as made:
+    with working(
+        deployment, f"127.0.8.{next(ADDRESSES)}", deployment.other_token, OTHER_TEAM
+    ) as made:
         yield made

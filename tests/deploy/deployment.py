@@ -64,12 +64,21 @@ def upstream(port: int) -> dict[str, str]:
 class Nginx:
     """nginx by the file `name` with these `changes` of it, answering HTTP at `port` and HTTPS at `tls_port`."""
 
-    def __init__(self, folder: Path, changes: dict[str, str], name: str = "nginx.conf") -> None:
+    def __init__(
+        self, folder: Path, changes: dict[str, str], name: str = "nginx.conf"
+    ) -> None:
         self._program = program("nginx")
         self._folder = folder
         names = "-subj /CN=referee -addext subjectAltName=DNS:referee,IP:127.0.0.1"
-        arguments = f"-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 30 {names}"
-        files = ["-keyout", str(folder / "referee.key"), "-out", str(folder / "referee.crt")]
+        arguments = (
+            f"-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 30 {names}"
+        )
+        files = [
+            "-keyout",
+            str(folder / "referee.key"),
+            "-out",
+            str(folder / "referee.crt"),
+        ]
         subprocess.run(
             [program("openssl"), "req", "-x509", *arguments.split(), *files],
             check=True,
@@ -85,21 +94,35 @@ class Nginx:
 
     def _started(self, name: str, changes: dict[str, str]) -> subprocess.Popen[bytes]:
         texts = {one: (GUIDE / one).read_text() for one in (name, *INCLUDED)}
-        for written, used in (substitutions(self._folder, self.port, self.tls_port) | changes).items():
+        for written, used in (
+            substitutions(self._folder, self.port, self.tls_port) | changes
+        ).items():
             assert sum(text.count(written) for text in texts.values()) == 1, written
             texts = {one: text.replace(written, used) for one, text in texts.items()}
         for one, text in texts.items():
             (self._folder / one).write_text(text)
         config = self._folder / name
         # It ends with this process, however that ends.
-        command = [program("setpriv"), "--pdeathsig", "TERM", self._program, "-c", str(config)]
+        command = [
+            program("setpriv"),
+            "--pdeathsig",
+            "TERM",
+            self._program,
+            "-c",
+            str(config),
+        ]
         with (self._folder / "error.log").open("a") as log:
-            return subprocess.Popen([*command, "-g", "daemon off;"], stdout=log, stderr=log)
+            return subprocess.Popen(
+                [*command, "-g", "daemon off;"], stdout=log, stderr=log
+            )
 
     def _answers(self) -> bool:
         deadline_s = time.monotonic() + TIMEOUT_S
         while self._process.poll() is None and time.monotonic() < deadline_s:
-            with contextlib.suppress(ConnectionRefusedError), socket.create_connection((HOST, self.port)):
+            with (
+                contextlib.suppress(ConnectionRefusedError),
+                socket.create_connection((HOST, self.port)),
+            ):
                 return True
             time.sleep(0.02)
         return False
@@ -141,7 +164,9 @@ def asked(
     **headers: str,
 ) -> Answer:
     """One request on a connection; the body is bytes, or sent as JSON."""
-    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    content = (
+        body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    )
     bearing = {} if token is None else {"Authorization": f"Bearer {token}"}
     connection.request(method, path, content, bearing | headers)
     return read_answer(connection.getresponse())
@@ -149,7 +174,11 @@ def asked(
 
 def read_answer(answer: http.client.HTTPResponse) -> Answer:
     """All of an answer whose head has been read."""
-    return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+    return Answer(
+        answer.status,
+        {name.lower(): value for name, value in answer.getheaders()},
+        answer.read(),
+    )
 
 
 def begun(connection: socket.socket) -> http.client.HTTPResponse:
@@ -170,18 +199,33 @@ class Deployment:
     other_token: str = ""
 
     def connection(self, address: str) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(HOST, self.nginx.port, TIMEOUT_S, source_address=(address, 0))
+        return http.client.HTTPConnection(
+            HOST, self.nginx.port, TIMEOUT_S, source_address=(address, 0)
+        )
 
-    def ask(self, address: str, method: str, path: str, token: str | None = None, **more: Any) -> Answer:
+    def ask(
+        self,
+        address: str,
+        method: str,
+        path: str,
+        token: str | None = None,
+        **more: Any,
+    ) -> Answer:
         """Ask from one of this machine's addresses, on a connection of its own."""
         with contextlib.closing(self.connection(address)) as connection:
             return asked(connection, method, path, token, **more)
 
     def login(self, address: str, team: str) -> Answer:
-        return self.ask(address, "POST", "/v1/session", body={"team": team, "password": PASSWORD})
+        return self.ask(
+            address, "POST", "/v1/session", body={"team": team, "password": PASSWORD}
+        )
 
     def accepted(self, token: str) -> int:
-        return int(self.ask("127.0.9.9", "GET", "/v1/session", token).json()["detections_accepted"])
+        return int(
+            self.ask("127.0.9.9", "GET", "/v1/session", token).json()[
+                "detections_accepted"
+            ]
+        )
 
 
 @dataclass
@@ -208,7 +252,11 @@ class User:
             self._in_time(new, 201, "POST", "/v1/session", body=login)
 
     def _in_time(
-        self, connection: http.client.HTTPConnection, status: int, *what: str, **more: Any
+        self,
+        connection: http.client.HTTPConnection,
+        status: int,
+        *what: str,
+        **more: Any,
     ) -> Answer:
         begun_s = time.monotonic()
         answer = asked(connection, *what, self.token, **more)
@@ -227,7 +275,9 @@ class Attackers:
         self._where = (HOST, deployment.nginx.port)
         self._stack = stack
 
-    def connect(self, address: str, sent: bytes = b"", receive_buffer: int | None = None) -> socket.socket:
+    def connect(
+        self, address: str, sent: bytes = b"", receive_buffer: int | None = None
+    ) -> socket.socket:
         """Open a connection from that address and send something at once."""
         one = self._stack.enter_context(socket.socket())
         if receive_buffer is not None:
@@ -239,7 +289,9 @@ class Attackers:
         return one
 
 
-def head(method: str, path: str, token: str | None = None, length: int | None = None) -> bytes:
+def head(
+    method: str, path: str, token: str | None = None, length: int | None = None
+) -> bytes:
     """The head of a request."""
     lines = [f"{method} {path} HTTP/1.1", "Host: referee", "Content-Type: text/plain"]
     lines += [] if token is None else [f"Authorization: Bearer {token}"]
@@ -265,7 +317,9 @@ def until_all_ended(connections: list[socket.socket]) -> None:
 
 
 @contextlib.contextmanager
-def working(deployment: Deployment, address: str, token: str, team: str) -> Iterator[User]:
+def working(
+    deployment: Deployment, address: str, token: str, team: str
+) -> Iterator[User]:
     with contextlib.closing(User(deployment, address, token, team)) as user:
         user.notices_nothing()
         yield user

@@ -22,7 +22,9 @@ PROJECT = Path(__file__).parents[2]
 CGROUPS = Path("/sys/fs/cgroup")
 SYSTEMD = Path("/lib/systemd/systemd")
 CONTROLLERS = ("memory", "pids", "systemd")  # of the first version, a tree each
-TARGET = "[Unit]\nDescription=Units under test\nDefaultDependencies=no\nWants={}\nAfter={}\n"
+TARGET = (
+    "[Unit]\nDescription=Units under test\nDefaultDependencies=no\nWants={}\nAfter={}\n"
+)
 BOOT = """set -e
 mount --make-rprivate /
 mount -t proc proc /proc
@@ -46,7 +48,9 @@ exec /lib/systemd/systemd --system --unit=under-test.target --log-target=console
 """
 
 
-def models_units(folder: Path, changes: Mapping[str, str] | None = None) -> dict[str, str]:
+def models_units(
+    folder: Path, changes: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The units for models, whose socket is `models.sock` in `folder`; only these places differ from docs/deploy."""
     pythons = {Path(sys.prefix), Path(sys.base_prefix), PROJECT / "client"}
     places = {
@@ -64,11 +68,15 @@ def changed(name: str, places: Mapping[str, str]) -> str:
     text = (DEPLOY / name).read_text()
     for old, new in places.items():
         text = text.replace(old, new)
-    return text.replace("[Unit]\n", "[Unit]\nDefaultDependencies=no\n")  # this systemd has no usual targets
+    return text.replace(
+        "[Unit]\n", "[Unit]\nDefaultDependencies=no\n"
+    )  # this systemd has no usual targets
 
 
 @contextmanager
-def running(folder: Path, units: Mapping[str, str], is_ready: Callable[[], bool]) -> Iterator[None]:
+def running(
+    folder: Path, units: Mapping[str, str], is_ready: Callable[[], bool]
+) -> Iterator[None]:
     """A systemd with these units, by their names, of which all but templates are started; from when `is_ready`."""
     program("systemd-analyze")
     if os.getuid() != 0 or not SYSTEMD.exists():
@@ -82,9 +90,31 @@ def running(folder: Path, units: Mapping[str, str], is_ready: Callable[[], bool]
     with _own_groups() as groups, log.open("wb") as said:
         joined = "".join(f"echo $$ > {group}/cgroup.procs; " for group in groups)
         version = "v2" if (CGROUPS / "cgroup.controllers").exists() else "v1"
-        boot = ["unshare", "--cgroup", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", BOOT]
-        words = ["sh", "-c", f'{joined}exec "$@"', "sh", *boot, "boot", version, str(place), str(log)]
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        boot = [
+            "unshare",
+            "--cgroup",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "sh",
+            "-c",
+            BOOT,
+        ]
+        words = [
+            "sh",
+            "-c",
+            f'{joined}exec "$@"',
+            "sh",
+            *boot,
+            "boot",
+            version,
+            str(place),
+            str(log),
+        ]
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+        )
         try:
             until(lambda: is_ready() or process.poll() is not None)
             if process.poll() is not None:
@@ -96,7 +126,9 @@ def running(folder: Path, units: Mapping[str, str], is_ready: Callable[[], bool]
 
 
 @contextmanager
-def models_unit(folder: Path, changes: Mapping[str, str] | None = None) -> Iterator[Path]:
+def models_unit(
+    folder: Path, changes: Mapping[str, str] | None = None
+) -> Iterator[Path]:
     """The socket of the units for models, which run."""
     listens = folder / "models.sock"
     with running(folder, models_units(folder, changes), listens.is_socket):
@@ -106,7 +138,11 @@ def models_unit(folder: Path, changes: Mapping[str, str] | None = None) -> Itera
 @contextmanager
 def _own_groups() -> Iterator[list[Path]]:
     """A control group of our own in each hierarchy."""
-    trees = [CGROUPS] if (CGROUPS / "cgroup.controllers").exists() else [CGROUPS / one for one in CONTROLLERS]
+    trees = (
+        [CGROUPS]
+        if (CGROUPS / "cgroup.controllers").exists()
+        else [CGROUPS / one for one in CONTROLLERS]
+    )
     groups = [tree / f"under-test-{uuid.uuid4().hex[:8]}" for tree in trees]
     try:
         for group in groups:
@@ -129,5 +165,9 @@ def _is_removed(group: Path) -> bool:
 
 
 def _last_line(log: Path) -> str:
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace")).strip().splitlines()
+    lines = (
+        re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace"))
+        .strip()
+        .splitlines()
+    )
     return lines[-1] if lines else "it said nothing"

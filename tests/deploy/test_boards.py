@@ -92,20 +92,37 @@ def test_whatever_polls_send_the_referee_is_asked_once_a_second(front: Front) ->
     with contextlib.closing(front.connection()) as kept:
         for number in range(100):
             for path in BOARDS:
-                sent = {"Host": f"h{number}", "Cookie": f"theme={number}", "User-Agent": str(number)}
-                sent["Accept-Encoding"] = "identity" if number % 2 else f"gzip, x{number}"
+                sent = {
+                    "Host": f"h{number}",
+                    "Cookie": f"theme={number}",
+                    "User-Agent": str(number),
+                }
+                sent["Accept-Encoding"] = (
+                    "identity" if number % 2 else f"gzip, x{number}"
+                )
                 assert asked(kept, "GET", f"{path}?{number}", **sent).status == 200
                 polls += 1
     elapsed_s = time.monotonic() - begun_s
-    assert front.publisher.asked <= len(BOARDS) * 2 * (1 + elapsed_s) < polls or elapsed_s > 10
+    assert (
+        front.publisher.asked <= len(BOARDS) * 2 * (1 + elapsed_s) < polls
+        or elapsed_s > 10
+    )
 
 
 def test_who_takes_gzip_gets_it_and_nobody_else(front: Front) -> None:
-    codings = {"gzip, deflate, br": True, "GZIP": True, "gzip;q=0": False, "x-gzipped": False, "br": False}
+    codings = {
+        "gzip, deflate, br": True,
+        "GZIP": True,
+        "gzip;q=0": False,
+        "x-gzipped": False,
+        "br": False,
+    }
     with contextlib.closing(front.connection()) as kept:
         for coding, is_packed in codings.items():
             answer = asked(kept, "GET", "/board.json", **{"Accept-Encoding": coding})
-            assert (answer.headers.get("content-encoding") == "gzip") is is_packed, coding
+            assert (answer.headers.get("content-encoding") == "gzip") is is_packed, (
+                coding
+            )
             body = gzip.decompress(answer.body) if is_packed else answer.body
             assert json.loads(body)[1] == "live"
 
@@ -149,7 +166,9 @@ def test_who_has_the_board_gets_304_without_the_referee_and_the_real_one_is_the_
         statuses = set()
         for _ in range(50):
             first = asked(kept, "GET", "/board.json")
-            again = asked(kept, "GET", "/board.json", **{"If-None-Match": first.headers["etag"]})
+            again = asked(
+                kept, "GET", "/board.json", **{"If-None-Match": first.headers["etag"]}
+            )
             statuses.add(again.status)
         assert 304 in statuses
         assert front.publisher.asked < 50
@@ -158,5 +177,7 @@ def test_who_has_the_board_gets_304_without_the_referee_and_the_real_one_is_the_
     own = deployment.ask("127.0.9.20", "GET", "/board.json", deployment.token)
     assert "x-window-remaining-ms" in own.headers
     assert own.headers["cache-control"] == "no-cache"
-    others = deployment.ask("127.0.9.21", "GET", "/board.json", Cookie=f"token={deployment.token}")
+    others = deployment.ask(
+        "127.0.9.21", "GET", "/board.json", Cookie=f"token={deployment.token}"
+    )
     assert "x-window-remaining-ms" not in others.headers

@@ -108,7 +108,11 @@ def test_the_units_are_sound() -> None:
     )
     # Debian 13's also says, to an ordinary user, that it cannot make a folder of its own.
     expected = ("is not executable", "Failed to create directory '/run/systemd/'")
-    complaints = [line for line in verified.stderr.splitlines() if not any(one in line for one in expected)]
+    complaints = [
+        line
+        for line in verified.stderr.splitlines()
+        if not any(one in line for one in expected)
+    ]
     assert complaints == []
 
 
@@ -120,7 +124,10 @@ def test_code_that_took_over_a_model_reaches_neither_secrets_nor_labels_nor_anyo
         file.write_text("kept back")
         file.chmod(0o644)  # so that only the unit hides it
     tmp_path.chmod(0o755)
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as other:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as other,
+    ):
         other.bind(str(tmp_path / "other.sock"))
         other.listen()
         given: dict[str, Any] = {
@@ -130,7 +137,9 @@ def test_code_that_took_over_a_model_reaches_neither_secrets_nor_labels_nor_anyo
             "OWNER": os.getpid(),
             "PLACES": ["/", "/tmp", "/var/tmp", "/dev/shm", "/run", str(tmp_path)],  # noqa: S108
         }
-        code = "".join(f"{name} = {value!r}\n" for name, value in given.items()) + REACHING
+        code = (
+            "".join(f"{name} = {value!r}\n" for name, value in given.items()) + REACHING
+        )
         found = json.loads(said(taken_over, code))
     assert found == {
         "reads": [],
@@ -144,21 +153,38 @@ def test_code_that_took_over_a_model_reaches_neither_secrets_nor_labels_nor_anyo
     }
 
 
-def test_a_model_s_processes_memory_and_time_are_limited_by_its_control_group(taken_over: Path) -> None:
+def test_a_model_s_processes_memory_and_time_are_limited_by_its_control_group(
+    taken_over: Path,
+) -> None:
     assert int(said(taken_over, FORKING)) < 64
     assert said(taken_over, TAKING_MEMORY) == ""
     assert said(taken_over, ENDLESS) == ""
     assert said(taken_over, "print('the next one')") == "the next one\n"
 
 
-def test_the_unit_proves_that_it_is_confined_before_it_runs_a_model(unit: Path, tmp_path: Path) -> None:
-    assert ask_unit(unit, None, [], {}, [tmp_path]) == {"memory_bytes": 5 << 30, "processes": 64}
-    with pytest.raises(RefereeError, match="does not confine them: it sees /usr;") as refused:
-        ask_unit(unit, "validate", [], {"model/m.tflite": detector()}, [tmp_path, Path("/usr")])
+def test_the_unit_proves_that_it_is_confined_before_it_runs_a_model(
+    unit: Path, tmp_path: Path
+) -> None:
+    assert ask_unit(unit, None, [], {}, [tmp_path]) == {
+        "memory_bytes": 5 << 30,
+        "processes": 64,
+    }
+    with pytest.raises(
+        RefereeError, match="does not confine them: it sees /usr;"
+    ) as refused:
+        ask_unit(
+            unit,
+            "validate",
+            [],
+            {"model/m.tflite": detector()},
+            [tmp_path, Path("/usr")],
+        )
     assert refused.value.code == "not-confined"
 
 
-def test_models_are_checked_in_the_unit_as_on_the_host(unit: Path, tmp_path: Path) -> None:
+def test_models_are_checked_in_the_unit_as_on_the_host(
+    unit: Path, tmp_path: Path
+) -> None:
     cases = {
         "good.tflite": (detector(), None),
         "wrong.tflite": (classifier(), "wrong-outputs"),
@@ -169,7 +195,11 @@ def test_models_are_checked_in_the_unit_as_on_the_host(unit: Path, tmp_path: Pat
         "endless.tflite": (endless(), "model-timeout"),
     }
     for name, (data, code) in cases.items():
-        task = "classification" if code in ("out-of-memory", "model-timeout") else "detection"
+        task = (
+            "classification"
+            if code in ("out-of-memory", "model-timeout")
+            else "detection"
+        )
         options = {"task": task, "rules": "ovic", "timeout_s": 1}
         done = in_unit(unit, "validate", name, data, options, {}, [tmp_path])
         if name == "good.tflite":
@@ -185,9 +215,14 @@ def test_a_device_s_answers_are_repeated_in_the_unit(
     unit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(confining.SOCKET_VARIABLE, str(unit))
-    colours = colour_set(tmp_path, ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN))
+    colours = colour_set(
+        tmp_path, ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN)
+    )
     images = [colours.image_path(number) for number in (1, 3)]
-    rule, limits = track_named("lpirc2018-track1"), Limits(timeout_s=30, repeats=1, confined=True)
+    rule, limits = (
+        track_named("lpirc2018-track1"),
+        Limits(timeout_s=30, repeats=1, confined=True),
+    )
     own = run_again(classifier(), "m.tflite", rule, images, limits, [tmp_path])
     assert own.answers == ((1, RED), (2, BLUE))
     with pytest.raises(RefereeError, match=r"^m\.tflite: "):
@@ -198,7 +233,9 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
     unit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(confining.SOCKET_VARIABLE, str(unit))
-    images = synthesize(tmp_path / "set", images=2, categories=2, seed=4, size=(64, 64)).folder
+    images = synthesize(
+        tmp_path / "set", images=2, categories=2, seed=4, size=(64, 64)
+    ).folder
     with contest_day(tmp_path / "contest", images) as day:
         config = day.folder / "contest.toml"
         config.write_text(config.read_text() + TRACK.format(images=images))
@@ -208,7 +245,9 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
             path = "/v1/entries?track=models&name=m.tflite&wait=60"
             return server.ask("POST", path, data=model, auth=(TEAM, PASSWORD))
 
-        assert "m.tflite" in problem(hand_in(classifier()), 422, "model-refused")["detail"]
+        assert (
+            "m.tflite" in problem(hand_in(classifier()), 422, "model-refused")["detail"]
+        )
         assert hand_in(detector()).status_code == 202
         told = called("doctor", str(day.folder)).stderr
         assert "Models run confined in a unit of systemd" in told
@@ -221,7 +260,9 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
 def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_takes_none(
     tmp_path: Path, has_models_unit: bool
 ) -> None:
-    images = synthesize(tmp_path / "set", images=2, categories=2, seed=4, size=(64, 64)).folder
+    images = synthesize(
+        tmp_path / "set", images=2, categories=2, seed=4, size=(64, 64)
+    ).folder
     with contest_day(tmp_path / "contest", images) as day:
         config = day.folder / "contest.toml"
         config.write_text(config.read_text() + TRACK.format(images=images))
@@ -239,11 +280,19 @@ def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_
         units = {"referee.service": changed("referee.service", places)}
         if has_models_unit:
             units |= models_units(tmp_path)
-        with running(tmp_path, units, lambda: log.exists() and "Serving" in log.read_text()):
-            url = f"http://127.0.0.1:{port}/v1/entries?track=models&name=m.tflite&wait=60"
-            answer = requests.post(url, detector(), auth=(TEAM, PASSWORD), timeout=TIMEOUT_S)
+        with running(
+            tmp_path, units, lambda: log.exists() and "Serving" in log.read_text()
+        ):
+            url = (
+                f"http://127.0.0.1:{port}/v1/entries?track=models&name=m.tflite&wait=60"
+            )
+            answer = requests.post(
+                url, detector(), auth=(TEAM, PASSWORD), timeout=TIMEOUT_S
+            )
             said_at_start = (
-                "Models run confined in a unit" if has_models_unit else "takes no models: Models cannot run"
+                "Models run confined in a unit"
+                if has_models_unit
+                else "takes no models: Models cannot run"
             )
             until(lambda: said_at_start in log.read_text())
     if has_models_unit:
@@ -253,12 +302,17 @@ def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_
         assert "bwrap failed: " in log.read_text()
 
 
-def test_a_unit_that_does_not_answer_takes_no_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_unit_that_does_not_answer_takes_no_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     left = tmp_path / "models.sock"
     with socket.socket(socket.AF_UNIX) as closed:
         closed.bind(str(left))
     monkeypatch.setenv(confining.SOCKET_VARIABLE, str(left))
     found = confinement_of([])
     assert not found.is_in_force
-    assert f"The unit of models at {left} does not answer (Connection refused);" in found.sentence
+    assert (
+        f"The unit of models at {left} does not answer (Connection refused);"
+        in found.sentence
+    )
     assert "unconfined = true" in found.sentence

@@ -39,17 +39,23 @@ BOARD = "127.0.9.1"
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_a_board_works_over_tls(deployment: Deployment, version: ssl.TLSVersion) -> None:
+def test_a_board_works_over_tls(
+    deployment: Deployment, version: ssl.TLSVersion
+) -> None:
     trusting = ssl.create_default_context(cafile=str(deployment.nginx.certificate))
     trusting.minimum_version = trusting.maximum_version = version
     connection = http.client.HTTPSConnection(
         HOST, deployment.nginx.tls_port, timeout=TIMEOUT_S, context=trusting
     )
     with contextlib.closing(connection):
-        login = asked(connection, "POST", "/v1/session", body={"team": TEAM, "password": PASSWORD})
+        login = asked(
+            connection, "POST", "/v1/session", body={"team": TEAM, "password": PASSWORD}
+        )
         token = login.json()["token"]
         assert (login.status, token) == (201, deployment.token)
-        assert asked(connection, "GET", "/v1/images/1", token).body.startswith(b"\xff\xd8")
+        assert asked(connection, "GET", "/v1/images/1", token).body.startswith(
+            b"\xff\xd8"
+        )
         assert asked(connection, "POST", "/v1/detections", token, ROWS).status == 202
 
 
@@ -73,7 +79,9 @@ def test_an_answer_is_the_same_as_without_nginx(
     assert server is not None
     told = []
     for port in (deployment.nginx.port, server.port):
-        with contextlib.closing(http.client.HTTPConnection(HOST, port, TIMEOUT_S)) as connection:
+        with contextlib.closing(
+            http.client.HTTPConnection(HOST, port, TIMEOUT_S)
+        ) as connection:
             told.append(asked(connection, "GET", path, deployment.token, **headers))
     for answer in told:
         for name in ("date", "server", "connection", "x-window-remaining-ms"):
@@ -87,7 +95,9 @@ def test_a_body_of_4_mib_arrives_and_no_larger_one(deployment: Deployment) -> No
 
     def posted(rows: int) -> Answer:
         packed = {"Content-Type": "application/octet-stream"}
-        return deployment.ask(BOARD, "POST", "/v1/detections", deployment.token, body=row * rows, **packed)
+        return deployment.ask(
+            BOARD, "POST", "/v1/detections", deployment.token, body=row * rows, **packed
+        )
 
     arrived = posted(most)
     assert (arrived.status, arrived.json()["accepted"]) == (202, most)
@@ -109,25 +119,38 @@ def test_an_entry_and_what_a_device_measured_may_be_larger(
 
 def test_a_chunked_body_arrives_whole(deployment: Deployment) -> None:
     with contextlib.closing(deployment.connection(BOARD)) as connection:
-        headers = {"Authorization": f"Bearer {deployment.token}", "Content-Type": "text/plain"}
+        headers = {
+            "Authorization": f"Bearer {deployment.token}",
+            "Content-Type": "text/plain",
+        }
         parts = iter([b"1 1 .5 0 ", b"0 5 5\n"])
-        connection.request("POST", "/v1/detections", parts, headers, encode_chunked=True)
+        connection.request(
+            "POST", "/v1/detections", parts, headers, encode_chunked=True
+        )
         answer = read_answer(connection.getresponse())
     assert (answer.status, answer.json()["accepted"]) == (202, 1)
 
 
 def test_an_old_client_works_that_names_no_host(deployment: Deployment) -> None:
     form = urlencode({"username": TEAM, "password": PASSWORD}).encode()
-    with socket.create_connection((HOST, deployment.nginx.port), TIMEOUT_S) as connection:
-        connection.sendall(b"POST /login HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(form), form))
+    with socket.create_connection(
+        (HOST, deployment.nginx.port), TIMEOUT_S
+    ) as connection:
+        connection.sendall(
+            b"POST /login HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(form), form)
+        )
         answer = read_answer(begun(connection))
     assert (answer.status, answer.body.decode()) == (200, deployment.token)
 
 
-def test_failed_log_ins_of_one_board_keep_no_other_one_out(deployment: Deployment) -> None:
+def test_failed_log_ins_of_one_board_keep_no_other_one_out(
+    deployment: Deployment,
+) -> None:
     guess = {"team": TEAM, "password": "guess"}
     for _ in range(10):
-        assert deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess).status == 401
+        assert (
+            deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess).status == 401
+        )
     refused = deployment.ask("127.0.9.7", "POST", "/v1/session", body=guess)
     assert refused.problem() == (429, "too-many-failures")
     assert deployment.login("127.0.9.8", TEAM).status == 201
@@ -137,14 +160,21 @@ def test_failed_log_ins_of_one_board_keep_no_other_one_out(deployment: Deploymen
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nginx]:
     """nginx without a referee behind it."""
     program("nginx")
-    with contextlib.closing(Nginx(tmp_path_factory.mktemp("alone"), upstream(own_port()))) as nginx:
+    with contextlib.closing(
+        Nginx(tmp_path_factory.mktemp("alone"), upstream(own_port()))
+    ) as nginx:
         yield nginx
 
 
 def test_while_the_referee_is_down_clients_are_told_so(alone: Nginx) -> None:
-    with contextlib.closing(http.client.HTTPConnection(HOST, alone.port, TIMEOUT_S)) as connection:
+    with contextlib.closing(
+        http.client.HTTPConnection(HOST, alone.port, TIMEOUT_S)
+    ) as connection:
         assert asked(connection, "GET", "/v1/health").problem() == (502, "no-answer")
-        assert asked(connection, "POST", "/v1/session", body={}).problem() == (502, "no-answer")
+        assert asked(connection, "POST", "/v1/session", body={}).problem() == (
+            502,
+            "no-answer",
+        )
         old = asked(connection, "POST", "/login", body=b"username=ant&password=x")
         assert (old.status, old.body) == (500, b"Powermeter not connected\n")
 
@@ -166,13 +196,18 @@ def test_the_unit_and_nginx_agree_on_the_referee_s_address() -> None:
     assert "server 127.0.0.1:8080;" in (GUIDE / "nginx.conf").read_text()
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="systemd is not installed"
+)
 @pytest.mark.skipif(
     os.geteuid() != 0 and not Path("/run/systemd").is_dir(),
     reason="systemd does not run, and only root can try",
 )
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    text, installed = (GUIDE / "referee.service").read_text(), "/opt/lpirc/.venv/bin/referee"
+    text, installed = (
+        (GUIDE / "referee.service").read_text(),
+        "/opt/lpirc/.venv/bin/referee",
+    )
     assert installed in text
     unit = tmp_path / "referee.service"
     here = Path(sys.executable).with_name("referee")

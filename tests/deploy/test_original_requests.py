@@ -37,9 +37,13 @@ def test_the_requests_of_those_years_get_their_answers_or_another_one_for_a_reas
     with ExitStack() as stack:
         if way == "nginx":
             program("nginx")
-        testset = synthesize(tmp_path / "set", images=IMAGES, categories=3, seed=4, size=(96, 64)).folder
+        testset = synthesize(
+            tmp_path / "set", images=IMAGES, categories=3, seed=4, size=(96, 64)
+        ).folder
         made = stack.enter_context(contest_day(tmp_path / "contest", testset, teams=()))
-        password_hash = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+        password_hash = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(
+            PASSWORD
+        )
         with made.store() as store:
             store.add_team(TEAM, password_hash, Clock().utc())
         config = made.folder / "contest.toml"
@@ -49,19 +53,27 @@ def test_the_requests_of_those_years_get_their_answers_or_another_one_for_a_reas
         if way == "nginx":
             (folder := tmp_path / "nginx").mkdir()
             port = stack.enter_context(closing(Nginx(folder, upstream(port)))).port
-        token = server.ask("POST", "/login", data={"username": TEAM, "password": PASSWORD}).text
+        token = server.ask(
+            "POST", "/login", data={"username": TEAM, "password": PASSWORD}
+        ).text
         answers = {
-            one.name: answer_to((HOST, port), f"127.0.20.{n % ADDRESSES + 1}", one, token)
+            one.name: answer_to(
+                (HOST, port), f"127.0.20.{n % ADDRESSES + 1}", one, token
+            )
             for n, one in enumerate(requests)
         }
-    different = {name: answer[WAYS.index(way)] for name, answer in named_differences().items()}
+    different = {
+        name: answer[WAYS.index(way)] for name, answer in named_differences().items()
+    }
     wrong = []
     for one in requests:
         original = original_line(one)
         expected = {different.get(one.name, original)}
         if one.how == "half":  # direct, the answer may be on its way, or a part of it
             expected.add(original)
-            expected.update([answers[one.name]] if original.startswith(answers[one.name]) else [])
+            expected.update(
+                [answers[one.name]] if original.startswith(answers[one.name]) else []
+            )
         if answers[one.name] not in expected:
             wrong.append((one.name, expected, answers[one.name]))
     assert wrong == []

@@ -17,11 +17,19 @@ import pytest
 from tests.warm_programs import ENTRIES
 
 ROOT = Path(__file__).parents[2]
-OUTSIDE = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "client/README.md", "datasets/README.md")
+OUTSIDE = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "client/README.md",
+    "datasets/README.md",
+)
 PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAMS: dict[str, click.Command | argparse.ArgumentParser] = {
     name: module.build_parser() if hasattr(module, "build_parser") else module.main
-    for name, module in ((name, import_module(module)) for name, module in ENTRIES.items())
+    for name, module in (
+        (name, import_module(module)) for name, module in ENTRIES.items()
+    )
 }
 BLOCK_OR_SPAN = re.compile(r"^ {4,}(.*)$|(?<!`)`([^`]+)`", re.MULTILINE)
 BETWEEN = re.compile(r"&&|\|\||[;|&<>]+")
@@ -43,8 +51,13 @@ def commands(text: str) -> Iterator[tuple[list[str], bool]]:
             before = words[at - 1] if at else "--"
             is_first = before == "--" or "=" in before or BETWEEN.fullmatch(before)
             if is_first and Path(word).name in PROGRAMS:
-                end = next((n for n in range(at, len(words)) if BETWEEN.fullmatch(words[n])), len(words))
-                given = ["1" if one == "N" else one for one in words[at + 1 : end] if one]
+                end = next(
+                    (n for n in range(at, len(words)) if BETWEEN.fullmatch(words[n])),
+                    len(words),
+                )
+                given = [
+                    "1" if one == "N" else one for one in words[at + 1 : end] if one
+                ]
                 if given and (block or not given[0].startswith("-")):
                     yield [Path(word).name, *given], bool(block)
 
@@ -81,7 +94,9 @@ def complaints(text: str) -> list[str]:
     found = []
     for words, is_block in commands(text):
         said = complaint(words)
-        if said and (is_block or said.startswith(NOT_THERE)):  # in a sentence, arguments may be left out
+        if said and (
+            is_block or said.startswith(NOT_THERE)
+        ):  # in a sentence, arguments may be left out
             found.append(f"{shlex.join(words)}: {said}")
     return found
 

@@ -25,12 +25,15 @@ def test_click_completes(line: str, expected: str) -> None:
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(words)),
     }
-    assert warm_programs.run([program], env=os.environ | asked).stdout == f"{expected}\n"
+    assert (
+        warm_programs.run([program], env=os.environ | asked).stdout == f"{expected}\n"
+    )
 
 
 def test_the_client_s_commands_complete_in_bash() -> None:
     script = "".join(
-        warm_programs.run([name, "--completion"]).stdout for name in ("lpirc-client", "lpirc-harness")
+        warm_programs.run([name, "--completion"]).stdout
+        for name in ("lpirc-client", "lpirc-harness")
     )
     script += """
     of() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _${1/-/_}; echo "${COMPREPLY[*]}"; }
@@ -40,5 +43,13 @@ def test_the_client_s_commands_complete_in_bash() -> None:
     of lpirc-client run --tests
     of lpirc-harness be
     """
-    done = subprocess.run(["bash", "-uc", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["replay", "--detector", "--testset", "", "bench"]
+    done = subprocess.run(
+        ["bash", "-uc", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "replay",
+        "--detector",
+        "--testset",
+        "",
+        "bench",
+    ]

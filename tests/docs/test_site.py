@@ -23,7 +23,13 @@ from tests.browser import visit
 
 ROOT = Path(__file__).parents[2]
 HOST = "http://site"
-LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "srcset")}
+LOADED = {
+    ("script", "src"),
+    ("img", "src"),
+    ("link", "href"),
+    ("iframe", "src"),
+    ("source", "srcset"),
+}
 
 
 class Links(HTMLParser):
@@ -36,7 +42,9 @@ class Links(HTMLParser):
         self.anchors: set[str] = set()
         self.feed(html)
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(
+        self, tag: str, attributes: list[tuple[str, str | None]]
+    ) -> None:
         for name, value in attributes:
             if name in ("id", "name") and value:
                 self.anchors.add(value)
@@ -68,19 +76,30 @@ def broken(site: Path) -> list[str]:
 def shown_otherwise(site: Path) -> list[str]:
     """The pages whose lists, tables or code blocks are not those that GitHub shows of the same text."""
     outside = runpy.run_path(str(ROOT / "docs" / "make" / "pages.py"))["OUTSIDE"]
-    sources = {f"docs/{page.relative_to(ROOT / 'docs')}": page for page in (ROOT / "docs").rglob("*.md")}
-    sources |= {name: ROOT / name for name in outside if name.endswith(".md") and name != "README.md"}
+    sources = {
+        f"docs/{page.relative_to(ROOT / 'docs')}": page
+        for page in (ROOT / "docs").rglob("*.md")
+    }
+    sources |= {
+        name: ROOT / name
+        for name in outside
+        if name.endswith(".md") and name != "README.md"
+    }
     github, found = MarkdownIt("commonmark").enable("table"), []
     for name, source in sources.items():
         place = outside.get(name, name.removeprefix("docs/")).removesuffix(".md")
-        built = (site / place.removesuffix("README").removesuffix("index") / "index.html").read_text()
+        built = (
+            site / place.removesuffix("README").removesuffix("index") / "index.html"
+        ).read_text()
         built = built.partition("<article")[2].partition("</article>")[0]
         both = [
             [len(re.findall(f"<{tag}[ >]", html)) for tag in ("li", "pre", "tr")]
             for html in (github.render(source.read_text()), built)
         ]
         if both[0] != both[1]:
-            found.append(f"{name}: {both}: a list needs a blank line before it, and four blanks to go on")
+            found.append(
+                f"{name}: {both}: a list needs a blank line before it, and four blanks to go on"
+            )
     return found
 
 
@@ -91,7 +110,9 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(folder))
+    )
     threading.Thread(target=server.serve_forever, args=(0.01,)).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -111,7 +132,9 @@ def test_the_site_is_whole_asks_no_other_host_and_finds_what_is_searched(
     assert broken(tmp_path) == []
     assert shown_otherwise(tmp_path) == []
 
-    (tmp_path / "404.html").write_text("<a href='gone/'><img src='https://cdn.test/x.png'><a href='faq/#x'>")
+    (tmp_path / "404.html").write_text(
+        "<a href='gone/'><img src='https://cdn.test/x.png'><a href='faq/#x'>"
+    )
     assert broken(tmp_path) == [
         "404.html: gone/",
         "404.html: faq/#x",
@@ -120,10 +143,14 @@ def test_the_site_is_whole_asks_no_other_host_and_finds_what_is_searched(
 
     with served(tmp_path) as url, visit(browser, url) as page:
         for door in ("Operate", "Compete", "Measure"):
-            expect(page.locator(".md-tabs").get_by_role("link", name=door)).to_be_visible()
+            expect(
+                page.locator(".md-tabs").get_by_role("link", name=door)
+            ).to_be_visible()
         page.get_by_role("link", name="every route").click()
         expect(page.get_by_role("heading", name="POST /v1/detections")).to_be_visible()
-        page.wait_for_load_state("networkidle")  # what is typed before the page's program listens is lost
+        page.wait_for_load_state(
+            "networkidle"
+        )  # what is typed before the page's program listens is lost
         page.get_by_role("textbox", name="Search").click()
         page.get_by_role("textbox", name="Search").press_sequentially("idempotency")
         found = page.locator(".md-search-result__item").first
@@ -132,9 +159,15 @@ def test_the_site_is_whole_asks_no_other_host_and_finds_what_is_searched(
         expect(page.locator("article mark").first).to_be_visible()
 
 
-def test_a_link_that_leads_nowhere_and_a_file_of_another_host_are_found(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text("<a href='.'><a href='b.html#there'><p id='here'><a href='#here'>")
-    (tmp_path / "b.html").write_text("<a href='a.html#there'><script src='https://cdn.test/x.js'></script>")
+def test_a_link_that_leads_nowhere_and_a_file_of_another_host_are_found(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.html").write_text(
+        "<a href='.'><a href='b.html#there'><p id='here'><a href='#here'>"
+    )
+    (tmp_path / "b.html").write_text(
+        "<a href='a.html#there'><script src='https://cdn.test/x.js'></script>"
+    )
     assert sorted(broken(tmp_path)) == [
         "a.html: .",
         "a.html: b.html#there",

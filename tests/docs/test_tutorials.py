@@ -27,7 +27,9 @@ from tests.contest_day import PASSWORD, TEAM, TIMEOUT_S, contest_day, until
 from tests.ports import own_port
 
 ROOT = Path(__file__).parents[2]
-MARKED = re.compile(r"^<!-- (run|serve|file)(?: (\S+))? -->\n((?:(?: {4}.*)?\n)+)", re.MULTILINE)
+MARKED = re.compile(
+    r"^<!-- (run|serve|file)(?: (\S+))? -->\n((?:(?: {4}.*)?\n)+)", re.MULTILINE
+)
 BIN = Path(sys.executable).parent
 
 
@@ -43,7 +45,12 @@ def served(words: list[str], folder: Path, port: int) -> Iterator[None]:
     with path.open("a") as log:
         process: Any = warm_programs.start(words, stdout=log, stderr=log, cwd=folder)
         try:
-            until(lambda: (path.stat().st_size and answers(port)) or process.poll() is not None)
+            until(
+                lambda: (
+                    (path.stat().st_size and answers(port))
+                    or process.poll() is not None
+                )
+            )
             yield
         finally:
             process.send_signal(signal.SIGINT)
@@ -57,7 +64,9 @@ def carry_out(page: Path, folder: Path) -> dict[str, str]:
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
     printed = {}
     with contextlib.ExitStack() as until_the_end:
-        for kind, name, block in MARKED.findall(page.read_text().replace("8080", str(port))):
+        for kind, name, block in MARKED.findall(
+            page.read_text().replace("8080", str(port))
+        ):
             text = "".join(line[4:] or line for line in block.splitlines(keepends=True))
             if kind == "file":
                 (folder / name).write_text(text)
@@ -72,8 +81,14 @@ def carry_out(page: Path, folder: Path) -> dict[str, str]:
                     ours = words[0] in warm_programs.ENTRIES
                     command = words if ours else ["bash", "-ec", line]
                     run: Any = warm_programs.run if ours else subprocess.run
-                    given = {} if ours else {"capture_output": True, "text": True, "check": False}
-                    done = run(command, cwd=folder, env=environment, timeout=TIMEOUT_S, **given)
+                    given = (
+                        {}
+                        if ours
+                        else {"capture_output": True, "text": True, "check": False}
+                    )
+                    done = run(
+                        command, cwd=folder, env=environment, timeout=TIMEOUT_S, **given
+                    )
                     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
                     printed[line] = done.stdout + done.stderr
     return printed
@@ -87,15 +102,21 @@ def test_a_first_contest(tmp_path: Path) -> None:
     assert "40 of 40 images" in next(
         said for line, said in printed.items() if line.startswith("lpirc-client run")
     )
-    warnings = re.findall(r"^warning (\S+):", printed["referee judge --all"], re.MULTILINE)
+    warnings = re.findall(
+        r"^warning (\S+):", printed["referee judge --all"], re.MULTILINE
+    )
     assert warnings == ["accuracy", "official-meter"]
     assert "Best score: alpha." in printed["referee leaderboard"]
 
 
 def test_a_first_run_of_a_detector_of_ones_own(tmp_path: Path) -> None:
     printed = carry_out(ROOT / "docs" / "first-run.md", tmp_path)
-    assert any("40 of 40 images, 40 detections posted" in said for said in printed.values())
-    assert "mAP" in next(said for line, said in printed.items() if line.startswith("lpirc-client check"))
+    assert any(
+        "40 of 40 images, 40 detections posted" in said for said in printed.values()
+    )
+    assert "mAP" in next(
+        said for line, said in printed.items() if line.startswith("lpirc-client check")
+    )
 
 
 def test_a_first_measurement(tmp_path: Path) -> None:
@@ -105,20 +126,37 @@ def test_a_first_measurement(tmp_path: Path) -> None:
     assert (tmp_path / "run.csv").is_file()
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here: apt-get install curl")
+@pytest.mark.skipif(
+    shutil.which("curl") is None, reason="no curl here: apt-get install curl"
+)
 def test_each_request_with_curl_is_answered_as_the_page_says(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "http.md").read_text().partition("**HTTPS.**")[0]
-    block = "\n".join(re.findall(r"^ {4}(.*)$", page, re.MULTILINE)).replace("curl -s", "curl -fsSw '\\n'")
-    testset = synthesize(tmp_path / "testset", images=2, categories=7, seed=1, size=(64, 64)).folder
+    block = "\n".join(re.findall(r"^ {4}(.*)$", page, re.MULTILINE)).replace(
+        "curl -s", "curl -fsSw '\\n'"
+    )
+    testset = synthesize(
+        tmp_path / "testset", images=2, categories=7, seed=1, size=(64, 64)
+    ).folder
     with contest_day(tmp_path / "day", testset) as day:
         url = day.serve().url
         script = (
-            block.replace("http://127.0.0.1:8080", url).replace('"alpha"', f'"{TEAM}"').replace("…", PASSWORD)
+            block.replace("http://127.0.0.1:8080", url)
+            .replace('"alpha"', f'"{TEAM}"')
+            .replace("…", PASSWORD)
         )
         done = subprocess.run(
-            ["bash", "-euc", script], cwd=tmp_path, capture_output=True, text=True, check=False
+            ["bash", "-euc", script],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.findall(r'"(?:status|accepted|phase)": ?"?(\w+)', done.stdout) == ["ok", "1", "2", "closed"]
+    assert re.findall(r'"(?:status|accepted|phase)": ?"?(\w+)', done.stdout) == [
+        "ok",
+        "1",
+        "2",
+        "closed",
+    ]
     assert (tmp_path / "1.jpg").read_bytes()[:2] == b"\xff\xd8"
     assert (tmp_path / "1-100.zip").read_bytes()[:2] == b"PK"

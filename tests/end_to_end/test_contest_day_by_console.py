@@ -25,8 +25,12 @@ HTML = {"Accept": "text/html"}
 @pytest.fixture
 def day(tmp_path: Path) -> Iterator[Day]:
     """Three teams and two stations, served."""
-    test_set = synthesize(tmp_path / "set", images=6, categories=3, seed=4, size=(96, 64)).folder
-    with contest_day(tmp_path / "contest", test_set, auto_arm=False, teams=TEAMS) as made:
+    test_set = synthesize(
+        tmp_path / "set", images=6, categories=3, seed=4, size=(96, 64)
+    ).folder
+    with contest_day(
+        tmp_path / "contest", test_set, auto_arm=False, teams=TEAMS
+    ) as made:
         second = Meter(made.folder / "meter.log", load="constant:9W")
         made.meters.append(second)
         config = made.folder / "contest.toml"
@@ -62,7 +66,9 @@ def until_shown(page: Page, selector: str, text: str) -> None:
 
 def log_in(day: Day, team: str, password: str = PASSWORD) -> requests.Response:
     assert day.server is not None
-    return day.server.ask("POST", "/v1/session", json={"team": team, "password": password})
+    return day.server.ask(
+        "POST", "/v1/session", json={"team": team, "password": password}
+    )
 
 
 def take_part(day: Day, token: str, run: int, share: float) -> None:
@@ -71,8 +77,15 @@ def take_part(day: Day, token: str, run: int, share: float) -> None:
     with day.store() as store:
         order = store.image_order(run)
     images = np.argsort(order)[truth.image - 1] + 1
-    rows = np.column_stack([images, truth.category, np.full(len(images), 0.9), truth.boxes])
-    assert day.post(day.fetched(token), rows[: int(len(rows) * share)].tolist()).status_code == 202
+    rows = np.column_stack(
+        [images, truth.category, np.full(len(images), 0.9), truth.boxes]
+    )
+    assert (
+        day.post(
+            day.fetched(token), rows[: int(len(rows) * share)].tolist()
+        ).status_code
+        == 202
+    )
 
 
 def log_out(day: Day, token: str) -> None:
@@ -83,10 +96,16 @@ def log_out(day: Day, token: str) -> None:
 def ranked(day: Day) -> list[str]:
     """The teams on the public board, first to last."""
     assert day.server is not None
-    return [one["team"] for one in day.server.ask("GET", "/board.json").json()["ranking"] if one["rank"]]
+    return [
+        one["team"]
+        for one in day.server.ask("GET", "/board.json").json()["ranking"]
+        if one["rank"]
+    ]
 
 
-def test_an_operator_runs_the_whole_day_from_the_console(day: Day, browser: Browser) -> None:
+def test_an_operator_runs_the_whole_day_from_the_console(
+    day: Day, browser: Browser
+) -> None:
     assert day.server is not None
     key = (day.folder / "operator-key").read_text().strip()
     with visit(browser, f"{day.server.url}/operator/", refused=[401]) as page:
@@ -104,7 +123,9 @@ def test_an_operator_runs_the_whole_day_from_the_console(day: Day, browser: Brow
         a_freeze_and_an_unveiling(page, day)
         reports(page)
         events = day_events(day)
-        acts = [(one.get("operator"), one.get("user"), one.get("action")) for one in events]
+        acts = [
+            (one.get("operator"), one.get("user"), one.get("action")) for one in events
+        ]
         for action in ("log-in", "draw", "arm", "void", "judge"):
             assert ("key", "Ada", action) in acts, action
 
@@ -167,14 +188,18 @@ def a_freeze_and_an_unveiling(page: Page, day: Day) -> None:
     for shown in ("1 of 3", "2 of 3", "live"):
         act(page, "Unveil the board")
         seen.append(ranked(day))
-        until_shown(page, "nav", shown)  # else the next press is refused: it would not know of this one
+        until_shown(
+            page, "nav", shown
+        )  # else the next press is refused: it would not know of this one
     assert [one[-1] for one in seen] == ["ant"] * 3
     assert seen[-1] == ["cat", "bee", "ant"]
 
 
 def reports(page: Page) -> None:
     """A run's report opens from its row; it may run no script."""
-    told = page.context.expect_event("response", lambda one: one.url.endswith("/runs/4/report"))
+    told = page.context.expect_event(
+        "response", lambda one: one.url.endswith("/runs/4/report")
+    )
     with told as answer, page.expect_popup() as opened:
         page.click("#report-4")
     opened.value.wait_for_load_state()

@@ -46,7 +46,9 @@ class Fault:
     always: bool = False
 
 
-def fault(name: str, *lines: tuple[float | None, str], says: str = "", always: bool = True) -> Fault:
+def fault(
+    name: str, *lines: tuple[float | None, str], says: str = "", always: bool = True
+) -> Fault:
     return Fault(name, lines, frozenset(says.split()), always and bool(says))
 
 
@@ -129,14 +131,28 @@ def meters(folder: Path) -> Iterator[list[Metered]]:
     with contextlib.ExitStack() as stack:
         started = []
         for number, one in enumerate(FAULTS):
-            options = ["--load", f"constant:{POWER_W:g}W", "--control", "0", "--parent", str(os.getpid())]
+            options = [
+                "--load",
+                f"constant:{POWER_W:g}W",
+                "--control",
+                "0",
+                "--parent",
+                str(os.getpid()),
+            ]
             options += ["--port", str(own_port())]
-            options += ["--without", "lock"]  # a knob is for the checks of the energy to find
-            process = Program([program("meter"), "simulate", *options], folder / f"meter-{number}.log")
+            options += [
+                "--without",
+                "lock",
+            ]  # a knob is for the checks of the energy to find
+            process = Program(
+                [program("meter"), "simulate", *options], folder / f"meter-{number}.log"
+            )
             stack.callback(process.close)
             address, stdout = process.first_line(), process.process.stdout
             assert stdout is not None
-            started.append(Metered(one, process, address, stdout.readline().split()[-1]))
+            started.append(
+                Metered(one, process, address, stdout.readline().split()[-1])
+            )
         yield started
 
 
@@ -154,13 +170,17 @@ def contest_text(testset: Path, meters: list[Metered]) -> str:
 def log_in(server: Server, team: str) -> requests.Response:
     """Log in, and again where so many at once are too many for a busy host."""
     while True:
-        answer = server.ask("POST", "/v1/session", json={"team": team, "password": PASSWORD})
+        answer = server.ask(
+            "POST", "/v1/session", json={"team": team, "password": PASSWORD}
+        )
         if answer.status_code != http.HTTPStatus.TOO_MANY_REQUESTS:
             return answer
         threading.Event().wait(float(answer.headers["Retry-After"]))
 
 
-def take_part(folder: Path, server: Server, team: str, by_station: dict[str, Metered]) -> None:
+def take_part(
+    folder: Path, server: Server, team: str, by_station: dict[str, Metered]
+) -> None:
     """Log in, let happen to the station's meter what its fault says, and wait for the window's end."""
     answer = log_in(server, team)
     start_s = time.monotonic()
@@ -168,14 +188,18 @@ def take_part(folder: Path, server: Server, team: str, by_station: dict[str, Met
     document = answer.json()
     with open_contest(folder) as contest:
         meter = by_station[contest.store.run(document["run"]).station]
-    server.ask("POST", "/v1/detections", document["token"], json=[[1, 1, 0.5, 0, 0, 5, 5]])
+    server.ask(
+        "POST", "/v1/detections", document["token"], json=[[1, 1, 0.5, 0, 0, 5, 5]]
+    )
     for at_s, line in meter.fault.lines:
         if at_s is not None:
             threading.Event().wait(max(start_s + at_s - time.monotonic(), 0.0))
             meter.set(line)
 
 
-def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not(tmp_path: Path) -> None:
+def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not(
+    tmp_path: Path,
+) -> None:
     testset = tmp_path / "testset"
     synthesize(testset, images=2, categories=2, seed=1)
     folder = tmp_path / "contest"
@@ -193,7 +217,11 @@ def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not
         try:
             by_station = {f"s{number}": meter for number, meter in enumerate(started)}
             with ThreadPoolExecutor(len(teams)) as pool:
-                list(pool.map(lambda team: take_part(folder, server, team, by_station), teams))
+                list(
+                    pool.map(
+                        lambda team: take_part(folder, server, team, by_station), teams
+                    )
+                )
             with open_contest(folder) as contest:
                 until(lambda: len(contest.store.runs(RunState.CLOSED)) == len(teams))
         finally:
@@ -206,7 +234,9 @@ def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not
     assert {name for name, _, says, _ in found if "energy-lost" in says} == LOSE_ENERGY
 
 
-def judged(folder: Path, by_station: dict[str, Metered]) -> list[tuple[str, float | None, list[str], str]]:
+def judged(
+    folder: Path, by_station: dict[str, Metered]
+) -> list[tuple[str, float | None, list[str], str]]:
     """For each fault: how far its energy is off, what was flagged, and whether that is good."""
     assert refers("judge", "--all", "--contest", str(folder)).returncode == 0
     found = []
@@ -217,7 +247,10 @@ def judged(folder: Path, by_station: dict[str, Metered]) -> list[tuple[str, floa
             assert score is not None
             failed = {check.code for check in score.checks if not check.ok}
             events = {event["kind"] for event in contest.store.events(run.id)}
-            says = failed - {"official-meter"} | events & {"energy-missing", "energy-lost"}
+            says = failed - {"official-meter"} | events & {
+                "energy-missing",
+                "energy-lost",
+            }
             truth_wh = POWER_W * (run.elapsed_s or 0.0) / 3600.0
             off = None if run.energy_wh is None else run.energy_wh / truth_wh - 1
             exact = off is not None and abs(off) <= EXACT

@@ -14,16 +14,28 @@ from tests.contest_day import called, refers, shared
 
 
 def imported(form: str, out: Path) -> Path:
-    annotations = "annotations_coco/instances.json" if form == "coco" else "annotations_voc"
-    where = ["--annotations", str(shared("voc100", annotations)), "--images", str(shared("voc100", "images"))]
+    annotations = (
+        "annotations_coco/instances.json" if form == "coco" else "annotations_voc"
+    )
+    where = [
+        "--annotations",
+        str(shared("voc100", annotations)),
+        "--images",
+        str(shared("voc100", "images")),
+    ]
     result = called("testset", "import", form, *where, "--out", str(out), "--json")
     assert result.returncode == 0, result.stderr
-    assert (json.loads(result.stdout)["images"], json.loads(result.stdout)["objects"]) == (100, 273)
+    assert (
+        json.loads(result.stdout)["images"],
+        json.loads(result.stdout)["objects"],
+    ) == (100, 273)
     return out
 
 
 def scored(truth: Path) -> dict[str, Any]:
-    result = called("score", str(truth), str(shared("voc100", "detections", "yolo.csv")), "--json")
+    result = called(
+        "score", str(truth), str(shared("voc100", "detections", "yolo.csv")), "--json"
+    )
     assert result.returncode == 0, result.stderr
     document: dict[str, Any] = json.loads(result.stdout)
     return document
@@ -31,7 +43,12 @@ def scored(truth: Path) -> dict[str, Any]:
 
 def test_a_replayed_run_scores_exactly_what_the_file_scores(tmp_path: Path) -> None:
     folder = imported("voc", tmp_path / "voc")
-    replay = ["--testset", str(folder), "--replay", str(shared("voc100", "detections", "yolo.csv"))]
+    replay = [
+        "--testset",
+        str(folder),
+        "--replay",
+        str(shared("voc100", "detections", "yolo.csv")),
+    ]
     result = refers("rehearse", *replay, "--out", str(tmp_path / "rehearsal"), "--json")
     assert result.returncode == 0, result.stderr
     run, file = json.loads(result.stdout), scored(folder)
@@ -41,7 +58,9 @@ def test_a_replayed_run_scores_exactly_what_the_file_scores(tmp_path: Path) -> N
 
 
 def test_both_forms_of_the_annotations_score_nearly_the_same(tmp_path: Path) -> None:
-    by_voc, by_coco = (scored(imported(form, tmp_path / form))["map"] for form in ("voc", "coco"))
+    by_voc, by_coco = (
+        scored(imported(form, tmp_path / form))["map"] for form in ("voc", "coco")
+    )
     assert by_voc != by_coco
     assert by_voc == pytest.approx(by_coco, abs=0.02)
 
@@ -55,5 +74,7 @@ def test_a_coco_file_scores_as_its_imported_folder_does(tmp_path: Path) -> None:
 def test_the_champions_scores_are_those_published() -> None:
     with shared("tables", "lpirc_champions.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
-    ours = [format_score(score(float(row["map"]), float(row["energy_wh"]))) for row in rows]
+    ours = [
+        format_score(score(float(row["map"]), float(row["energy_wh"]))) for row in rows
+    ]
     assert ours == [row["score"] for row in rows] == ["0.0182", "0.0440", "0.1193"]

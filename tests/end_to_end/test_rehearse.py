@@ -40,13 +40,17 @@ def rehearsed(folder: Path, *options: str) -> dict[str, Any]:
 
 
 def figures(document: dict[str, Any], code: str) -> dict[str, float]:
-    found: dict[str, float] = next(check["figures"] for check in document["checks"] if check["code"] == code)
+    found: dict[str, float] = next(
+        check["figures"] for check in document["checks"] if check["code"] == code
+    )
     return found
 
 
 def start_stop_share(document: dict[str, Any]) -> float:
     """The meter starts before the window and stops after it: by how much, as the run itself has measured it."""
-    return figures(document, "integrator-trapezoid")["start_stop_s"] / float(document["elapsed_s"])
+    return figures(document, "integrator-trapezoid")["start_stop_s"] / float(
+        document["elapsed_s"]
+    )
 
 
 def failed(document: dict[str, Any]) -> list[str]:
@@ -73,8 +77,13 @@ def test_a_rehearsal_gives_a_score_with_every_check_ok_but_that_its_meter_is_sim
     assert 2 <= document["mean_power_w"] <= 9 * (1 + start_stop_share(document)) + 0.01
     assert document["signature"]
     assert json.loads((folder / "report.json").read_text()) == document
-    assert [path for path in document["paths"].values() if not Path(path).exists()] == []
-    assert [*document["paths"].values()][-2:] == [str(folder / "report.html"), str(folder / "bundle.zip")]
+    assert [
+        path for path in document["paths"].values() if not Path(path).exists()
+    ] == []
+    assert [*document["paths"].values()][-2:] == [
+        str(folder / "report.html"),
+        str(folder / "bundle.zip"),
+    ]
 
     again = refers("rehearse", "--images", "12", "--out", str(folder), "--json")
     assert (again.returncode, again.stdout) == (1, "")
@@ -86,16 +95,40 @@ def test_a_rehearsal_gives_a_score_with_every_check_ok_but_that_its_meter_is_sim
 
 def test_a_recording_of_a_real_meter_is_measured_as_it_was(tmp_path: Path) -> None:
     recording = shared("lpirc2015", "wt310_readings_user_330.csv")
-    document = rehearsed(tmp_path / "rehearsal", "--images", "2", "--load", f"csv:{recording}")
-    watts = [float(line.split(",")[2]) for line in recording.read_text().split() if "+037" not in line]
-    assert min(watts) <= document["mean_power_w"] <= max(watts) * (1 + start_stop_share(document))
+    document = rehearsed(
+        tmp_path / "rehearsal", "--images", "2", "--load", f"csv:{recording}"
+    )
+    watts = [
+        float(line.split(",")[2])
+        for line in recording.read_text().split()
+        if "+037" not in line
+    ]
+    assert (
+        min(watts)
+        <= document["mean_power_w"]
+        <= max(watts) * (1 + start_stop_share(document))
+    )
 
 
 def test_a_recording_of_meter_record_is_a_load(tmp_path: Path) -> None:
     recording = tmp_path / "rec.csv"
-    options = ["--duration", "2", "--update", "0.25", "--voltage-range", "150", "--current-range", "0.5"]
-    for load, file in (("constant:36W", recording), (f"csv:{recording}", tmp_path / "again.csv")):
-        recorded = warm_programs.run(["meter", "record", f"sim:{load}", "-o", str(file), *options, "--json"])
+    options = [
+        "--duration",
+        "2",
+        "--update",
+        "0.25",
+        "--voltage-range",
+        "150",
+        "--current-range",
+        "0.5",
+    ]
+    for load, file in (
+        ("constant:36W", recording),
+        (f"csv:{recording}", tmp_path / "again.csv"),
+    ):
+        recorded = warm_programs.run(
+            ["meter", "record", f"sim:{load}", "-o", str(file), *options, "--json"]
+        )
         assert recorded.returncode == 0, recorded.stderr
         facts = json.loads(recorded.stdout)
         assert facts["mean_power_w"] == pytest.approx(36, rel=0.001)
@@ -103,7 +136,9 @@ def test_a_recording_of_meter_record_is_a_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("load", ["bogus", "constant:many", "csv:none.csv", "cpu:x"])
-def test_a_load_that_there_is_not_is_told_once_before_anything_is_made(tmp_path: Path, load: str) -> None:
+def test_a_load_that_there_is_not_is_told_once_before_anything_is_made(
+    tmp_path: Path, load: str
+) -> None:
     folder = tmp_path / "rehearsal"
     result = refers("rehearse", "--out", str(folder), "--load", load)
     assert (result.returncode, result.stdout) == (1, "")
@@ -114,9 +149,19 @@ def test_a_load_that_there_is_not_is_told_once_before_anything_is_made(tmp_path:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     folder = tmp_path / "rehearsal"
-    arguments = ["rehearse", "--images", "12", "--out", str(folder), "--load", "constant:36W"]
+    arguments = [
+        "rehearse",
+        "--images",
+        "12",
+        "--out",
+        str(folder),
+        "--load",
+        "constant:36W",
+    ]
     process = warm_programs.start(["referee", *arguments])
     until(lambda: is_open(folder))
     family = descendants_of(process.pid)
@@ -125,7 +170,9 @@ def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(tmp_path: Path, number
     assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130)
     assert "Traceback" not in stderr
     assert len(family) >= 4  # client, meter, server and its worker
-    until(lambda: not any(map(is_running, family)) and not processes_naming(str(folder)))
+    until(
+        lambda: not any(map(is_running, family)) and not processes_naming(str(folder))
+    )
 
 
 HANGING = """\
@@ -147,9 +194,18 @@ def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
     monkeypatch.setattr("referee.cli.rehearse.CLIENT_END_S", 3.0)
     (tmp_path / "hanging.py").write_text(HANGING)
     folder = tmp_path / "rehearsal"
-    words = [sys.executable, str(tmp_path / "hanging.py"), "{url}", "{team}", "{password_file}", "{password}"]
+    words = [
+        sys.executable,
+        str(tmp_path / "hanging.py"),
+        "{url}",
+        "{team}",
+        "{password_file}",
+        "{password}",
+    ]
     sizes = ["--images", "2", "--window", "1", "--json"]
-    result = called("rehearse", "--out", str(folder), *sizes, "--client", shlex.join(words))
+    result = called(
+        "rehearse", "--out", str(folder), *sizes, "--client", shlex.join(words)
+    )
     document = json.loads(result.stdout)
     assert (result.returncode, document["exit_code"]) == (1, -signal.SIGKILL)
     assert (document["closed_by"], document["map"]) == ("deadline", 0.0)
@@ -167,9 +223,13 @@ def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
     assert processes_naming(str(folder)) == processes_naming("hanging.py") == []
 
 
-def test_a_program_that_there_is_not_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_program_that_there_is_not_is_told_before_anything_is_made(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "rehearsal"
-    result = called("rehearse", "--out", str(folder), "--client", "./there-is-none {url}")
+    result = called(
+        "rehearse", "--out", str(folder), "--client", "./there-is-none {url}"
+    )
     told = "referee: There is no program './there-is-none' that may be executed.\n"
     assert (result.returncode, result.stderr, folder.exists()) == (1, told, False)
 
@@ -177,7 +237,11 @@ def test_a_program_that_there_is_not_is_told_before_anything_is_made(tmp_path: P
 def is_open(folder: Path) -> bool:
     """Whether the rehearsal's run is open, by a look that changes nothing."""
     try:
-        with closing(sqlite3.connect(f"file:{folder / 'contest.db'}?mode=ro", uri=True)) as database:
-            return bool(database.execute("SELECT 1 FROM runs WHERE state = 'open'").fetchall())
+        with closing(
+            sqlite3.connect(f"file:{folder / 'contest.db'}?mode=ro", uri=True)
+        ) as database:
+            return bool(
+                database.execute("SELECT 1 FROM runs WHERE state = 'open'").fetchall()
+            )
     except sqlite3.OperationalError:
         return False

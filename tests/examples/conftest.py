@@ -17,7 +17,9 @@ IMAGES, SIZE = 60, (96, 64)
 def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     """Being served; its operator arms each run."""
     folder = tmp_path_factory.mktemp("hall")
-    testset = synthesize(folder / "set", images=IMAGES, categories=3, seed=1, size=SIZE).folder
+    testset = synthesize(
+        folder / "set", images=IMAGES, categories=3, seed=1, size=SIZE
+    ).folder
     with contest_day(folder / "contest", testset, auto_arm=False, teams=TEAMS) as made:
         made.serve()
         yield made

@@ -25,7 +25,14 @@ Command = list[str]
 
 def cpp(folder: Path) -> Command:
     built = folder / "client"
-    line = [program("g++"), "-std=c++17", "-Wall", "-Wextra", "-Werror", str(SOURCES / "cpp" / "client.cpp")]
+    line = [
+        program("g++"),
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        str(SOURCES / "cpp" / "client.cpp"),
+    ]
     program("curl-config")  # comes with libcurl's headers
     subprocess.run([*line, "-o", str(built), "-lcurl", "-pthread"], check=True)
     return [str(built)]
@@ -33,7 +40,11 @@ def cpp(folder: Path) -> Command:
 
 def go(folder: Path) -> Command:
     built = folder / "client"
-    settings = {"GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOCACHE": str(folder / "cache")}
+    settings = {
+        "GOFLAGS": "-mod=mod",
+        "GOPROXY": "off",
+        "GOCACHE": str(folder / "cache"),
+    }
     line = [program("go"), "build", "-o", str(built), str(SOURCES / "go" / "client.go")]
     subprocess.run(line, env=os.environ | settings, check=True)
     return [str(built)]
@@ -75,11 +86,15 @@ class Frayed(Relay):
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[Callable[[Command, IO[Any]], subprocess.Popen[str]]]:
+def started(
+    tmp_path: Path,
+) -> Iterator[Callable[[Command, IO[Any]], subprocess.Popen[str]]]:
     with ExitStack() as stack:
 
         def start(command: Command, log: IO[Any]) -> subprocess.Popen[str]:
-            process = stack.enter_context(subprocess.Popen(command, stderr=log, cwd=tmp_path, text=True))
+            process = stack.enter_context(
+                subprocess.Popen(command, stderr=log, cwd=tmp_path, text=True)
+            )
             stack.callback(process.kill)
             return process
 
@@ -93,14 +108,22 @@ def test_an_example_answers_every_image_through_a_broken_cable_and_a_restart(
     language: Callable[[Path], Command],
     tmp_path: Path,
 ) -> None:
-    client, team, secret, log = language(tmp_path), language.__name__, tmp_path / "secret", tmp_path / "log"
+    client, team, secret, log = (
+        language(tmp_path),
+        language.__name__,
+        tmp_path / "secret",
+        tmp_path / "log",
+    )
     server = hall.server
     assert server is not None
     secret.write_text('wro"ng\\\n')
     with log.open("w") as stderr, contextlib.closing(Frayed(server.port)) as cable:
         url = f"http://127.0.0.1:{cable.port}"
         refused = subprocess.run(
-            [*client, url, team, str(secret)], capture_output=True, text=True, check=False
+            [*client, url, team, str(secret)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert (refused.returncode, refused.stdout) == (1, "")
         assert "bad-credentials: " in refused.stderr
@@ -116,7 +139,11 @@ def test_an_example_answers_every_image_through_a_broken_cable_and_a_restart(
         cable.mend()
         code = process.wait(TIMEOUT_S)
     said = log.read_text()
-    assert (code, said.count("no-answer: ") >= 2, "logged out" in said) == (0, True, True), said
+    assert (code, said.count("no-answer: ") >= 2, "logged out" in said) == (
+        0,
+        True,
+        True,
+    ), said
     with hall.store() as store:
         (closed,) = (one for one in store.runs() if one.team == team)
         rows = store.detections(closed.id)

@@ -59,7 +59,11 @@ def session(referee: Referee) -> Iterator[Connection]:
 @pytest.fixture
 def environment() -> dict[str, str]:
     """Return an environment with the password, and without colours and proxies."""
-    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.lower().endswith("_proxy")
+    }
     return {**kept, "LPIRC_PASSWORD": PASSWORD, "NO_COLOR": "1"}
 
 
@@ -69,6 +73,8 @@ def client(environment: dict[str, str], tmp_path: Path) -> Client:
 
     def run(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
         command = ["lpirc-client", *map(str, arguments)]
-        return warm_programs.run(command, TIMEOUT_S, tmp_path, {**environment, **changes})
+        return warm_programs.run(
+            command, TIMEOUT_S, tmp_path, {**environment, **changes}
+        )
 
     return run

@@ -31,9 +31,15 @@ Fault = tuple[int, str] | str
 class Referee:
     """One team, one run; counts requests by "METHOD /path" and keeps every accepted row."""
 
-    images: list[bytes] = field(default_factory=lambda: [b"jpeg %d" % n for n in range(1, 6)])
-    categories: list[dict[str, Any]] = field(default_factory=lambda: [{"id": 7, "name": "red-disc"}])
-    health: dict[str, Any] = field(default_factory=dict)  # beside what an old referee says
+    images: list[bytes] = field(
+        default_factory=lambda: [b"jpeg %d" % n for n in range(1, 6)]
+    )
+    categories: list[dict[str, Any]] = field(
+        default_factory=lambda: [{"id": 7, "name": "red-disc"}]
+    )
+    health: dict[str, Any] = field(
+        default_factory=dict
+    )  # beside what an old referee says
     run: str | int = "r1"
     rules: dict[str, Any] = field(default_factory=lambda: RULES)
     readings_a_body: int = 4
@@ -49,14 +55,22 @@ class Referee:
     lies_about_hash: bool = False
     warnings: list[str] = field(default_factory=list)
     has_batches: bool = True
-    cut_bytes: int | None = None  # the connection breaks after this many bytes of each image or batch
+    cut_bytes: int | None = (
+        None  # the connection breaks after this many bytes of each image or batch
+    )
     elapsed_s: float | None = None  # in the answer to a logout
     gives_receipts: bool = False
-    alters: tuple[int, str] | None = None  # (number, key) of a receipt, 0: the closing one
+    alters: tuple[int, str] | None = (
+        None  # (number, key) of a receipt, 0: the closing one
+    )
     skips: int = 0  # bodies of another process of the team before the first one
     head: str = "ab" * 32  # of the chain
-    stop_s: float = 0.0  # a logout is answered so late, as by a referee with a slow meter
-    provisional: Callable[[], dict[str, Any]] | None = None  # in the answer to a question for the status
+    stop_s: float = (
+        0.0  # a logout is answered so late, as by a referee with a slow meter
+    )
+    provisional: Callable[[], dict[str, Any]] | None = (
+        None  # in the answer to a question for the status
+    )
     port: int = 0
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -66,7 +80,11 @@ class Referee:
 
     @property
     def remaining_s(self) -> float:
-        return 0.0 if self.opened_at is None else self.opened_at + self.window_s - time.monotonic()
+        return (
+            0.0
+            if self.opened_at is None
+            else self.opened_at + self.window_s - time.monotonic()
+        )
 
     def until(self, holds: Callable[[], object]) -> None:
         """Wait until `holds` is true after some request."""
@@ -77,7 +95,9 @@ class Referee:
         with self._changed:
             self._changed.notify_all()
 
-    def problem(self, status: int, code: str, **facts: Any) -> tuple[int, dict[str, Any]]:
+    def problem(
+        self, status: int, code: str, **facts: Any
+    ) -> tuple[int, dict[str, Any]]:
         return status, {
             "type": "about:blank",
             "title": code,
@@ -87,18 +107,29 @@ class Referee:
             **facts,
         }
 
-    def answer(self, method: str, path: str, headers: Any, body: bytes) -> tuple[int, dict[str, Any] | bytes]:
+    def answer(
+        self, method: str, path: str, headers: Any, body: bytes
+    ) -> tuple[int, dict[str, Any] | bytes]:
         if path == "/v1/health":
-            return 200, {"status": "ok", "contest": "double", "version": "0", **self.health}
+            return 200, {
+                "status": "ok",
+                "contest": "double",
+                "version": "0",
+                **self.health,
+            }
         if (method, path) == ("POST", "/v1/session"):
             return self.log_in(json.loads(body))
         if headers.get("Authorization") != "Bearer token-1":
             return self.problem(401, "bad-token")
         if path == "/v1/session" and method == "GET":
-            shown: dict[str, Any] = {} if self.provisional is None else {"provisional": self.provisional()}
+            shown: dict[str, Any] = (
+                {} if self.provisional is None else {"provisional": self.provisional()}
+            )
             shown["detections_accepted"] = len(self.rows)
             shown["images_served"] = sum(
-                count for name, count in self.requests.items() if name.startswith("GET /v1/images")
+                count
+                for name, count in self.requests.items()
+                if name.startswith("GET /v1/images")
             )
             return 200, {"phase": self.phase, "remaining_s": self.remaining_s, **shown}
         over = self.phase == "closed" or self.remaining_s <= 0
@@ -107,8 +138,17 @@ class Referee:
         if path == "/v1/session":
             self.phase = "closed"
             time.sleep(self.stop_s)
-            closing = {"receipt": self._altered(0, self._closing())} if self.gives_receipts else {}
-            return 200, {"run": self.run, "phase": "closed", "elapsed_s": self.elapsed_s, **closing}
+            closing = (
+                {"receipt": self._altered(0, self._closing())}
+                if self.gives_receipts
+                else {}
+            )
+            return 200, {
+                "run": self.run,
+                "phase": "closed",
+                "elapsed_s": self.elapsed_s,
+                **closing,
+            }
         if path == "/v1/detections":
             return self.take(headers, body)
         if path.startswith("/v1/images?"):
@@ -129,7 +169,9 @@ class Referee:
             return self.problem(404, "image-unknown")
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-            for number, jpeg in enumerate(self.images[first - 1 : first - 1 + count], start=first):
+            for number, jpeg in enumerate(
+                self.images[first - 1 : first - 1 + count], start=first
+            ):
                 archive.writestr(f"{number}.jpg", jpeg)
         return 200, packed.getvalue()
 
@@ -168,7 +210,11 @@ class Referee:
         self.rows += rows
         self.posts.append(body)
         digest = "0" * 64 if self.lies_about_hash else hashlib.sha256(body).hexdigest()
-        self.keys[key] = {"accepted": len(rows), "received_total": len(self.rows), "sha256": digest}
+        self.keys[key] = {
+            "accepted": len(rows),
+            "received_total": len(self.rows),
+            "sha256": digest,
+        }
         if self.warnings:
             self.keys[key]["warnings"] = self.warnings
         if self.gives_receipts:
@@ -177,12 +223,31 @@ class Referee:
 
     def _chain(self, answer: dict[str, Any]) -> None:
         """Give the answer a receipt, from the text in docs/receipts.md."""
-        number, previous, utc = len(self.posts) + self.skips, self.head, "2026-06-20T13:30:01+00:00"
-        figures = [previous, number, answer["sha256"], utc, answer["accepted"], answer["received_total"]]
+        number, previous, utc = (
+            len(self.posts) + self.skips,
+            self.head,
+            "2026-06-20T13:30:01+00:00",
+        )
+        figures = [
+            previous,
+            number,
+            answer["sha256"],
+            utc,
+            answer["accepted"],
+            answer["received_total"],
+        ]
         readings, meter = self.readings_a_body * number, "ab" * 32
-        text = "\n".join(["lpirc-receipt-2", *map(str, [*figures, readings, meter]), ""])
+        text = "\n".join(
+            ["lpirc-receipt-2", *map(str, [*figures, readings, meter]), ""]
+        )
         self.head = hashlib.sha256(text.encode()).hexdigest()
-        receipt = {"form": 2, "number": number, "previous": previous, "link": self.head, "received_utc": utc}
+        receipt = {
+            "form": 2,
+            "number": number,
+            "previous": previous,
+            "link": self.head,
+            "received_utc": utc,
+        }
         receipt |= {"readings": readings, "meter": meter}
         answer["receipt"] = self._altered(number, receipt)
 
@@ -193,7 +258,9 @@ class Referee:
 
     def _altered(self, number: int, receipt: dict[str, Any]) -> dict[str, Any]:
         if self.alters and self.alters[0] == number:
-            receipt[self.alters[1]] = 0 if isinstance(receipt[self.alters[1]], int) else "00" * 32
+            receipt[self.alters[1]] = (
+                0 if isinstance(receipt[self.alters[1]], int) else "00" * 32
+            )
         return receipt
 
 
@@ -201,7 +268,10 @@ def rows_of(body: bytes) -> list[list[float]]:
     """Return the rows of a body, JSON or packed float32."""
     if body[:1] == b"[":
         return json.loads(body)  # type: ignore[no-any-return]
-    return [[int(image), int(category), *rest] for image, category, *rest in struct.iter_unpack("<7f", body)]
+    return [
+        [int(image), int(category), *rest]
+        for image, category, *rest in struct.iter_unpack("<7f", body)
+    ]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -231,9 +301,13 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         if isinstance(fault, tuple):
-            status, content = referee.problem(*fault) if fault[1] else (fault[0], b"<html>")
+            status, content = (
+                referee.problem(*fault) if fault[1] else (fault[0], b"<html>")
+            )
         else:
-            status, content = referee.answer(self.command, self.path, self.headers, body)
+            status, content = referee.answer(
+                self.command, self.path, self.headers, body
+            )
         referee.changed()
         if fault == "drop-after":
             self.close_connection = True
@@ -253,7 +327,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         if self.referee.opened_at is not None:
-            self.send_header("X-Window-Remaining-Ms", str(max(0, int(self.referee.remaining_s * 1000))))
+            self.send_header(
+                "X-Window-Remaining-Ms",
+                str(max(0, int(self.referee.remaining_s * 1000))),
+            )
         if status == 429:
             self.send_header("Retry-After", "30")
         self.end_headers()

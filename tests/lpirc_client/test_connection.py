@@ -53,13 +53,17 @@ def test_a_whole_run_uses_one_connection_and_another_for_single_images(
     assert referee.phase == "closed"
 
 
-def test_floats_arrive_as_the_same_float64(referee: Referee, session: Connection) -> None:
+def test_floats_arrive_as_the_same_float64(
+    referee: Referee, session: Connection
+) -> None:
     values = (0.1 + 0.2, 1e-17, 1 / 3, 123456789.123456789, 5e-324)
     session.post(*body_of(array("d", (1, 7, *values)), is_packed=False))
     assert referee.rows == [[1, 7, *values]]
 
 
-def test_remaining_time_follows_the_referee(referee: Referee, session: Connection) -> None:
+def test_remaining_time_follows_the_referee(
+    referee: Referee, session: Connection
+) -> None:
     referee.window_s = 20.0
     session.image(1)
     assert 19 < session.remaining_s <= 20
@@ -74,7 +78,9 @@ def test_an_image_is_fetched_again_after_a_break(
     assert referee.requests[IMAGE_1] == 3
 
 
-def test_a_post_whose_answer_got_lost_counts_once(referee: Referee, session: Connection) -> None:
+def test_a_post_whose_answer_got_lost_counts_once(
+    referee: Referee, session: Connection
+) -> None:
     referee.faults[POST] = ["drop-after"]
     assert session.post(*ROW).received_total == 1
     assert referee.requests[POST] == 2
@@ -92,10 +98,14 @@ def test_a_login_whose_answer_got_lost_is_sent_again(referee: Referee) -> None:
         assert session.login("alpha", PASSWORD).run == "r1"
 
 
-def test_a_restarted_referee_is_found_again(session: Connection, serve: Callable[..., Referee]) -> None:
+def test_a_restarted_referee_is_found_again(
+    session: Connection, serve: Callable[..., Referee]
+) -> None:
     port = own_port()
     session.url = f"http://127.0.0.1:{port}"
-    later = threading.Timer(0.1, lambda: serve(port, phase="open", opened_at=time.monotonic()))
+    later = threading.Timer(
+        0.1, lambda: serve(port, phase="open", opened_at=time.monotonic())
+    )
     later.start()
     assert session.image(1) == b"jpeg 1"
     later.join()
@@ -122,7 +132,9 @@ def test_a_referee_that_does_not_answer_for_a_while_is_named_once_and_again_when
     ]
 
 
-def test_trying_again_ends_with_the_window(referee: Referee, session: Connection) -> None:
+def test_trying_again_ends_with_the_window(
+    referee: Referee, session: Connection
+) -> None:
     referee.faults[IMAGE_1] = ["drop-before"] * 1000
     session.window.deadline = time.monotonic() + 0.2
     assert failure_of(lambda: session.image(1)).code == "connection-lost"
@@ -139,9 +151,12 @@ def test_a_503_with_reasons_is_believed_after_a_while(
 
 
 @pytest.mark.parametrize(
-    ("status", "code"), [(404, "image-unknown"), (409, "window-closed"), (401, "bad-token")]
+    ("status", "code"),
+    [(404, "image-unknown"), (409, "window-closed"), (401, "bad-token")],
 )
-def test_a_refusal_is_not_tried_again(referee: Referee, session: Connection, status: int, code: str) -> None:
+def test_a_refusal_is_not_tried_again(
+    referee: Referee, session: Connection, status: int, code: str
+) -> None:
     referee.faults[IMAGE_1] = [(status, code)]
     failure = failure_of(lambda: session.image(1))
     assert (failure.code, failure.sentence) == (code, f"It is {code}.")
@@ -150,13 +165,17 @@ def test_a_refusal_is_not_tried_again(referee: Referee, session: Connection, sta
 
 def test_refused_rows_are_named(session: Connection) -> None:
     failure = failure_of(
-        lambda: session.post(*body_of(array("d", (*VALUES, 1, 9, *VALUES[2:])), is_packed=False))
+        lambda: session.post(
+            *body_of(array("d", (*VALUES, 1, 9, *VALUES[2:])), is_packed=False)
+        )
     )
     assert isinstance(failure, AnswerError)
     assert failure.sentence == "It is bad-rows: line 2: category 9"
 
 
-def test_a_receipt_for_other_bytes_is_noticed(referee: Referee, session: Connection) -> None:
+def test_a_receipt_for_other_bytes_is_noticed(
+    referee: Referee, session: Connection
+) -> None:
     referee.lies_about_hash = True
     assert failure_of(lambda: session.post(*ROW)).code == "altered-on-the-way"
 
@@ -170,10 +189,14 @@ def test_a_wrong_password_is_said_in_the_referees_words(referee: Referee) -> Non
 def test_too_many_logins_say_how_long_to_wait(referee: Referee) -> None:
     referee.faults["POST /v1/session"] = [(429, "too-many-failures")]
     with Connection(referee.url) as session:
-        assert failure_of(lambda: session.login("alpha", "x")).sentence.endswith("; try again in 30 s")
+        assert failure_of(lambda: session.login("alpha", "x")).sentence.endswith(
+            "; try again in 30 s"
+        )
 
 
-def test_how_long_to_wait_is_said_once(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_long_to_wait_is_said_once(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sentence = "Too many failed log-ins within 60 s; try again in 30 s."
     refusal = referee.problem(429, "too-many-failures", detail=sentence)
     monkeypatch.setattr(Referee, "log_in", lambda *_: refusal)
@@ -204,7 +227,9 @@ def test_a_silent_host_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 404, 301])
-def test_another_web_server_is_not_taken_for_a_referee(referee: Referee, status: int) -> None:
+def test_another_web_server_is_not_taken_for_a_referee(
+    referee: Referee, status: int
+) -> None:
     referee.faults["GET /v1/health"] = [(status, "")]
     with Connection(referee.url) as session:
         assert failure_of(session.health).code == "not-a-referee"
@@ -229,7 +254,9 @@ def test_a_logout_at_the_windows_end_waits_until_a_slow_meter_has_stopped(
     assert referee.requests["DELETE /v1/session"] == 1
 
 
-@pytest.mark.parametrize("stated", [math.nan, math.inf, True, pytest.param(10**400, id="huge"), "12", [1]])
+@pytest.mark.parametrize(
+    "stated", [math.nan, math.inf, True, pytest.param(10**400, id="huge"), "12", [1]]
+)
 def test_an_invalid_length_is_ignored_and_the_run_logged_out(
     referee: Referee, session: Connection, stated: Any
 ) -> None:
@@ -238,26 +265,37 @@ def test_an_invalid_length_is_ignored_and_the_run_logged_out(
     assert referee.phase == "closed"
 
 
-@pytest.mark.parametrize("changes", [{"remaining_s": math.inf}, {"window_s": 10**400}, {"images": math.inf}])
+@pytest.mark.parametrize(
+    "changes", [{"remaining_s": math.inf}, {"window_s": 10**400}, {"images": math.inf}]
+)
 def test_a_login_answer_with_an_invalid_number_is_not_a_referees(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
     status, answer = referee.answer(
-        "POST", "/v1/session", {}, b'{"team": "alpha", "password": "%s"}' % PASSWORD.encode()
+        "POST",
+        "/v1/session",
+        {},
+        b'{"team": "alpha", "password": "%s"}' % PASSWORD.encode(),
     )
     assert isinstance(answer, dict)
     monkeypatch.setattr(Referee, "log_in", lambda *_: (status, answer | changes))
     with Connection(referee.url) as session:
-        assert failure_of(lambda: session.login("alpha", PASSWORD)).code == "not-a-referee"
+        assert (
+            failure_of(lambda: session.login("alpha", PASSWORD)).code == "not-a-referee"
+        )
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://host", "http://", "http://host:port", ""])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8080", "ftp://host", "http://", "http://host:port", ""]
+)
 def test_an_invalid_url_is_refused(url: str) -> None:
     assert failure_of(lambda: Connection(url)).code == "bad-url"
 
 
 def test_a_netrc_file_does_not_replace_the_token(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    referee: Referee,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     netrc = tmp_path_factory.mktemp("home") / "netrc"
     netrc.write_text("machine 127.0.0.1 login a password b\n")

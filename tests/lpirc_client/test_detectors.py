@@ -50,7 +50,9 @@ def test_a_function_of_a_file_here_is_found(folder: Path) -> None:
         ("mine_e:detect", "importing 'mine_e' failed: SystemExit: 2"),
     ],
 )
-def test_a_detector_that_cannot_be_loaded_is_named(folder: Path, name: str, words: str) -> None:
+def test_a_detector_that_cannot_be_loaded_is_named(
+    folder: Path, name: str, words: str
+) -> None:
     (folder / "mine_b.py").write_text("number = 1\n")
     (folder / "mine_c.py").write_text("import no_such_framework\n")
     (folder / "mine_d.py").write_text("def\n")
@@ -61,8 +63,12 @@ def test_a_detector_that_cannot_be_loaded_is_named(folder: Path, name: str, word
     assert "\n" not in caught.value.sentence
 
 
-def test_the_sample_detector_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "lpirc_client.sample_detector.detector", raising=False)
+def test_the_sample_detector_says_which_extra_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(
+        sys.modules, "lpirc_client.sample_detector.detector", raising=False
+    )
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ClientError, match=r'pip install "\./client\[detector\]"'):
         detectors.load("sample")
@@ -73,7 +79,9 @@ def test_an_exception_names_the_image_also_when_it_comes_late() -> None:
         yield 7, 0.5, 1, 2, 3, 4
         raise OSError("camera\ngone")
 
-    with pytest.raises(AnswerError, match="image 12: the detector failed: OSError: camera gone"):
+    with pytest.raises(
+        AnswerError, match="image 12: the detector failed: OSError: camera gone"
+    ):
         detectors.answers_of(late, LOGIN)(12, b"")
 
 
@@ -90,7 +98,9 @@ def test_a_failure_in_a_library_names_the_line_of_ones_own_code(folder: Path) ->
 
 
 def test_a_failure_outside_of_ones_own_code_names_no_line() -> None:
-    with pytest.raises(AnswerError, match=r"the detector failed: UnidentifiedImageError: [^()]*$"):
+    with pytest.raises(
+        AnswerError, match=r"the detector failed: UnidentifiedImageError: [^()]*$"
+    ):
         detectors.answers_of(detectors.load("sample"), LOGIN)(12, b"no picture")
 
 
@@ -98,5 +108,7 @@ def test_a_detector_that_ends_the_program_is_an_answer_like_another_failure() ->
     def leaves(*_: object) -> None:
         sys.exit("no weights")
 
-    with pytest.raises(AnswerError, match="image 12: the detector failed: SystemExit: no weights"):
+    with pytest.raises(
+        AnswerError, match="image 12: the detector failed: SystemExit: no weights"
+    ):
         detectors.answers_of(leaves, LOGIN)(12, b"")

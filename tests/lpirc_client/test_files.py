@@ -12,7 +12,9 @@ import pytest
 from lpirc_client.files import require_writable, write_atomically
 
 
-def test_a_link_stays_one_also_where_its_file_is_still_to_be_made(tmp_path: Path) -> None:
+def test_a_link_stays_one_also_where_its_file_is_still_to_be_made(
+    tmp_path: Path,
+) -> None:
     link = tmp_path / "link"
     link.symlink_to("file")
     require_writable(link)
@@ -23,7 +25,9 @@ def test_a_link_stays_one_also_where_its_file_is_still_to_be_made(tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
 
-@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "failure", [OSError(28, "No space left on device"), KeyboardInterrupt()]
+)
 def test_what_cannot_be_written_whole_leaves_the_result_that_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
 ) -> None:
@@ -35,7 +39,9 @@ def test_what_cannot_be_written_whole_leaves_the_result_that_was_there(
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(type(failure)):
         write_atomically(out, "two")
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("result.json", "one\n")]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
+        ("result.json", "one\n")
+    ]
 
 
 def test_a_result_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:

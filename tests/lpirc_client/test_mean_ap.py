@@ -40,7 +40,11 @@ def detect(jpeg, categories):
 def test_it_is_the_referees(contest: Any) -> None:
     truth, rows, _ = contest
     objects = zip(
-        truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist(), truth.crowd, strict=True
+        truth.image.tolist(),
+        truth.category.tolist(),
+        truth.boxes.tolist(),
+        truth.crowd,
+        strict=True,
     )
     mine = mean_ap([one[:3] for one in objects if not one[3]], rows)
     assert mine == evaluate(truth, oracle.detections(rows)).map
@@ -63,4 +67,8 @@ def test_it_is_the_referees_for_real_detections_by_file_name(
     assert cli.main(["check", "--detector", "replayed_yolo:detect", *wanted]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["map"] == json.loads(scored.stdout)["map"]
-    assert (document["images"], document["rows"], document["problems"]) == (100, 452, [])
+    assert (document["images"], document["rows"], document["problems"]) == (
+        100,
+        452,
+        [],
+    )

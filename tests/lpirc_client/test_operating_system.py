@@ -11,7 +11,9 @@ import pytest
 from tests.lpirc_client.referee_double import PASSWORD, Referee
 from tests.pretended_system import imported, run, run_code
 
-DETECTOR = "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
+DETECTOR = (
+    "def detect(jpeg, categories):\n    yield categories[0].id, 0.5, 1, 2, 3, 4\n"
+)
 NO_MODELS = "models run on Linux and other POSIX systems, not on Windows; use WSL 2"
 SYSTEMS = ("win32", "darwin")
 ENDED = """
@@ -43,14 +45,25 @@ print(_has_ended(ours))
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_module_is_imported(system: str, tmp_path: Path) -> None:
-    assert "lpirc_client.conformance.proxy" in imported(system, tmp_path, "lpirc_client")
+    assert "lpirc_client.conformance.proxy" in imported(
+        system, tmp_path, "lpirc_client"
+    )
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_run_is_done_with_all_its_files(system: str, referee: Referee, tmp_path: Path) -> None:
+def test_a_run_is_done_with_all_its_files(
+    system: str, referee: Referee, tmp_path: Path
+) -> None:
     (tmp_path / "mine.py").write_text(DETECTOR)
     (tmp_path / "password").write_text(PASSWORD)
-    files = ("--password-file", "password", "--receipts", "receipts.jsonl", "--timeline", "timeline.json")
+    files = (
+        "--password-file",
+        "password",
+        "--receipts",
+        "receipts.jsonl",
+        "--timeline",
+        "timeline.json",
+    )
     options = ("--team", "alpha", "--detector", "mine:detect", "--json", *files)
     done = run(system, tmp_path, "lpirc-client", "run", referee.url, *options)
     assert done.returncode == 0, done.stderr
@@ -60,13 +73,23 @@ def test_a_run_is_done_with_all_its_files(system: str, referee: Referee, tmp_pat
 
 
 def test_a_model_is_refused_in_one_sentence_on_windows(tmp_path: Path) -> None:
-    refused = run("win32", tmp_path, "lpirc-harness", "validate", "m.tflite", "--task", "detection")
+    refused = run(
+        "win32",
+        tmp_path,
+        "lpirc-harness",
+        "validate",
+        "m.tflite",
+        "--task",
+        "detection",
+    )
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"lpirc-harness: {NO_MODELS}\n"
 
 
 def test_a_device_with_windows_takes_no_work(referee: Referee, tmp_path: Path) -> None:
-    refused = run("win32", tmp_path, "lpirc-client", "work", referee.url, "--name", "laptop")
+    refused = run(
+        "win32", tmp_path, "lpirc-client", "work", referee.url, "--name", "laptop"
+    )
     assert (refused.returncode, refused.stderr) == (1, f"lpirc-client: {NO_MODELS}\n")
     assert not referee.requests
 
@@ -79,5 +102,7 @@ def test_it_ends_with_the_process_that_it_is_told(system: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_an_end_of_a_connection_is_seen_without_waiting_or_reading(system: str, tmp_path: Path) -> None:
+def test_an_end_of_a_connection_is_seen_without_waiting_or_reading(
+    system: str, tmp_path: Path
+) -> None:
     assert run_code(system, tmp_path, CONNECTED) == "False None\nFalse b'x'\nTrue\n"

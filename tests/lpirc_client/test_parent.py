@@ -17,11 +17,18 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of
 
 
 def wait_with(pid: int) -> None:
-    with pytest.raises(ClientError, match=f"process {pid} is gone, so this one ends too"), ending_with(pid):
+    with (
+        pytest.raises(
+            ClientError, match=f"process {pid} is gone, so this one ends too"
+        ),
+        ending_with(pid),
+    ):
         threading.Event().wait(TIMEOUT_S)
 
 
-def test_it_ends_with_its_parent_also_where_a_shell_made_it_ignore_interruptions() -> None:
+def test_it_ends_with_its_parent_also_where_a_shell_made_it_ignore_interruptions() -> (
+    None
+):
     with subprocess.Popen(["true"]) as ended:
         pass
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

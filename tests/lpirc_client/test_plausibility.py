@@ -25,15 +25,25 @@ REFUSED = "refused"
 LIMITS = np.array([[0] * 5, [1, *SIZE, -ABOVE_1, -ABOVE_1]])
 
 edges = (
-    st.floats(-200, 200) | st.floats(-0.5, 1.5) | st.integers(0, 100) | st.sampled_from([0, 1, 64, 96, 97])
+    st.floats(-200, 200)
+    | st.floats(-0.5, 1.5)
+    | st.integers(0, 100)
+    | st.sampled_from([0, 1, 64, 96, 97])
 )
 strange = st.sampled_from([float("nan"), float("inf")])
 ids = st.sampled_from([1, 7, 7.0, 1.0]) | st.sampled_from([0, 2, 1.5, "red-disc", None])
-rows = st.tuples(ids, st.floats(-2, 100) | strange, edges, edges, edges, edges | strange)
+rows = st.tuples(
+    ids, st.floats(-2, 100) | strange, edges, edges, edges, edges | strange
+)
 
 
 def said_by_the_referee(row: Any) -> set[str]:
-    body = json.dumps([[1, *row]]).replace("NaN", '"NaN"').replace("Infinity", "1e999").encode()
+    body = (
+        json.dumps([[1, *row]])
+        .replace("NaN", '"NaN"')
+        .replace("Infinity", "1e999")
+        .encode()
+    )
     try:
         values = parse_detections(body, "application/json", 1, np.array([1, 7]))
     except BadRows:
@@ -68,11 +78,23 @@ def test_the_client_refuses_and_warns_of_what_the_referee_does(row: Any) -> None
         ((1, 87.5, 1, 2, 30, 40), [("the confidence", "87.5", "0 to 1, not percent")]),
         (
             (1, 0.5, 0.1, 0.2, 0.3, 0.4),
-            [("a box of fractions", "0.1, 0.2, 0.3, 0.4", "pixels of an image of 96 x 64")],
+            [
+                (
+                    "a box of fractions",
+                    "0.1, 0.2, 0.3, 0.4",
+                    "pixels of an image of 96 x 64",
+                )
+            ],
         ),
         (
             (1, 0.5, 100, 2, 130, 40),
-            [("a box outside its image", "100, 2, 130, 40", "pixels of an image of 96 x 64")],
+            [
+                (
+                    "a box outside its image",
+                    "100, 2, 130, 40",
+                    "pixels of an image of 96 x 64",
+                )
+            ],
         ),
     ],
 )
@@ -88,7 +110,8 @@ def test_a_jpegs_size_is_read_from_its_header() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n" + bytes(40), b"\xff\xd8\xff\xe0\x00\x02ab"]
+    "content",
+    [b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n" + bytes(40), b"\xff\xd8\xff\xe0\x00\x02ab"],
 )
 def test_what_is_no_jpeg_is_named(content: bytes) -> None:
     with pytest.raises(ClientError, match=r"a\.png: not a JPEG file"):

@@ -44,7 +44,9 @@ def referee(serve: Callable[..., Referee]) -> Referee:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
     (tmp_path / "tried_detectors.py").write_text(DETECTORS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -78,7 +80,9 @@ def test_a_detector_that_would_fail_is_named_and_no_one_logs_in(
     assert "(not logged in; --no-preflight skips this)" in said
 
 
-def test_what_is_only_odd_is_said_and_the_run_goes_on(referee: Referee, run: Run) -> None:
+def test_what_is_only_odd_is_said_and_the_run_goes_on(
+    referee: Referee, run: Run
+) -> None:
     code, said = run(referee, "percent")
     assert (code, len(referee.rows)) == (0, 5)
     assert "row 1: the confidence is 87.5; expected 0 to 1, not percent\n" in said
@@ -91,7 +95,9 @@ def test_it_can_be_skipped(referee: Referee, run: Run) -> None:
     assert "image 1, row 2: category is the name 'red-disc'; expected its id, 7" in said
 
 
-def test_the_picture_may_be_ones_own(referee: Referee, run: Run, tmp_path: Path) -> None:
+def test_the_picture_may_be_ones_own(
+    referee: Referee, run: Run, tmp_path: Path
+) -> None:
     code, said = run(referee, "right", "--preflight", "nowhere.jpg")
     assert (code, referee.requests[LOG_IN]) == (1, 0)
     assert "nowhere.jpg: cannot be read: No such file or directory" in said
@@ -99,7 +105,9 @@ def test_the_picture_may_be_ones_own(referee: Referee, run: Run, tmp_path: Path)
     assert "a.jpg: not a JPEG file" in run(referee, "right", "--preflight", "a.jpg")[1]
 
 
-def test_nothing_can_be_tried_before_an_older_referee(serve: Callable[..., Referee], run: Run) -> None:
+def test_nothing_can_be_tried_before_an_older_referee(
+    serve: Callable[..., Referee], run: Run
+) -> None:
     older = serve()
     assert run(older, "names")[0] == 1
     assert older.requests[LOG_IN] == 1

@@ -61,10 +61,18 @@ def post(referee: Referee, path: Path, times: int, *, log_out: bool = False) -> 
 
 def test_the_example_of_the_page_is_right() -> None:
     rows = dict(
-        re.findall(r"^\| `?([a-z_0-9]+)`? \| (.+) \|$", PAGE.read_text().partition("## An example")[2], re.M)
+        re.findall(
+            r"^\| `?([a-z_0-9]+)`? \| (.+) \|$",
+            PAGE.read_text().partition("## An example")[2],
+            re.M,
+        )
     )
     first, second = (
-        {key: cells.split(" | ")[at].strip("`") for key, cells in rows.items() if " | " in cells}
+        {
+            key: cells.split(" | ")[at].strip("`")
+            for key, cells in rows.items()
+            if " | " in cells
+        }
         for at in (0, 1)
     )
     assert len(first) == 9
@@ -73,9 +81,14 @@ def test_the_example_of_the_page_is_right() -> None:
     assert second["previous"] == first["link"]
 
 
-def test_the_closing_receipt_of_the_page_is_signed_and_its_der_prefix_is_that_of_a_public_key() -> None:
+def test_the_closing_receipt_of_the_page_is_signed_and_its_der_prefix_is_that_of_a_public_key() -> (
+    None
+):
     page = PAGE.read_text()
-    (closing,) = (json.loads(one)["closing"] for one in re.findall(r'^    (\{"closing".+)$', page, re.M))
+    (closing,) = (
+        json.loads(one)["closing"]
+        for one in re.findall(r'^    (\{"closing".+)$', page, re.M)
+    )
     bodies = re.findall(r"^\| `link` \| `\w+` \| `(\w+)` \|$", page, re.M)
     assert (closing["posts"], [closing["head"]]) == (2, bodies)
     (prefix,) = set(re.findall(r"\b302a[0-9a-f]+", page))
@@ -88,9 +101,20 @@ def test_the_closing_receipt_of_the_page_is_signed_and_its_der_prefix_is_that_of
 def test_the_command_keeps_each_receipt_and_the_closing_one(
     referee: Referee, client: Client, tmp_path: Path
 ) -> None:
-    (tmp_path / "mine.py").write_text("def detect(jpeg, categories):\n    yield 7, 0.5, 1, 2, 3, 4\n")
+    (tmp_path / "mine.py").write_text(
+        "def detect(jpeg, categories):\n    yield 7, 0.5, 1, 2, 3, 4\n"
+    )
     referee.faults["POST /v1/detections"] = ["drop-after"]  # sent again, and kept once
-    options = ("--team", "alpha", "--detector", "mine:detect", "--batch", 2, "--receipts", "kept.jsonl")
+    options = (
+        "--team",
+        "alpha",
+        "--detector",
+        "mine:detect",
+        "--batch",
+        2,
+        "--receipts",
+        "kept.jsonl",
+    )
     done = client("run", referee.url, *options)
     assert (done.returncode, done.stderr.count("\n")) == (0, 2), done.stderr
     *bodies, closing = lines(tmp_path / "kept.jsonl")
@@ -106,9 +130,19 @@ def test_the_command_keeps_each_receipt_and_the_closing_one(
 def test_a_run_whose_window_ended_gets_its_closing_receipt(
     referee: Referee, client: Client, tmp_path: Path
 ) -> None:
-    (tmp_path / "mine.py").write_text("def detect(jpeg, categories):\n    yield 7, 0.5, 1, 2, 3, 4\n")
+    (tmp_path / "mine.py").write_text(
+        "def detect(jpeg, categories):\n    yield 7, 0.5, 1, 2, 3, 4\n"
+    )
     referee.faults["POST /v1/detections"] = [(409, "window-closed")]
-    options = ("--team", "alpha", "--detector", "mine:detect", "--stay", "--receipts", "kept.jsonl")
+    options = (
+        "--team",
+        "alpha",
+        "--detector",
+        "mine:detect",
+        "--stay",
+        "--receipts",
+        "kept.jsonl",
+    )
     assert client("run", referee.url, *options).returncode == 0
     assert [*lines(tmp_path / "kept.jsonl")[0]] == ["closing"]
 
@@ -116,18 +150,31 @@ def test_a_run_whose_window_ended_gets_its_closing_receipt(
 @pytest.mark.parametrize(
     ("alters", "said"),
     [
-        ((2, "link"), "receipt 2 of run 3 does not fit: its link is not that of its other figures"),
+        (
+            (2, "link"),
+            "receipt 2 of run 3 does not fit: its link is not that of its other figures",
+        ),
         ((2, "previous"), "its link is not that of its other figures"),
         ((2, "received_utc"), "its link is not that of its other figures"),
         ((2, "meter"), "its link is not that of its other figures"),
-        ((2, "form"), "receipt 2 is of form 0, which this client does not know; it is kept unchecked"),
-        ((0, "head"), "the closing receipt of run 3 does not fit: its head is not the link of receipt 3"),
+        (
+            (2, "form"),
+            "receipt 2 is of form 0, which this client does not know; it is kept unchecked",
+        ),
+        (
+            (0, "head"),
+            "the closing receipt of run 3 does not fit: its head is not the link of receipt 3",
+        ),
         ((0, "posts"), "it counts 0 bodies, but receipt 3 was given"),
         ((0, "run"), "it is of run 0"),
     ],
 )
 def test_what_was_altered_is_kept_with_a_warning_and_the_run_goes_on(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str], alters: tuple[int, str], said: str
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
+    alters: tuple[int, str],
+    said: str,
 ) -> None:
     referee.alters = alters
     post(referee, path, 3, log_out=True)
@@ -205,7 +252,10 @@ def test_another_run_gets_a_file_of_its_own(
     post(referee, path, 1)
     referee.run = 4
     post(referee, path, 1)
-    assert (len(lines(path)), [one["run"] for one in lines(path.with_name("receipts-run-4.jsonl"))]) == (
+    assert (
+        len(lines(path)),
+        [one["run"] for one in lines(path.with_name("receipts-run-4.jsonl"))],
+    ) == (
         1,
         [4],
     )
@@ -224,7 +274,10 @@ def test_an_older_referee_gives_none_and_the_client_says_so(
         assert session.closing is None
     receipts.end()
     assert path.read_text() == ""
-    assert capsys.readouterr().err == f"The referee gave no receipts (an older version?): {path} got none.\n"
+    assert (
+        capsys.readouterr().err
+        == f"The referee gave no receipts (an older version?): {path} got none.\n"
+    )
 
 
 def test_a_referee_that_acknowledged_nothing_is_not_called_an_older_one(
@@ -242,7 +295,14 @@ def test_a_referee_that_acknowledged_nothing_is_not_called_an_older_one(
 
 @pytest.mark.parametrize(
     "content",
-    ["a,b\n1,2\n", "no line", "[1, 2]\n", '{"image": 1}\n', '{"image": 1}', '{"run": 1}\n{"image": 1}'],
+    [
+        "a,b\n1,2\n",
+        "no line",
+        "[1, 2]\n",
+        '{"image": 1}\n',
+        '{"image": 1}',
+        '{"run": 1}\n{"image": 1}',
+    ],
 )
 def test_a_file_of_something_else_is_refused_before_the_log_in_and_left_as_it_is(
     path: Path, content: str
@@ -278,5 +338,8 @@ def test_a_disk_that_takes_half_a_line_leaves_a_file_of_whole_ones(
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ClientError, match=r"no/receipts: .*No such file or directory.*; choose another one"):
+    with pytest.raises(
+        ClientError,
+        match=r"no/receipts: .*No such file or directory.*; choose another one",
+    ):
         ReceiptFile(tmp_path / "no" / "receipts")

@@ -12,7 +12,9 @@ from lpirc_client import replay
 from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.wire import Category, Login
 
-LOGIN = Login("token", "r1", 4, 60.0, 60.0, (Category(7, "red-disc"), Category(9, "blue bar")))
+LOGIN = Login(
+    "token", "r1", 4, 60.0, 60.0, (Category(7, "red-disc"), Category(9, "blue bar"))
+)
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax\n"
 VALUES = (0.1, 1.0, 2.0, 3.0, 4.0)
 TAIL = "0.1,1,2,3,4\n"
@@ -29,7 +31,9 @@ def testset(tmp_path: Path) -> Path:
     categories = [{"id": c.id, "name": c.name} for c in LOGIN.categories]
     folder = tmp_path / "set"
     folder.mkdir()
-    (folder / "manifest.json").write_text(json.dumps({"images": images, "categories": categories}))
+    (folder / "manifest.json").write_text(
+        json.dumps({"images": images, "categories": categories})
+    )
     return folder
 
 
@@ -67,32 +71,40 @@ def test_every_form_of_recording_gives_the_same_row(tmp_path: Path, text: str) -
 
 
 def test_numbers_are_those_of_the_file_to_the_last_bit(tmp_path: Path) -> None:
-    answer = replay.prepare(recorded(tmp_path, "1 7 0.30000000000000004 1e-300 0.1 1e22 5e-324\n"), None)(
-        LOGIN
-    )
+    answer = replay.prepare(
+        recorded(tmp_path, "1 7 0.30000000000000004 1e-300 0.1 1e22 5e-324\n"), None
+    )(LOGIN)
     assert answer(1, b"") == [(7, 0.1 + 0.2, 1e-300, 0.1, 1e22, 5e-324)]
 
 
 def test_images_are_known_by_their_content(tmp_path: Path, testset: Path) -> None:
     lines = ["dog,7,", "2,7,", "sub/cat.jpg,7,", "cat.jpg,9,", "cat,blue bar,"]
-    answer = replay.prepare(recorded(tmp_path, HEADER + "".join(line + TAIL for line in lines)), testset)(
-        LOGIN
-    )
+    answer = replay.prepare(
+        recorded(tmp_path, HEADER + "".join(line + TAIL for line in lines)), testset
+    )(LOGIN)
     assert answer(3, b"a") == [(7, *VALUES)]
     assert answer(4, b"b") == [(7, *VALUES)]
     assert [row[0] for row in answer(1, b"c")] == [7, 9, 9]
 
 
-def test_images_of_the_same_bytes_are_taken_in_order(tmp_path: Path, testset: Path) -> None:
-    answer = replay.prepare(recorded(tmp_path, HEADER + "3,7," + TAIL + "1.jpg,9," + TAIL), testset)(LOGIN)
+def test_images_of_the_same_bytes_are_taken_in_order(
+    tmp_path: Path, testset: Path
+) -> None:
+    answer = replay.prepare(
+        recorded(tmp_path, HEADER + "3,7," + TAIL + "1.jpg,9," + TAIL), testset
+    )(LOGIN)
     assert answer(2, b"c") == [(7, *VALUES)]
     assert answer(1, b"c") == [(9, *VALUES)]
     with pytest.raises(AnswerError, match="image 3 is not in"):
         answer(3, b"c")
 
 
-def test_a_number_with_leading_zeros_is_a_name_first(tmp_path: Path, testset: Path) -> None:
-    answer = replay.prepare(recorded(tmp_path, HEADER + "000001,7," + TAIL), testset)(LOGIN)
+def test_a_number_with_leading_zeros_is_a_name_first(
+    tmp_path: Path, testset: Path
+) -> None:
+    answer = replay.prepare(recorded(tmp_path, HEADER + "000001,7," + TAIL), testset)(
+        LOGIN
+    )
     assert answer(1, b"b") == [(7, *VALUES)]
 
 
@@ -114,21 +126,37 @@ def test_what_the_test_set_does_not_know_is_said_before_login(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (HEADER + "dog.jpg,7," + TAIL, "line 2: image 'dog.jpg' is a name; give the test set: --testset DIR"),
+        (
+            HEADER + "dog.jpg,7," + TAIL,
+            "line 2: image 'dog.jpg' is a name; give the test set: --testset DIR",
+        ),
         (HEADER + "1,7,x,1,2,3,4\n", "line 2: confidence is 'x', not a finite number"),
-        (HEADER + "1,7,\u0661,1,2,3,4\n", "line 2: confidence is '\u0661', not a finite number"),
-        (HEADER + "1,7,1_0,1,2,3,4\n", "line 2: confidence is '1_0', not a finite number"),
+        (
+            HEADER + "1,7,\u0661,1,2,3,4\n",
+            "line 2: confidence is '\u0661', not a finite number",
+        ),
+        (
+            HEADER + "1,7,1_0,1,2,3,4\n",
+            "line 2: confidence is '1_0', not a finite number",
+        ),
         (HEADER + "1,7,0.5,1,2,3,nan\n", "line 2: ymax is 'nan', not a finite number"),
         ("1 7 0.5 1 2 3 4\n1 7 0.5 1 2 3\n", "line 2: 6 values instead of 7"),
         ("image,class,confidence\n", "line 1: the header lacks xmin, ymin, xmax, ymax"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_said_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:
+def test_what_is_wrong_in_the_file_is_said_with_its_line(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
     assert refusal(tmp_path, text) == sentence
 
 
-def test_what_only_the_login_tells_is_checked_right_after_it(tmp_path: Path, testset: Path) -> None:
-    for text, words in (("5,7,", "image '5' is not in 1..4"), ("1,cat,", "category 'cat' is not one of")):
+def test_what_only_the_login_tells_is_checked_right_after_it(
+    tmp_path: Path, testset: Path
+) -> None:
+    for text, words in (
+        ("5,7,", "image '5' is not in 1..4"),
+        ("1,cat,", "category 'cat' is not one of"),
+    ):
         bind = replay.prepare(recorded(tmp_path, HEADER + text + TAIL), None)
         with pytest.raises(AnswerError, match=words):
             bind(LOGIN)
@@ -140,7 +168,9 @@ def test_what_only_the_login_tells_is_checked_right_after_it(tmp_path: Path, tes
 def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
     with pytest.raises(ClientError, match=r"none\.csv: cannot be read: No such file"):
         replay.prepare(tmp_path / "none.csv", None)
-    with pytest.raises(ClientError, match=r"manifest\.json: cannot be read: No such file"):
+    with pytest.raises(
+        ClientError, match=r"manifest\.json: cannot be read: No such file"
+    ):
         replay.prepare(recorded(tmp_path, HEADER), tmp_path)
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(ClientError, match=r"manifest\.json: not a test set's manifest"):

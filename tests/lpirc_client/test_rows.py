@@ -44,7 +44,10 @@ def test_nothing_found_is_no_row(nothing: Any) -> None:
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        (None, "image 12: the answer is None; expected rows, [] where nothing is found"),
+        (
+            None,
+            "image 12: the answer is None; expected rows, [] where nothing is found",
+        ),
         ("text", "image 12: the answer is 'text'; expected rows"),
         (
             [GOOD, GOOD[:5]],
@@ -55,17 +58,34 @@ def test_nothing_found_is_no_row(nothing: Any) -> None:
             "image 12, row 1: the row is [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]; expected six numbers",
         ),
         ([None], "image 12, row 1: the row is None; expected six numbers"),
-        ([("blue-bar", *GOOD[1:])], "row 1: category is the name 'blue-bar'; expected its id, 9"),
-        ([(8, *GOOD[1:])], "row 1: category is 8; expected an id: 7 (red-disc), 9 (blue-bar)"),
+        (
+            [("blue-bar", *GOOD[1:])],
+            "row 1: category is the name 'blue-bar'; expected its id, 9",
+        ),
+        (
+            [(8, *GOOD[1:])],
+            "row 1: category is 8; expected an id: 7 (red-disc), 9 (blue-bar)",
+        ),
         ([(7.5, *GOOD[1:])], "row 1: category is 7.5; expected an id"),
-        ([(7, math.nan, 1, 2, 3, 4)], "row 1: confidence is nan; expected a finite number"),
-        ([(7, "0.5", 1, 2, 3, 4)], "row 1: confidence is '0.5'; expected a finite number"),
+        (
+            [(7, math.nan, 1, 2, 3, 4)],
+            "row 1: confidence is nan; expected a finite number",
+        ),
+        (
+            [(7, "0.5", 1, 2, 3, 4)],
+            "row 1: confidence is '0.5'; expected a finite number",
+        ),
         ([(7, 0.5, 1, 2, 1e39, 4)], "row 1: xmax is 1e+39; expected a finite number"),
         ([(7, 0.5, 10**400, 2, 1, 4)], "row 1: xmin is 1000"),
-        ([(7, 0.5, 30, 2, 3, 4)], "row 1: the box is 30, 2, 3, 4; expected xmin <= xmax and ymin <= ymax"),
+        (
+            [(7, 0.5, 30, 2, 3, 4)],
+            "row 1: the box is 30, 2, 3, 4; expected xmin <= xmax and ymin <= ymax",
+        ),
     ],
 )
-def test_a_bad_row_is_named_with_its_value_and_what_was_expected(found: Any, sentence: str) -> None:
+def test_a_bad_row_is_named_with_its_value_and_what_was_expected(
+    found: Any, sentence: str
+) -> None:
     with pytest.raises(AnswerError) as caught:
         checked(12, found, CATEGORIES)
     assert sentence in caught.value.sentence
@@ -74,9 +94,20 @@ def test_a_bad_row_is_named_with_its_value_and_what_was_expected(found: Any, sen
 numbers = st.floats(-1e6, 1e6, width=32)
 
 
-@given(st.lists(st.tuples(st.sampled_from(sorted(CATEGORIES)), numbers, numbers, numbers), max_size=5))
-def test_both_bodies_hold_the_same_rows(found: list[tuple[int, float, float, float]]) -> None:
-    rows = checked(3, [(category, score, x, y, x, y) for category, score, x, y in found], CATEGORIES)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(CATEGORIES)), numbers, numbers, numbers),
+        max_size=5,
+    )
+)
+def test_both_bodies_hold_the_same_rows(
+    found: list[tuple[int, float, float, float]],
+) -> None:
+    rows = checked(
+        3,
+        [(category, score, x, y, x, y) for category, score, x, y in found],
+        CATEGORIES,
+    )
     packed, kind = body_of(rows, is_packed=True)
     text, other = body_of(rows, is_packed=False)
     assert (kind, other) == (PACKED_TYPE, JSON_TYPE)
@@ -97,7 +128,11 @@ def test_numbers_in_arrays_of_one_are_numbers() -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [(np.array([7, 8]), 0.5, 1, 2, 3, 4), (7, Decimal("NaN"), 1, 2, 3, 4), (7, 0.5, np.zeros(2), 2, 3, 4)],
+    [
+        (np.array([7, 8]), 0.5, 1, 2, 3, 4),
+        (7, Decimal("NaN"), 1, 2, 3, 4),
+        (7, 0.5, np.zeros(2), 2, 3, 4),
+    ],
 )
 def test_a_value_that_cannot_be_compared_is_named_like_any_other(row: object) -> None:
     with pytest.raises(AnswerError, match="image 12, row 1: "):

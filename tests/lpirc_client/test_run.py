@@ -43,7 +43,9 @@ def leaving(referee: Referee, left_s: float, after: int) -> Answer:
     return answer
 
 
-def go(referee: Referee, plan: Plan, answer: Answer = one_row, **options: Any) -> Summary:
+def go(
+    referee: Referee, plan: Plan, answer: Answer = one_row, **options: Any
+) -> Summary:
     session = Session(referee.url, "alpha", PASSWORD, **options)
     try:
         session.open()
@@ -61,7 +63,9 @@ def bodies(referee: Referee) -> list[int]:
     return [len(rows_of(body)) for body in referee.posts]
 
 
-def test_rows_go_out_by_batches_while_the_detector_works_and_the_run_is_logged_out(referee: Referee) -> None:
+def test_rows_go_out_by_batches_while_the_detector_works_and_the_run_is_logged_out(
+    referee: Referee,
+) -> None:
     def answer(number: int, jpeg: bytes) -> Any:
         referee.until(
             lambda: len(referee.rows) >= (number - 1) // 2 * 2
@@ -70,14 +74,24 @@ def test_rows_go_out_by_batches_while_the_detector_works_and_the_run_is_logged_o
 
     summary = go(referee, Plan(), answer, batch=2)
     assert (posted_images(referee), bodies(referee)) == ([1, 2, 3, 4, 5], [2, 2, 1])
-    assert (summary.ended, summary.images, summary.detections, summary.logged_out) == ("finished", 5, 5, True)
+    assert (summary.ended, summary.images, summary.detections, summary.logged_out) == (
+        "finished",
+        5,
+        5,
+        True,
+    )
     assert summary.failure is None
     assert referee.phase == "closed"
 
 
 def test_a_run_can_be_taken_up_at_any_image(referee: Referee) -> None:
     first = go(referee, Plan(limit=2), stay=True)
-    assert (first.ended, first.next_image, first.logged_out, referee.phase) == ("finished", 3, False, "open")
+    assert (first.ended, first.next_image, first.logged_out, referee.phase) == (
+        "finished",
+        3,
+        False,
+        "open",
+    )
     go(referee, Plan(first=first.next_image))
     assert posted_images(referee) == [1, 2, 3, 4, 5]
 
@@ -101,22 +115,34 @@ def test_near_the_end_no_row_waits_for_its_batch(referee: Referee) -> None:
 
 def test_the_windows_end_is_a_normal_end(referee: Referee) -> None:
     summary = go(referee, Plan(), leaving(referee, 0.0, after=3), batch=1)
-    assert (summary.ended, summary.failure, summary.logged_out) == ("window-closed", None, False)
+    assert (summary.ended, summary.failure, summary.logged_out) == (
+        "window-closed",
+        None,
+        False,
+    )
     assert summary.images == summary.detections == len(referee.rows) == 2
     assert summary.of == 5
 
 
-def test_a_window_that_ends_before_the_logout_leaves_the_run_finished(referee: Referee) -> None:
+def test_a_window_that_ends_before_the_logout_leaves_the_run_finished(
+    referee: Referee,
+) -> None:
     referee.faults["DELETE /v1/session"] = [(409, "window-closed")]
     summary = go(referee, Plan())
     assert (summary.ended, summary.failure) == ("finished", None)
 
 
 @pytest.mark.parametrize("logs_out", [False, True])
-def test_what_was_found_before_the_detector_failed_is_posted(referee: Referee, logs_out: bool) -> None:
+def test_what_was_found_before_the_detector_failed_is_posted(
+    referee: Referee, logs_out: bool
+) -> None:
     summary = go(referee, Plan(), failing_at(4), logout_on_error=logs_out)
     assert posted_images(referee) == [1, 2, 3]
-    assert (summary.ended, summary.images, summary.logged_out) == ("failed", 3, logs_out)
+    assert (summary.ended, summary.images, summary.logged_out) == (
+        "failed",
+        3,
+        logs_out,
+    )
     assert summary.failure is not None
     assert summary.failure.code == "detector-failed"
     if not logs_out:
@@ -124,18 +150,35 @@ def test_what_was_found_before_the_detector_failed_is_posted(referee: Referee, l
         assert posted_images(referee) == [1, 2, 3, 4, 5]
 
 
-def test_a_bad_row_is_not_sent_and_named_with_image_row_and_value(referee: Referee) -> None:
-    summary = go(referee, Plan(), lambda *_: [(7, 0.5, 1, 2, 3, 4), ("red-disc", 0.5, 1, 2, 3, 4)])
+def test_a_bad_row_is_not_sent_and_named_with_image_row_and_value(
+    referee: Referee,
+) -> None:
+    summary = go(
+        referee,
+        Plan(),
+        lambda *_: [(7, 0.5, 1, 2, 3, 4), ("red-disc", 0.5, 1, 2, 3, 4)],
+    )
     assert summary.failure is not None
-    assert summary.failure.sentence == "image 1, row 2: category is the name 'red-disc'; expected its id, 7"
-    assert (referee.requests[POST], summary.logged_out, summary.next_image) == (0, False, 1)
+    assert (
+        summary.failure.sentence
+        == "image 1, row 2: category is the name 'red-disc'; expected its id, 7"
+    )
+    assert (referee.requests[POST], summary.logged_out, summary.next_image) == (
+        0,
+        False,
+        1,
+    )
 
 
 def test_rows_that_the_referee_refuses_end_the_run(referee: Referee) -> None:
     referee.faults[POST] = [(422, "bad-rows")]
     summary = go(referee, Plan(), batch=1)
     assert summary.failure is not None
-    assert (summary.failure.code, summary.logged_out, summary.next_image) == ("bad-rows", False, 1)
+    assert (summary.failure.code, summary.logged_out, summary.next_image) == (
+        "bad-rows",
+        False,
+        1,
+    )
 
 
 def test_a_lost_referee_leaves_the_run_open(referee: Referee) -> None:
@@ -148,7 +191,12 @@ def test_a_lost_referee_leaves_the_run_open(referee: Referee) -> None:
 
 @pytest.mark.parametrize(
     ("plan", "numbers"),
-    [(Plan(), [1, 2, 3]), (Plan(limit=9), [1, 2, 3]), (Plan(first=2, limit=1), [2]), (Plan(first=4), [])],
+    [
+        (Plan(), [1, 2, 3]),
+        (Plan(limit=9), [1, 2, 3]),
+        (Plan(first=2, limit=1), [2]),
+        (Plan(first=4), []),
+    ],
 )
 def test_a_plan_names_its_images(plan: Plan, numbers: list[int]) -> None:
     assert list(plan.numbers(3)) == numbers
@@ -170,12 +218,22 @@ def test_a_falling_score_ends_no_run_within_a_minute_or_the_least(
     assert go(referee, Plan(least_s=least_s, stop="best")).images == images
 
 
-def released(energy_wh: float, state: str = "fresh", utc: str | None = None) -> dict[str, object]:
-    figures = {"score": 1.0, "map": 0.5, "energy_wh": energy_wh, "age_s": 0.0, "figure_state": state}
+def released(
+    energy_wh: float, state: str = "fresh", utc: str | None = None
+) -> dict[str, object]:
+    figures = {
+        "score": 1.0,
+        "map": 0.5,
+        "energy_wh": energy_wh,
+        "age_s": 0.0,
+        "figure_state": state,
+    }
     return figures | {"utc": utc or str(energy_wh)}
 
 
-@pytest.mark.parametrize("shown", [{"state": "meter-away"}, {"state": "integrator-stopped"}, {"utc": "once"}])
+@pytest.mark.parametrize(
+    "shown", [{"state": "meter-away"}, {"state": "integrator-stopped"}, {"utc": "once"}]
+)
 def test_a_score_that_is_not_fresh_or_was_seen_before_decides_nothing(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, shown: dict[str, str]
 ) -> None:

@@ -32,11 +32,17 @@ def test_a_run_in_three_lines(referee: Referee) -> None:
     with opened(referee) as session:
         for image in session.images(prefetch=2):
             session.post(image.number, [FOUND])
-    assert (numbers_of(referee), referee.phase, session.logged_out) == ([1, 2, 3, 4, 5], "closed", True)
+    assert (numbers_of(referee), referee.phase, session.logged_out) == (
+        [1, 2, 3, 4, 5],
+        "closed",
+        True,
+    )
     assert (session.images_posted, session.detections_posted) == (5, 5)
 
 
-def test_images_may_be_asked_for_and_answered_in_any_order_and_as_arrays(referee: Referee) -> None:
+def test_images_may_be_asked_for_and_answered_in_any_order_and_as_arrays(
+    referee: Referee,
+) -> None:
     with opened(referee) as session:
         waiting = {image.number for image in session.images([4, 2, 3])}
         for number in sorted(waiting):
@@ -44,7 +50,9 @@ def test_images_may_be_asked_for_and_answered_in_any_order_and_as_arrays(referee
     assert numbers_of(referee) == [2, 2, 3, 3, 4, 4]
 
 
-def test_categories_that_a_float32_does_not_hold_go_out_as_json(referee: Referee) -> None:
+def test_categories_that_a_float32_does_not_hold_go_out_as_json(
+    referee: Referee,
+) -> None:
     referee.categories = [{"id": 2**24 + 1, "name": "fine"}]
     with opened(referee) as session:
         session.post(1, [(2**24 + 1, *FOUND[1:])])
@@ -71,10 +79,15 @@ def test_an_exception_posts_what_was_found_and_leaves_the_run_open_unless_told_o
 
     with pytest.raises(OSError, match="camera"):
         broken_off()
-    assert (numbers_of(referee), referee.phase) == ([1, 2, 3], "closed" if logs_out else "open")
+    assert (numbers_of(referee), referee.phase) == (
+        [1, 2, 3],
+        "closed" if logs_out else "open",
+    )
 
 
-def test_the_end_of_the_window_ends_the_images_and_is_not_a_failure(referee: Referee) -> None:
+def test_the_end_of_the_window_ends_the_images_and_is_not_a_failure(
+    referee: Referee,
+) -> None:
     referee.faults["GET /v1/images?first=3&count=2"] = [(409, "window-closed")]
     with opened(referee) as session:
         came = [image.number for image in session.images(prefetch=2)]
@@ -104,7 +117,9 @@ def test_a_refused_post_is_raised_at_the_next_one(referee: Referee) -> None:
     assert (caught.value.code, referee.phase) == ("bad-rows", "open")
 
 
-def test_while_a_post_is_on_its_way_the_detector_goes_on_and_the_next_body_gathers(referee: Referee) -> None:
+def test_while_a_post_is_on_its_way_the_detector_goes_on_and_the_next_body_gathers(
+    referee: Referee,
+) -> None:
     go_on = threading.Event()
     taken, plain = [], referee.take
 
@@ -161,16 +176,29 @@ def test_a_session_that_is_not_open_says_so(referee: Referee) -> None:
         next(opened(referee).images())
 
 
-def test_a_timeline_is_a_chrome_trace_with_each_image(referee: Referee, tmp_path: Path) -> None:
+def test_a_timeline_is_a_chrome_trace_with_each_image(
+    referee: Referee, tmp_path: Path
+) -> None:
     path = tmp_path / "trace.json"
     with opened(referee, timeline=Timeline(path)) as session:
         for image in session.images(prefetch=2):
             threading.Event().wait(0.01)  # the detector's time
             session.post(image.number, [FOUND])
     events = [event for event in json.loads(path.read_text()) if event]
-    assert {event["name"] for event in events} == {"waiting", "detecting", "posting", "fetch", "send"}
-    assert [event["args"]["image"] for event in events if event["name"] == "detecting"] == [1, 2, 3, 4, 5]
-    assert all(event["ts"] >= 0 and event["dur"] >= 0 and event["ph"] == "X" for event in events)
+    assert {event["name"] for event in events} == {
+        "waiting",
+        "detecting",
+        "posting",
+        "fetch",
+        "send",
+    }
+    assert [
+        event["args"]["image"] for event in events if event["name"] == "detecting"
+    ] == [1, 2, 3, 4, 5]
+    assert all(
+        event["ts"] >= 0 and event["dur"] >= 0 and event["ph"] == "X"
+        for event in events
+    )
     detecting_us = sum(event["dur"] for event in events if event["name"] == "detecting")
     detecting_s = session.timeline.report()["detecting_s"]
     assert 0.05 <= detecting_s == pytest.approx(detecting_us / 1e6, abs=0.001)
@@ -189,7 +217,9 @@ def test_the_time_of_a_generator_is_that_of_the_detector(referee: Referee) -> No
     assert session.timeline.sums_s[DETECTING] >= 5 * 0.01
 
 
-def test_a_timeline_that_cannot_be_written_is_said_before_the_run(tmp_path: Path) -> None:
+def test_a_timeline_that_cannot_be_written_is_said_before_the_run(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ClientError, match="cannot be written: Is a directory"):
         Timeline(tmp_path)
 
@@ -204,7 +234,10 @@ def test_a_timeline_on_a_full_disk_ends_and_the_run_does_not(
                 for _ in range(20):
                     session.post(image.number, [FOUND])
     assert referee.phase == "closed"
-    assert capsys.readouterr().err.count("nothing more is kept: No space left on device") == 1
+    assert (
+        capsys.readouterr().err.count("nothing more is kept: No space left on device")
+        == 1
+    )
 
 
 def test_rows_do_not_wait_for_a_detector_that_is_busy_until_the_window_ends(
@@ -213,7 +246,9 @@ def test_rows_do_not_wait_for_a_detector_that_is_busy_until_the_window_ends(
     monkeypatch.setattr("lpirc_client.outbox.URGENT_S", 59.9)
     with opened(referee, batch=100) as session:
         session.post(1, [FOUND])
-        referee.until(lambda: numbers_of(referee) == [1])  # neither a flush nor another post
+        referee.until(
+            lambda: numbers_of(referee) == [1]
+        )  # neither a flush nor another post
 
 
 def test_a_body_has_whole_images_so_what_was_accepted_before_a_refusal_is_counted(
@@ -225,7 +260,11 @@ def test_a_body_has_whole_images_so_what_was_accepted_before_a_refusal_is_counte
     def second_refused(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
         assert go_on.wait(15)
         answers.append(len(body) // 28)
-        return referee.problem(422, "bad-rows") if len(answers) > 1 else plain(headers, body)
+        return (
+            referee.problem(422, "bad-rows")
+            if len(answers) > 1
+            else plain(headers, body)
+        )
 
     referee.take = second_refused  # type: ignore[method-assign]
     session = opened(referee, batch=100)
@@ -239,7 +278,11 @@ def test_a_body_has_whole_images_so_what_was_accepted_before_a_refusal_is_counte
     finally:
         session.close()
     assert answers == [4, 2]
-    assert (session.images_posted, session.detections_posted, numbers_of(referee)) == (2, 4, [1, 1, 2, 2])
+    assert (session.images_posted, session.detections_posted, numbers_of(referee)) == (
+        2,
+        4,
+        [1, 1, 2, 2],
+    )
 
 
 def test_an_image_with_more_rows_than_a_body_takes_is_counted_once(
@@ -255,7 +298,10 @@ def test_an_image_with_more_rows_than_a_body_takes_is_counted_once(
 
 def test_a_refused_post_is_logged_out_where_that_is_wanted(referee: Referee) -> None:
     referee.faults[POST] = [(422, "bad-rows")]
-    with pytest.raises(ClientError, match="bad-rows"), opened(referee, logout_on_error=True) as session:
+    with (
+        pytest.raises(ClientError, match="bad-rows"),
+        opened(referee, logout_on_error=True) as session,
+    ):
         session.post(1, [FOUND])
     assert referee.phase == "closed"
 
@@ -274,7 +320,10 @@ def test_rows_of_an_image_that_there_is_not_are_not_sent_with_the_others(
 ) -> None:
     with opened(referee, stay=True) as session:
         session.post(5, [FOUND])
-        with pytest.raises(ClientError, match=f"image {number}: there is no such image; expected 1 to 5"):
+        with pytest.raises(
+            ClientError,
+            match=f"image {number}: there is no such image; expected 1 to 5",
+        ):
             session.post(number, [FOUND])
     assert numbers_of(referee) == [5]
 
@@ -290,11 +339,16 @@ def test_abandoned_images_end_with_the_session(referee: Referee) -> None:
     assert list(images) == []
 
 
-def test_rows_come_from_several_threads_and_for_images_of_any_iterable(referee: Referee) -> None:
+def test_rows_come_from_several_threads_and_for_images_of_any_iterable(
+    referee: Referee,
+) -> None:
     with opened(referee, batch=3) as session:
         found = list(session.images(iter((2, 5))))
         threads = [
-            threading.Thread(target=lambda: [session.post(n, [FOUND]) for n in range(1, 6)]) for _ in range(4)
+            threading.Thread(
+                target=lambda: [session.post(n, [FOUND]) for n in range(1, 6)]
+            )
+            for _ in range(4)
         ]
         for thread in threads:
             thread.start()
@@ -305,14 +359,18 @@ def test_rows_come_from_several_threads_and_for_images_of_any_iterable(referee: 
     assert session.images_posted == 20
 
 
-def test_a_connection_that_breaks_before_the_login_is_made_again(referee: Referee) -> None:
+def test_a_connection_that_breaks_before_the_login_is_made_again(
+    referee: Referee,
+) -> None:
     referee.faults["GET /v1/health"] = ["drop-before", "drop-before"]
     with opened(referee) as session:
         session.post(1, [FOUND])
     assert session.logged_out
 
 
-def test_what_speaks_another_protocol_is_told_with_the_scheme_to_try(referee: Referee) -> None:
+def test_what_speaks_another_protocol_is_told_with_the_scheme_to_try(
+    referee: Referee,
+) -> None:
     referee.faults["GET /v1/health"] = ["drop-before"] * 100
     with pytest.raises(ClientError, match=r"does it speak TLS\? Write https://"):
         opened(referee).open()

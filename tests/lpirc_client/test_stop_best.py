@@ -49,11 +49,15 @@ def detect(jpeg, categories):
 
 @pytest.fixture(scope="module")
 def testset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return synthesize(tmp_path_factory.mktemp("sets") / "set", IMAGES, 2, seed=1, size=(64, 64)).folder
+    return synthesize(
+        tmp_path_factory.mktemp("sets") / "set", IMAGES, 2, seed=1, size=(64, 64)
+    ).folder
 
 
 @pytest.fixture
-def day(tmp_path: Path, testset: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Day]:
+def day(
+    tmp_path: Path, testset: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Day]:
     (tmp_path / "tired_detector.py").write_text(TIRED.format(folder=str(testset)))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -86,7 +90,9 @@ def test_a_run_whose_map_no_longer_grows_is_logged_out(
     monkeypatch.setattr("referee.judging.released.EVERY_S", 0.5)
     monkeypatch.setattr("referee.judging.live.TICK_S", 0.2)
     config = day.folder / "contest.toml"
-    text = config.read_text().replace("teams_see_score = false", "teams_see_score = true")
+    text = config.read_text().replace(
+        "teams_see_score = false", "teams_see_score = true"
+    )
     config.write_text(text.replace("live_score = true ", "live_score = false"))
     wanted = [
         "--team",
@@ -108,7 +114,11 @@ def test_a_run_whose_map_no_longer_grows_is_logged_out(
         len(sys.modules["tired_detector"].seen) == document["images"] + 1
     )  # the first one before the log-in
     stop = document["stop"]
-    assert (document["ended"], document["logged_out"], document["of"]) == ("finished", True, IMAGES)
+    assert (document["ended"], document["logged_out"], document["of"]) == (
+        "finished",
+        True,
+        IMAGES,
+    )
     assert 10 < document["images"] < IMAGES
     assert stop["stopped_s"] >= 1
     assert 0 < stop["expected_at_end"] < stop["score"] <= stop["best_score"]
@@ -121,7 +131,19 @@ def test_where_no_provisional_score_is_shown_it_says_so(
     referee: Referee, client: Client, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").write_text("def detect(jpeg, categories):\n    return []\n")
-    done = client("run", referee.url, "--team", "alpha", "--detector", "mine:detect", "--stop", "best")
+    done = client(
+        "run",
+        referee.url,
+        "--team",
+        "alpha",
+        "--detector",
+        "mine:detect",
+        "--stop",
+        "best",
+    )
     assert done.returncode == 0
-    assert "--stop best had nothing to decide by: no provisional score was shown\n" in done.stderr
+    assert (
+        "--stop best had nothing to decide by: no provisional score was shown\n"
+        in done.stderr
+    )
     assert "5 of 5 images" in done.stderr

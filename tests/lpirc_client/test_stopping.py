@@ -16,7 +16,9 @@ WATTS = st.floats(0.5, 50)
 IMAGES = 6000
 
 
-def course(map_at: Callable[[float], float], watts: float, seconds: int, step_s: int = 2) -> list[Sample]:
+def course(
+    map_at: Callable[[float], float], watts: float, seconds: int, step_s: int = 2
+) -> list[Sample]:
     """Samples of a run at 10 images a second that draws `watts` from the log-in on."""
     times = range(step_s, seconds + 1, step_s)
     return [Sample(t, IMAGES - 10 * t, map_at(t), watts * t / 3600) for t in times]
@@ -41,7 +43,9 @@ def test_energy_spent_before_the_first_image_is_a_reason_to_go_on(
 
 
 @given(WATTS, st.integers(40, 200), st.integers(1, 200))
-def test_a_map_that_has_stopped_growing_is_a_reason_to_stop(watts: float, full_s: int, more_s: int) -> None:
+def test_a_map_that_has_stopped_growing_is_a_reason_to_stop(
+    watts: float, full_s: int, more_s: int
+) -> None:
     seconds = int(full_s + MINUTE_S + 2 + more_s)
     samples = course(lambda t: 0.5 * min(1.0, t / full_s), watts, seconds)
     assert is_over(samples, 0.0)
@@ -57,16 +61,24 @@ def test_a_saturating_map_is_left_when_most_of_its_best_score_is_there(
 
     samples = course(map_at, watts, 590)
     stopped = next(
-        (one for n, one in enumerate(samples, start=1) if one.map and is_over(samples[:n], MINUTE_S)),
+        (
+            one
+            for n, one in enumerate(samples, start=1)
+            if one.map and is_over(samples[:n], MINUTE_S)
+        ),
         samples[-1],
     )
-    best = max((one for one in samples if one.at_s >= MINUTE_S), key=lambda one: one.score)
+    best = max(
+        (one for one in samples if one.at_s >= MINUTE_S), key=lambda one: one.score
+    )
     assert stopped.at_s >= best.at_s
     assert stopped.score >= 0.75 * best.score
 
 
 @given(WATTS, st.floats(1, 600))
-def test_nothing_is_expected_of_images_that_are_not_there(watts: float, ahead_s: float) -> None:
+def test_nothing_is_expected_of_images_that_are_not_there(
+    watts: float, ahead_s: float
+) -> None:
     samples = course(lambda t: 0.001 * t, watts, IMAGES // 10)
     assert samples[-1].left == 0
     assert expected_score(samples, ahead_s) == samples[-1].score
@@ -74,7 +86,10 @@ def test_nothing_is_expected_of_images_that_are_not_there(watts: float, ahead_s:
 
 @given(WATTS, st.floats(0.5, 0.9))
 def test_no_map_above_one_is_expected(watts: float, reached: float) -> None:
-    samples = [Sample(0, IMAGES, 0.0, 1e-6), Sample(10, IMAGES - 10, reached, watts / 360)]
+    samples = [
+        Sample(0, IMAGES, 0.0, 1e-6),
+        Sample(10, IMAGES - 10, reached, watts / 360),
+    ]
     assert expected_score(samples, 1e6) <= 1 / (watts / 360)
 
 

@@ -66,33 +66,60 @@ Check = Callable[..., "tuple[int, Any, str]"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("trial")
     synthesize(made / "set", images=4, categories=3, seed=1, size=(96, 64))
-    (made / "detectors_of_people.py").write_text(DETECTORS.format(folder=str(made / "set")))
+    (made / "detectors_of_people.py").write_text(
+        DETECTORS.format(folder=str(made / "set"))
+    )
     return made
 
 
 @pytest.fixture
-def check(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+def check(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Check:
     """Check one of the detectors; the exit code, the document or the text, and stderr."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))
 
     def run(name: str, *more: str, images: str = "set") -> tuple[int, Any, str]:
-        code = cli.main(["check", "--detector", f"detectors_of_people:{name}", "--images", images, *more])
+        code = cli.main(
+            [
+                "check",
+                "--detector",
+                f"detectors_of_people:{name}",
+                "--images",
+                images,
+                *more,
+            ]
+        )
         told = capsys.readouterr()
-        return code, json.loads(told.out) if "--json" in more and told.out else told.out, told.err
+        return (
+            code,
+            json.loads(told.out) if "--json" in more and told.out else told.out,
+            told.err,
+        )
 
     return run
 
 
 @pytest.mark.parametrize("name", ["right", "array"])
-def test_a_good_detector_has_its_map_and_its_time(check: Check, folder: Path, name: str) -> None:
+def test_a_good_detector_has_its_map_and_its_time(
+    check: Check, folder: Path, name: str
+) -> None:
     code, document, said = check(name, "--ground-truth", "set", "--json")
-    objects = len(json.loads((folder / "set" / "ground_truth.json").read_text())["annotations"])
+    objects = len(
+        json.loads((folder / "set" / "ground_truth.json").read_text())["annotations"]
+    )
     assert (code, said) == (0, "")
-    assert (document["images"], document["rows"], document["problems"]) == (4, objects, [])
+    assert (document["images"], document["rows"], document["problems"]) == (
+        4,
+        objects,
+        [],
+    )
     assert document["map"] == 1.0
     assert 0 < document["median_s"] <= document["p95_s"] <= document["slowest_s"]
-    assert document["in_600_s"] == pytest.approx(600 / document["all_images_s"] * 4, rel=0.01, abs=1)
+    assert document["in_600_s"] == pytest.approx(
+        600 / document["all_images_s"] * 4, rel=0.01, abs=1
+    )
 
 
 CORNERS = "xmin <= xmax and ymin <= ymax: corners, not a corner with width and height"
@@ -105,12 +132,24 @@ ROWS = "rows, [] where nothing is found"
     [
         ("names", "refused", "category", "the name 'blue-triangle'", "its id, 3"),
         ("percent", "warned", "the confidence", "90", "0 to 1, not percent"),
-        ("fractions", "warned", "a box of fractions", "0.", "pixels of an image of 96 x 64"),
+        (
+            "fractions",
+            "warned",
+            "a box of fractions",
+            "0.",
+            "pixels of an image of 96 x 64",
+        ),
         ("xywh", "refused", "the box", "60, 40, 20, 10", CORNERS),
         ("nothing", "refused", "the answer", "None", ROWS),
         ("leaves", "refused", FAILED, "SystemExit: no licence (", "no exception"),
         ("midway", "refused", FAILED, "IndexError: anchor 8400 (", "no exception"),
-        ("one_row", "refused", "the row", "", "six numbers: category, confidence, xmin, ymin, xmax, ymax"),
+        (
+            "one_row",
+            "refused",
+            "the row",
+            "",
+            "six numbers: category, confidence, xmin, ymin, xmax, ymax",
+        ),
     ],
 )
 def test_each_mistake_is_counted_and_its_first_place_is_named(
@@ -118,7 +157,11 @@ def test_each_mistake_is_counted_and_its_first_place_is_named(
 ) -> None:
     code, document, _ = check(name, "--json")
     (problem,) = document["problems"]
-    assert (problem["weight"], problem["what"], problem["expected"]) == (weight, what, expected)
+    assert (problem["weight"], problem["what"], problem["expected"]) == (
+        weight,
+        what,
+        expected,
+    )
     assert (problem["image"], problem["row"]) == ("000001.jpg", 1)
     assert problem["value"].startswith(value)
     assert problem["times"] == (document["rows"] or 4)
@@ -127,7 +170,10 @@ def test_each_mistake_is_counted_and_its_first_place_is_named(
 
 def test_people_get_a_table_and_one_sentence(check: Check) -> None:
     code, told, said = check("midway", "--limit", "2")
-    assert (code, said) == (1, "lpirc-client: a referee would refuse rows of this detector\n")
+    assert (code, said) == (
+        1,
+        "lpirc-client: a referee would refuse rows of this detector\n",
+    )
     assert told.startswith("2 images, 0 rows, 0.0 an image\n")
     assert told.count("\n") == 5
     line = DETECTORS.split('raise IndexError("anchor')[0].count("\n") + 1
@@ -135,12 +181,16 @@ def test_people_get_a_table_and_one_sentence(check: Check) -> None:
     assert f"/detectors_of_people.py, line {line})" in told.splitlines()[-1]
 
 
-def test_a_limit_projects_to_all_images_and_scores_what_was_looked_at(check: Check) -> None:
+def test_a_limit_projects_to_all_images_and_scores_what_was_looked_at(
+    check: Check,
+) -> None:
     _, document, _ = check("right", "--limit", "1", "--ground-truth", "set", "--json")
     assert (document["images"], document["all_images"], document["map"]) == (1, 4, 1.0)
 
 
-def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(check: Check, folder: Path) -> None:
+def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
+    check: Check, folder: Path
+) -> None:
     code, told, _ = check("right", images="set/images")
     assert code == 0
     assert "ids are not checked" in told
@@ -158,8 +208,16 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(check: Che
         ([], ".", ".: neither a test set nor a folder with JPEG files"),
         ([], "not_jpeg", "a.jpg: not a JPEG file"),
         (["--ground-truth", "nowhere.json"], "set", "nowhere.json: cannot be read"),
-        (["--ground-truth", "detectors_of_people.py"], "set", "not the ground truth of these images"),
-        (["--ground-truth", "set"], "not_jpeg", "of these images in COCO form: KeyError('a.jpg')"),
+        (
+            ["--ground-truth", "detectors_of_people.py"],
+            "set",
+            "not the ground truth of these images",
+        ),
+        (
+            ["--ground-truth", "set"],
+            "not_jpeg",
+            "of these images in COCO form: KeyError('a.jpg')",
+        ),
         (["--categories", "nowhere.txt"], "set", "nowhere.txt: cannot be read"),
     ],
 )
@@ -173,8 +231,12 @@ def test_what_cannot_be_read_is_named(
     assert words in said
 
 
-@pytest.mark.parametrize("arguments", [[], ["--images", "x"], ["http://a", "--detector", "b:c"]])
-def test_the_two_uses_do_not_mix(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [[], ["--images", "x"], ["http://a", "--detector", "b:c"]]
+)
+def test_the_two_uses_do_not_mix(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main(["check", *arguments])
     assert left.value.code == 2
@@ -190,4 +252,7 @@ def test_images_and_ground_truth_that_may_not_be_entered_are_told(
     closed.chmod(0o111)
     request.getfixturevalue("unprivileged")
     told = check("right", images=str(closed))
-    assert (told[0], told[2]) == (1, f"lpirc-client: {closed}: cannot be read: Permission denied\n")
+    assert (told[0], told[2]) == (
+        1,
+        f"lpirc-client: {closed}: cannot be read: Permission denied\n",
+    )

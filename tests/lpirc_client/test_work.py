@@ -46,7 +46,10 @@ def test_a_meter_needs_the_program_that_reads_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("lpirc_client.metering.find_spec", lambda _: None)
-    assert main(["work", "http://127.0.0.1:9", "--name", "pixel-4", "--meter", "sim:"]) == 1
+    assert (
+        main(["work", "http://127.0.0.1:9", "--name", "pixel-4", "--meter", "sim:"])
+        == 1
+    )
     told = capsys.readouterr().err
     assert told.startswith("lpirc-client: --meter needs lpirc_power")
     assert told.endswith("pip install .\n")

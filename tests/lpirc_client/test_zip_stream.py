@@ -26,7 +26,9 @@ def packed(files: list[bytes], method: int = zipfile.ZIP_STORED) -> bytes:
 @given(files=FILES)
 def test_entries_are_what_was_packed(files: list[bytes]) -> None:
     names = [f"{number}.jpg" for number in range(7, 7 + len(files))]
-    assert list(entries(io.BytesIO(packed(files)).read)) == list(zip(names, files, strict=True))
+    assert list(entries(io.BytesIO(packed(files)).read)) == list(
+        zip(names, files, strict=True)
+    )
 
 
 @given(files=FILES.filter(len), data=st.data())

@@ -9,4 +9,6 @@ from lpirc_power.energy import Check
 
 def failed(checks: Iterable[Check]) -> list[str]:
     """The codes of the checks that failed, except `reading-gaps`: a busy host makes pauses of its own."""
-    return [check.code for check in checks if not check.ok and check.code != "reading-gaps"]
+    return [
+        check.code for check in checks if not check.ok and check.code != "reading-gaps"
+    ]

@@ -67,8 +67,18 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
     with contextlib.ExitStack() as stack:
 
         def start(*options: str) -> Simulator:
-            command = ["meter", "simulate", "--port", str(own_port()), *options, "--parent", str(os.getpid())]
-            process = stack.enter_context(warm_programs.start(command, stderr=sys.__stderr__))
+            command = [
+                "meter",
+                "simulate",
+                "--port",
+                str(own_port()),
+                *options,
+                "--parent",
+                str(os.getpid()),
+            ]
+            process = stack.enter_context(
+                warm_programs.start(command, stderr=sys.__stderr__)
+            )
             stack.callback(process.kill)
             return Simulator(process, first_line(process))
 
@@ -79,7 +89,9 @@ def simulate() -> Iterator[Callable[..., Simulator]]:
 def python_vxi11() -> Any:
     """A second client library, independent of pyvisa."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # xdrlib, before it left the standard library
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # xdrlib, before it left the standard library
         import vxi11.vxi11
     return vxi11.vxi11
 
@@ -227,7 +239,10 @@ def reading() -> Callable[..., Reading]:
 
     def make(monotonic_s: float, **different: object) -> Reading:
         ran_s = max(monotonic_s, 0.0)
-        sums = {"energy_wh": PLAIN.power_w * ran_s / 3600.0, "integrator_s": float(int(ran_s))}
+        sums = {
+            "energy_wh": PLAIN.power_w * ran_s / 3600.0,
+            "integrator_s": float(int(ran_s)),
+        }
         return replace(PLAIN, monotonic_s=monotonic_s, **(sums | different))  # type: ignore[arg-type]
 
     return make

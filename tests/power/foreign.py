@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from lpirc_power.simulator.doors import Door
 from lpirc_power.simulator.links import END
 from lpirc_power.simulator.vxi11 import CORE_PROGRAM
-from lpirc_power.simulator.xdr import MalformedError, Reader, Records, opaque, reply, uint
+from lpirc_power.simulator.xdr import (
+    MalformedError,
+    Reader,
+    Records,
+    opaque,
+    reply,
+    uint,
+)
 
 Answers = Mapping[str, Callable[[], str]]
 
@@ -17,7 +24,9 @@ Answers = Mapping[str, Callable[[], str]]
 @contextlib.contextmanager
 def served(answers: Answers) -> Iterator[str]:
     """Give its address, on loopback."""
-    door = Door("127.0.0.1", 0, lambda connection: _serve(connection, answers), "foreign")
+    door = Door(
+        "127.0.0.1", 0, lambda connection: _serve(connection, answers), "foreign"
+    )
     try:
         yield f"TCPIP::127.0.0.1,{door.port}::INSTR"
     finally:

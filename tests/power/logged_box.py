@@ -22,7 +22,15 @@ DUMP = (
 )
 POWER_W = 36.0
 UPDATE_S = 0.1
-VALUES = {"U": 120.0, "I": 0.3, "P": POWER_W, "S": 36.0, "LAMB": 1.0, "UPP": 169.7, "UMP": -169.7}
+VALUES = {
+    "U": 120.0,
+    "I": 0.3,
+    "P": POWER_W,
+    "S": 36.0,
+    "LAMB": 1.0,
+    "UPP": 169.7,
+    "UMP": -169.7,
+}
 VALUES |= {"IPP": 0.4243, "IMP": -0.4243, "URAN": 150.0, "IRAN": 0.5}
 FOUND = {
     "INP:MODE": "RMS",
@@ -71,7 +79,11 @@ def spelled(text: str) -> str:
     word = text.upper()
     for milli, unit in MILLI.items():
         if word.endswith(milli) and word[:-2].isdecimal():
-            return f"{float(word[:-2]):.1f}E-03" if float(word[:-2]) < 1000 else f"{float(word[:-2]) / 1000}"
+            return (
+                f"{float(word[:-2]):.1f}E-03"
+                if float(word[:-2]) < 1000
+                else f"{float(word[:-2]) / 1000}"
+            )
         if word.endswith(unit) and word[:-1].isdecimal():
             return f"{float(word[:-1]):.1f}E+00"
     fields = [short(one) if one.isalpha() else one for one in word.split(",")]
@@ -118,7 +130,9 @@ class LoggedBox:
         self._elapsed_s()  # its timer may have ended it
         for unit in message.strip().split(";"):
             head, _, data = unit.strip().partition(" ")
-            nodes = [short(node) for node in head.upper().rstrip("?").strip(":").split(":")]
+            nodes = [
+                short(node) for node in head.upper().rstrip("?").strip(":").split(":")
+            ]
             header = ":".join(node for node in nodes if node != "NORM")
             if not head.startswith((":", "*")) and group:
                 header = f"{group}:{header}"
@@ -142,7 +156,9 @@ class LoggedBox:
     def _heads(self, header: str) -> bool:
         if header.startswith("*"):
             return False
-        return self.always or (header in self.settings and self.settings["COMM:HEAD"] == "1")
+        return self.always or (
+            header in self.settings and self.settings["COMM:HEAD"] == "1"
+        )
 
     def _do(self, header: str, data: str) -> None:
         if header == "INTEG:STAR":
@@ -154,7 +170,9 @@ class LoggedBox:
         elif header == "INTEG:RES":
             self.sums_s, self.state = 0.0, "RES"
         elif data:
-            self.settings[header] = data.upper() if self.as_set and "NUM" not in header else spelled(data)
+            self.settings[header] = (
+                data.upper() if self.as_set and "NUM" not in header else spelled(data)
+            )
 
     def _say(self, header: str, data: str) -> str | None:
         if header in self.garbled:
@@ -165,7 +183,9 @@ class LoggedBox:
             "*IDN": self.identity,
             "*CAL": "0",
             "NUM": DUMP if self.settings["NUM:NUM"] == "255" else "changed",
-            "STAT:ERR": self.errors.pop(0) if header == "STAT:ERR" and self.errors else self.no_error,
+            "STAT:ERR": self.errors.pop(0)
+            if header == "STAT:ERR" and self.errors
+            else self.no_error,
             "STAT:COND": "2" if self.state == "STAR" else "0",
             "STAT:EESR": self._events() if header == "STAT:EESR" else "",
             "INTEG:STAT": self.state,
@@ -178,8 +198,15 @@ class LoggedBox:
         return "1" if self.seen != before else "0"
 
     def _values(self, data: str) -> str:
-        wanted = [data] if data else [str(place + 1) for place in range(int(self.settings["NUM:NUM"]))]
-        return ",".join(self._value(self.settings.get(f"NUM:ITEM{place}", "NONE")) for place in wanted)
+        wanted = (
+            [data]
+            if data
+            else [str(place + 1) for place in range(int(self.settings["NUM:NUM"]))]
+        )
+        return ",".join(
+            self._value(self.settings.get(f"NUM:ITEM{place}", "NONE"))
+            for place in wanted
+        )
 
     def _value(self, item: str) -> str:
         function = item.partition(",")[0]
@@ -187,7 +214,11 @@ class LoggedBox:
             return self.values[function]
         if function == "TIME":
             return str(int(self._sums_s()))
-        number = POWER_W * self._sums_s() / 3600 if function == "WH" else VALUES.get(function)
+        number = (
+            POWER_W * self._sums_s() / 3600
+            if function == "WH"
+            else VALUES.get(function)
+        )
         return "NAN" if number is None else f"{number:.5E}"
 
     def _sums_s(self) -> float:
@@ -196,15 +227,23 @@ class LoggedBox:
         if not self.latched:
             return self._elapsed_s()
         if update != self.shown_update:
-            late_s = time.monotonic() - update * UPDATE_S if self.state == "STAR" else 0.0
-            self.shown_s, self.shown_update = max(self._elapsed_s() - late_s, 0.0), update
+            late_s = (
+                time.monotonic() - update * UPDATE_S if self.state == "STAR" else 0.0
+            )
+            self.shown_s, self.shown_update = (
+                max(self._elapsed_s() - late_s, 0.0),
+                update,
+            )
         return self.shown_s
 
     def _elapsed_s(self) -> float:
         if self.state != "STAR":
             return self.sums_s
         hours, minutes, seconds = map(int, self.settings["INTEG:TIM"].split(","))
-        timer_s, elapsed_s = hours * 3600 + minutes * 60 + seconds, time.monotonic() - self.since_s
+        timer_s, elapsed_s = (
+            hours * 3600 + minutes * 60 + seconds,
+            time.monotonic() - self.since_s,
+        )
         if timer_s and elapsed_s >= timer_s:
             self.sums_s, self.state = float(timer_s), "TIM"
             return self.sums_s
@@ -233,10 +272,16 @@ class Connection(socketserver.BaseRequestHandler):
                     answer = b"" if said is None else said.encode() + b"\n"
                     result = struct.pack(">II", 0, size)
                 elif procedure == 12 and answer:
-                    result = struct.pack(">III", 0, 4, len(answer)) + answer + b"\0" * (-len(answer) % 4)
+                    result = (
+                        struct.pack(">III", 0, 4, len(answer))
+                        + answer
+                        + b"\0" * (-len(answer) % 4)
+                    )
                     answer = b""
                 elif procedure == 12:
-                    time.sleep(min(struct.unpack(">8xI", arguments[:12])[0], 500) / 1000)  # nothing to say
+                    time.sleep(
+                        min(struct.unpack(">8xI", arguments[:12])[0], 500) / 1000
+                    )  # nothing to say
                     result = struct.pack(">III", 15, 0, 0)
                 body = struct.pack(">IIIIII", number, 1, 0, 0, 0, 0) + result
                 self.request.sendall(struct.pack(">I", 0x80000000 | len(body)) + body)
@@ -254,7 +299,9 @@ def served(box: LoggedBox) -> Iterator[str]:
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Connection) as server:
         server.daemon_threads = True
         server.box, server.guard = box, threading.Lock()  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread = threading.Thread(
+            target=server.serve_forever, args=(0.02,), daemon=True
+        )
         thread.start()
         yield f"TCPIP::127.0.0.1,{server.server_address[1]}::INSTR"
         server.shutdown()

@@ -74,7 +74,9 @@ class Instrument:
     def ran_s(self) -> float:
         """How long the integrator has run."""
         with self.guard:
-            return self._elapsed_s + (self.now_s - self._begun_s if self.state == "START" else 0.0)
+            return self._elapsed_s + (
+                self.now_s - self._begun_s if self.state == "START" else 0.0
+            )
 
     def _units(self, message: str) -> Iterator[str]:
         for unit in message.strip().split(";"):
@@ -105,7 +107,11 @@ class Instrument:
             return self.state
         if header in (":NUMERIC:NORMAL:VALUE", ":NUM:VAL"):
             shown = self._values().split(",")
-            return shown[int(data) - 1] if data else ",".join(shown[: int(self.settings[NUMBER])])
+            return (
+                shown[int(data) - 1]
+                if data
+                else ",".join(shown[: int(self.settings[NUMBER])])
+            )
         return self.settings[header]
 
     def _told(self, header: str, data: str) -> None:
@@ -120,7 +126,9 @@ class Instrument:
             self._elapsed_s, self.state = 0.0, "RESET"
             self.resets += 1
         elif header in self.settings:
-            self.settings[header] = {"ON": "1", "OFF": "0"}.get(data, plain_number(data))
+            self.settings[header] = {"ON": "1", "OFF": "0"}.get(
+                data, plain_number(data)
+            )
 
     def _values(self) -> str:
         values = {
@@ -132,10 +140,16 @@ class Instrument:
             "WH": POWER_W * self.ran_s / 3600 if self.shows_energy else math.nan,
             "TIME": int(self.ran_s),
         }
-        names = [self.settings[f":NUMERIC:NORMAL:ITEM{place}"].partition(",")[0] for place in range(1, 256)]
+        names = [
+            self.settings[f":NUMERIC:NORMAL:ITEM{place}"].partition(",")[0]
+            for place in range(1, 256)
+        ]
         ranges = {"URANGE": 150.0, "IRANGE": 1.0}
         now = ",".join(f"{(values | ranges).get(name, 0.0):.6g}" for name in names)
-        if not (self.panel_held or "1" in (self.settings[":HOLD"], self.settings[":NUMERIC:HOLD"])):
+        if not (
+            self.panel_held
+            or "1" in (self.settings[":HOLD"], self.settings[":NUMERIC:HOLD"])
+        ):
             self._held = now
         return self._held or now
 
@@ -168,13 +182,17 @@ SETTINGS = {
 def plain_number(data: str) -> str:
     """Return a quantity as the meter answers it: 100MS is 0.1, 150V is 150."""
     quantity = re.fullmatch(r"([\d.]+)(M?)[VAS]", data)
-    return f"{float(quantity[1]) / (1000 if quantity[2] else 1):.4E}" if quantity else data
+    return (
+        f"{float(quantity[1]) / (1000 if quantity[2] else 1):.4E}" if quantity else data
+    )
 
 
 class Peer:
     """Serves one instrument over VXI-11; `wait` is called before each answer to a read."""
 
-    def __init__(self, instrument: Instrument, wait: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self, instrument: Instrument, wait: Callable[[], object] = lambda: None
+    ) -> None:
         self.instrument = instrument
         self._wait = wait
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -196,15 +214,22 @@ class Peer:
             while True:
                 connection, _ = self._listener.accept()
                 self._connections.append(connection)
-                self._threads.append(threading.Thread(target=self._serve, args=(connection,)))
+                self._threads.append(
+                    threading.Thread(target=self._serve, args=(connection,))
+                )
                 self._threads[-1].start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError, struct.error), connection.makefile("rb") as stream:
+        with (
+            contextlib.suppress(OSError, struct.error),
+            connection.makefile("rb") as stream,
+        ):
             while head := stream.read(4):
                 call = stream.read(struct.unpack(">I", head)[0] & 0x7FFFFFFF)
                 number, procedure = struct.unpack_from(">I16xI", call)
-                answer = struct.pack(">6I", number, 1, 0, 0, 0, 0) + self._reply(procedure, call[40:])
+                answer = struct.pack(">6I", number, 1, 0, 0, 0, 0) + self._reply(
+                    procedure, call[40:]
+                )
                 connection.sendall(struct.pack(">I", len(answer) | 0x80000000) + answer)
 
     def _reply(self, procedure: int, body: bytes) -> bytes:

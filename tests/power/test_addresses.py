@@ -16,14 +16,23 @@ from lpirc_power.operating_system import HAS_PTYS
 from lpirc_power.resources import Resource, resource_of
 from lpirc_power.visa.link import Link
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=1.0,
+    update_interval_s=0.1,
+    integrator_timer_s=600,
+)
 
 
 @pytest.fixture
 def sysfs(tmp_path: Path) -> Path:
     zone = tmp_path / "sys/class/powercap/intel-rapl:0"
     zone.mkdir(parents=True)
-    for name, content in (("name", "package-0"), ("energy_uj", "5"), ("max_energy_range_uj", "1000")):
+    for name, content in (
+        ("name", "package-0"),
+        ("energy_uj", "5"),
+        ("max_energy_range_uj", "1000"),
+    ):
         (zone / name).write_text(f"{content}\n")
     return tmp_path / "sys"
 
@@ -68,7 +77,10 @@ def test_the_forms_of_an_address(address: str) -> None:
     [
         ("", "`meter --help` lists the forms"),
         ("a meter", "`meter --help` lists the forms"),
-        ("meter", "Perhaps TCPIP::meter::INSTR is meant; `meter --help` lists the forms."),
+        (
+            "meter",
+            "Perhaps TCPIP::meter::INSTR is meant; `meter --help` lists the forms.",
+        ),
         ("192.168.1.20", "Perhaps TCPIP::192.168.1.20::INSTR is meant"),
         ("TCPIP::127.0.0.1", "Perhaps TCPIP::127.0.0.1::INSTR is meant"),
         ("TCPIP0::meter.example", "Perhaps TCPIP::meter.example::INSTR is meant"),
@@ -76,12 +88,24 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("TCPIP::h,0::INSTR", "Its port 0 is not one"),
         ("h:65536", "Its port 65536 is not one"),
         ("127.0.0.1:5025", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
-        ("TCPIP::127.0.0.1:5025::INSTR", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
-        ("TCPIP::127.0.0.1::5025::INSTR", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
-        ("TCPIP::127.0.0.1::5025::SOCKET", "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant"),
+        (
+            "TCPIP::127.0.0.1:5025::INSTR",
+            "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant",
+        ),
+        (
+            "TCPIP::127.0.0.1::5025::INSTR",
+            "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant",
+        ),
+        (
+            "TCPIP::127.0.0.1::5025::SOCKET",
+            "Perhaps TCPIP::127.0.0.1,5025::INSTR is meant",
+        ),
         ("TCPIP::h,1::SOCKET", "Perhaps TCPIP::h,1::INSTR is meant"),
         ("/dev/usbtmc0", "USB0::0x0B21::0x0025::SERIAL::INSTR"),
-        ("GPIB0::1::INSTR@ni", "There is no backend @ni; there are @py, @ivi and @sim."),
+        (
+            "GPIB0::1::INSTR@ni",
+            "There is no backend @ni; there are @py, @ivi and @sim.",
+        ),
         ("GPIB0::1::INSTR@", "There is no backend @;"),
         ("GPIB0", "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address"),
         ("GPIB0::x", "A meter on GPIB is GPIB0::1::INSTR, the 1 being its address"),
@@ -97,11 +121,17 @@ def test_the_forms_of_an_address(address: str) -> None:
         ("ASRL::INSTR", "A meter on RS-232 is ASRL/dev/ttyUSB0::INSTR"),
         ("/dev/ttyUSB0", "Perhaps ASRL/dev/ttyUSB0::INSTR is meant"),
         ("COM3", "Perhaps ASRL3::INSTR is meant"),
-        ("ASRL3::INSTR?baud=fast", "'baud=fast' is no option of a serial line; its speed is ?baud=9600."),
+        (
+            "ASRL3::INSTR?baud=fast",
+            "'baud=fast' is no option of a serial line; its speed is ?baud=9600.",
+        ),
         ("ASRL3::INSTR?baud=0", "'baud=0' is no option of a serial line"),
         ("GPIB0::1::INSTR?baud=9600", "Only a serial line, ASRL…, takes an option"),
         ("TCPIP::h,1024::INSTR@ivi", "Only @py knows the form HOST,PORT"),
-        ("replay:run.csv", "The simulated meter plays recordings: write sim:csv:run.csv."),
+        (
+            "replay:run.csv",
+            "The simulated meter plays recordings: write sim:csv:run.csv.",
+        ),
         ("RAPL:", "Perhaps rapl: is meant, in small letters."),
         ("Sim:constant:5W", "Perhaps sim:constant:5W is meant"),
     ],
@@ -116,7 +146,9 @@ def test_a_wrong_form_is_told_with_what_may_be_meant(address: str, said: str) ->
     assert len(caught.value.sentence) < 200
 
 
-def test_a_meter_at_home_keeps_its_integral_from_link_to_link(sysfs: Path, clocks: Clocks) -> None:
+def test_a_meter_at_home_keeps_its_integral_from_link_to_link(
+    sysfs: Path, clocks: Clocks
+) -> None:
     with contextlib.closing(MeterAddress("rapl:", sysfs)) as place:
         first = place.connect(clocks)
         first.configure(SETUP)
@@ -139,7 +171,9 @@ def test_two_addresses_are_two_meters(sysfs: Path, clocks: Clocks) -> None:
         assert other.connect(clocks).state() is IntegratorState.RESET
 
 
-def test_sysfs_may_be_mounted_elsewhere(sysfs: Path, clocks: Clocks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sysfs_may_be_mounted_elsewhere(
+    sysfs: Path, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("METER_SYSFS", str(sysfs))
     with open_meter("rapl:package-0", clocks) as meter:
         assert str(meter.identity).startswith("UNOFFICIAL rapl package-0 ")
@@ -155,7 +189,10 @@ def test_sysfs_may_be_mounted_elsewhere(sysfs: Path, clocks: Clocks, monkeypatch
 def test_what_is_not_there_is_said_when_it_is_opened(
     sysfs: Path, clocks: Clocks, address: str, code: str
 ) -> None:
-    with contextlib.closing(MeterAddress(address, sysfs)) as place, pytest.raises(MeterError) as caught:
+    with (
+        contextlib.closing(MeterAddress(address, sysfs)) as place,
+        pytest.raises(MeterError) as caught,
+    ):
         place.connect(clocks)
     assert caught.value.code == code
 
@@ -183,13 +220,19 @@ def test_a_serial_line_has_the_speed_of_its_address_or_9600() -> None:
     )
     assert resource_of("asrl3@ivi") == Resource("asrl3::INSTR", "@ivi", 9600)
     assert resource_of("GPIB0::1") == Resource("GPIB0::1::INSTR", "@py", None)
-    assert resource_of("ASRL1::INSTR@box.yaml@sim") == Resource("ASRL1::INSTR", "box.yaml@sim", 9600)
+    assert resource_of("ASRL1::INSTR@box.yaml@sim") == Resource(
+        "ASRL1::INSTR", "box.yaml@sim", 9600
+    )
 
 
 @pytest.mark.skipif(not HAS_PTYS, reason="Windows has no ptys")
 @pytest.mark.parametrize("speed", ["", "?baud=38400"])
-def test_a_run_over_a_serial_line(simulate: Any, clocks: Clocks, until: Any, speed: str) -> None:
-    _, path = simulate("--pty", "--load", "constant:36W").process.stdout.readline().split()
+def test_a_run_over_a_serial_line(
+    simulate: Any, clocks: Clocks, until: Any, speed: str
+) -> None:
+    _, path = (
+        simulate("--pty", "--load", "constant:36W").process.stdout.readline().split()
+    )
     address = f"ASRL{path}::INSTR{speed}"
     with open_meter(address, clocks) as meter:
         meter.configure(SETUP)
@@ -202,7 +245,9 @@ def test_a_run_over_a_serial_line(simulate: Any, clocks: Clocks, until: Any, spe
 
 
 @pytest.mark.skipif(not HAS_PTYS, reason="Windows has no ptys")
-def test_an_answer_left_in_a_serial_line_shifts_none(simulate: Any, clocks: Clocks) -> None:
+def test_an_answer_left_in_a_serial_line_shifts_none(
+    simulate: Any, clocks: Clocks
+) -> None:
     _, path = simulate("--pty").process.stdout.readline().split()
     with contextlib.closing(Link(f"ASRL{path}::INSTR")) as link:
         with pytest.raises(MeterError):
@@ -214,23 +259,35 @@ def test_an_answer_left_in_a_serial_line_shifts_none(simulate: Any, clocks: Cloc
         assert meter.state() is IntegratorState.RESET
 
 
-def test_a_serial_line_without_its_library_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_serial_line_without_its_library_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     link = "import sys; sys.modules['serial'] = None; from lpirc_power.visa.link import Link; Link('ASRL1::INSTR')"
-    done = subprocess.run([sys.executable, "-c", link], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", link], capture_output=True, text=True, check=False
+    )
     said = done.stderr.splitlines()[-1]
-    assert said.endswith("needs the Python package pyserial; install it: pip install pyserial")
+    assert said.endswith(
+        "needs the Python package pyserial; install it: pip install pyserial"
+    )
 
 
 def test_a_serial_port_that_is_not_there_is_unreachable(clocks: Clocks) -> None:
-    with pytest.raises(MeterError, match="No meter answers at ASRL/dev/ttyNONE::INSTR") as caught:
+    with pytest.raises(
+        MeterError, match="No meter answers at ASRL/dev/ttyNONE::INSTR"
+    ) as caught:
         MeterAddress("ASRL/dev/ttyNONE::INSTR").connect(clocks)
     assert caught.value.code == "meter-unreachable"
 
 
-def test_instruments_of_pyvisa_sim_never_count_and_need_their_package(clocks: Clocks) -> None:
+def test_instruments_of_pyvisa_sim_never_count_and_need_their_package(
+    clocks: Clocks,
+) -> None:
     genuine = Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03")
     for address in ("GPIB0::1::INSTR@sim", "GPIB0::1::INSTR@box.yaml@sim"):
         assert standing(genuine, address) is Standing.SIMULATED
-        with pytest.raises(MeterError, match="needs the Python package pyvisa-sim") as caught:
+        with pytest.raises(
+            MeterError, match="needs the Python package pyvisa-sim"
+        ) as caught:
             MeterAddress(address).connect(clocks)
         assert caught.value.code == "meter-backend"

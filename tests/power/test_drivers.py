@@ -70,7 +70,9 @@ class Driver:
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+def install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str, str], None]]:
     """Install a module with a meter driver, as a distribution of its own."""
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -78,8 +80,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         (tmp_path / f"{module}.py").write_text(source)
         info = tmp_path / f"{module}-1.0.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[lpirc.meters]\n{module} = {module}:Driver\n")
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n"
+        )
+        (info / "entry_points.txt").write_text(
+            f"[lpirc.meters]\n{module} = {module}:Driver\n"
+        )
 
     yield put
     for module in ("acme_meter", "broken_meter"):
@@ -104,7 +110,9 @@ def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
     install("acme_meter", FOREIGN)
     readings: list[Any] = []
     setup = Setup(None, None, 0.1, 600)
-    sampler = Sampler(acme, setup, readings.append, time.monotonic, lambda: datetime.now(UTC))
+    sampler = Sampler(
+        acme, setup, readings.append, time.monotonic, lambda: datetime.now(UTC)
+    )
     with contextlib.closing(sampler):
         assert sampler.arm() == Identity("ACME", "PM100", "0815", "1.0")
         sampler.start()
@@ -114,7 +122,15 @@ def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
     assert final.power_w == 36.0
     assert final.energy_wh * 3600 / 36 == pytest.approx(final.integrator_s, rel=0.2)
     begin_s, end_s = readings[0].monotonic_s, final.monotonic_s
-    counted = (final.energy_wh, final.integrator_s, begin_s, end_s, setup, "PM100", limits_of("PM100"))
+    counted = (
+        final.energy_wh,
+        final.integrator_s,
+        begin_s,
+        end_s,
+        setup,
+        "PM100",
+        limits_of("PM100"),
+    )
     energy = energy_of(readings, Measurement(*counted))
     # It shows no VA: 0.2 % of the reading, and 0.1 % of the largest range that automatic ranging had stayed in.
     assert energy.meter_limit == pytest.approx(0.002 + 0.001 / 0.09, rel=0.01)
@@ -122,9 +138,13 @@ def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
     assert limits_of("PM100") == Limits(0.002, 0.001, 0.001, 0.0, 10.0)
 
 
-def test_a_meter_without_a_driver_is_refused_by_its_name(acme: str, clocks: Clocks) -> None:
+def test_a_meter_without_a_driver_is_refused_by_its_name(
+    acme: str, clocks: Clocks
+) -> None:
     with (
-        pytest.raises(MeterError, match="says it is a PM100; only WT310, WT332") as caught,
+        pytest.raises(
+            MeterError, match="says it is a PM100; only WT310, WT332"
+        ) as caught,
         open_meter(acme, clocks),
     ):
         pass
@@ -149,7 +169,10 @@ def test_a_driver_that_cannot_be_loaded_holds_up_no_other(
 
 
 def test_a_built_in_driver_comes_first_and_needs_no_metadata(install: Any) -> None:
-    install("acme_meter", FOREIGN.replace("return identity.maker", "return True or identity.maker"))
+    install(
+        "acme_meter",
+        FOREIGN.replace("return identity.maker", "return True or identity.maker"),
+    )
     assert driver_of(Identity("YOKOGAWA", "WT310E", "1", "F1")) is Wt300Family
 
 
@@ -158,16 +181,27 @@ def test_of_another_distributions_models_only_the_official_makers_count_and_only
 ) -> None:
     install("acme_meter", FOREIGN)
     address = "TCPIP::192.168.1.20::INSTR"
-    assert standing(Identity("ACME", "PM100", "1", "1"), address) is Standing.OTHER_MAKER
-    assert standing(Identity("YOKOGAWA", "PM100", "1", "1"), address) is Standing.OFFICIAL
-    assert standing(Identity("YOKOGAWA", "PM200", "1", "1"), address) is Standing.UNKNOWN_MODEL
+    assert (
+        standing(Identity("ACME", "PM100", "1", "1"), address) is Standing.OTHER_MAKER
+    )
+    assert (
+        standing(Identity("YOKOGAWA", "PM100", "1", "1"), address) is Standing.OFFICIAL
+    )
+    assert (
+        standing(Identity("YOKOGAWA", "PM200", "1", "1"), address)
+        is Standing.UNKNOWN_MODEL
+    )
 
 
 def test_an_identity_has_four_parts_and_what_follows_is_left_out() -> None:
     five = "YOKOGAWA,WT310E,C3UB99999E,F1.04,extra"
     assert identity(five) == Identity("YOKOGAWA", "WT310E", "C3UB99999E", "F1.04")
-    assert identity("YOKOGAWA,WT310,C2PH13047V,F1.03") == Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03")
+    assert identity("YOKOGAWA,WT310,C2PH13047V,F1.03") == Identity(
+        "YOKOGAWA", "WT310", "C2PH13047V", "F1.03"
+    )
     for answer in ("FLUKE 45", "YOKOGAWA,WT310,C2PH13047V"):
-        with pytest.raises(MeterError, match=f"introduces itself as '{answer}'") as caught:
+        with pytest.raises(
+            MeterError, match=f"introduces itself as '{answer}'"
+        ) as caught:
             identity(answer)
     assert caught.value.code == "meter-wrong-model"

@@ -18,7 +18,9 @@ from lpirc_power.meter import Identity, IntegratorState
         ("ERR", IntegratorState.ERROR),
     ],
 )
-def test_states_are_known_by_long_and_short_words(word: str, state: IntegratorState) -> None:
+def test_states_are_known_by_long_and_short_words(
+    word: str, state: IntegratorState
+) -> None:
     assert IntegratorState.parse(word) is state
 
 
@@ -29,7 +31,10 @@ def test_an_unknown_state_is_named() -> None:
 
 
 def test_identity_reads_as_one_line() -> None:
-    assert str(Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03")) == "YOKOGAWA WT310 C2PH13047V F1.03"
+    assert (
+        str(Identity("YOKOGAWA", "WT310", "C2PH13047V", "F1.03"))
+        == "YOKOGAWA WT310 C2PH13047V F1.03"
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +50,9 @@ def test_identity_reads_as_one_line() -> None:
         ("", "", False),
     ],
 )
-def test_a_meter_is_as_official_as_when_it_was_written_down(maker: str, serial: str, official: bool) -> None:
+def test_a_meter_is_as_official_as_when_it_was_written_down(
+    maker: str, serial: str, official: bool
+) -> None:
     identity = Identity(maker, "WT310", serial, "F1.03")
     assert identity.official is official
     assert Identity.parse(str(identity)).official is official

@@ -22,15 +22,23 @@ from tests.timeouts import TIMEOUT_S
 
 SYSTEMS = ("win32", "darwin")
 OTHERS = "    1     0   1:00.00\n  400     1   0:09.00\n"
-LISTED = f"{OTHERS}  401   400   0:01.25\n  402   401   1:02.50\n  403   402   1-01:00:00\n"
+LISTED = (
+    f"{OTHERS}  401   400   0:01.25\n  402   401   1:02.50\n  403   402   1-01:00:00\n"
+)
 
 
 @contextmanager
-def simulated(system: str, *options: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def simulated(
+    system: str, *options: object
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A simulated meter whose process is on that system, and its address."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        command("meter", "simulate", *options), stdout=pipe, stderr=pipe, text=True, env=environment(system)
+        command("meter", "simulate", *options),
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        env=environment(system),
     ) as process:
         try:
             yield process, first_line(process)
@@ -47,25 +55,43 @@ def test_every_module_is_imported(system: str, tmp_path: Path) -> None:
 def test_a_meter_of_another_process_is_probed(
     system: str, simulate: Callable[..., Any], tmp_path: Path
 ) -> None:
-    probed = run(system, tmp_path, "meter", "probe", simulate("--load", "constant:12W").address)
+    probed = run(
+        system, tmp_path, "meter", "probe", simulate("--load", "constant:12W").address
+    )
     assert (probed.returncode, probed.stderr) == (0, "")
     assert "120 V, 0.1 A, 12 W" in probed.stdout
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_simulated_meter_is_started_and_recorded(system: str, tmp_path: Path) -> None:
-    recorded = run(system, tmp_path, "meter", "record", "sim:", "--duration", "1", "--output", "power.csv")
+    recorded = run(
+        system,
+        tmp_path,
+        "meter",
+        "record",
+        "sim:",
+        "--duration",
+        "1",
+        "--output",
+        "power.csv",
+    )
     assert recorded.returncode == 0, recorded.stderr
     lines = (tmp_path / "power.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 2
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_simulated_meter_lives_as_long_as_its_parent(system: str, tmp_path: Path) -> None:
+def test_a_simulated_meter_lives_as_long_as_its_parent(
+    system: str, tmp_path: Path
+) -> None:
     with ExitStack() as stack:
         parent = stack.enter_context(subprocess.Popen(["cat"], stdin=subprocess.PIPE))
-        process, address = stack.enter_context(simulated(system, "--parent", parent.pid))
-        for _ in range(2):  # each takes longer than the pause between two looks at the parent
+        process, address = stack.enter_context(
+            simulated(system, "--parent", parent.pid)
+        )
+        for _ in range(
+            2
+        ):  # each takes longer than the pause between two looks at the parent
             assert run("darwin", tmp_path, "meter", "probe", address).returncode == 0
         parent.communicate()
         assert process.wait(TIMEOUT_S) == 0
@@ -73,19 +99,29 @@ def test_a_simulated_meter_lives_as_long_as_its_parent(system: str, tmp_path: Pa
 
 def test_a_pty_is_refused_in_one_sentence_on_windows(tmp_path: Path) -> None:
     refused = run("win32", tmp_path, "meter", "simulate", "--pty")
-    sentence = "meter: Windows has no ptys; leave --pty out, or simulate the meter in WSL 2.\n"
+    sentence = (
+        "meter: Windows has no ptys; leave --pty out, or simulate the meter in WSL 2.\n"
+    )
     assert (refused.returncode, refused.stdout, refused.stderr) == (1, "", sentence)
 
 
-def test_a_load_that_follows_a_process_is_refused_in_one_sentence_on_windows(tmp_path: Path) -> None:
+def test_a_load_that_follows_a_process_is_refused_in_one_sentence_on_windows(
+    tmp_path: Path,
+) -> None:
     refused = run("win32", tmp_path, "meter", "simulate", "--load", "cpu:1")
-    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (
+        1,
+        "",
+        1,
+    )
     assert "the CPU time of a process is not read on Windows" in refused.stderr
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("address", ["rapl:", "hwmon:"])
-def test_sensors_of_linux_are_said_to_be_those_of_linux(system: str, address: str, tmp_path: Path) -> None:
+def test_sensors_of_linux_are_said_to_be_those_of_linux(
+    system: str, address: str, tmp_path: Path
+) -> None:
     refused = run(system, tmp_path, "meter", "probe", address)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "Linux" in refused.stderr
@@ -112,13 +148,17 @@ def test_a_hang_up_ends_a_command_unless_it_is_ignored() -> None:
         signal.signal(signal.SIGHUP, former)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of single threads")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux has priorities of single threads"
+)
 def test_a_preferred_thread_leaves_the_others_as_they_are() -> None:
     found: list[tuple[bool, int]] = []
 
     def go() -> None:
         preferred = operating_system.prefer_this_thread()
-        found.append((preferred, os.getpriority(os.PRIO_PROCESS, threading.get_native_id())))
+        found.append(
+            (preferred, os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        )
 
     before = os.getpriority(os.PRIO_PROCESS, 0)
     thread = threading.Thread(target=go)

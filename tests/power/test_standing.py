@@ -35,7 +35,10 @@ def test_only_known_models_of_the_one_maker_count(
 ) -> None:
     assert standing(Identity(maker, model, serial, "F1.03"), FAR) is found
     # The operator's word is for the address alone.
-    assert standing(Identity(maker, model, serial, "F1.03"), FAR, loopback_meter=True) is found
+    assert (
+        standing(Identity(maker, model, serial, "F1.03"), FAR, loopback_meter=True)
+        is found
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,11 +62,15 @@ def test_only_known_models_of_the_one_maker_count(
         ("ASRL1::INSTR", False),
     ],
 )
-def test_a_loopback_address_is_known_by_where_it_leads(address: str, loopback: bool) -> None:
+def test_a_loopback_address_is_known_by_where_it_leads(
+    address: str, loopback: bool
+) -> None:
     assert is_loopback(address) is loopback
 
 
-def test_a_meter_of_this_machine_does_not_count_unless_the_operator_says_so(clocks: Clocks) -> None:
+def test_a_meter_of_this_machine_does_not_count_unless_the_operator_says_so(
+    clocks: Clocks,
+) -> None:
     with (
         served({"*IDN?": lambda: f"YOKOGAWA,WT310E,{SERIAL},F1.03"}) as address,
         open_meter(address, clocks) as meter,

@@ -22,7 +22,16 @@ from referee.config import CONFIG_NAME
 from referee.detections.rows import Refused
 from referee.store import DATABASE_NAME, Event, NewPost, Store
 from referee.store.model_records import ModelMeasurement, Submission
-from referee.store.records import RUN_CLOSED, Post, Provisional, Review, Run, RunState, Score, ScoreInterval
+from referee.store.records import (
+    RUN_CLOSED,
+    Post,
+    Provisional,
+    Review,
+    Run,
+    RunState,
+    Score,
+    ScoreInterval,
+)
 from tests.contest_day import until
 from tests.powercut.recording import Connection, Journal, recorded
 from tests.referee.factories import START, reading, rows, stored_run
@@ -50,24 +59,50 @@ def facts(query: Query) -> Counter[str]:
     """What the database says that somebody may have been told, and how often it says so."""
     found = Counter(
         post_fact(run, key, packed, body, (number, previous.hex(), received_utc, total))
-        for run, key, packed, body, number, previous, received_utc, total in query(POSTS)
+        for run, key, packed, body, number, previous, received_utc, total in query(
+            POSTS
+        )
     )
-    found.update(f"reading {run} {at}" for run, at in query("SELECT run, elapsed_s FROM readings"))
-    found.update(f"served {run} {image}" for run, image in query("SELECT run, image FROM served"))
-    found.update(f"event {run} {kind} {utc}" for run, kind, utc in query("SELECT run, kind, utc FROM events"))
-    found.update(f"score {run} {utc}" for run, utc in query("SELECT run, judged_utc FROM scores"))
+    found.update(
+        f"reading {run} {at}"
+        for run, at in query("SELECT run, elapsed_s FROM readings")
+    )
+    found.update(
+        f"served {run} {image}" for run, image in query("SELECT run, image FROM served")
+    )
+    found.update(
+        f"event {run} {kind} {utc}"
+        for run, kind, utc in query("SELECT run, kind, utc FROM events")
+    )
+    found.update(
+        f"score {run} {utc}" for run, utc in query("SELECT run, judged_utc FROM scores")
+    )
     found.update(f"check {code}" for (code,) in query("SELECT code FROM checks"))
     for run, state in query("SELECT id, state FROM runs"):
         found.update(f"run {run} {one}" for one in STATES[: STATES.index(state) + 1])
     for table, column in (
-        *(("teams", "name"), ("operators", "name"), ("announcements", "text"), ("queue", "team")),
-        *(("submissions", "model_file"), ("measurements", "sentence"), ("reviews", "note")),
+        *(
+            ("teams", "name"),
+            ("operators", "name"),
+            ("announcements", "text"),
+            ("queue", "team"),
+        ),
+        *(
+            ("submissions", "model_file"),
+            ("measurements", "sentence"),
+            ("reviews", "note"),
+        ),
     ):
-        found.update(f"{table} {value}" for (value,) in query(f"SELECT {column} FROM {table}"))  # noqa: S608
+        found.update(
+            f"{table} {value}"
+            for (value,) in query(f"SELECT {column} FROM {table}")  # noqa: S608
+        )
     return found
 
 
-def post_fact(run: int, key: str | None, packed: bytes, body: bytes, receipt: tuple[Any, ...]) -> str:
+def post_fact(
+    run: int, key: str | None, packed: bytes, body: bytes, receipt: tuple[Any, ...]
+) -> str:
     """A body with its receipt: number, previous link, when it came, the run's total."""
     held = hashlib.sha256(packed).hexdigest(), hashlib.sha256(body).hexdigest()
     return f"post {run} {key} {held} {receipt}"
@@ -97,7 +132,9 @@ class Recording:
         found = []
         for number, commit in enumerate(self.commits.values()):
             wrong = {fact for fact, count in commit.items() if count > 1}
-            wrong |= {fact for fact in commit if fact.startswith("post") and fact not in told}
+            wrong |= {
+                fact for fact in commit if fact.startswith("post") and fact not in told
+            }
             for _, together in self.answers:
                 there = {fact for fact in together if commit[fact]}
                 wrong |= there if len(there) < len(together) else set()
@@ -120,7 +157,9 @@ def record_contest(
     if journaled:
         (folder / CONFIG_NAME).write_text(CONFIG)
     kept: list[Recording] = []
-    with recorded(folder, lambda own: kept[0].keep_commit(own), connection, forgets) as journal:
+    with recorded(
+        folder, lambda own: kept[0].keep_commit(own), connection, forgets
+    ) as journal:
         kept.append(Recording(journal))
         _Day(kept[0], folder / DATABASE_NAME, store).play()
     return kept[0]
@@ -142,7 +181,9 @@ class _Day:
             self.publisher = publisher
             self.first_run()
         self.store.close()
-        self.store = self.make(self.path)  # the log is gone: it was moved into the database
+        self.store = self.make(
+            self.path
+        )  # the log is gone: it was moved into the database
         self.heat()
         self.models()
         self.operators()
@@ -153,13 +194,29 @@ class _Day:
         self.minute += 1
         return START + timedelta(minutes=self.minute)
 
-    def post(self, run: int, count: int, key: str | None = None, refused: Refused | None = None) -> None:
+    def post(
+        self,
+        run: int,
+        count: int,
+        key: str | None = None,
+        refused: Refused | None = None,
+    ) -> None:
         self.posts(run, [(count, key)], refused)
 
-    def posts(self, run: int, several: list[tuple[int, str | None]], refused: Refused | None = None) -> None:
+    def posts(
+        self,
+        run: int,
+        several: list[tuple[int, str | None]],
+        refused: Refused | None = None,
+    ) -> None:
         """Bodies that are stored together, with receipts for all."""
-        sent = [rows(count, seed=self.minute + i) for i, (count, _) in enumerate(several)]
-        new = [new_post(one, key, self.now(), refused) for one, (_, key) in zip(sent, several, strict=True)]
+        sent = [
+            rows(count, seed=self.minute + i) for i, (count, _) in enumerate(several)
+        ]
+        new = [
+            new_post(one, key, self.now(), refused)
+            for one, (_, key) in zip(sent, several, strict=True)
+        ]
         for job, one in zip(self.store.append_posts(run, new), new, strict=True):
             self.told(_answer(run, one, job.outcome()))
 
@@ -186,15 +243,29 @@ class _Day:
 
     def close(self, run: int) -> None:
         utc = self.now().isoformat()
-        end = {"closed_utc": utc, "closed_by": "logout", "elapsed_s": 60.0, "energy_wh": 0.6}
+        end = {
+            "closed_utc": utc,
+            "closed_by": "logout",
+            "elapsed_s": 60.0,
+            "energy_wh": 0.6,
+        }
         self.store.flush_served()
-        event = Event(utc, run, RUN_CLOSED, {"by": "logout", **self.store.closing_evidence(run)})
-        self.store.change_runs({run: {"state": "closed", **end}}, [RunState.OPEN], event)
+        event = Event(
+            utc, run, RUN_CLOSED, {"by": "logout", **self.store.closing_evidence(run)}
+        )
+        self.store.change_runs(
+            {run: {"state": "closed", **end}}, [RunState.OPEN], event
+        )
         self.told(f"run {run} closed", f"event {run} closed {utc}")
 
     def first_run(self) -> None:
         run = self.armed("otters").id
-        self.change(RunState.ARMED, [run], state=RunState.OPEN, opened_utc=self.now().isoformat())
+        self.change(
+            RunState.ARMED,
+            [run],
+            state=RunState.OPEN,
+            opened_utc=self.now().isoformat(),
+        )
         self.store.watch(START)
         for at in range(12):
             served = [(5 * at + i, 1000) for i in range(5)]
@@ -245,16 +316,39 @@ class _Day:
 
     def judge(self, run: int) -> None:
         utc = self.now().isoformat()
-        checks = tuple(Check(f"check-{run}-{i}", True, "error", "Fine.", {"a": 1.0}) for i in range(4))
-        score = Score(run, utc, 0.5, 0.6, 0.83, 36.0, 5, 100, {1: 0.5, 2: None}, "s", checks, None, 0.4)
+        checks = tuple(
+            Check(f"check-{run}-{i}", True, "error", "Fine.", {"a": 1.0})
+            for i in range(4)
+        )
+        score = Score(
+            run,
+            utc,
+            0.5,
+            0.6,
+            0.83,
+            36.0,
+            5,
+            100,
+            {1: 0.5, 2: None},
+            "s",
+            checks,
+            None,
+            0.4,
+        )
         self.store.add_score(score)
         self.told(f"score {run} {utc}", *(f"check {one.code}" for one in checks))
-        self.store.add_interval(score, ScoreInterval(0.95, 1000, 1, 0.4, 0.6, 0.7, 0.9, 0.001), np.ones(1000))
+        self.store.add_interval(
+            score,
+            ScoreInterval(0.95, 1000, 1, 0.4, 0.6, 0.7, 0.9, 0.001),
+            np.ones(1000),
+        )
         self.change(RunState.CLOSED, [run], state=RunState.JUDGED)
 
     def heat(self) -> None:
         both = [self.armed(team, station=team).id for team in ("badgers", "voles")]
-        self.change(RunState.ARMED, both, state=RunState.OPEN, opened_utc=self.now().isoformat())
+        self.change(
+            RunState.ARMED, both, state=RunState.OPEN, opened_utc=self.now().isoformat()
+        )
         for at in range(6):
             for run in both:
                 self.store.log_served(run, [(at, 2000)], float(at))
@@ -263,11 +357,18 @@ class _Day:
             self.store.watch(START)
         for run in both:
             self.close(run)
-        self.change(RunState.CLOSED, both[:1], state=RunState.VOID, void_reason="The meter fell.")
+        self.change(
+            RunState.CLOSED,
+            both[:1],
+            state=RunState.VOID,
+            void_reason="The meter fell.",
+        )
         self.judge(both[1])
 
     def models(self) -> None:
-        handed_in = Submission(0, "", "ovic", "otters", "public", "b", "m.tflite", "0" * 64, "d" * 64, True)
+        handed_in = Submission(
+            0, "", "ovic", "otters", "public", "b", "m.tflite", "0" * 64, "d" * 64, True
+        )
         number = self.store.accept_submission(handed_in, self.now(), 3).id
         self.told("submissions m.tflite")
         measured = ModelMeasurement(self.now().isoformat(), True, "Measured.")
@@ -288,15 +389,25 @@ class _Day:
 
 
 def new_post(
-    values: NDArray[np.float64], key: str | None, now: datetime, refused: Refused | None = None
+    values: NDArray[np.float64],
+    key: str | None,
+    now: datetime,
+    refused: Refused | None = None,
 ) -> NewPost:
     body = b"# a comment\n" + values.tobytes()
     taken = (values, refused) if refused else values
-    return NewPost(taken, hashlib.sha256(body).hexdigest(), key, 1.0, now, "text/plain", body)
+    return NewPost(
+        taken, hashlib.sha256(body).hexdigest(), key, 1.0, now, "text/plain", body
+    )
 
 
 def _answer(run: int, new: NewPost, receipt: Post) -> str:
     assert receipt.previous is not None
     rows = new.taken[0] if isinstance(new.taken, tuple) else new.taken
-    told = (receipt.number, receipt.previous.hex(), receipt.received_utc, receipt.received_total)
+    told = (
+        receipt.number,
+        receipt.previous.hex(),
+        receipt.received_utc,
+        receipt.received_total,
+    )
     return post_fact(run, new.idempotency_key, rows.tobytes(), new.body or b"", told)

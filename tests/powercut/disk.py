@@ -60,7 +60,9 @@ class Disk:
         done: list[Step] = []
         later: list[Step] = []
         for one in self.waiting:
-            (done if step.node is None or step.node in _nodes(one) else later).append(one)
+            (done if step.node is None or step.node in _nodes(one) else later).append(
+                one
+            )
         (self.files, self.folders), self.waiting = self._with(done), later
 
     def left(self, kept: Sequence[Step]) -> dict[str, bytes]:
@@ -78,21 +80,27 @@ class Disk:
         walk(ROOT, "")
         return found
 
-    def _with(self, steps: Sequence[Step]) -> tuple[dict[int, bytes], dict[int, dict[str, int]]]:
+    def _with(
+        self, steps: Sequence[Step]
+    ) -> tuple[dict[int, bytes], dict[int, dict[str, int]]]:
         folders = {folder: dict(names) for folder, names in self.folders.items()}
         grown: dict[int, bytearray] = {}
         for step in steps:
             if isinstance(step, Entry):
                 _rename(folders, step)
             elif isinstance(step, Write | Cut):
-                content = grown.setdefault(step.node, bytearray(self.files.get(step.node, b"")))
+                content = grown.setdefault(
+                    step.node, bytearray(self.files.get(step.node, b""))
+                )
                 end = step.size if isinstance(step, Cut) else step.offset
                 content.extend(bytes(max(end - len(content), 0)))
                 if isinstance(step, Cut):
                     del content[end:]
                 else:
                     content[end : end + len(step.data)] = step.data
-        return self.files | {node: bytes(content) for node, content in grown.items()}, folders
+        return self.files | {
+            node: bytes(content) for node, content in grown.items()
+        }, folders
 
     def cuts(self, rng: random.Random, most: int) -> Iterator[list[Step]]:
         """What a cut at this moment may keep: nothing, everything, and up to `most` ways between."""
@@ -100,9 +108,16 @@ class Disk:
         if self.waiting:
             yield self.waiting
             for _ in range(min(most, 2 * len(self.waiting))):
-                yield rng.choice((self._early, self._late, self._some, self._some, self._torn, self._torn))(
-                    rng
-                )
+                yield rng.choice(
+                    (
+                        self._early,
+                        self._late,
+                        self._some,
+                        self._some,
+                        self._torn,
+                        self._torn,
+                    )
+                )(rng)
 
     def _early(self, rng: random.Random) -> list[Step]:
         """In order, up to one that is torn."""
@@ -116,17 +131,29 @@ class Disk:
 
     def _some(self, rng: random.Random) -> list[Step]:
         """Some of each file's, as likely as not few or many."""
-        share = {node: rng.choice((0.0, 0.2, 0.5, 0.8, 1.0)) for one in self.waiting for node in _nodes(one)}
+        share = {
+            node: rng.choice((0.0, 0.2, 0.5, 0.8, 1.0))
+            for one in self.waiting
+            for node in _nodes(one)
+        }
         return [one for one in self.waiting if rng.random() < share[_nodes(one)[0]]]
 
     def _torn(self, rng: random.Random) -> list[Step]:
         """Some sectors of each; those that are lost beyond the end of a file may hold anything."""
-        sector, share, is_junk = rng.choice((512, 4096)), rng.choice((0.1, 0.5, 0.9)), rng.random() < 0.3
+        sector, share, is_junk = (
+            rng.choice((512, 4096)),
+            rng.choice((0.1, 0.5, 0.9)),
+            rng.random() < 0.3,
+        )
         kept: list[Step] = []
         for one in (piece for step in self.waiting for piece in _pieces(step, sector)):
             if rng.random() < share:
                 kept.append(one)
-            elif is_junk and isinstance(one, Write) and one.offset >= len(self.files.get(one.node, b"")):
+            elif (
+                is_junk
+                and isinstance(one, Write)
+                and one.offset >= len(self.files.get(one.node, b""))
+            ):
                 kept.append(one._replace(data=rng.randbytes(len(one.data))))
         return kept
 
@@ -153,7 +180,13 @@ def _pieces(step: Step, sector: int) -> list[Step]:
     """A write, sector by sector; anything else is whole or not at all."""
     if not isinstance(step, Write):
         return [step]
-    ends = [*range(step.offset - step.offset % sector + sector, step.offset + len(step.data), sector)]
+    ends = [
+        *range(
+            step.offset - step.offset % sector + sector,
+            step.offset + len(step.data),
+            sector,
+        )
+    ]
     bounds = [step.offset, *ends, step.offset + len(step.data)]
     return [
         Write(step.node, start, step.data[start - step.offset : end - step.offset])

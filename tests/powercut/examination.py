@@ -12,7 +12,13 @@ from pathlib import Path
 
 from referee.errors import RefereeError
 from referee.store import DATABASE_NAME, Store
-from referee.store.chain import LOG_START, event_digest, log_link, receipt_link, run_start
+from referee.store.chain import (
+    LOG_START,
+    event_digest,
+    log_link,
+    receipt_link,
+    run_start,
+)
 from referee.store.records import RUN_CLOSED
 from tests.powercut.contest import Recording, content
 from tests.referee.factories import START
@@ -63,7 +69,9 @@ def examine(
     return examined
 
 
-def _judge(recording: Recording, found: str, told: set[str], number: int, examined: Examined) -> None:
+def _judge(
+    recording: Recording, found: str, told: set[str], number: int, examined: Examined
+) -> None:
     if found not in recording.commits:
         examined.faults.append(f"step {number}: {found}")
         return
@@ -73,16 +81,22 @@ def _judge(recording: Recording, found: str, told: set[str], number: int, examin
         examined.faults.append(f"step {number}: lost {lost}")
 
 
-def _found(files: dict[str, bytes], place: Path, rng: random.Random, known: dict[int, str]) -> str:
+def _found(
+    files: dict[str, bytes], place: Path, rng: random.Random, known: dict[int, str]
+) -> str:
     """The digest of what the database holds, or what is wrong with it; `known` has that of what a close has left."""
     lay(files, place)
     database = place / DATABASE_NAME
-    if rng.random() < 0.5:  # never synced, and mapped into memory: anything may be in it
+    if (
+        rng.random() < 0.5
+    ):  # never synced, and mapped into memory: anything may be in it
         database.with_name(f"{DATABASE_NAME}-shm").write_bytes(rng.randbytes(32768))
     try:
         with closing(Store(database)) as store:
             store.require_complete()
-        assert not database.with_name(f"{DATABASE_NAME}-wal").exists()  # all of it is in the one file
+        assert not database.with_name(
+            f"{DATABASE_NAME}-wal"
+        ).exists()  # all of it is in the one file
         left = hash(database.read_bytes())
         if left not in known:
             with closing(Store(database)) as store:
@@ -103,21 +117,29 @@ def _require_chains(store: Store) -> None:
     """Every receipt's link follows from the one before, every event's too; a close binds what the run has."""
     number, _, head = store.log_head()
     link = LOG_START
-    for event in store._rows("SELECT utc, run, kind, detail, link FROM events ORDER BY id"):  # noqa: SLF001 - every column, as stored
+    for event in store._rows(  # noqa: SLF001 - every column, as stored
+        "SELECT utc, run, kind, detail, link FROM events ORDER BY id"
+    ):
         link = log_link(link, event_digest(*tuple(event)[:4]))
         assert link == event["link"]
     assert (number == 0) or link.hex() == head
     for run in store.runs():
-        link = run_start("0123456789ab", run.id, run.nonce, run.team, run.testset_digest, None)
+        link = run_start(
+            "0123456789ab", run.id, run.nonce, run.team, run.testset_digest, None
+        )
         posts = store._rows("SELECT * FROM posts WHERE run = ? ORDER BY id", run.id)  # noqa: SLF001 - every column, as stored
         for at, post in enumerate(posts, start=1):
             assert (post["number"], post["previous"]) == (at, link)
             values = (post["received_utc"], post["row_count"], post["received_total"])
             of_meter = (post["readings"], post["meter"])
-            link = receipt_link(link, at, hashlib.sha256(post["body"]).hexdigest(), *values, *of_meter)
+            link = receipt_link(
+                link, at, hashlib.sha256(post["body"]).hexdigest(), *values, *of_meter
+            )
         evidence = store.closing_evidence(run.id)
         assert (evidence["posts"], evidence["head"]) == (len(posts), link.hex())
-        closes = [event for event in store.events(run.id) if event["kind"] == RUN_CLOSED]
+        closes = [
+            event for event in store.events(run.id) if event["kind"] == RUN_CLOSED
+        ]
         assert [event | evidence for event in closes] == closes
         assert len(closes) == (run.closed_utc is not None)
 

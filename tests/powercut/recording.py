@@ -40,7 +40,10 @@ class Journal:
 
     def disks(self) -> Iterator[tuple[int, Disk]]:
         """The disk before each step, and after the last one."""
-        disk = Disk(dict(self.before.files), {n: dict(names) for n, names in self.before.folders.items()})
+        disk = Disk(
+            dict(self.before.files),
+            {n: dict(names) for n, names in self.before.folders.items()},
+        )
         for number, step in enumerate(self.steps):
             yield number, disk
             disk.take(step)
@@ -77,7 +80,9 @@ class Journal:
     def renamed(self, old: Any, new: Any) -> None:
         source, target = self._place(old), self._place(new)
         was = (self.node(source.parent), source.name)
-        self.steps.append(Entry(self.node(target.parent), target.name, self.node(target), was))
+        self.steps.append(
+            Entry(self.node(target.parent), target.name, self.node(target), was)
+        )
 
     def node(self, file: Any) -> int:
         return self._nodes[self._identity(file)]
@@ -147,7 +152,9 @@ class Row(tuple[Any, ...]):
         return self.names
 
     def __getitem__(self, which: Any) -> Any:
-        return super().__getitem__(self.names.index(which) if isinstance(which, str) else which)
+        return super().__getitem__(
+            self.names.index(which) if isinstance(which, str) else which
+        )
 
 
 class Found:
@@ -196,14 +203,18 @@ class Connection:
             rows = [Row(row) for row in cursor]
             for row in rows:
                 row.names = names
-            return Found(rows, self._own.last_insert_rowid(), self._own.total_changes() - before)
+            return Found(
+                rows, self._own.last_insert_rowid(), self._own.total_changes() - before
+            )
 
     def executemany(self, sql: str, several: Iterable[Any]) -> Found:
         with _errors_of_sqlite3():
             self._own.cursor().executemany(sql, several)
         return Found([], 0, 0)
 
-    def create_function(self, name: str, count: int, function: Callable[..., Any]) -> None:
+    def create_function(
+        self, name: str, count: int, function: Callable[..., Any]
+    ) -> None:
         self._own.create_scalar_function(name, function, count)
 
     def commit(self) -> None:
@@ -250,7 +261,9 @@ def recorded(
     vfs = RecordingVfs(journal, forgets)
     with ExitStack() as stack:
         stack.callback(vfs.unregister)
-        stack.enter_context(mock.patch("sqlite3.connect", lambda path, **_: connection(path, committed)))
+        stack.enter_context(
+            mock.patch("sqlite3.connect", lambda path, **_: connection(path, committed))
+        )
         files = PlainFiles(journal, forgets)
         stack.enter_context(mock.patch.object(io, "open", files.open_file))
         stack.enter_context(mock.patch.object(builtins, "open", files.open_file))
@@ -260,7 +273,8 @@ def recorded(
 
 
 REAL = {
-    name: getattr(os, name) for name in ("open", "mkdir", "unlink", "replace", "fsync", "pwrite", "ftruncate")
+    name: getattr(os, name)
+    for name in ("open", "mkdir", "unlink", "replace", "fsync", "pwrite", "ftruncate")
 }
 REAL_OPEN = io.open
 
@@ -303,7 +317,9 @@ class PlainFiles:
             "ftruncate": self.ftruncate,
         }
 
-    def open_file(self, file: Any, mode: str = "r", buffering: int = -1, *args: Any, **named: Any) -> Any:
+    def open_file(
+        self, file: Any, mode: str = "r", buffering: int = -1, *args: Any, **named: Any
+    ) -> Any:
         if not set(mode) & set("wax+") or not self.journal.holds(file):
             return REAL_OPEN(file, mode, buffering, *args, **named)
         was_there = Path(file).exists()
@@ -318,8 +334,14 @@ class PlainFiles:
         buffered = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
         return buffered if "b" in mode else io.TextIOWrapper(buffered, *args, **named)
 
-    def open(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        makes = bool(flags & os.O_CREAT) and self.journal.holds(path) and not os.path.lexists(path)
+    def open(
+        self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
+    ) -> int:
+        makes = (
+            bool(flags & os.O_CREAT)
+            and self.journal.holds(path)
+            and not os.path.lexists(path)
+        )
         descriptor: int = REAL["open"](path, flags, mode, dir_fd=dir_fd)
         if makes:
             self.journal.make(path)

@@ -53,14 +53,20 @@ def recorded(place: Path, **how: Any) -> Recording:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_nothing_that_was_answered_is_lost_wherever_the_power_is_cut(place: Path, part: int) -> None:
+def test_nothing_that_was_answered_is_lost_wherever_the_power_is_cut(
+    place: Path, part: int
+) -> None:
     recording = recorded(place)
-    examined = examine(recording, place / "left", seed=part, ways=WAYS, part=part, of=PARTS)
+    examined = examine(
+        recording, place / "left", seed=part, ways=WAYS, part=part, of=PARTS
+    )
     assert (examined.lost, examined.faults) == (0, [])
     assert examined.states >= STATES / PARTS
 
 
-def test_each_commit_holds_what_was_answered_together_whole_and_once(place: Path) -> None:
+def test_each_commit_holds_what_was_answered_together_whole_and_once(
+    place: Path,
+) -> None:
     recording = recorded(place)
     assert recording.faults() == []
     told = [fact for _, facts in recording.answers for fact in facts]
@@ -68,17 +74,27 @@ def test_each_commit_holds_what_was_answered_together_whole_and_once(place: Path
     assert not [fact for fact in told if not list(recording.commits.values())[-1][fact]]
 
 
-def test_the_recorded_contest_moves_its_log_into_the_database_and_begins_it_anew(place: Path) -> None:
+def test_the_recorded_contest_moves_its_log_into_the_database_and_begins_it_anew(
+    place: Path,
+) -> None:
     steps = recorded(place).journal.steps
-    headers = [step for step in steps if isinstance(step, Write) and not step.offset and len(step.data) == 32]
-    pages = [step for step in steps if isinstance(step, Write) and len(step.data) == 4096]
+    headers = [
+        step
+        for step in steps
+        if isinstance(step, Write) and not step.offset and len(step.data) == 32
+    ]
+    pages = [
+        step for step in steps if isinstance(step, Write) and len(step.data) == 4096
+    ]
     assert len(headers) > 5
     assert sum(isinstance(step, Sync) for step in steps) > 100
     assert len(pages) > 300
 
 
 @pytest.mark.parametrize("has_journal", [False, True])
-def test_an_upgrade_that_is_cut_is_made_by_the_next_start(place: Path, *, has_journal: bool) -> None:
+def test_an_upgrade_that_is_cut_is_made_by_the_next_start(
+    place: Path, *, has_journal: bool
+) -> None:
     (place / "contest").mkdir()
     if has_journal:  # which begins with a copy of the whole database
         (place / "contest" / CONFIG_NAME).write_text(CONFIG)
@@ -87,7 +103,9 @@ def test_an_upgrade_that_is_cut_is_made_by_the_next_start(place: Path, *, has_jo
         pass
     whole, rng, left = held(database), random.Random(1), place / "left"  # noqa: S311 - not for secrets
     for _, disk in journal.disks():
-        for kept in disk.cuts(rng, 1) if rng.random() < UPGRADES / len(journal.steps) else ():
+        for kept in (
+            disk.cuts(rng, 1) if rng.random() < UPGRADES / len(journal.steps) else ()
+        ):
             lay(disk.left(kept), left)
             with closing(Store(left / DATABASE_NAME)) as store:
                 store.require_sound()
@@ -127,7 +145,9 @@ class CountsFirst(Store):
     def _take_along(self) -> int:
         taken = super()._take_along()
         count = self._connection.execute(_COUNT).fetchone()[0]
-        with self._count_file().open("r+b" if self._count_file().exists() else "wb", buffering=0) as file:
+        with self._count_file().open(
+            "r+b" if self._count_file().exists() else "wb", buffering=0
+        ) as file:
             file.write(b"%020d\n" % count)
         return taken
 
@@ -135,11 +155,14 @@ class CountsFirst(Store):
 class ClosesInTwo(Store):
     """The event of a run's close follows in a transaction of its own."""
 
-    def change_runs(self, changes: Any, expected: Any, event: Event | None = None) -> Any:
+    def change_runs(
+        self, changes: Any, expected: Any, event: Event | None = None
+    ) -> Any:
         changed = super().change_runs(changes, expected)
         if event is not None:
             self.append_events(
-                event.run, [(datetime.fromisoformat(event.utc), event.kind, dict(event.detail))]
+                event.run,
+                [(datetime.fromisoformat(event.utc), event.kind, dict(event.detail))],
             )
         return changed
 
@@ -150,7 +173,9 @@ class TwoTransactions(Store):
     def append_posts(self, run: int, posts: Sequence[NewPost]) -> Sequence[Job[Any]]:
         if not isinstance(posts[0].taken, np.ndarray) or len(posts[0].taken) < 1000:
             return super().append_posts(run, posts)
-        stored = super().append_posts(run, [posts[0]._replace(taken=posts[0].taken[:1000])])
+        stored = super().append_posts(
+            run, [posts[0]._replace(taken=posts[0].taken[:1000])]
+        )
         with self._transaction() as connection:
             connection.execute(
                 "UPDATE posts SET rows = ? WHERE id = (SELECT max(id) FROM posts)",
@@ -178,14 +203,22 @@ class TwoTransactions(Store):
         "database not synced",
     ],
 )
-def test_a_store_that_would_lose_something_is_caught(place: Path, how: dict[str, Any], what: str) -> None:
-    how["journaled"] = how.get("forgets") == JOURNAL  # which would hide what the others lose
-    examined = examine(recorded(place, **how), place / "left", seed=1, ways=4, of=3, enough=1)
+def test_a_store_that_would_lose_something_is_caught(
+    place: Path, how: dict[str, Any], what: str
+) -> None:
+    how["journaled"] = (
+        how.get("forgets") == JOURNAL
+    )  # which would hide what the others lose
+    examined = examine(
+        recorded(place, **how), place / "left", seed=1, ways=4, of=3, enough=1
+    )
     assert what in examined.faults[0]
 
 
 @pytest.mark.parametrize("store", [TwoTransactions, ClosesInTwo])
-def test_what_is_stored_in_two_transactions_is_caught(place: Path, store: type[Store]) -> None:
+def test_what_is_stored_in_two_transactions_is_caught(
+    place: Path, store: type[Store]
+) -> None:
     assert recorded(place, store=store).faults()
 
 
@@ -213,11 +246,18 @@ def test_an_event_of_the_process_that_publishes_is_on_disk_when_it_can_be_seen(
     place: Path, kind: str
 ) -> None:
     settings = config_text(synthesize(place / "set", images=1), freeze_at=START)
-    settings = settings.replace("[[stations]]", '[backup]\nfolder = "nowhere"\n[[stations]]', 1)
+    settings = settings.replace(
+        "[[stations]]", '[backup]\nfolder = "nowhere"\n[[stations]]', 1
+    )
     create_contest(place / "day", settings)
     with open_contest(place / "day") as contest:
-        contest.store.publish(empty_board(contest), public_hall(contest), START)  # which does not change
-    with recording.recorded(place / "day") as journal, open_contest(place / "day") as contest:
+        contest.store.publish(
+            empty_board(contest), public_hall(contest), START
+        )  # which does not change
+    with (
+        recording.recorded(place / "day") as journal,
+        open_contest(place / "day") as contest,
+    ):
         contest.store.forgo_durability()
         ACTS[kind](contest)
         seen = len(journal.steps)

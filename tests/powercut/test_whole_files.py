@@ -40,20 +40,36 @@ Left = list[tuple[int, dict[str, bytes]]]
 def left(journal: Journal, ways: int = WAYS) -> Left:
     """What cuts leave below the folder: content by path, and how many steps were made before."""
     rng = random.Random(1)  # noqa: S311 - not for secrets
-    return [(number, disk.left(kept)) for number, disk in journal.disks() for kept in disk.cuts(rng, ways)]
+    return [
+        (number, disk.left(kept))
+        for number, disk in journal.disks()
+        for kept in disk.cuts(rng, ways)
+    ]
 
 
 def faults(found: Left, root: Path, name: str) -> list[int]:
     """The steps at which a cut leaves neither the old nor the new; or, after the last one, not the new."""
     last = found[-1][0]
     own = [
-        (n, {path: files[path] for path in files if f"{path}/".startswith(f"{name}/")}) for n, files in found
+        (n, {path: files[path] for path in files if f"{path}/".startswith(f"{name}/")})
+        for n, files in found
     ]
-    paths = [path for path in (root / name, *(root / name).rglob("*")) if path.is_file()]
-    old, new = own[0][1], {str(path.relative_to(root)): path.read_bytes() for path in paths}
+    paths = [
+        path for path in (root / name, *(root / name).rglob("*")) if path.is_file()
+    ]
+    old, new = (
+        own[0][1],
+        {str(path.relative_to(root)): path.read_bytes() for path in paths},
+    )
     assert new != old
     assert (last, new) in own
-    return sorted({number for number, files in own if files != new and (files != old or number == last)})
+    return sorted(
+        {
+            number
+            for number, files in own
+            if files != new and (files != old or number == last)
+        }
+    )
 
 
 def written(folder: Path, name: str, act: Callable[[Path], object]) -> list[int]:
@@ -80,25 +96,36 @@ def folder(tmp_path: Path) -> Path:
     ],
     ids=["in parts", "private", "by the client"],
 )
-def test_a_file_is_the_old_or_the_new_one(folder: Path, name: str, act: Callable[[Path], object]) -> None:
+def test_a_file_is_the_old_or_the_new_one(
+    folder: Path, name: str, act: Callable[[Path], object]
+) -> None:
     assert written(folder, name, lambda place: act(place / name)) == []
 
 
 def test_a_model_that_is_handed_in_is_kept_whole(folder: Path) -> None:
     assert (
-        written(folder, "models/0.tflite", lambda place: keep_model(place, b"".join(LARGE), "0", "m.tflite"))
+        written(
+            folder,
+            "models/0.tflite",
+            lambda place: keep_model(place, b"".join(LARGE), "0", "m.tflite"),
+        )
         == []
     )
 
 
 def test_a_test_set_is_there_with_every_image_or_not_at_all(folder: Path) -> None:
-    assert written(folder, "set", lambda place: synthesize(place / "set", images=3)) == []
+    assert (
+        written(folder, "set", lambda place: synthesize(place / "set", images=3)) == []
+    )
     assert len(load_test_set(folder / "set").images) == 3
     assert not verify(load_test_set(folder / "set"))
 
 
 def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> None:
-    place, text = tmp_path / "place", config_text(synthesize(tmp_path / "set", images=1))
+    place, text = (
+        tmp_path / "place",
+        config_text(synthesize(tmp_path / "set", images=1)),
+    )
     place.mkdir()
     with recorded(place) as journal:
         create_contest(place / "contest", text)
@@ -118,7 +145,9 @@ def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> Non
 @pytest.fixture
 def day(tmp_path: Path) -> Path:
     """A contest, and a whole backup of it beside it."""
-    create_contest(tmp_path / "day", config_text(synthesize(tmp_path / "set", images=1)))
+    create_contest(
+        tmp_path / "day", config_text(synthesize(tmp_path / "set", images=1))
+    )
     back_up(tmp_path / "day", tmp_path / "day.zip", NOW, keys=True, test_sets=True)
     return tmp_path / "day"
 
@@ -126,11 +155,15 @@ def day(tmp_path: Path) -> Path:
 def backed_up(place: Path) -> None:
     database = (place / "day" / "contest.db").read_bytes()
     # The recorded connection has no online copy; what the copy holds is no matter here.
-    with mock.patch.object(Store, "copy_to", lambda _, copy: copy.write_bytes(database)):
+    with mock.patch.object(
+        Store, "copy_to", lambda _, copy: copy.write_bytes(database)
+    ):
         back_up(place / "day", place / "day.zip", NOW, keys=False, test_sets=False)
 
 
-@pytest.mark.parametrize("forgets", [None, (contest_copy, "sync_folder"), (os, "fsync")])
+@pytest.mark.parametrize(
+    "forgets", [None, (contest_copy, "sync_folder"), (os, "fsync")]
+)
 def test_a_backup_takes_the_place_of_the_older_one_whole(
     folder: Path, day: Path, forgets: tuple[object, str] | None
 ) -> None:
@@ -144,7 +177,9 @@ def test_a_backup_takes_the_place_of_the_older_one_whole(
 
 
 @pytest.mark.parametrize("is_synced", [True, False])
-def test_a_contest_is_restored_whole_or_not_at_all(folder: Path, day: Path, *, is_synced: bool) -> None:
+def test_a_contest_is_restored_whole_or_not_at_all(
+    folder: Path, day: Path, *, is_synced: bool
+) -> None:
     def sync() -> None:
         for path in (folder, *folder.rglob("*")) if is_synced else ():
             descriptor = os.open(path, os.O_RDONLY)
@@ -209,7 +244,11 @@ OTHERS = {
     *("referee/cli/demo.py", "referee/cli/rehearse.py"),
     "referee/tracks/submissions/claims.py",  # in a folder that is deleted after the claim
     "referee/tracks/submissions/columns.py",  # what is read again where it is not whole
-    *("power/lpirc_power/cli/certify.py", "client/lpirc_client/terminal.py", "referee/pages/vendor.py"),
+    *(
+        "power/lpirc_power/cli/certify.py",
+        "client/lpirc_client/terminal.py",
+        "referee/pages/vendor.py",
+    ),
     "client/lpirc_client/timeline.py",
     "client/lpirc_client/work.py",  # what it fetched is hashed before each use
 }

@@ -32,7 +32,11 @@ LEFT = ("sampler", "deadline", "resume", "watch-worker")
 @pytest.fixture(scope="session")
 def small_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     return synthesize(
-        tmp_path_factory.mktemp("sets") / "small", images=5, categories=3, seed=1, size=(96, 64)
+        tmp_path_factory.mktemp("sets") / "small",
+        images=5,
+        categories=3,
+        seed=1,
+        size=(96, 64),
     )
 
 
@@ -66,8 +70,12 @@ def build(tmp_path: Path, small_set: TestSet) -> Iterator[Callable[..., House]]:
     """Make contest folders; their meters and their databases are closed at the end."""
     with ExitStack() as stack:
 
-        def make(*stations: dict[str, object], name: str = "contest", **keys: object) -> House:
-            return stack.enter_context(house(tmp_path / name, small_set, stations, **keys))
+        def make(
+            *stations: dict[str, object], name: str = "contest", **keys: object
+        ) -> House:
+            return stack.enter_context(
+                house(tmp_path / name, small_set, stations, **keys)
+            )
 
         yield make
 
@@ -99,12 +107,22 @@ def instrument() -> Iterator[Callable[..., Instrument]]:
     with ExitStack() as stack:
 
         def start(*options: str) -> Instrument:
-            command = ["meter", "simulate", "--port", str(own_port()), *options, "--parent", str(os.getpid())]
+            command = [
+                "meter",
+                "simulate",
+                "--port",
+                str(own_port()),
+                *options,
+                "--parent",
+                str(os.getpid()),
+            ]
             process = warm_programs.start(command, stderr=sys.__stderr__)
             made = Instrument(process, "", options)
             stack.callback(made.die)
             assert process.stdout is not None
-            assert select.select([process.stdout], [], [], TIMEOUT_S)[0], "the simulator said nothing"
+            assert select.select([process.stdout], [], [], TIMEOUT_S)[0], (
+                "the simulator said nothing"
+            )
             made.address = process.stdout.readline().strip()
             return made
 

@@ -95,7 +95,9 @@ class StillClock(Clock):
         return START + timedelta(seconds=self.now_s)
 
 
-def station(name: str = "one", meter: str = SIMULATED, **more: object) -> dict[str, object]:
+def station(
+    name: str = "one", meter: str = SIMULATED, **more: object
+) -> dict[str, object]:
     return {"name": name, "meter": meter, "update_interval_s": 0.1} | more
 
 
@@ -103,7 +105,10 @@ def config_text(test_set: TestSet, *stations: dict[str, object], **keys: object)
     top = {"name": "Test", "window_s": 600, "testset": str(test_set.folder)} | keys
     lines = [f"{key} = {_toml(value)}" for key, value in top.items()]
     for one in stations or (station(),):
-        lines += ["[[stations]]", *(f"{key} = {_toml(value)}" for key, value in one.items())]
+        lines += [
+            "[[stations]]",
+            *(f"{key} = {_toml(value)}" for key, value in one.items()),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -111,7 +116,9 @@ def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_toml(one)}' for key, one in value.items())} }}"
+        return (
+            f"{{ {', '.join(f'{key} = {_toml(one)}' for key, one in value.items())} }}"
+        )
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return f"'{value}'" if isinstance(value, str) else str(value)
@@ -160,12 +167,18 @@ def reading(monotonic_s: float = 0.0, **different: Any) -> Reading:
     return Reading(**(values | different))
 
 
-def steady_readings(energy_wh: float, elapsed_s: float, each_s: float = 1.0) -> list[Reading]:
+def steady_readings(
+    energy_wh: float, elapsed_s: float, each_s: float = 1.0
+) -> list[Reading]:
     """Readings of a window in which the meter took this energy at one power, the last at its end: no check fails."""
     power_w, figures = 3600.0 * energy_wh / elapsed_s, []
     for number in range(round(elapsed_s / each_s) + 1):
         now_s = number * each_s
-        taken = {"power_w": power_w, "apparent_va": power_w, "current_a": power_w / 120.0}
+        taken = {
+            "power_w": power_w,
+            "apparent_va": power_w,
+            "current_a": power_w / 120.0,
+        }
         figures.append(reading(now_s, **taken, energy_wh=power_w * now_s / 3600.0))
     return figures
 
@@ -267,7 +280,10 @@ class House:
 
 @contextmanager
 def house(
-    folder: Path, test_set: TestSet, stations: Sequence[dict[str, object]] = (), **keys: object
+    folder: Path,
+    test_set: TestSet,
+    stations: Sequence[dict[str, object]] = (),
+    **keys: object,
 ) -> Iterator[House]:
     create_contest(folder, config_text(test_set, *stations, **keys))
     with ExitStack() as stack:

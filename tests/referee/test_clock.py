@@ -55,7 +55,9 @@ def test_the_boot_is_the_same_as_long_as_the_machine_runs() -> None:
     assert Clock().boot_id() == Clock().boot_id()
 
 
-def test_a_system_without_boot_ids_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_system_without_boot_ids_has_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(operating_system, "BOOT_ID", tmp_path / "nothing")
     assert Clock().boot_id() is None
 
@@ -63,7 +65,13 @@ def test_a_system_without_boot_ids_has_none(monkeypatch: pytest.MonkeyPatch, tmp
 def test_a_time_of_another_processs_monotonic_clock_is_one_of_this_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before_s, told_s, after_s = Clock().monotonic_s(), time.monotonic(), Clock().monotonic_s()
+    before_s, told_s, after_s = (
+        Clock().monotonic_s(),
+        time.monotonic(),
+        Clock().monotonic_s(),
+    )
     assert before_s - 0.01 <= Clock().of_process_s(told_s) <= after_s + 0.01
-    monkeypatch.setattr(Clock, "monotonic_s", lambda _: time.monotonic() + 3600)  # suspended for an hour
+    monkeypatch.setattr(
+        Clock, "monotonic_s", lambda _: time.monotonic() + 3600
+    )  # suspended for an hour
     assert Clock().of_process_s(told_s) == pytest.approx(told_s + 3600, abs=0.01)

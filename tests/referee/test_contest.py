@@ -10,14 +10,21 @@ from pathlib import Path
 import pytest
 
 from lpirc_testsets import TestSet, TestSetError, synthesize
-from referee.contest import create_contest, open_contest, require_same_test_set, require_unchanged
+from referee.contest import (
+    create_contest,
+    open_contest,
+    require_same_test_set,
+    require_unchanged,
+)
 from referee.errors import RefereeError
 from tests.referee.factories import config_text, run_record, station
 
 
 @pytest.fixture
 def folder(tmp_path: Path, small_set: TestSet) -> Path:
-    create_contest(tmp_path / "contest", config_text(small_set, station("one"), station("two")))
+    create_contest(
+        tmp_path / "contest", config_text(small_set, station("one"), station("two"))
+    )
     return tmp_path / "contest"
 
 
@@ -27,7 +34,9 @@ def failure_of(folder: Path) -> RefereeError:
     return failure.value
 
 
-def test_a_new_contest_opens_with_its_test_set_and_stations(folder: Path, small_set: TestSet) -> None:
+def test_a_new_contest_opens_with_its_test_set_and_stations(
+    folder: Path, small_set: TestSet
+) -> None:
     with open_contest(folder) as contest:
         assert contest.test_set == small_set
         assert len(contest.secret) == 32
@@ -55,7 +64,9 @@ def test_the_secrets_are_for_the_owner_only_and_differ_by_contest(
 
 @pytest.mark.parametrize("name", ["secret", "operator-key"])
 @pytest.mark.parametrize("mode", [0o640, 0o604])
-def test_a_secret_that_others_can_read_is_refused_with_its_repair(folder: Path, name: str, mode: int) -> None:
+def test_a_secret_that_others_can_read_is_refused_with_its_repair(
+    folder: Path, name: str, mode: int
+) -> None:
     (folder / name).chmod(mode)
     failure = failure_of(folder)
     assert failure.code == "secret-readable"
@@ -82,7 +93,9 @@ def test_the_database_is_closed_at_the_end(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["secret", "operator-key"])
 @pytest.mark.parametrize("content", [None, "", "00ff", "not hexadecimal", "\xff"])
-def test_a_missing_or_damaged_secret_is_told(folder: Path, name: str, content: str | None) -> None:
+def test_a_missing_or_damaged_secret_is_told(
+    folder: Path, name: str, content: str | None
+) -> None:
     if content is None:
         (folder / name).unlink()
     else:
@@ -100,7 +113,9 @@ def test_an_unknown_metric_is_told(folder: Path) -> None:
     assert "metric = 'bogus'" in failure.sentence
 
 
-def test_a_missing_test_set_is_told(folder: Path, tmp_path: Path, small_set: TestSet) -> None:
+def test_a_missing_test_set_is_told(
+    folder: Path, tmp_path: Path, small_set: TestSet
+) -> None:
     config = folder / "contest.toml"
     config.write_text(config.read_text().replace(str(small_set.folder), "nothing-here"))
     with pytest.raises(TestSetError, match="nothing-here"), open_contest(folder):
@@ -118,10 +133,14 @@ def test_a_test_set_that_changed_is_told(tmp_path: Path) -> None:
     assert len(failure.value.facts["problems"]) == 2  # type: ignore[arg-type]
 
 
-def test_a_run_belongs_to_the_test_set_it_was_armed_with(folder: Path, small_set: TestSet) -> None:
+def test_a_run_belongs_to_the_test_set_it_was_armed_with(
+    folder: Path, small_set: TestSet
+) -> None:
     with open_contest(folder) as contest:
         require_same_test_set(contest, run_record(testset_digest=small_set.digest))
-        with pytest.raises(RefereeError, match="put the run's test set back") as failure:
+        with pytest.raises(
+            RefereeError, match="put the run's test set back"
+        ) as failure:
             require_same_test_set(contest, run_record(testset_digest="e" * 64))
     assert failure.value.code == "testset-changed"
 
@@ -140,4 +159,6 @@ def test_of_several_that_open_a_folder_without_a_key_at_once_one_makes_it(
             with open_contest(folder) as contest:
                 return contest.key.public
 
-        assert len({one.result() for one in [threads.submit(key) for _ in range(4)]}) == 1
+        assert (
+            len({one.result() for one in [threads.submit(key) for _ in range(4)]}) == 1
+        )

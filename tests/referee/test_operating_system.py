@@ -40,11 +40,18 @@ print(*system.own_addresses())
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("--version",), ("serve", "contest")])
-def test_on_windows_every_command_says_one_sentence(arguments: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments", [(), ("--help",), ("--version",), ("serve", "contest")]
+)
+def test_on_windows_every_command_says_one_sentence(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
     refused = run("win32", tmp_path, "referee", *arguments)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == "referee: it runs on Linux and macOS, not on Windows; use WSL 2.\n"
+    assert (
+        refused.stderr
+        == "referee: it runs on Linux and macOS, not on Windows; use WSL 2.\n"
+    )
 
 
 def test_every_module_is_imported_on_macos(tmp_path: Path) -> None:
@@ -56,7 +63,9 @@ def test_on_macos_dead_connections_to_our_port_are_ended(tmp_path: Path) -> None
     assert (ours, other.split()[0]) == ("1 15", "0")
 
 
-def test_what_macos_does_not_tell_is_unknown_and_a_folder_is_still_served_once(tmp_path: Path) -> None:
+def test_what_macos_does_not_tell_is_unknown_and_a_folder_is_still_served_once(
+    tmp_path: Path,
+) -> None:
     clock, holder, busy, addresses = run_code("darwin", tmp_path, KNOWN).split("\n")[:4]
     assert (clock, holder) == ("None True True", "None")
     assert busy == ". is being served already by process ?; stop that server first."

@@ -26,7 +26,9 @@ def test_what_is_not_there_is_no_failure(tmp_path: Path) -> None:
     assert entries(tmp_path) == [file]
 
 
-def test_a_place_is_free_for_a_folder_that_is_not_there_or_empty(tmp_path: Path) -> None:
+def test_a_place_is_free_for_a_folder_that_is_not_there_or_empty(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
     assert is_free(tmp_path / "empty")
@@ -50,13 +52,17 @@ def test_of_what_this_user_may_not_look_at_it_says_what_to_do(
     (open_folder / "closed").mkdir()
     (open_folder / "closed").chmod(0)
     request.getfixturevalue("unprivileged")
-    with pytest.raises(RefereeError, match=r"Permission denied; run this as .* or .* chmod\.$"):
+    with pytest.raises(
+        RefereeError, match=r"Permission denied; run this as .* or .* chmod\.$"
+    ):
         is_there(open_folder / "closed" / "contest.toml")
     with pytest.raises(RefereeError, match="Permission denied"):
         entries(open_folder / "closed")
 
 
-def test_no_command_takes_a_place_that_cannot_be_looked_at_for_free_or_for_missing(tmp_path: Path) -> None:
+def test_no_command_takes_a_place_that_cannot_be_looked_at_for_free_or_for_missing(
+    tmp_path: Path,
+) -> None:
     loop = str(loop_at(tmp_path / "loop"))
     (tmp_path / "teams.csv").write_text("team,affiliation\notters,River\n")
     sheet = ("--sheet", loop, "--url", "http://referee")

@@ -26,24 +26,41 @@ WIDTH = 160
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long to go on (default: 60)")
-    parser.add_argument("--days", type=int, help="so many days instead")
-    parser.add_argument(
-        "--seed", type=int, default=1, help="the first day's seed; the next days count on from it"
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.simulation", description=__doc__
     )
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)"
+        "--seconds", type=float, default=60.0, help="how long to go on (default: 60)"
+    )
+    parser.add_argument("--days", type=int, help="so many days instead")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        help="the first day's seed; the next days count on from it",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="processes (default: one a core)",
     )
     given = parser.parse_args()
     if given.days == 1:
         return _replay(given.seed)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the folder in memory is taken away
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(1)
+    )  # so that the folder in memory is taken away
     with TemporaryDirectory(
-        prefix="simulated-", dir=RAM if RAM.is_dir() else None, ignore_cleanup_errors=True
+        prefix="simulated-",
+        dir=RAM if RAM.is_dir() else None,
+        ignore_cleanup_errors=True,
     ) as place:
         os.environ[PLACE] = place
-        print(f"The contests are in {place}, which only SIGKILL leaves behind.", flush=True)  # noqa: T201
+        print(  # noqa: T201
+            f"The contests are in {place}, which only SIGKILL leaves behind.",
+            flush=True,
+        )
         if given.days is None and not _all_faults_are_found(given.jobs):
             return 1
         return _many(given)
@@ -54,12 +71,18 @@ def _all_faults_are_found(jobs: int) -> bool:
     with get_context("spawn").Pool(jobs) as pool:
         for name, day in zip(MUTANTS, pool.imap(search, MUTANTS), strict=True):
             found += day is not None
-            told = "NOT FOUND" if day is None else f"seed {day.seed}: {day.failures[0].splitlines()[-1]}"
+            told = (
+                "NOT FOUND"
+                if day is None
+                else f"seed {day.seed}: {day.failures[0].splitlines()[-1]}"
+            )
             print(f"{name}: {told:.{WIDTH}}", flush=True)  # noqa: T201
         pool.close()
         pool.join()
     took_s = time.monotonic() - begun_s
-    print(f"{found} of {len(MUTANTS)} planted faults found in {took_s:.0f} s.", flush=True)  # noqa: T201
+    print(  # noqa: T201
+        f"{found} of {len(MUTANTS)} planted faults found in {took_s:.0f} s.", flush=True
+    )
     return found == len(MUTANTS)
 
 
@@ -76,7 +99,11 @@ def _many(given: argparse.Namespace) -> int:
     begun_s = time.monotonic()
     days = runs = acknowledged = 0
     for day in _days(given, begun_s):
-        days, runs, acknowledged = days + 1, runs + day.runs, acknowledged + day.acknowledged
+        days, runs, acknowledged = (
+            days + 1,
+            runs + day.runs,
+            acknowledged + day.acknowledged,
+        )
         if day.failures:
             for line in (*day.log[-SHOWN_LOG:], "", *day.steps[-SHOWN_STEPS:]):
                 print(line)  # noqa: T201
@@ -91,7 +118,9 @@ def _many(given: argparse.Namespace) -> int:
 
 
 def _days(given: argparse.Namespace, begun_s: float) -> Iterator[Outcome]:
-    seeds = range(given.seed, given.seed + given.days) if given.days else count(given.seed)
+    seeds = (
+        range(given.seed, given.seed + given.days) if given.days else count(given.seed)
+    )
 
     def wanted() -> Iterator[int]:
         for seed in seeds:

@@ -44,7 +44,9 @@ class Outcome:
 
     def told(self) -> str:
         """Everything there is to read of it."""
-        return "\n".join((*self.steps, *self.log, *self.record, *self.failures, f"seed {self.seed}"))
+        return "\n".join(
+            (*self.steps, *self.log, *self.record, *self.failures, f"seed {self.seed}")
+        )
 
 
 def simulate(seed: int, lasts_s: float = 300.0, mishaps: Sequence[str] = ()) -> Outcome:
@@ -70,8 +72,15 @@ def _record(made: Hall) -> tuple[str, ...]:
     found = records(made)
     lines = []
     for run, row in found.runs.items():
-        known = {key: row[key] for key in row.keys() if row[key] is not None and key != "setup"}  # noqa: SIM118 - a Row
-        lines += [f"run {run}: {known}", *(f"    {event}" for event in found.events[run])]
+        known = {
+            key: row[key]
+            for key in row.keys()  # noqa: SIM118 - a Row
+            if row[key] is not None and key != "setup"
+        }
+        lines += [
+            f"run {run}: {known}",
+            *(f"    {event}" for event in found.events[run]),
+        ]
     for box in made.boxes.values():
         lines += [f"{box.serial}: {session}" for session in box.sessions]
     return tuple(lines)
@@ -124,7 +133,9 @@ def _reckon(made: Hall, watch: Watch) -> None:
     scheduler.sleep(EVERY_S * 2)
     watch.look()
     with open_contest(made.folder) as contest:
-        watch.fail("score_is_of_the_acknowledged", _scores(made, contest, records(made)))
+        watch.fail(
+            "score_is_of_the_acknowledged", _scores(made, contest, records(made))
+        )
         watch.fail("board_equals_recomputation", _board(contest))
         watch.fail("close_binds_the_evidence", _closings(made, contest, records(made)))
 
@@ -181,8 +192,13 @@ def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
         if run.id in made.model.to_be_reviewed and not judged.needs_review:
             yield f"run {run.id} has an energy of someone at the panel, and needs no review"
         seen = contest.store.provisional(run.id)
-        if seen is not None and seen.detections == sum(post["row_count"] for post in found.posts[run.id]):
-            if (seen.map, seen.energy_wh) == (judged.map, judged.energy_wh) and seen.score != judged.score:
+        if seen is not None and seen.detections == sum(
+            post["row_count"] for post in found.posts[run.id]
+        ):
+            if (seen.map, seen.energy_wh) == (
+                judged.map,
+                judged.energy_wh,
+            ) and seen.score != judged.score:
                 yield f"run {run.id} has the provisional score {seen.score} and the final one {judged.score}"
             if seen.map != judged.map:
                 yield f"run {run.id} has the provisional mAP {seen.map} and the final one {judged.map}"
@@ -193,7 +209,10 @@ def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(contest.key.public))
     for run, events in found.events.items():
         closed = [event for event in events if event["kind"] == "closed"]
-        if closed and closed[-1] | (now := contest.store.closing_evidence(run)) != closed[-1]:
+        if (
+            closed
+            and closed[-1] | (now := contest.store.closing_evidence(run)) != closed[-1]
+        ):
             yield f"run {run} was closed with {closed}, and now it has {now}"
         if len(closed) > 1:
             yield f"run {run} was closed {len(closed)} times"
@@ -212,7 +231,11 @@ def _rows_of(found: Records, made: Hall, run: int) -> list[list[float]]:
     bodies = (
         {}
         if attempt is None
-        else {post["id"]: one for one in attempt.sent for post in stored(found, attempt, one)}
+        else {
+            post["id"]: one
+            for one in attempt.sent
+            for post in stored(found, attempt, one)
+        }
     )
     return [row for post in sorted(bodies) for row in bodies[post].rows]
 
@@ -223,7 +246,9 @@ def _board(contest: Contest) -> Iterator[str]:
         yield "nothing is published"
         return
     told = shown(row)
-    expected = json.loads(public_board(contest, datetime.fromisoformat(row.utc), standings(contest)))
+    expected = json.loads(
+        public_board(contest, datetime.fromisoformat(row.utc), standings(contest))
+    )
     if row.state is BoardState.LIVE:
         for part in ("ranking", "unranked", "left_out", "attempts", "prizes"):
             if told[part] != expected[part]:
@@ -232,7 +257,9 @@ def _board(contest: Contest) -> Iterator[str]:
     best: dict[str, tuple[float, int]] = {}
     reviews = contest.store.latest_reviews()
     for run in runs.values():
-        judged = contest.store.latest_score(run.id) if run.state is RunState.JUDGED else None
+        judged = (
+            contest.store.latest_score(run.id) if run.state is RunState.JUDGED else None
+        )
         if (
             judged is not None
             and judged.score is not None

@@ -41,7 +41,10 @@ from tests.simulation.scheduler import Died, Process, Scheduler, SimThread, simu
 
 TEAMS = ("ant", "bee", "cat", "dog")
 PASSWORD = "six legs"
-STATIONS = {"station-1": "TCPIP::192.0.2.1::INSTR", "station-2": "TCPIP::192.0.2.2::INSTR"}
+STATIONS = {
+    "station-1": "TCPIP::192.0.2.1::INSTR",
+    "station-2": "TCPIP::192.0.2.2::INSTR",
+}
 RAM = Path("/dev/shm")  # noqa: S108 - a disk in memory, where there is one
 PLACE = "SIMULATED_IN"
 """The variable that names a folder for all processes of one simulation, so that it goes when they are killed."""
@@ -51,12 +54,22 @@ EVERY_S = 5.0  # the live process and the watch look so often: their ticks are m
 @cache
 def prepared() -> Path:
     """A contest folder to copy, and its test set: made once for each process."""
-    folder = Path(os.environ[PLACE]) if PLACE in os.environ else RAM if RAM.is_dir() else None
+    folder = (
+        Path(os.environ[PLACE])
+        if PLACE in os.environ
+        else RAM
+        if RAM.is_dir()
+        else None
+    )
     folder = Path(tempfile.mkdtemp(prefix="simulated-", dir=folder))
-    Finalize(None, shutil.rmtree, (folder, True), exitpriority=0)  # at the end also of a pool's process
+    Finalize(
+        None, shutil.rmtree, (folder, True), exitpriority=0
+    )  # at the end also of a pool's process
     synthesize(folder / "set", images=8, categories=3, seed=4, size=(96, 64))
     first, second = STATIONS.items()
-    text = config_text("A day", 60, first[1], "../set", auto_arm=False, update_interval_s=5)
+    text = config_text(
+        "A day", 60, first[1], "../set", auto_arm=False, update_interval_s=5
+    )
     text += f'\n[[stations]]\nname = "{second[0]}"\nmeter = "{second[1]}"\nupdate_interval_s = 5\n'
     fixed = Random(1)  # noqa: S311 - to be repeated
     with patch(
@@ -64,7 +77,9 @@ def prepared() -> Path:
     ):  # image orders follow from them
         create_contest(folder / "contest", text)
     hashed = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
-    assert passwords.matches(hashed, PASSWORD)  # known from now on, so no thread checks it
+    assert passwords.matches(
+        hashed, PASSWORD
+    )  # known from now on, so no thread checks it
     passwords.decoy_hash()  # made once for each process, at random
     with open_contest(folder / "contest") as contest:
         for team in TEAMS:
@@ -77,7 +92,9 @@ def true_boxes() -> dict[int, list[list[int]]]:
     """What is on each image of the test set: [category, xmin, ymin, xmax, ymax]."""
     truth = read_ground_truth(prepared() / "set")
     found: dict[int, list[list[int]]] = {int(image): [] for image in truth.image_ids}
-    for image, category, box in zip(truth.image, truth.category, truth.boxes, strict=True):
+    for image, category, box in zip(
+        truth.image, truth.category, truth.boxes, strict=True
+    ):
         found[int(image)].append([int(category), *map(int, box)])
     return found
 
@@ -94,7 +111,11 @@ class Answer:
 
     @property
     def code(self) -> str:
-        return str(self.json.get("code")) if "problem" in self.headers.get("Content-Type", "") else ""
+        return (
+            str(self.json.get("code"))
+            if "problem" in self.headers.get("Content-Type", "")
+            else ""
+        )
 
 
 class NoAnswerError(Exception):
@@ -160,8 +181,12 @@ class Hall:
     @property
     def is_well(self) -> bool:
         """Whether nothing is wrong now."""
-        is_wrong = self.host.disk_is_full or self.host.has_little_room or self.server is None
-        return not is_wrong and all(box.is_reachable and not box.is_silent for box in self.boxes.values())
+        is_wrong = (
+            self.host.disk_is_full or self.host.has_little_room or self.server is None
+        )
+        return not is_wrong and all(
+            box.is_reachable and not box.is_silent for box in self.boxes.values()
+        )
 
     # Processes
 
@@ -178,14 +203,24 @@ class Hall:
                 control.recover()
                 app = create_app(contest, control, clock)
                 state, ended = state_of(app), threading.Event()
-                _ = (state.board, state.screens, state.category_ids)  # made now, under no real lock
-                watcher = SimThread(web_server._watch_files, "watch-files", (state, ended))  # noqa: SLF001 - the server's own thread
+                _ = (
+                    state.board,
+                    state.screens,
+                    state.category_ids,
+                )  # made now, under no real lock
+                watcher = SimThread(
+                    web_server._watch_files,  # noqa: SLF001 - the server's own thread
+                    "watch-files",
+                    (state, ended),
+                )
                 watcher.start()
         except RefereeError as error:
             self.step(f"the server does not start: {error.code}")
             self.scheduler.kill(process)
             return
-        self.server = Server(process, contest, control, app.wsgi_app, ended, watcher, resources)
+        self.server = Server(
+            process, contest, control, app.wsgi_app, ended, watcher, resources
+        )
         self._kept.append(self.server)
         if with_live:
             self.start_live()
@@ -200,7 +235,9 @@ class Hall:
             try:
                 with open_contest(self.folder) as contest:
                     contest.store.forgo_durability()
-                    publisher = SimThread(publish, "publish-board", (contest, self.host, stop))
+                    publisher = SimThread(
+                        publish, "publish-board", (contest, self.host, stop)
+                    )
                     publisher.start()
                     follow(contest, self.host, stop)
                     publisher.join()
@@ -312,7 +349,9 @@ class Hall:
 
     def operate(self, path: str, **document: str) -> Answer:
         key = self.operator_key
-        return self.ask("POST", f"/operator{path}", json.dumps(document).encode(), token=key)
+        return self.ask(
+            "POST", f"/operator{path}", json.dumps(document).encode(), token=key
+        )
 
     @property
     def operator_key(self) -> str:
@@ -322,7 +361,9 @@ class Hall:
     def database(self) -> sqlite3.Connection:
         """The database as another program sees it."""
         connection = sqlite3.connect(
-            self.folder / "contest.db", factory=sqlite3.Connection, check_same_thread=False
+            self.folder / "contest.db",
+            factory=sqlite3.Connection,
+            check_same_thread=False,
         )
         connection.row_factory = sqlite3.Row
         return connection
@@ -330,7 +371,10 @@ class Hall:
 
 def _answer(app: Any, environ: dict[str, Any]) -> Answer:
     found: list[Any] = []
-    parts = app(environ, lambda status, headers, *_: found.extend((int(status[:3]), dict(headers))))
+    parts = app(
+        environ,
+        lambda status, headers, *_: found.extend((int(status[:3]), dict(headers))),
+    )
     body = b"".join(parts)
     if hasattr(parts, "close"):
         parts.close()
@@ -379,9 +423,13 @@ def _settings(text: str, random: Random) -> str:
     """The contest.toml of this day: what may differ between contests."""
     text = text.replace('testset = "../set"', 'testset = "../../set"')
     text = text.replace("window_s = 60 ", f"window_s = {random.choice((20, 40, 60))} ")
-    text = text.replace("auto_arm = false", f"auto_arm = {random.choice(('true', 'false'))}")
+    text = text.replace(
+        "auto_arm = false", f"auto_arm = {random.choice(('true', 'false'))}"
+    )
     if random.random() < 0.3:
-        text = text.replace("# per_attempt = 100", "per_attempt = 5").replace("# [images]", "[images]")
+        text = text.replace("# per_attempt = 100", "per_attempt = 5").replace(
+            "# [images]", "[images]"
+        )
     if random.random() < 0.2:
         text = text.replace("# count_unserved", "count_unserved")
     if random.random() < 0.3:

@@ -21,7 +21,16 @@ LATE_S = 40.0
 """How long after its deadline a run may stay open where nothing is wrong: a meter is asked for up to ten seconds."""
 ROUNDING_S = 1e-9
 """Of a time of one boot's clock that is told as a time of the world."""
-NEVER_CHANGES = ("team", "station", "window_s", "nonce", "heat", "armed_utc", "images", "testset_digest")
+NEVER_CHANGES = (
+    "team",
+    "station",
+    "window_s",
+    "nonce",
+    "heat",
+    "armed_utc",
+    "images",
+    "testset_digest",
+)
 FOLLOWS = {
     None: {"armed", "open", "closed", "judged", "void"},
     "armed": {"armed", "open", "closed", "void", "judged"},
@@ -48,7 +57,9 @@ def records(hall: Hall) -> Records:
     database = hall.database
     database.execute("BEGIN")  # one look
     posts, events = defaultdict(list), defaultdict(list)
-    runs = {row["id"]: row for row in database.execute("SELECT * FROM runs ORDER BY id")}
+    runs = {
+        row["id"]: row for row in database.execute("SELECT * FROM runs ORDER BY id")
+    }
     for row in database.execute("SELECT * FROM posts ORDER BY id"):
         posts[row["run"]].append(row)
     log = database.execute("SELECT * FROM events ORDER BY id").fetchall()
@@ -76,7 +87,14 @@ class Watch:
         self.is_looking = True
         found = records(self.hall)
         checks = (
-            *(acknowledged_once, nothing_late, one_run_a_station, own_energy, closed_in_time, answered_stays),
+            *(
+                acknowledged_once,
+                nothing_late,
+                one_run_a_station,
+                own_energy,
+                closed_in_time,
+                answered_stays,
+            ),
             chain_verifies,
         )
         for check in checks:
@@ -87,7 +105,9 @@ class Watch:
         self.is_looking = False
 
     def fail(self, name: str, sentences: Iterator[str]) -> None:
-        self.hall.scheduler.failures.extend(f"{name}: {sentence}" for sentence in sentences)
+        self.hall.scheduler.failures.extend(
+            f"{name}: {sentence}" for sentence in sentences
+        )
 
     def _orderly_states(self, found: Records) -> Iterator[str]:
         for number, before in self.seen.items():
@@ -100,25 +120,39 @@ class Watch:
             for column in NEVER_CHANGES:
                 if now[column] != before[column]:
                     yield f"{column} of run {number} was {before[column]!r} and is {now[column]!r}"
-            begun = before["start_s"] is not None and before["boot_id"] == now["boot_id"]
+            begun = (
+                before["start_s"] is not None and before["boot_id"] == now["boot_id"]
+            )
             if begun and before["start_s"] != now["start_s"]:
                 yield f"run {number} began at {before['start_s']} s, and now at {now['start_s']} s"
             for column in ("closed_utc", "elapsed_s", "energy_wh"):
                 is_open = before["state"] == "open"
-                if before[column] is not None and not is_open and now[column] != before[column]:
+                if (
+                    before[column] is not None
+                    and not is_open
+                    and now[column] != before[column]
+                ):
                     yield f"{column} of run {number}, which is over, was {before[column]} and is {now[column]}"
 
     def _log(self, found: Records) -> Iterator[str]:
         """The log's chain goes on from what was seen before, which nobody changed."""
         if self.log_seen and (
-            len(found.log) < self.log_seen or found.log[self.log_seen - 1]["link"] != self.log_head
+            len(found.log) < self.log_seen
+            or found.log[self.log_seen - 1]["link"] != self.log_head
         ):
             yield f"the log's first {self.log_seen} events are not those that were seen before"
         for event in found.log[self.log_seen :]:
             digest = _sha256(
-                json.dumps(["lpirc-event-1", *(event[key] for key in ("utc", "run", "kind", "detail"))])
+                json.dumps(
+                    [
+                        "lpirc-event-1",
+                        *(event[key] for key in ("utc", "run", "kind", "detail")),
+                    ]
+                )
             )
-            self.log_head = _sha256(f"lpirc-log-1\n{self.log_head.hex()}\n{digest.hex()}\n")
+            self.log_head = _sha256(
+                f"lpirc-log-1\n{self.log_head.hex()}\n{digest.hex()}\n"
+            )
             if event["link"] != self.log_head:
                 yield f"event {event['id']} ({event['kind']}) does not have the link that follows from those before"
                 break
@@ -146,20 +180,28 @@ def acknowledged_once(hall: Hall, found: Records) -> Iterator[str]:  # noqa: C90
         least = told if sent.key is None else min(told, 1)
         if not least <= len(posts) <= most:
             yield f"{what} was sent {sent.tries} times, acknowledged {told} times and is stored {len(posts)} times"
-        if sent.key is not None and any(one != sent.receipts[0] for one in sent.receipts):
+        if sent.key is not None and any(
+            one != sent.receipts[0] for one in sent.receipts
+        ):
             yield f"{what} has several receipts: {sent.receipts}"
         totals = {post["received_total"] for post in posts}
         for receipt in sent.receipts:
-            if receipt["received_total"] not in totals or receipt["accepted"] != len(sent.rows):
+            if receipt["received_total"] not in totals or receipt["accepted"] != len(
+                sent.rows
+            ):
                 yield f"{what} has the receipt {receipt}, and stored are totals of {sorted(totals)}"
         for post in posts:
-            if not np.array_equal(np.frombuffer(post["rows"], "<f8").reshape(-1, 7), np.array(sent.rows)):
+            if not np.array_equal(
+                np.frombuffer(post["rows"], "<f8").reshape(-1, 7), np.array(sent.rows)
+            ):
                 yield f"{what} is stored with other rows"
     for run, posts in found.posts.items():
         strangers = [post["id"] for post in posts if post["id"] not in known]
         if strangers:
             yield f"nobody sent the posts {strangers} of run {run}"
-        if [post["received_total"] for post in posts] != [*accumulate(post["row_count"] for post in posts)]:
+        if [post["received_total"] for post in posts] != [
+            *accumulate(post["row_count"] for post in posts)
+        ]:
             yield f"the totals of run {run} are not those of its posts"
 
 
@@ -221,13 +263,18 @@ def nothing_late(hall: Hall, found: Records) -> Iterator[str]:
         row = found.runs[run]
         ended_s = row["window_s"] if row["elapsed_s"] is None else row["elapsed_s"]
         for post in posts:
-            if not 0 <= post["elapsed_s"] <= ended_s or post["elapsed_s"] >= row["window_s"]:
+            if (
+                not 0 <= post["elapsed_s"] <= ended_s
+                or post["elapsed_s"] >= row["window_s"]
+            ):
                 yield f"post {post['id']} came {post['elapsed_s']} s into run {run}, which ended at {ended_s} s"
     for attempt, sent in hall.model.all_sent():
         row = found.runs[attempt.run]
         if _was_rebooted(found, attempt.run) and hall.host.wall_is_off_s:
             continue  # no clock tells how long the host was off
-        if sent.first_s > attempt.opened_by_s + row["window_s"] and stored(found, attempt, sent):
+        if sent.first_s > attempt.opened_by_s + row["window_s"] and stored(
+            found, attempt, sent
+        ):
             yield f"run {attempt.run} was open by {attempt.opened_by_s} s; a body sent at {sent.first_s} s counts"
 
 
@@ -244,14 +291,20 @@ def one_run_a_station(_hall: Hall, found: Records) -> Iterator[str]:
     for row in found.runs.values():
         if row["heat"] is not None and row["opened_utc"] is not None:
             heats[row["heat"]].add(row["opened_utc"])
-    yield from (f"the runs of {heat} opened at {opened}" for heat, opened in heats.items() if len(opened) > 1)
+    yield from (
+        f"the runs of {heat} opened at {opened}"
+        for heat, opened in heats.items()
+        if len(opened) > 1
+    )
 
 
 def session_of(hall: Hall, row: sqlite3.Row) -> Session | None:
     """What the meter counted for this run: the session that began last before the run's start."""
     start_s = hall.host.world_s(row["start_s"], row["boot_id"])
     sessions = hall.boxes[STATIONS[row["station"]]].sessions
-    return next((one for one in reversed(sessions) if one.start_s <= start_s + ROUNDING_S), None)
+    return next(
+        (one for one in reversed(sessions) if one.start_s <= start_s + ROUNDING_S), None
+    )
 
 
 def own_energy(hall: Hall, found: Records) -> Iterator[str]:
@@ -281,7 +334,9 @@ def own_energy(hall: Hall, found: Records) -> Iterator[str]:
         if others:
             yield f"the energy of run {row['id']}, {row['energy_wh']} Wh, is that of run {others[0]}"
             continue
-        if not any(one.at_panel for one in like) or not _is_to_be_reviewed(hall, found, row, own, like):
+        if not any(one.at_panel for one in like) or not _is_to_be_reviewed(
+            hall, found, row, own, like
+        ):
             yield f"the energy of run {row['id']} is {row['energy_wh']} Wh; its meter counted {own.energy_wh} Wh"
 
 
@@ -298,8 +353,12 @@ def _is_to_be_reviewed(
     """
     if all(one.start_s - own.start_s > ALLOWED_S for one in like if one.at_panel):
         hall.model.to_be_reviewed.add(row["id"])
-    end_s = hall.host.world_s(row["start_s"], row["boot_id"]) + (row["elapsed_s"] or 0.0)
-    was_down = any(event["kind"] in ("resumed", "found-over") for event in found.events[row["id"]])
+    end_s = hall.host.world_s(row["start_s"], row["boot_id"]) + (
+        row["elapsed_s"] or 0.0
+    )
+    was_down = any(
+        event["kind"] in ("resumed", "found-over") for event in found.events[row["id"]]
+    )
     return was_down or any(own.start_s < one.start_s <= end_s for one in like)
 
 
@@ -339,8 +398,14 @@ def answered_stays(hall: Hall, found: Records) -> Iterator[str]:
                 yield f"{attempt.team} was told that run {attempt.run} is over; it is {row['state']}"
         if told is not None:
             total = sum(post["row_count"] for post in found.posts[attempt.run])
-            if row["state"] in ("armed", "open") or total != told["detections_accepted"]:
+            if (
+                row["state"] in ("armed", "open")
+                or total != told["detections_accepted"]
+            ):
                 yield f"{attempt.team} logged out of run {attempt.run} ({told}); now {row['state']} with {total} rows"
-            if told["elapsed_s"] != row["elapsed_s"] or told["energy_wh"] not in (None, row["energy_wh"]):
+            if told["elapsed_s"] != row["elapsed_s"] or told["energy_wh"] not in (
+                None,
+                row["energy_wh"],
+            ):
                 now = f"now {row['elapsed_s']} s, {row['energy_wh']} Wh"
                 yield f"{attempt.team} logged out of run {attempt.run} ({told}); {now}"

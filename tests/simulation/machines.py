@@ -147,7 +147,9 @@ class _Counted(Integrator):
         if is_new:
             self.box.begin()
 
-    def add(self, seconds: float, power_w: float, current_a: float, true_power_w: float) -> None:
+    def add(
+        self, seconds: float, power_w: float, current_a: float, true_power_w: float
+    ) -> None:
         super().add(seconds, power_w, current_a, true_power_w)
         if self.running:
             self.box.sessions[-1].energy_wh = self.plus_wh
@@ -172,7 +174,9 @@ class Box:
 
     def __post_init__(self) -> None:
         self.power_w = 20.0
-        self.instrument = Instrument(self, lambda: self.scheduler.now_s, self.serial, "WT310")
+        self.instrument = Instrument(
+            self, lambda: self.scheduler.now_s, self.serial, "WT310"
+        )
         self.instrument.measuring.integrator = _Counted(self)
 
     def mean(self, _start_s: float, _end_s: float) -> Electrical:
@@ -180,7 +184,9 @@ class Box:
 
     def begin(self) -> None:
         self.power_w = round(self.scheduler.random.uniform(10.0, 60.0), 3)
-        self.sessions.append(Session(self.scheduler.now_s, self.power_w, self.is_at_panel))
+        self.sessions.append(
+            Session(self.scheduler.now_s, self.power_w, self.is_at_panel)
+        )
 
     def end(self) -> None:
         if self.sessions and self.sessions[-1].end_s is None:
@@ -209,7 +215,12 @@ class Wire:
     boxes: dict[str, Box]
 
     def __init__(
-        self, address: str, _backend: str = "@py", timeout_ms: int = 2000, *, baud: int | None = None
+        self,
+        address: str,
+        _backend: str = "@py",
+        timeout_ms: int = 2000,
+        *,
+        baud: int | None = None,
     ) -> None:
         assert baud is None
         self.address, self._timeout_s = address, timeout_ms / 1000
@@ -231,7 +242,9 @@ class Wire:
         if answer is None:
             wait_s = timeout_ms / 1000 if timeout_ms else self._timeout_s
             self._scheduler.sleep(wait_s)
-            raise MeterTimeout(f"The meter at {self.address} did not answer {message!r} in {wait_s:g} s.")
+            raise MeterTimeout(
+                f"The meter at {self.address} did not answer {message!r} in {wait_s:g} s."
+            )
         return answer
 
     def close(self) -> None:
@@ -267,7 +280,11 @@ def installed(host: Host, boxes: dict[str, Box]) -> Iterator[None]:
         return SimpleNamespace(f_bavail=100, f_frsize=4096)
 
     def token_hex(count: int = 32) -> str:
-        return _token_hex(count) if scheduler.here() is None else scheduler.random.randbytes(count).hex()
+        return (
+            _token_hex(count)
+            if scheduler.here() is None
+            else scheduler.random.randbytes(count).hex()
+        )
 
     with (
         patch.object(sqlite3, "connect", connect),

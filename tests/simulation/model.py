@@ -36,7 +36,9 @@ class Attempt:
     token: str
     opened_by_s: float  # the first answer that told of it
     window_s: float
-    order: list[int]  # a good detector: it finds what is on an image that the team knows by another number
+    order: list[
+        int
+    ]  # a good detector: it finds what is on an image that the team knows by another number
     sent: list[Sent] = field(default_factory=list)
     asked_for: set[int] = field(default_factory=set)
     served: set[int] = field(default_factory=set)
@@ -51,7 +53,9 @@ class Model:
     troubles_s: list[float] = field(
         default_factory=list
     )  # when something was wrong with host, disk or server
-    to_be_reviewed: set[int] = field(default_factory=set)  # a check of these runs must fail
+    to_be_reviewed: set[int] = field(
+        default_factory=set
+    )  # a check of these runs must fail
     serial: int = 0
 
     def all_sent(self) -> Iterator[tuple[Attempt, Sent]]:

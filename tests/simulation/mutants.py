@@ -28,7 +28,9 @@ Mutant = Callable[[], AbstractContextManager[object]]
 
 
 def a_deadline_a_second_late() -> AbstractContextManager[object]:
-    return patch.object(control, "Window", lambda start_s, length_s: Window(start_s, length_s + 1.0))
+    return patch.object(
+        control, "Window", lambda start_s, length_s: Window(start_s, length_s + 1.0)
+    )
 
 
 def a_grace_for_late_posts() -> AbstractContextManager[object]:
@@ -41,7 +43,9 @@ def a_grace_for_late_posts() -> AbstractContextManager[object]:
 def the_key_is_ignored() -> AbstractContextManager[object]:
     plain = OpenRun.accept
 
-    def accept(self: OpenRun, body: bytes, _key: str | None, *more: Any, **named: Any) -> Post:
+    def accept(
+        self: OpenRun, body: bytes, _key: str | None, *more: Any, **named: Any
+    ) -> Post:
         return plain(self, body, None, *more, **named)
 
     return patch.object(OpenRun, "accept", accept)
@@ -62,7 +66,9 @@ def _unstored(store: Store, run: int, new: Sequence[NewPost]) -> list[Job[Any]]:
 def a_receipt_before_the_commit() -> AbstractContextManager[object]:
     plain = Store.append_posts
 
-    def append_posts(self: Store, run: int, new: Sequence[NewPost]) -> Sequence[Job[Any]]:
+    def append_posts(
+        self: Store, run: int, new: Sequence[NewPost]
+    ) -> Sequence[Job[Any]]:
         jobs = _unstored(self, run, new)
 
         def later() -> None:
@@ -78,11 +84,14 @@ def a_receipt_before_the_commit() -> AbstractContextManager[object]:
 def a_failed_commit_is_acknowledged() -> AbstractContextManager[object]:
     plain = Store.append_posts
 
-    def append_posts(self: Store, run: int, new: Sequence[NewPost]) -> Sequence[Job[Any]]:
+    def append_posts(
+        self: Store, run: int, new: Sequence[NewPost]
+    ) -> Sequence[Job[Any]]:
         jobs = plain(self, run, new)
         told = _unstored(self, run, new)
         return [
-            one if isinstance(job.error, StorageFailed) else job for job, one in zip(jobs, told, strict=True)
+            one if isinstance(job.error, StorageFailed) else job
+            for job, one in zip(jobs, told, strict=True)
         ]
 
     return patch.object(Store, "append_posts", append_posts)
@@ -95,13 +104,17 @@ def a_commit_of_several_loses_one() -> AbstractContextManager[object]:
         plain(self, jobs)
         if len(jobs) > 1:
             with self._transaction() as connection:
-                connection.execute("DELETE FROM posts WHERE id = (SELECT max(id) FROM posts)")
+                connection.execute(
+                    "DELETE FROM posts WHERE id = (SELECT max(id) FROM posts)"
+                )
 
     return patch.object(GroupCommit, "_commit", commit)
 
 
 def a_restart_restarts_the_clock() -> AbstractContextManager[object]:
-    return patch.object(recovery, "window_of", lambda run, now_s, _reboot: Window(now_s, run.window_s))
+    return patch.object(
+        recovery, "window_of", lambda run, now_s, _reboot: Window(now_s, run.window_s)
+    )
 
 
 def a_reboot_is_not_noticed() -> AbstractContextManager[object]:
@@ -152,7 +165,9 @@ def void_runs_are_ranked() -> AbstractContextManager[object]:
     def runs(self: Store, state: RunState | None = None, **equals: object) -> list[Run]:
         found = plain(self, state, **equals)
         if state is RunState.JUDGED and not equals:
-            found += [run for run in plain(self, RunState.VOID) if self.latest_score(run.id)]
+            found += [
+                run for run in plain(self, RunState.VOID) if self.latest_score(run.id)
+            ]
         return found
 
     return patch.object(Store, "runs", runs)
@@ -189,7 +204,9 @@ def a_void_that_is_not_stored() -> AbstractContextManager[object]:
 def _other_case(changed: Callable[[Any], Any]) -> AbstractContextManager[object]:
     """What a run is judged from, changed before it is judged."""
     plain = judging.case_of
-    return patch.object(judging, "case_of", lambda *given, **how: changed(plain(*given, **how)))
+    return patch.object(
+        judging, "case_of", lambda *given, **how: changed(plain(*given, **how))
+    )
 
 
 def a_judge_that_loses_the_last_row() -> AbstractContextManager[object]:
@@ -206,14 +223,22 @@ def a_provisional_score_that_is_not_finished() -> AbstractContextManager[object]
 
 def a_provisional_score_of_every_other_row() -> AbstractContextManager[object]:
     plain = live.evaluate_rows
-    return patch.object(live, "evaluate_rows", lambda contest, truth, rows: plain(contest, truth, rows[::2]))
+    return patch.object(
+        live,
+        "evaluate_rows",
+        lambda contest, truth, rows: plain(contest, truth, rows[::2]),
+    )
 
 
 def a_heat_that_starts_one_by_one() -> AbstractContextManager[object]:
     plain = RunControl._open  # noqa: SLF001 - a mutant is of the inside
 
     def open_each(self: RunControl, started: dict[int, Any]) -> list[OpenRun]:
-        return [opened for run, meter in started.items() for opened in plain(self, {run: meter})]
+        return [
+            opened
+            for run, meter in started.items()
+            for opened in plain(self, {run: meter})
+        ]
 
     return patch.object(RunControl, "_open", open_each)
 
@@ -241,7 +266,9 @@ def a_score_with_yesterdays_energy() -> AbstractContextManager[object]:
     def add_score(self: Store, score: Any, *rest: Any) -> None:
         before = self.latest_score(score.run)
         if before is not None:
-            score = replace(score, score=before.score, energy_wh=before.energy_wh, map=0.5)
+            score = replace(
+                score, score=before.score, energy_wh=before.energy_wh, map=0.5
+            )
         plain(self, score, *rest)
 
     return patch.object(scores.ScoreTables, "add_score", add_score)

@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from random import Random
 from urllib.parse import urlencode
 
-from tests.simulation.hall import PASSWORD, STATIONS, TEAMS, Answer, Hall, NoAnswerError, true_boxes
+from tests.simulation.hall import (
+    PASSWORD,
+    STATIONS,
+    TEAMS,
+    Answer,
+    Hall,
+    NoAnswerError,
+    true_boxes,
+)
 from tests.simulation.machines import Box
 from tests.simulation.model import Attempt, Sent
 
@@ -45,9 +53,14 @@ class Team:
         now_s = hall.scheduler.now_s
         order = self._order(told["run"])
         attempt = hall.model.attempts.setdefault(
-            told["run"], Attempt(told["run"], self.name, told["token"], now_s, told["window_s"], order)
+            told["run"],
+            Attempt(
+                told["run"], self.name, told["token"], now_s, told["window_s"], order
+            ),
         )
-        assert attempt.team == self.name, f"run {attempt.run} is {attempt.team}'s and {self.name}'s"
+        assert attempt.team == self.name, (
+            f"run {attempt.run} is {attempt.team}'s and {self.name}'s"
+        )
         return attempt
 
     def _order(self, run: int) -> list[int]:
@@ -59,9 +72,15 @@ class Team:
         pause_s = self.random.choice((0.5, 2.0, 6.0))
         while not self.hall.is_over and attempt.closed_at_s is None:
             self.hall.scheduler.sleep(self.random.uniform(0, pause_s))
-            if self.random.random() < 0.08:  # right at the deadline, and on both its sides
-                left_s = attempt.opened_by_s + attempt.window_s - self.hall.scheduler.now_s
-                self.hall.scheduler.sleep(max(left_s + self.random.choice((-0.3, -0.05, 0.0, 0.05, 1.0)), 0))
+            if (
+                self.random.random() < 0.08
+            ):  # right at the deadline, and on both its sides
+                left_s = (
+                    attempt.opened_by_s + attempt.window_s - self.hall.scheduler.now_s
+                )
+                self.hall.scheduler.sleep(
+                    max(left_s + self.random.choice((-0.3, -0.05, 0.0, 0.05, 1.0)), 0)
+                )
             try:
                 self._act(attempt)
             except NoAnswerError:
@@ -97,8 +116,12 @@ class Team:
             count = self.random.choice((2, 5))
             served = set(range(1, count + 1))
             attempt.asked_for |= served
-            answer = ask("GET", "/v1/images", token=attempt.token, query=f"first=1&count={count}")
-        self.hall.step(f"{self.name} fetches {sorted(served)}: {answer.status} {answer.code}")
+            answer = ask(
+                "GET", "/v1/images", token=attempt.token, query=f"first=1&count={count}"
+            )
+        self.hall.step(
+            f"{self.name} fetches {sorted(served)}: {answer.status} {answer.code}"
+        )
         self._note_closed(attempt, answer)
         if answer.status == 200:
             attempt.served |= served
@@ -115,15 +138,25 @@ class Team:
         for _ in range(self.random.choice((1, 2, 5))):
             self.hall.model.serial += 1
             image = self.random.randint(1, 5)
-            found = self.random.choice([*true_boxes()[attempt.order[image - 1]], [1, 1, 1, 9, 9]])
-            rows.append([image, found[0], self.hall.model.serial / 100000, *found[1:]])  # no two are the same
+            found = self.random.choice(
+                [*true_boxes()[attempt.order[image - 1]], [1, 1, 1, 9, 9]]
+            )
+            rows.append(
+                [image, found[0], self.hall.model.serial / 100000, *found[1:]]
+            )  # no two are the same
         if self.is_legacy and self.random.random() < 0.5:
             fields = [("token", attempt.token)]
-            fields += [(name, f"{row[at]:.6g}") for at, name in enumerate(FIELDS) for row in rows]
+            fields += [
+                (name, f"{row[at]:.6g}")
+                for at, name in enumerate(FIELDS)
+                for row in rows
+            ]
             body, key = urlencode(fields).encode(), "legacy"
         else:
             body = json.dumps(rows).encode()
-            key = f"key-{self.hall.model.serial}" if self.random.random() < 0.6 else None
+            key = (
+                f"key-{self.hall.model.serial}" if self.random.random() < 0.6 else None
+            )
         sent = Sent(self.name, key, body, rows, self.hall.scheduler.now_s)
         attempt.sent.append(sent)
         return sent
@@ -135,8 +168,16 @@ class Team:
             answer = self.hall.ask("POST", "/result", sent.body, kind=FORM)
         else:
             headers = {} if sent.key is None else {"HTTP_IDEMPOTENCY_KEY": sent.key}
-            answer = self.hall.ask("POST", "/v1/detections", sent.body, token=attempt.token, headers=headers)
-        self.hall.step(f"{self.name} posts {sent.key} {len(sent.rows)} rows: {answer.status} {answer.code}")
+            answer = self.hall.ask(
+                "POST",
+                "/v1/detections",
+                sent.body,
+                token=attempt.token,
+                headers=headers,
+            )
+        self.hall.step(
+            f"{self.name} posts {sent.key} {len(sent.rows)} rows: {answer.status} {answer.code}"
+        )
         if answer.status == 202:
             sent.receipts.append(answer.json)
         elif is_legacy and answer.status == 200:
@@ -151,7 +192,10 @@ class Team:
         wanted = [self._sendable(attempt) for _ in range(self.random.choice((2, 4)))]
         if wanted[0].key is not None:
             wanted.append(wanted[0])
-        tasks = [self.hall.scheduler.spawn("post", self._quietly(attempt, one)) for one in wanted]
+        tasks = [
+            self.hall.scheduler.spawn("post", self._quietly(attempt, one))
+            for one in wanted
+        ]
         for task in tasks:
             self.hall.scheduler.join(task)
 
@@ -171,7 +215,9 @@ class Team:
 
     def _log_out(self, attempt: Attempt) -> None:
         answer = self.hall.ask("DELETE", "/v1/session", token=attempt.token)
-        self.hall.step(f"{self.name} logs out of {attempt.run}: {answer.status} {answer.code}")
+        self.hall.step(
+            f"{self.name} logs out of {attempt.run}: {answer.status} {answer.code}"
+        )
         if answer.status == 200:
             attempt.logout = answer.json
             attempt.closed_at_s = attempt.closed_at_s or self.hall.scheduler.now_s
@@ -207,7 +253,14 @@ class Operator:
                 *(self._judge,) * 5,
                 *(self._clear_meters,) * 2,
                 *(self._heat,) * 3,
-                *(self._close, self._void, self._void, self._unvoid, self._board, self._look),
+                *(
+                    self._close,
+                    self._void,
+                    self._void,
+                    self._unvoid,
+                    self._board,
+                    self._look,
+                ),
             )
             try:
                 self.random.choice(acts)()
@@ -229,7 +282,8 @@ class Operator:
         if self.random.random() < 0.1:
             more["beyond_attempts"] = "yes"
         self._said(
-            f"arms {team} at {station}", self.hall.operate("/runs", team=team, station=station, **more)
+            f"arms {team} at {station}",
+            self.hall.operate("/runs", team=team, station=station, **more),
         )
 
     def _heat(self) -> None:
@@ -237,7 +291,8 @@ class Operator:
         heat, teams = f"heat {self.heats}", self.random.sample(TEAMS, 2)
         for team, station in zip(teams, STATIONS, strict=True):
             told = self._said(
-                f"arms {team} for {heat}", self.hall.operate("/runs", team=team, station=station, heat=heat)
+                f"arms {team} for {heat}",
+                self.hall.operate("/runs", team=team, station=station, heat=heat),
             )
             if told.status != 201:
                 return
@@ -246,7 +301,8 @@ class Operator:
             absent = self.random.choice(("start", "refuse"))
             if (
                 self._said(
-                    f"starts {heat}", self.hall.operate("/heats/start", heat=heat, absent=absent)
+                    f"starts {heat}",
+                    self.hall.operate("/heats/start", heat=heat, absent=absent),
                 ).status
                 == 200
             ):
@@ -258,10 +314,15 @@ class Operator:
             self._said(f"closes {run}", self.hall.operate(f"/runs/{run}/close"))
 
     def _void(self) -> None:
-        states = ("armed", "closed", "judged") if self.random.random() < 0.8 else ("open",)
+        states = (
+            ("armed", "closed", "judged") if self.random.random() < 0.8 else ("open",)
+        )
         if runs := self._runs(*states):
             run = self.random.choice(runs)
-            answer = self._said(f"voids {run}", self.hall.operate(f"/runs/{run}/void", reason="a reason"))
+            answer = self._said(
+                f"voids {run}",
+                self.hall.operate(f"/runs/{run}/void", reason="a reason"),
+            )
             if answer.status == 200:
                 self.hall.model.voided.add(run)
 
@@ -272,7 +333,9 @@ class Operator:
             self._said(f"unvoids {run}", self.hall.operate(f"/runs/{run}/unvoid"))
 
     def _judge(self) -> None:
-        runs = self._runs("closed") or (self._runs("judged") if self.random.random() < 0.2 else [])
+        runs = self._runs("closed") or (
+            self._runs("judged") if self.random.random() < 0.2 else []
+        )
         if runs:
             run = self.random.choice(runs)
             self.hall.step(f"run {run} is judged: {self.hall.judge(run) or 'done'}")
@@ -286,7 +349,11 @@ class Operator:
     def _clear_meters(self) -> None:
         """What `meter-busy` asks for: STOP and RESET where someone else has used a meter."""
         for box in self.hall.boxes.values():
-            if box.sessions and box.sessions[-1].at_panel and box.sessions[-1].end_s is None:
+            if (
+                box.sessions
+                and box.sessions[-1].at_panel
+                and box.sessions[-1].end_s is None
+            ):
                 self.hall.step(f"the operator resets {box.serial}")
                 self.hall.model.troubles_s.append(self.hall.scheduler.now_s)
                 box.press("STOP", "RESET")
@@ -305,10 +372,19 @@ class Mishap:
     def happen(self) -> None:
         while not self.hall.is_over:
             self.hall.scheduler.sleep(self.random.uniform(2, 25))
-            kinds: tuple[Callable[[], None], ...] = tuple(getattr(self, f"_{one}") for one in self.kinds) or (
+            kinds: tuple[Callable[[], None], ...] = tuple(
+                getattr(self, f"_{one}") for one in self.kinds
+            ) or (
                 *(self._kill,) * 4,
                 *(self._restart, self._reboot, self._reboot, self._kill_live),
-                *(self._unplug, self._switch_off, self._press, self._press, self._press, self._silence),
+                *(
+                    self._unplug,
+                    self._switch_off,
+                    self._press,
+                    self._press,
+                    self._press,
+                    self._silence,
+                ),
                 *(self._fill_disk, self._fill_disk, self._little_room, self._set_clock),
             )
             self.random.choice(kinds)()
@@ -395,7 +471,13 @@ class Mishap:
         if self.random.random() < 0.5:
             self._end_of_run(box)
         keys = self.random.choice(
-            (("STOP",), ("STOP", "RESET"), ("STOP", "RESET", "START"), ("RESET",), ("RESET", "START"))
+            (
+                ("STOP",),
+                ("STOP", "RESET"),
+                ("STOP", "RESET", "START"),
+                ("RESET",),
+                ("RESET", "START"),
+            )
         )
         self._trouble(f"at the panel of {box.serial}: {' '.join(keys)}")
         box.press(*keys)

@@ -28,8 +28,16 @@ GO_ON = 0.93
 TICK_S = 1e-6
 """The shortest wait: one that rounding makes shorter would never end."""
 
-_real_lock, _real_rlock, _real_thread = threading.Lock, threading.RLock, threading.Thread
-_real_current, _real_time, _real_queue = threading.current_thread, threading._time, queue.SimpleQueue  # type: ignore[attr-defined]  # noqa: SLF001 - the standard library has no other
+_real_lock, _real_rlock, _real_thread = (
+    threading.Lock,
+    threading.RLock,
+    threading.Thread,
+)
+_real_current, _real_time, _real_queue = (
+    threading.current_thread,
+    threading._time,  # noqa: SLF001 - the standard library has no other
+    queue.SimpleQueue,
+)  # type: ignore[attr-defined]
 
 
 class Died(BaseException):
@@ -54,7 +62,9 @@ class Task:
         self.name, self.number, self.process = name, number, process
         self.baton = _real_lock()
         self.baton.acquire()
-        self.until_s: float | None = None  # waits until then, math.inf: until it is woken; None: it can run
+        self.until_s: float | None = (
+            None  # waits until then, math.inf: until it is woken; None: it can run
+        )
         self.is_over = False
         self.waiters: list[Task] = []
         self.ident = 0
@@ -96,7 +106,9 @@ class Scheduler:
         self._tasks.append(task)
         return task
 
-    def spawn(self, name: str, run: Callable[[], object], process: Process | None = None) -> Task:
+    def spawn(
+        self, name: str, run: Callable[[], object], process: Process | None = None
+    ) -> Task:
         task = self._new(name, process)
 
         def begin() -> None:
@@ -127,9 +139,14 @@ class Scheduler:
         ready = [task for task in self._tasks if task.until_s is None]
         if not ready:
             self.now_s = max(
-                self.now_s, min(task.until_s for task in self._tasks if task.until_s is not None)
+                self.now_s,
+                min(task.until_s for task in self._tasks if task.until_s is not None),
             )
-            ready = [task for task in self._tasks if task.until_s is not None and task.until_s <= self.now_s]
+            ready = [
+                task
+                for task in self._tasks
+                if task.until_s is not None and task.until_s <= self.now_s
+            ]
             if math.isinf(self.now_s):
                 self.stuck = ", ".join(task.name for task in self._tasks)
                 self._main.until_s = None
@@ -138,7 +155,9 @@ class Scheduler:
                 task.until_s = None
         chosen = ready[0] if len(ready) == 1 else self.random.choice(ready)
         self.switches += 1
-        self.trace = zlib.crc32(f"{chosen.number} {self.now_s:.6f}".encode(), self.trace)
+        self.trace = zlib.crc32(
+            f"{chosen.number} {self.now_s:.6f}".encode(), self.trace
+        )
         return chosen
 
     def note(self, what: str) -> None:
@@ -412,7 +431,9 @@ class _Listener(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if self.scheduler.here() is None:
             return
-        self.lines.append(f"{self.scheduler.now_s:9.3f} {record.levelname} {record.getMessage()}")
+        self.lines.append(
+            f"{self.scheduler.now_s:9.3f} {record.levelname} {record.getMessage()}"
+        )
         if record.exc_info and not isinstance(record.exc_info[1], Died):
             text = "".join(traceback.format_exception(*record.exc_info))
             self.scheduler.failures.append(f"{record.getMessage()}: {text}")

@@ -6,7 +6,9 @@ from random import Random
 from tests.simulation.scheduler import SimRLock, simulated
 
 
-def test_a_reentrant_lock_is_locked_until_it_is_released_as_often_as_it_was_taken() -> None:
+def test_a_reentrant_lock_is_locked_until_it_is_released_as_often_as_it_was_taken() -> (
+    None
+):
     with simulated(Random(1)):  # noqa: S311
         lock = threading.RLock()
         assert isinstance(lock, SimRLock)

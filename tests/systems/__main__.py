@@ -41,7 +41,11 @@ class Step:
     elapsed_s: float
 
     def __str__(self) -> str:
-        outcome = "passed" if self.exit_code == 0 else f"FAILED with exit code {self.exit_code}"
+        outcome = (
+            "passed"
+            if self.exit_code == 0
+            else f"FAILED with exit code {self.exit_code}"
+        )
         return f"{self.system:<14} {self.user:<9} {self.command:<14} {self.elapsed_s:5.0f} s  {outcome}"
 
 
@@ -52,7 +56,9 @@ def main(words: Sequence[str]) -> int:
     failed = False
     try:
         file_system.check_machine()
-        source = mirror.Mirror(chosen.mirror) if chosen.mirror else mirror.of_this_machine()
+        source = (
+            mirror.Mirror(chosen.mirror) if chosen.mirror else mirror.of_this_machine()
+        )
         with _alone(chosen.suite, chosen.cache):
             for step in _steps(chosen, source):
                 _say(str(step))
@@ -68,14 +74,31 @@ def main(words: Sequence[str]) -> int:
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make test-on", description=__doc__)
-    parser.add_argument("suite", help="trixie, forky, bookworm or another suite of Debian")
-    parser.add_argument("--only", choices=list(STEPS), help="only bare, or only with what CI installs")
+    parser.add_argument(
+        "suite", help="trixie, forky, bookworm or another suite of Debian"
+    )
+    parser.add_argument(
+        "--only", choices=list(STEPS), help="only bare, or only with what CI installs"
+    )
     parser.add_argument("--user", choices=[USER, "root"], default=USER)
-    parser.add_argument("--run", metavar="COMMAND", help="run this instead of the README's commands")
-    parser.add_argument("--times", type=int, default=1, help="repeat the commands, in the same checkout")
-    parser.add_argument("--keep", action="store_true", help="go on with the checkout of the last time")
-    parser.add_argument("--cache", type=Path, default=CACHE, help=f"where file systems are kept ({CACHE})")
-    parser.add_argument("--mirror", metavar="URL", help="the package mirror (this machine's own)")
+    parser.add_argument(
+        "--run", metavar="COMMAND", help="run this instead of the README's commands"
+    )
+    parser.add_argument(
+        "--times", type=int, default=1, help="repeat the commands, in the same checkout"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="go on with the checkout of the last time"
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=CACHE,
+        help=f"where file systems are kept ({CACHE})",
+    )
+    parser.add_argument(
+        "--mirror", metavar="URL", help="the package mirror (this machine's own)"
+    )
     return parser.parse_args(words)
 
 
@@ -122,7 +145,9 @@ def _step(system: FileSystem, name: str, user: str, command: str) -> Step:
     _say(f"{name}, as {user}: {command}")
     began_s = time.monotonic()
     environment = {**network_settings(system.home), **SURROUNDINGS}
-    exit_code = system.run(f'umask 077; cd "$HOME/{FOLDER}/{NAME}" && {command}', user, environment)
+    exit_code = system.run(
+        f'umask 077; cd "$HOME/{FOLDER}/{NAME}" && {command}', user, environment
+    )
     return Step(name, user, command, exit_code, time.monotonic() - began_s)
 
 

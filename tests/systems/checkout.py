@@ -44,12 +44,16 @@ def clone(home: Path, user: str, *, fresh: bool) -> None:
     if SHARED.is_dir():
         shutil.copytree(SHARED, projects / SHARED.name, dirs_exist_ok=True)
     if user == USER:
-        subprocess.run(["chown", "-R", f"{USER_ID}:{USER_ID}", str(home_of_user)], check=True)
+        subprocess.run(
+            ["chown", "-R", f"{USER_ID}:{USER_ID}", str(home_of_user)], check=True
+        )
 
 
 def _git(settings: Path, *words: str | Path) -> None:
     environment = os.environ | {"GIT_CONFIG_GLOBAL": str(settings)}
-    done = subprocess.run(["git", *words], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", *words], env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise CannotTry(f"git cannot copy {ROOT}: {done.stderr.strip()}")
 
@@ -59,7 +63,11 @@ def network_settings(home: Path) -> dict[str, str]:
 
     A file of certificates is copied into `home`, which is /home inside.
     """
-    found = {name: value for name, value in os.environ.items() if name.lower() in NETWORK_VARIABLES}
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if name.lower() in NETWORK_VARIABLES
+    }
     for setting in PIP_SETTINGS:
         value = _pip_setting(setting)
         if value:
@@ -68,7 +76,11 @@ def network_settings(home: Path) -> dict[str, str]:
     if certificates:
         shutil.copyfile(certificates, home / CERTIFICATES)
         inside = f"/home/{CERTIFICATES}"
-        found |= {"PIP_CERT": inside, "SSL_CERT_FILE": inside, "REQUESTS_CA_BUNDLE": inside}
+        found |= {
+            "PIP_CERT": inside,
+            "SSL_CERT_FILE": inside,
+            "REQUESTS_CA_BUNDLE": inside,
+        }
     return found
 
 
@@ -77,4 +89,6 @@ def _pip_setting(name: str) -> str:
     if variable in os.environ:
         return os.environ[variable]
     command = [sys.executable, "-m", "pip", "config", "get", f"global.{name}"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False
+    ).stdout.strip()

@@ -40,11 +40,15 @@ class FileSystem:
     folder: Path
     home: Path
 
-    def run(self, command: str, user: str = USER, environment: dict[str, str] | None = None) -> int:
+    def run(
+        self, command: str, user: str = USER, environment: dict[str, str] | None = None
+    ) -> int:
         """Run a shell command as `user`; return its exit code. What it changes outside /home is forgotten."""
         self.home.mkdir(parents=True, exist_ok=True)
         with _scratch_folder(self.folder) as changes:
-            return _run_inside(self.folder, changes, self.home, user, command, environment or {})
+            return _run_inside(
+                self.folder, changes, self.home, user, command, environment or {}
+            )
 
 
 def check_machine() -> None:
@@ -65,10 +69,16 @@ def check_namespaces() -> None:
         CannotTry: it is not Linux, or we are not root.
     """
     if not sys.platform.startswith("linux"):
-        raise CannotTry("other systems are tried on Linux only: they need its namespaces")
+        raise CannotTry(
+            "other systems are tried on Linux only: they need its namespaces"
+        )
     if os.geteuid() != 0:
-        raise CannotTry("only root can try other systems; run `sudo make test-on SUITE=...`")
-    tried = subprocess.run([*NAMESPACES, "true"], capture_output=True, text=True, check=False)
+        raise CannotTry(
+            "only root can try other systems; run `sudo make test-on SUITE=...`"
+        )
+    tried = subprocess.run(
+        [*NAMESPACES, "true"], capture_output=True, text=True, check=False
+    )
     if tried.returncode:
         raise CannotTry(f"this machine gives no namespaces: {tried.stderr.strip()}")
 
@@ -91,14 +101,23 @@ def full(suite: str, mirror: Mirror, cache: Path) -> FileSystem:
     folder = cache / f"{suite}-full"
     if not _is_current(folder, BARE + packages):
         with _building(folder, BARE + packages) as (unfinished, log):
-            subprocess.run(["cp", "-a", "--reflink=auto", beneath, unfinished], check=True)
+            subprocess.run(
+                ["cp", "-a", "--reflink=auto", beneath, unfinished], check=True
+            )
             _install(unfinished, packages, mirror, suite, log)
     return FileSystem(folder, cache / f"{suite}-home")
 
 
 def _bootstrap(suite: str, mirror: Mirror, folder: Path, log: Path) -> None:
     # debootstrap has no script for suites younger than itself; all new ones are built like unstable.
-    command = ["debootstrap", "--variant=minbase", suite, str(folder), mirror.url, "sid"]
+    command = [
+        "debootstrap",
+        "--variant=minbase",
+        suite,
+        str(folder),
+        mirror.url,
+        "sid",
+    ]
 
     def attempt() -> int:
         shutil.rmtree(folder, ignore_errors=True)
@@ -107,9 +126,17 @@ def _bootstrap(suite: str, mirror: Mirror, folder: Path, log: Path) -> None:
     _try_often(attempt, f"debootstrap of {suite}", mirror, suite, log)
 
 
-def _install(folder: Path, packages: tuple[str, ...], mirror: Mirror, suite: str, log: Path) -> None:
+def _install(
+    folder: Path, packages: tuple[str, ...], mirror: Mirror, suite: str, log: Path
+) -> None:
     command = f"{APT} update && {APT} install {' '.join(packages)}"
-    _try_often(lambda: _changed(folder, command, log), f"apt-get install in {suite}", mirror, suite, log)
+    _try_often(
+        lambda: _changed(folder, command, log),
+        f"apt-get install in {suite}",
+        mirror,
+        suite,
+        log,
+    )
 
 
 def _change(folder: Path, command: str, log: Path) -> None:
@@ -121,7 +148,9 @@ def _changed(folder: Path, command: str, log: Path) -> int:
     return _logged(["chroot", str(folder), "bash", "-c", command], log)
 
 
-def _try_often(attempt: Callable[[], int], what: str, mirror: Mirror, suite: str, log: Path) -> None:
+def _try_often(
+    attempt: Callable[[], int], what: str, mirror: Mirror, suite: str, log: Path
+) -> None:
     for _ in range(TRIES):
         if attempt() == 0:
             return
@@ -131,7 +160,9 @@ def _try_often(attempt: Callable[[], int], what: str, mirror: Mirror, suite: str
 
 def _logged(command: list[str], log: Path) -> int:
     with log.open("a") as lines:
-        return subprocess.run(command, stdout=lines, stderr=lines, check=False).returncode
+        return subprocess.run(
+            command, stdout=lines, stderr=lines, check=False
+        ).returncode
 
 
 def _is_current(folder: Path, packages: tuple[str, ...]) -> bool:
@@ -155,9 +186,23 @@ def _building(folder: Path, packages: tuple[str, ...]) -> Iterator[tuple[Path, P
 
 
 def _run_inside(
-    system: Path, changes: Path, home: Path, user: str, command: str, environment: dict[str, str]
+    system: Path,
+    changes: Path,
+    home: Path,
+    user: str,
+    command: str,
+    environment: dict[str, str],
 ) -> int:
-    words = [*NAMESPACES, "bash", str(INSIDE), str(system), str(changes), str(home), user, command]
+    words = [
+        *NAMESPACES,
+        "bash",
+        str(INSIDE),
+        str(system),
+        str(changes),
+        str(home),
+        user,
+        command,
+    ]
     return subprocess.run(words, env=environment, check=False).returncode
 
 

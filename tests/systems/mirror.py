@@ -42,11 +42,15 @@ class Mirror:
             except urllib.error.HTTPError as error:
                 error.close()
                 if error.code in (403, 404, 410):
-                    raise CannotTry(f"the mirror {self.url} has no suite {suite!r}") from error
+                    raise CannotTry(
+                        f"the mirror {self.url} has no suite {suite!r}"
+                    ) from error
                 failure = error
             except OSError as error:
                 failure = error
-        raise NoAnswer(f"the mirror {self.url} did not answer, {TRIES} times: {failure}")
+        raise NoAnswer(
+            f"the mirror {self.url} did not answer, {TRIES} times: {failure}"
+        )
 
 
 def of_this_machine() -> Mirror:
@@ -56,7 +60,9 @@ def of_this_machine() -> Mirror:
         CannotTry: this is not Debian, or its sources name no mirror.
     """
     if not shutil.which("apt-get"):
-        raise CannotTry("other systems are tried on Debian only: this machine has no apt-get")
+        raise CannotTry(
+            "other systems are tried on Debian only: this machine has no apt-get"
+        )
     command = [
         "apt-get",
         "indextargets",
@@ -64,9 +70,13 @@ def of_this_machine() -> Mirror:
         "$(ORIGIN) $(COMPONENT) $(SITE)",
         "Created-By: Packages",
     ]
-    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    listed = subprocess.run(
+        command, capture_output=True, text=True, check=False
+    ).stdout.splitlines()
     for line in listed:
         origin, component, site = line.split(" ", 2)
         if (origin, component) == ("Debian", "main") and not site.endswith("-security"):
             return Mirror(site.rstrip("/"))
-    raise CannotTry("apt knows no mirror of Debian here; run `apt-get update`, or name one with --mirror")
+    raise CannotTry(
+        "apt knows no mirror of Debian here; run `apt-get update`, or name one with --mirror"
+    )

@@ -63,19 +63,25 @@ def url(server: ThreadingHTTPServer) -> str:
     return f"http://127.0.0.1:{server.server_port}"
 
 
-def test_a_mirror_that_has_the_suite_is_asked_once(packages: Callable[..., ThreadingHTTPServer]) -> None:
+def test_a_mirror_that_has_the_suite_is_asked_once(
+    packages: Callable[..., ThreadingHTTPServer],
+) -> None:
     server = packages()
     Mirror(url(server)).check("trixie")
     assert vars(server)["asked"] == ["/dists/trixie/InRelease"]
 
 
-def test_a_suite_that_does_not_exist_cannot_be_tried(packages: Callable[..., ThreadingHTTPServer]) -> None:
+def test_a_suite_that_does_not_exist_cannot_be_tried(
+    packages: Callable[..., ThreadingHTTPServer],
+) -> None:
     server = packages()
     with pytest.raises(CannotTry, match="has no suite 'trixy'"):
         Mirror(url(server)).check("trixy")
 
 
-def test_a_mirror_that_fails_is_asked_three_times(packages: Callable[..., ThreadingHTTPServer]) -> None:
+def test_a_mirror_that_fails_is_asked_three_times(
+    packages: Callable[..., ThreadingHTTPServer],
+) -> None:
     server = packages(status=503)
     with pytest.raises(NoAnswer, match="did not answer, 3 times: HTTP Error 503"):
         Mirror(url(server)).check("trixie")
@@ -89,10 +95,14 @@ def test_a_mirror_that_is_away_is_one_line_and_no_failure(
         free.bind(("127.0.0.1", 0))
         away = f"http://127.0.0.1:{free.getsockname()[1]}"
     monkeypatch.setattr(file_system, "check_machine", lambda: None)
-    monkeypatch.setattr(file_system, "_logged", lambda *_: 1)  # debootstrap, which may be missing, fails
+    monkeypatch.setattr(
+        file_system, "_logged", lambda *_: 1
+    )  # debootstrap, which may be missing, fails
     assert main(["trixie", "--mirror", away, "--cache", str(tmp_path)]) == 0
     told = capsys.readouterr()
-    assert told.out.startswith(f"trixie: not tried: the mirror {away} did not answer, 3 times: ")
+    assert told.out.startswith(
+        f"trixie: not tried: the mirror {away} did not answer, 3 times: "
+    )
     assert (told.out.count("\n"), told.err) == (1, "")
 
 
@@ -106,7 +116,10 @@ def test_a_file_system_that_is_not_built_is_a_failure_where_the_mirror_answers(
     monkeypatch.setattr(file_system, "_logged", lambda *_: 1)
     assert main(["trixie", "--mirror", url(packages()), "--cache", str(tmp_path)]) == 1
     log = tmp_path / "trixie-bare.log"
-    assert capsys.readouterr().err == f"trixie: debootstrap of trixie failed 3 times; {log} says why\n"
+    assert (
+        capsys.readouterr().err
+        == f"trixie: debootstrap of trixie failed 3 times; {log} says why\n"
+    )
     assert not (tmp_path / "trixie-bare").exists()
 
 
@@ -119,7 +132,9 @@ def test_a_step_that_failed_is_a_failure_also_when_the_mirror_is_away_later(
 
     monkeypatch.setattr(file_system, "check_machine", lambda: None)
     monkeypatch.setattr("tests.systems.__main__._steps", steps)
-    assert main(["trixie", "--mirror", "http://127.0.0.1", "--cache", str(tmp_path)]) == 1
+    assert (
+        main(["trixie", "--mirror", "http://127.0.0.1", "--cache", str(tmp_path)]) == 1
+    )
     said = capsys.readouterr().out
     assert "trixie: not tried: the mirror is away\n" in said
     assert said.endswith("make test        200 s  FAILED with exit code 2\n")
@@ -131,8 +146,13 @@ def test_two_runs_of_a_suite_do_not_use_its_systems_at_once(
     monkeypatch.setattr(file_system, "check_machine", lambda: None)
     with (tmp_path / "trixie.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert main(["trixie", "--mirror", "http://127.0.0.1", "--cache", str(tmp_path)]) == 1
-    said = "trixie: another `make test-on` of this suite is under way; wait for its end\n"
+        assert (
+            main(["trixie", "--mirror", "http://127.0.0.1", "--cache", str(tmp_path)])
+            == 1
+        )
+    said = (
+        "trixie: another `make test-on` of this suite is under way; wait for its end\n"
+    )
     assert capsys.readouterr().err == said
 
 
@@ -161,7 +181,9 @@ def test_a_kept_system_is_built_again_for_other_packages_and_each_week(
 
 
 @pytest.mark.skipif(shutil.which("apt-get") is None, reason="this is not Debian")
-def test_the_mirror_is_the_one_that_apt_is_set_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mirror_is_the_one_that_apt_is_set_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     try:
         found = mirror.of_this_machine()
     except CannotTry as reason:  # a machine on which `apt-get update` never ran
@@ -176,8 +198,12 @@ def test_the_mirror_is_the_one_that_apt_is_set_to(tmp_path: Path, monkeypatch: p
 @pytest.mark.skipif(os.geteuid() == 0, reason="we are root; an ordinary user tries it")
 def test_an_ordinary_user_is_told_to_be_root() -> None:
     command = [sys.executable, "-m", "tests.systems", "trixie"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    said = "trixie: only root can try other systems; run `sudo make test-on SUITE=...`\n"
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    said = (
+        "trixie: only root can try other systems; run `sudo make test-on SUITE=...`\n"
+    )
     assert (done.returncode, done.stderr) == (1, said)
 
 

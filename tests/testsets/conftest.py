@@ -31,9 +31,16 @@ def voc100() -> Path:
     return folder
 
 
-def jpeg(size: tuple[int, int] = (40, 30), seed: int = 0, mode: str = "RGB", kind: str = "JPEG") -> bytes:
+def jpeg(
+    size: tuple[int, int] = (40, 30),
+    seed: int = 0,
+    mode: str = "RGB",
+    kind: str = "JPEG",
+) -> bytes:
     bands = len(Image.new(mode, (1, 1)).getbands())
-    noise = np.random.default_rng(seed).integers(0, 255, (size[1], size[0], bands), dtype=np.uint8)
+    noise = np.random.default_rng(seed).integers(
+        0, 255, (size[1], size[0], bands), dtype=np.uint8
+    )
     out = io.BytesIO()
     Image.frombytes(mode, size, noise.tobytes()).save(out, format=kind)
     return out.getvalue()
@@ -63,16 +70,28 @@ class CocoSource:
     def out(self) -> Path:
         return self.root / "out"
 
-    def add_image(self, id_: int, file: str, data: bytes | None = None, **entry: object) -> None:
+    def add_image(
+        self, id_: int, file: str, data: bytes | None = None, **entry: object
+    ) -> None:
         path = self.images / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(jpeg(seed=id_ % 1000) if data is None else data)
-        self.document["images"].append({"id": id_, "file_name": file, "width": 40, "height": 30, **entry})
+        self.document["images"].append(
+            {"id": id_, "file_name": file, "width": 40, "height": 30, **entry}
+        )
 
-    def add_object(self, image: int, category: int, bbox: list[float], **entry: object) -> None:
+    def add_object(
+        self, image: int, category: int, bbox: list[float], **entry: object
+    ) -> None:
         known = self.document["annotations"]
         known.append(
-            {"id": len(known) + 1, "image_id": image, "category_id": category, "bbox": bbox, **entry}
+            {
+                "id": len(known) + 1,
+                "image_id": image,
+                "category_id": category,
+                "bbox": bbox,
+                **entry,
+            }
         )
 
     def write(self) -> Path:
@@ -84,7 +103,10 @@ class CocoSource:
 def coco_source(tmp_path: Path) -> CocoSource:
     """Three images with sparse ids in no order, the middle one without objects."""
     source = CocoSource(tmp_path, {"images": [], "annotations": [], "categories": []})
-    source.document["categories"] = [{"id": 18, "name": "dog"}, {"id": 3, "name": "car"}]
+    source.document["categories"] = [
+        {"id": 18, "name": "dog"},
+        {"id": 3, "name": "car"},
+    ]
     source.add_image(20180000900, "c.jpg")
     source.add_image(7, "a.jpg")
     source.add_image(500, "b.jpg")
@@ -115,16 +137,29 @@ class VocSource:
     def add_image(self, file: str, data: bytes | None = None) -> None:
         path = self.images / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(jpeg(seed=len(file) + sum(file.encode())) if data is None else data)
+        path.write_bytes(
+            jpeg(seed=len(file) + sum(file.encode())) if data is None else data
+        )
 
     def annotate(
-        self, xml: str, file: str | None, *objects: str, size: tuple[int, int] | None = (40, 30)
+        self,
+        xml: str,
+        file: str | None,
+        *objects: str,
+        size: tuple[int, int] | None = (40, 30),
     ) -> None:
         path = self.annotations / xml
         path.parent.mkdir(parents=True, exist_ok=True)
         name = "" if file is None else f"<filename>{file}</filename>"
-        stated = "" if size is None else f"<size><width>{size[0]}</width><height>{size[1]}</height></size>"
-        path.write_text(f"<annotation>{name}{stated}{''.join(objects)}</annotation>", encoding="utf-8")
+        stated = (
+            ""
+            if size is None
+            else f"<size><width>{size[0]}</width><height>{size[1]}</height></size>"
+        )
+        path.write_text(
+            f"<annotation>{name}{stated}{''.join(objects)}</annotation>",
+            encoding="utf-8",
+        )
 
 
 def voc_object(name: str, *corners: object, more: str = "") -> str:
@@ -146,7 +181,11 @@ def voc_source(tmp_path: Path) -> VocSource:
         source.add_image(file)
     head = "<part><name>head</name><bndbox><xmin>1</xmin></bndbox></part>"
     whole = voc_object("zebra", 1.5, 2, 3.25, 9, more=head)
-    source.annotate("a.xml", "a.jpg", voc_object("zebra", 1, 1, 40, 30, more="<difficult>1</difficult>"))
+    source.annotate(
+        "a.xml",
+        "a.jpg",
+        voc_object("zebra", 1, 1, 40, 30, more="<difficult>1</difficult>"),
+    )
     source.annotate("b.xml", "b.jpg", voc_object("ant", 2, 3, 2, 9), whole)
     return source
 

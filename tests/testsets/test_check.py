@@ -23,13 +23,18 @@ def test_a_fresh_set_has_no_problems(test_set: TestSet) -> None:
 
 
 def test_a_folder_that_is_not_a_test_set_is_refused(tmp_path: Path) -> None:
-    for folder, code in ((tmp_path / "none", "testset-missing"), (tmp_path, "testset-not-a-testset")):
+    for folder, code in (
+        (tmp_path / "none", "testset-missing"),
+        (tmp_path, "testset-not-a-testset"),
+    ):
         with pytest.raises(TestSetError) as caught:
             check(folder)
         assert caught.value.code == code
 
 
-def test_missing_changed_undecodable_double_and_extra_images_are_all_found(test_set: TestSet) -> None:
+def test_missing_changed_undecodable_double_and_extra_images_are_all_found(
+    test_set: TestSet,
+) -> None:
     test_set.image_path(1).unlink()
     test_set.image_path(2).write_bytes(test_set.image_path(2).read_bytes()[:400])
     test_set.image_path(3).write_bytes(test_set.image_path(4).read_bytes())
@@ -51,11 +56,19 @@ def test_missing_changed_undecodable_double_and_extra_images_are_all_found(test_
 
 def test_the_same_bytes_under_two_numbers_are_found(test_set: TestSet) -> None:
     test_set.image_path(3).write_bytes(test_set.image_path(4).read_bytes())
-    edit(test_set.folder / "manifest.json", lambda m: m["images"][2].update(sha256=m["images"][3]["sha256"]))
-    assert any("000004.jpg: the same image as 000003.jpg" in problem for problem in check(test_set.folder))
+    edit(
+        test_set.folder / "manifest.json",
+        lambda m: m["images"][2].update(sha256=m["images"][3]["sha256"]),
+    )
+    assert any(
+        "000004.jpg: the same image as 000003.jpg" in problem
+        for problem in check(test_set.folder)
+    )
 
 
-def test_a_manifest_with_gaps_wrong_sizes_or_digest_is_reported(test_set: TestSet) -> None:
+def test_a_manifest_with_gaps_wrong_sizes_or_digest_is_reported(
+    test_set: TestSet,
+) -> None:
     def spoil(manifest: Any) -> None:
         manifest["images"][1]["number"] = 20
         manifest["images"][2]["width"] = 5
@@ -77,7 +90,8 @@ def test_every_wrong_object_is_reported_with_its_value(test_set: TestSet) -> Non
         truth["annotations"][2]["bbox"] = [5, 5, -1, 10]
         truth["annotations"][3]["category_id"] = 77
         truth["annotations"] += [
-            truth["annotations"][4] | {"id": 1000 + n, "image_id": 99} for n in range(30)
+            truth["annotations"][4] | {"id": 1000 + n, "image_id": 99}
+            for n in range(30)
         ]
         truth["images"][0]["file_name"] = "other.jpg"
         truth["categories"][0]["name"] = "other"
@@ -101,10 +115,15 @@ def test_a_box_in_an_unknown_image_is_reported(test_set: TestSet) -> None:
         truth["annotations"][0].update(image_id=6, bbox=[-5, 0, 2, 2])
 
     edit(test_set.ground_truth_path, spoil)
-    assert any("image 6 is not in the manifest" in problem for problem in check(test_set.folder))
+    assert any(
+        "image 6 is not in the manifest" in problem
+        for problem in check(test_set.folder)
+    )
 
 
-def test_a_ground_truth_that_is_missing_or_not_json_is_reported(test_set: TestSet) -> None:
+def test_a_ground_truth_that_is_missing_or_not_json_is_reported(
+    test_set: TestSet,
+) -> None:
     test_set.ground_truth_path.write_text("{", encoding="utf-8")
     assert len(check(test_set.folder)) == 2
     test_set.ground_truth_path.unlink()

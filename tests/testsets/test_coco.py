@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpirc_testsets import TestSet, TestSetError, check, import_coco, load_test_set, read_ground_truth
+from lpirc_testsets import (
+    TestSet,
+    TestSetError,
+    check,
+    import_coco,
+    load_test_set,
+    read_ground_truth,
+)
 
 if TYPE_CHECKING:
     from conftest import CocoSource
@@ -22,11 +29,15 @@ def problems(source: CocoSource) -> str:
         imported(source)
     assert caught.value.code == "import-invalid"
     left = {path.name for path in source.root.iterdir()}
-    assert left <= {"instances.json", "pictures"}, "a refused import leaves nothing behind"
+    assert left <= {"instances.json", "pictures"}, (
+        "a refused import leaves nothing behind"
+    )
     return "\n".join(caught.value.problems)
 
 
-def test_images_are_numbered_by_rank_of_their_id_and_keep_name_and_bytes(coco_source: CocoSource) -> None:
+def test_images_are_numbered_by_rank_of_their_id_and_keep_name_and_bytes(
+    coco_source: CocoSource,
+) -> None:
     made = imported(coco_source)
     assert [(image.file, image.source_id) for image in made.images] == [
         ("a.jpg", "7"),
@@ -34,7 +45,10 @@ def test_images_are_numbered_by_rank_of_their_id_and_keep_name_and_bytes(coco_so
         ("c.jpg", "20180000900"),
     ]
     for image in made.images:
-        assert made.image_path(image.number).read_bytes() == (coco_source.images / image.file).read_bytes()
+        assert (
+            made.image_path(image.number).read_bytes()
+            == (coco_source.images / image.file).read_bytes()
+        )
     assert made == load_test_set(coco_source.out)
     assert check(coco_source.out) == ()
 
@@ -43,18 +57,33 @@ def test_objects_keep_box_area_crowd_and_category(coco_source: CocoSource) -> No
     truth = read_ground_truth(imported(coco_source).folder)
     assert truth.image.tolist() == [3, 1, 1]
     assert truth.image_ids.tolist() == [1, 2, 3]
-    assert (truth.category_ids.tolist(), truth.category_names) == ([3, 18], ("car", "dog"))
+    assert (truth.category_ids.tolist(), truth.category_names) == (
+        [3, 18],
+        ("car", "dog"),
+    )
     assert truth.category.tolist() == [3, 18, 18]
-    assert truth.coco_boxes.tolist() == [[0, 0, 40, 30], [1.5, 2, 10.25, 4], [3, 4, 5, 6]]
+    assert truth.coco_boxes.tolist() == [
+        [0, 0, 40, 30],
+        [1.5, 2, 10.25, 4],
+        [3, 4, 5, 6],
+    ]
     assert truth.area.tolist() == [1000, 41, 12.5]
     assert truth.crowd.tolist() == [False, False, True]
 
 
-def test_names_may_be_unicode_in_folders_and_upper_case(coco_source: CocoSource) -> None:
-    for id_, file in enumerate(("München/straße 1.JPG", "日本/写真.jpeg", "x.JPEG"), start=10_001):
+def test_names_may_be_unicode_in_folders_and_upper_case(
+    coco_source: CocoSource,
+) -> None:
+    for id_, file in enumerate(
+        ("München/straße 1.JPG", "日本/写真.jpeg", "x.JPEG"), start=10_001
+    ):
         coco_source.add_image(id_, file)
     made = imported(coco_source)
-    assert [image.file for image in made.images[2:5]] == ["München/straße 1.JPG", "日本/写真.jpeg", "x.JPEG"]
+    assert [image.file for image in made.images[2:5]] == [
+        "München/straße 1.JPG",
+        "日本/写真.jpeg",
+        "x.JPEG",
+    ]
     assert check(made.folder) == ()
 
 
@@ -69,7 +98,9 @@ def test_grey_and_cmyk_jpegs_are_copied_like_any_other(
     assert check(made.folder) == ()
 
 
-def test_boxes_without_width_are_kept_as_real_coco_files_have_them(coco_source: CocoSource) -> None:
+def test_boxes_without_width_are_kept_as_real_coco_files_have_them(
+    coco_source: CocoSource,
+) -> None:
     coco_source.add_object(7, 3, [5, 5, 0, 3])
     made = imported(coco_source)
     assert read_ground_truth(made.folder).coco_boxes[-1].tolist() == [5, 5, 0, 3]
@@ -77,7 +108,10 @@ def test_boxes_without_width_are_kept_as_real_coco_files_have_them(coco_source: 
 
 
 def test_images_may_be_unmeasured(coco_source: CocoSource) -> None:
-    del coco_source.document["images"][0]["width"], coco_source.document["images"][0]["height"]
+    del (
+        coco_source.document["images"][0]["width"],
+        coco_source.document["images"][0]["height"],
+    )
     made = imported(coco_source)
     assert (made.images[2].width, made.images[2].height) == (40, 30)
 
@@ -88,7 +122,9 @@ def test_a_byte_order_mark_is_skipped(coco_source: CocoSource) -> None:
     assert len(import_coco(path, coco_source.images, coco_source.out).images) == 3
 
 
-def test_all_problems_are_reported_at_once(coco_source: CocoSource, jpeg: Callable[..., bytes]) -> None:
+def test_all_problems_are_reported_at_once(
+    coco_source: CocoSource, jpeg: Callable[..., bytes]
+) -> None:
     coco_source.add_image(1, "small.jpg", jpeg((20, 30)))
     coco_source.add_image(2, "broken.jpg", jpeg()[:300])
     coco_source.add_image(3, "text.jpg", b"no image at all")
@@ -121,7 +157,9 @@ def test_no_more_than_twenty_problems_are_reported(coco_source: CocoSource) -> N
 
 
 @pytest.mark.parametrize("file", ["../outside.jpg", "/etc/hostname", "a/../b.jpg"])
-def test_a_file_name_cannot_lead_out_of_the_folder(coco_source: CocoSource, file: str) -> None:
+def test_a_file_name_cannot_lead_out_of_the_folder(
+    coco_source: CocoSource, file: str
+) -> None:
     coco_source.document["images"].append({"id": 1, "file_name": file})
     assert "is not a plain file name" in problems(coco_source)
 

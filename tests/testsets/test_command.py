@@ -22,11 +22,26 @@ def run(*arguments: object) -> Result:
 
 def test_synthesize_makes_the_set_that_it_describes(tmp_path: Path) -> None:
     out = tmp_path / "set"
-    wish = ("--images", 3, "--categories", 5, "--seed", 2, "--width", 96, "--height", 64)
+    wish = (
+        "--images",
+        3,
+        "--categories",
+        5,
+        "--seed",
+        2,
+        "--width",
+        96,
+        "--height",
+        64,
+    )
     result = run("synthesize", *wish, "--out", out, "--json")
     assert result.exit_code == 0, result.output
     facts, made = json.loads(result.stdout), load_test_set(out)
-    assert (facts["images"], facts["categories"], facts["objects"]) == (3, 5, made.objects)
+    assert (facts["images"], facts["categories"], facts["objects"]) == (
+        3,
+        5,
+        made.objects,
+    )
     assert (facts["digest"], facts["name"], facts["folder"]) == (
         made.digest,
         "synthetic-3x5-seed-2",
@@ -36,7 +51,8 @@ def test_synthesize_makes_the_set_that_it_describes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--images", "0", "--out", "x"], ["--images", "1"], ["--images", "many"]]
+    "arguments",
+    [["--images", "0", "--out", "x"], ["--images", "1"], ["--images", "many"]],
 )
 def test_wrong_usage_ends_with_two(arguments: list[str]) -> None:
     assert run("synthesize", *arguments).exit_code == 2
@@ -47,9 +63,20 @@ def test_coco_is_imported_and_passes_its_check(
 ) -> None:
     out = tmp_path_factory.mktemp("imports") / "coco"
     annotations = coco_source.write()
-    result = run("import", "coco", "--annotations", annotations, "--images", coco_source.images, "--out", out)
+    result = run(
+        "import",
+        "coco",
+        "--annotations",
+        annotations,
+        "--images",
+        coco_source.images,
+        "--out",
+        out,
+    )
     assert result.exit_code == 0, result.output
-    assert "3 images (1 without objects), 3 objects in 2 of 2 categories" in result.stdout
+    assert (
+        "3 images (1 without objects), 3 objects in 2 of 2 categories" in result.stdout
+    )
     assert run("check", out).stdout == f"{out}: nothing wrong\n"
 
 
@@ -57,30 +84,75 @@ def test_voc_is_imported_with_names(voc_source: VocSource, tmp_path: Path) -> No
     names = tmp_path / "names"
     names.write_text("zebra\nant\nfox\n", encoding="utf-8")
     folders = ("--annotations", voc_source.annotations, "--images", voc_source.images)
-    result = run("import", "voc", *folders, "--out", voc_source.out, "--categories", names, "--json")
+    result = run(
+        "import",
+        "voc",
+        *folders,
+        "--out",
+        voc_source.out,
+        "--categories",
+        names,
+        "--json",
+    )
     assert result.exit_code == 0, result.output
     facts = json.loads(result.stdout)
-    assert (facts["images"], facts["categories"], facts["categories_with_objects"]) == (2, 3, 2)
+    assert (facts["images"], facts["categories"], facts["categories_with_objects"]) == (
+        2,
+        3,
+        2,
+    )
 
 
-def test_ilsvrc_needs_the_list_of_categories(voc_source: VocSource, tmp_path: Path) -> None:
-    where = ("--annotations", voc_source.annotations, "--images", voc_source.images, "--out", voc_source.out)
+def test_ilsvrc_needs_the_list_of_categories(
+    voc_source: VocSource, tmp_path: Path
+) -> None:
+    where = (
+        "--annotations",
+        voc_source.annotations,
+        "--images",
+        voc_source.images,
+        "--out",
+        voc_source.out,
+    )
     assert run("import", "ilsvrc", *where).exit_code == 2
     (tmp_path / "ids").write_text("ant\nzebra\n", encoding="utf-8")
-    assert run("import", "ilsvrc", *where, "--categories", tmp_path / "ids").exit_code == 0
+    assert (
+        run("import", "ilsvrc", *where, "--categories", tmp_path / "ids").exit_code == 0
+    )
 
 
-def test_a_refused_import_prints_every_problem_and_fails(coco_source: CocoSource) -> None:
+def test_a_refused_import_prints_every_problem_and_fails(
+    coco_source: CocoSource,
+) -> None:
     coco_source.add_object(7, 98, [0, 0, 2, 2])
-    where = ("--annotations", coco_source.write(), "--images", coco_source.images, "--out", coco_source.out)
+    where = (
+        "--annotations",
+        coco_source.write(),
+        "--images",
+        coco_source.images,
+        "--out",
+        coco_source.out,
+    )
     coco_source.add_object(7, 99, [0, 0, 2, 2])
     coco_source.write()
     result = run("import", "coco", *where)
     assert isinstance(result.exception, TestSetError)
     heading, *rows, kinds = result.stdout.splitlines()
-    assert heading.split() == ["file", "line", "or", "image", "problem", "value", "what", "to", "do"]
+    assert heading.split() == [
+        "file",
+        "line",
+        "or",
+        "image",
+        "problem",
+        "value",
+        "what",
+        "to",
+        "do",
+    ]
     kind = "category_id ... is not among the categories"
-    for row, place, value in zip(rows, ("annotations[3]", "annotations[4]"), ("98", "99"), strict=True):
+    for row, place, value in zip(
+        rows, ("annotations[3]", "annotations[4]"), ("98", "99"), strict=True
+    ):
         said = kind.replace("...", value)
         cells = (str(where[1]), place, said, f" {value} ", "correct it in that file")
         assert [row.count(cell) for cell in cells] == [1, 1, 1, 2, 1]
@@ -94,7 +166,9 @@ def test_a_refused_import_prints_every_problem_and_fails(coco_source: CocoSource
     assert "1 more are not shown" in run("import", "coco", *where, "--show", 1).stdout
 
 
-def test_check_prints_every_problem_and_fails_with_their_number(test_set: TestSet) -> None:
+def test_check_prints_every_problem_and_fails_with_their_number(
+    test_set: TestSet,
+) -> None:
     test_set.image_path(1).unlink()
     (test_set.folder / "extra").write_text("x", encoding="utf-8")
     result = run("check", test_set.folder)
@@ -103,7 +177,9 @@ def test_check_prints_every_problem_and_fails_with_their_number(test_set: TestSe
     assert isinstance(result.exception, TestSetError)
     assert result.exception.code == "testset-problems"
     assert "2" in result.exception.sentence
-    assert len(json.loads(run("check", test_set.folder, "--json").stdout)["problems"]) == 2
+    assert (
+        len(json.loads(run("check", test_set.folder, "--json").stdout)["problems"]) == 2
+    )
 
 
 def test_check_of_a_sound_set_as_json_says_so(test_set: TestSet) -> None:

@@ -31,7 +31,9 @@ def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_what_would_be_waited_for_or_never_ends_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+def test_what_would_be_waited_for_or_never_ends_is_refused_by_its_name(
+    tmp_path: Path, name: str
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     for read in (file_bytes, require_regular):
         with pytest.raises(OSError, match="not a regular file") as failure:
@@ -39,7 +41,9 @@ def test_what_would_be_waited_for_or_never_ends_is_refused_by_its_name(tmp_path:
         assert failure.value.filename == str(tmp_path / name)
 
 
-def test_a_folder_or_a_missing_file_is_reported_in_the_systems_words(tmp_path: Path) -> None:
+def test_a_folder_or_a_missing_file_is_reported_in_the_systems_words(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(IsADirectoryError) as failure:
         file_bytes(tmp_path)
     assert failure.value.filename == str(tmp_path)

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpirc_testsets import Category, Image, TestSet, TestSetError, load_test_set, read_ground_truth, verify
+from lpirc_testsets import (
+    Category,
+    Image,
+    TestSet,
+    TestSetError,
+    load_test_set,
+    read_ground_truth,
+    verify,
+)
 from lpirc_testsets.folder import compute_digest
 from lpirc_testsets.writing import new_folder
 
@@ -59,7 +67,9 @@ def test_a_folder_without_manifest_or_of_another_format_is_not_a_test_set(
         assert caught.value.code == "testset-not-a-testset"
 
 
-def test_a_manifest_that_is_not_json_or_lacks_something_is_damaged(test_set: TestSet) -> None:
+def test_a_manifest_that_is_not_json_or_lacks_something_is_damaged(
+    test_set: TestSet,
+) -> None:
     whole = manifest_of(test_set)
     path = test_set.folder / "manifest.json"
     spoilt = [
@@ -74,7 +84,9 @@ def test_a_manifest_that_is_not_json_or_lacks_something_is_damaged(test_set: Tes
         assert caught.value.code == "testset-damaged"
 
 
-@pytest.mark.parametrize("file", ["../x.jpg", "/etc/passwd", "a/../../x.jpg", "", "a\\b.jpg", "a//b.jpg"])
+@pytest.mark.parametrize(
+    "file", ["../x.jpg", "/etc/passwd", "a/../../x.jpg", "", "a\\b.jpg", "a//b.jpg"]
+)
 def test_a_manifest_cannot_lead_out_of_its_folder(test_set: TestSet, file: str) -> None:
     images = manifest_of(test_set)["images"]
     images[2]["file"] = file
@@ -128,7 +140,10 @@ def test_a_changed_ground_truth_is_not_read(test_set: TestSet) -> None:
 
 hashes = st.text("0123456789abcdef", min_size=64, max_size=64)
 image_lists = st.lists(hashes, min_size=1, max_size=4).map(
-    lambda found: [Image(n, f"{n}.jpg", 1, 1, sha256, "") for n, sha256 in enumerate(found, start=1)]
+    lambda found: [
+        Image(n, f"{n}.jpg", 1, 1, sha256, "")
+        for n, sha256 in enumerate(found, start=1)
+    ]
 )
 
 
@@ -141,20 +156,37 @@ def test_the_digest_changes_with_any_byte_anywhere(
     index = data.draw(st.integers(0, len(images) - 1))
     other = images.copy()
     other[index] = replace(
-        images[index], sha256=data.draw(hashes.filter(lambda h: h != images[index].sha256))
+        images[index],
+        sha256=data.draw(hashes.filter(lambda h: h != images[index].sha256)),
     )
     assert compute_digest(other, truth, categories) != digest
-    assert compute_digest(images, data.draw(hashes.filter(lambda h: h != truth)), categories) != digest
+    assert (
+        compute_digest(
+            images, data.draw(hashes.filter(lambda h: h != truth)), categories
+        )
+        != digest
+    )
     assert compute_digest(images, truth, [Category(1, "a"), Category(3, "b")]) != digest
     assert compute_digest(images[:-1], truth, categories) != digest
 
 
-def test_the_digest_knows_the_order_but_neither_place_nor_name(test_set: TestSet, tmp_path: Path) -> None:
-    digest = compute_digest(test_set.images, test_set.ground_truth_sha256, test_set.categories)
+def test_the_digest_knows_the_order_but_neither_place_nor_name(
+    test_set: TestSet, tmp_path: Path
+) -> None:
+    digest = compute_digest(
+        test_set.images, test_set.ground_truth_sha256, test_set.categories
+    )
     assert digest == test_set.digest
-    assert compute_digest(test_set.images[::-1], test_set.ground_truth_sha256, test_set.categories) != digest
+    assert (
+        compute_digest(
+            test_set.images[::-1], test_set.ground_truth_sha256, test_set.categories
+        )
+        != digest
+    )
     test_set.folder.rename(tmp_path / "elsewhere")
-    edit_manifest(moved := replace(test_set, folder=tmp_path / "elsewhere"), name="other")
+    edit_manifest(
+        moved := replace(test_set, folder=tmp_path / "elsewhere"), name="other"
+    )
     assert load_test_set(moved.folder).digest == digest
 
 
@@ -184,7 +216,10 @@ def test_only_an_empty_folder_is_overwritten(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_a_stated_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(TestSetError, match="file") as caught, new_folder(tmp_path / "file" / "out"):
+    with (
+        pytest.raises(TestSetError, match="file") as caught,
+        new_folder(tmp_path / "file" / "out"),
+    ):
         pass
     assert caught.value.code == "testset-not-written"
 

@@ -97,7 +97,9 @@ def changed(where: tuple[str, str], value: object) -> dict[str, Any]:
 def annotation(root: Path, text: str | bytes) -> Path:
     folder = root / "Annotations"
     folder.mkdir(exist_ok=True)
-    (folder / "a.xml").write_bytes(text if isinstance(text, bytes) else text.encode(errors="surrogatepass"))
+    (folder / "a.xml").write_bytes(
+        text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+    )
     return folder
 
 
@@ -117,7 +119,9 @@ def csv_file(root: Path, name: str, *lines: str) -> Path:
 @example(("images", "width"), 10**4000)
 @example(("images", "id"), hostile.HUGE_INTEGER)
 @example(("categories", "name"), hostile.HALF_SURROGATE)
-def test_coco_with_any_value_anywhere(root: Path, where: tuple[str, str], value: object) -> None:
+def test_coco_with_any_value_anywhere(
+    root: Path, where: tuple[str, str], value: object
+) -> None:
     path = coco_file(root, changed(where, value))
     said = refusal(lambda: read_ground_truth(path), root)
     assert imported(import_coco, path, root) or not said
@@ -129,7 +133,9 @@ def test_true_is_not_a_number_of_coco(root: Path, key: str) -> None:
     document["images"][0] = document["images"][0] | {"id": 1}
     document["categories"] = [{"id": 1, "name": "ant"}]
     document["annotations"][0] |= {"category_id": 1, key: True}
-    assert f"{key} True" in refusal(lambda: read_ground_truth(coco_file(root, document)), root)
+    assert f"{key} True" in refusal(
+        lambda: read_ground_truth(coco_file(root, document)), root
+    )
 
 
 @given(st.integers(0, len(GOOD_XML) - 1), hostile.cells)
@@ -146,21 +152,34 @@ def test_voc_with_any_text_anywhere(root: Path, place: int, cell: str) -> None:
 
 
 @given(
-    st.sampled_from(["latin-1", "utf-16", "utf-8", "utf-7", "big5", "hex", "no-such"]), st.binary(max_size=40)
+    st.sampled_from(["latin-1", "utf-16", "utf-8", "utf-7", "big5", "hex", "no-such"]),
+    st.binary(max_size=40),
 )
 @example("utf-8", b"\xff")
 @example("no-such", b"")
-def test_voc_with_any_bytes_in_any_encoding(root: Path, encoding: str, content: bytes) -> None:
+def test_voc_with_any_bytes_in_any_encoding(
+    root: Path, encoding: str, content: bytes
+) -> None:
     head = f'<?xml version="1.0" encoding="{encoding}"?><annotation><filename>'.encode()
-    imported(import_voc, annotation(root, head + content + b"</filename></annotation>"), root)
+    imported(
+        import_voc, annotation(root, head + content + b"</filename></annotation>"), root
+    )
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"]
+)
 def test_a_dtd_is_refused_in_every_encoding(root: Path, encoding: str) -> None:
     declared = "utf-16" if "16" in encoding else encoding.removesuffix("-sig")
     text = f'<?xml version="1.0" encoding="{declared}"?><!DOCTYPE annotation [<!ENTITY a "a.jpg">]>'
-    text = ("\ufeff" if encoding[-3:] in ("-le", "-be") else "") + text + XML.format("&a;", *GOOD_XML[1:])
-    assert "has a DTD" in imported(import_voc, annotation(root, text.encode(encoding)), root)
+    text = (
+        ("\ufeff" if encoding[-3:] in ("-le", "-be") else "")
+        + text
+        + XML.format("&a;", *GOOD_XML[1:])
+    )
+    assert "has a DTD" in imported(
+        import_voc, annotation(root, text.encode(encoding)), root
+    )
 
 
 @given(st.integers(0, 6), hostile.cells)
@@ -173,7 +192,9 @@ def test_csv_with_any_cell_anywhere(root: Path, place: int, cell: str) -> None:
     cells[place] = cell
     for separator in (",", '","'):
         line = separator.join(cells)
-        path = csv_file(root, "truth.csv", CSV_HEADER, f'"{line}"' if separator != "," else line)
+        path = csv_file(
+            root, "truth.csv", CSV_HEADER, f'"{line}"' if separator != "," else line
+        )
         refusal(lambda path=path: read_ground_truth(path), root)
     listed = csv_file(root, "images.csv", "image,name", f"{cell},a.jpg")
     sound = csv_file(root, "sound.csv", CSV_HEADER, "1,2,3,4,5,6,0")
@@ -186,13 +207,22 @@ def test_csv_with_any_cell_anywhere(root: Path, place: int, cell: str) -> None:
 @example("a.jpg", hostile.ARABIC_INDIC_12)
 @example("\ud800", "1")
 def test_labels_with_any_cell_anywhere(root: Path, file: str, label: str) -> None:
-    for line in (f"{file},1", f"a.jpg,{label}", f"{file},{label}", f'"{file}","{label}"'):
+    for line in (
+        f"{file},1",
+        f"a.jpg,{label}",
+        f"{file},{label}",
+        f'"{file}","{label}"',
+    ):
         imported(import_labels, csv_file(root, "labels.csv", "file,label", line), root)
 
 
-@pytest.mark.parametrize("header", [hostile.ENORMOUS[:100_000], "\x00", "file\x1b,label", ""])
+@pytest.mark.parametrize(
+    "header", [hostile.ENORMOUS[:100_000], "\x00", "file\x1b,label", ""]
+)
 def test_a_strange_header_is_shown_shortened(root: Path, header: str) -> None:
-    assert "header" in imported(import_labels, csv_file(root, "labels.csv", header, "a.jpg,1"), root)
+    assert "header" in imported(
+        import_labels, csv_file(root, "labels.csv", header, "a.jpg,1"), root
+    )
 
 
 def test_a_file_name_in_another_encoding_is_refused(root: Path) -> None:
@@ -214,22 +244,43 @@ def test_an_annotation_without_end_is_not_read_whole(root: Path) -> None:
 
 @pytest.mark.parametrize("importer", ["voc", "ilsvrc", "coco", "labels"])
 def test_the_command_refuses_in_one_line_on_stderr(root: Path, importer: str) -> None:
-    bomb = '\ufeff<!DOCTYPE annotation [<!ENTITY a "aaaa">]>' + XML.format(*GOOD_XML).replace("ant", "&a;")
+    bomb = '\ufeff<!DOCTYPE annotation [<!ENTITY a "aaaa">]>' + XML.format(
+        *GOOD_XML
+    ).replace("ant", "&a;")
     names = csv_file(root, "names.txt", "ant")
     source = {
         "voc": ("--annotations", annotation(root, bomb.encode("utf-16"))),
-        "ilsvrc": ("--annotations", annotation(root, bomb.encode("utf-16")), "--categories", names),
-        "coco": ("--annotations", coco_file(root, changed(("images", "file_name"), hostile.HALF_SURROGATE))),
+        "ilsvrc": (
+            "--annotations",
+            annotation(root, bomb.encode("utf-16")),
+            "--categories",
+            names,
+        ),
+        "coco": (
+            "--annotations",
+            coco_file(root, changed(("images", "file_name"), hostile.HALF_SURROGATE)),
+        ),
         "labels": ("--csv", csv_file(root, "labels.csv", "file,label", "\x1b[2J,1")),
     }[importer]
-    command = ("testset", "import", importer, *source, "--images", root / "pictures", "--out", root / "out")
+    command = (
+        "testset",
+        "import",
+        importer,
+        *source,
+        "--images",
+        root / "pictures",
+        "--out",
+        root / "out",
+    )
     ended = refers(*map(str, command))
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
     assert ended.stderr.startswith("referee: ")
     assert ended.stdout.replace("\n", "").isprintable()
 
 
-def test_the_command_prints_a_folder_whose_name_is_not_text(tmp_path: Path, test_set: TestSet) -> None:
+def test_the_command_prints_a_folder_whose_name_is_not_text(
+    tmp_path: Path, test_set: TestSet
+) -> None:
     odd = test_set.folder.rename(tmp_path / "\udcff")
     ended = refers("testset", "check", str(odd))
     assert (ended.returncode, ended.stderr) == (0, "")

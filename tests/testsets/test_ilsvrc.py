@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from lpirc_testsets import TestSet, TestSetError, check, import_ilsvrc, read_ground_truth
+from lpirc_testsets import (
+    TestSet,
+    TestSetError,
+    check,
+    import_ilsvrc,
+    read_ground_truth,
+)
 from referee.cli.testset import testset as command
 
 if TYPE_CHECKING:
     from conftest import VocSource
 
-SYNSETS = "n02672831 1 accordion\nn02691156 2 airplane\nn03085013 49 computer_keyboard\n"
+SYNSETS = (
+    "n02672831 1 accordion\nn02691156 2 airplane\nn03085013 49 computer_keyboard\n"
+)
 
 
 @pytest.fixture
@@ -29,19 +37,25 @@ def det(voc_source: VocSource, voc_object: Callable[..., str]) -> VocSource:
         ("val_1", "n02691156"),
     ):
         voc_source.add_image(f"{name}.JPEG")
-        voc_source.annotate(f"{name}.xml", Path(name).name, voc_object(wnid, 1, 2, 30, 20))
+        voc_source.annotate(
+            f"{name}.xml", Path(name).name, voc_object(wnid, 1, 2, 30, 20)
+        )
     voc_source.add_image("extra0/negative_7.JPEG")
     (voc_source.root / "map_det.txt").write_text(SYNSETS)
     return voc_source
 
 
-def imported(det: VocSource, listed: str | None = None, blacklist: str | None = None) -> TestSet:
+def imported(
+    det: VocSource, listed: str | None = None, blacklist: str | None = None
+) -> TestSet:
     files = {}
     for name, text in (("image_list", listed), ("blacklist", blacklist)):
         if text is not None:
             files[name] = det.root / f"{name}.txt"
             files[name].write_text(text)
-    return import_ilsvrc(det.annotations, det.images, det.out, det.root / "map_det.txt", **files)
+    return import_ilsvrc(
+        det.annotations, det.images, det.out, det.root / "map_det.txt", **files
+    )
 
 
 def test_the_synsets_give_the_official_numbers_and_names(det: VocSource) -> None:
@@ -52,12 +66,18 @@ def test_the_synsets_give_the_official_numbers_and_names(det: VocSource) -> None
         (2, "airplane"),
         (49, "computer_keyboard"),
     ]
-    assert [image.source_id for image in made.images] == ["n02672831/n02672831_5", "val_1", "val_2"]
+    assert [image.source_id for image in made.images] == [
+        "n02672831/n02672831_5",
+        "val_1",
+        "val_2",
+    ]
     assert truth.category.tolist() == [1, 2, 49]
     assert check(made.folder) == ()
 
 
-def test_a_list_orders_the_images_and_those_without_annotation_have_no_objects(det: VocSource) -> None:
+def test_a_list_orders_the_images_and_those_without_annotation_have_no_objects(
+    det: VocSource,
+) -> None:
     made = imported(det, "val_2 1\nn02672831_5 2\nextra0/negative_7 3\n")
     files = ["val_2.JPEG", "n02672831/n02672831_5.JPEG", "extra0/negative_7.JPEG"]
     assert [image.file for image in made.images] == files
@@ -65,30 +85,43 @@ def test_a_list_orders_the_images_and_those_without_annotation_have_no_objects(d
     assert check(made.folder) == ()
 
 
-def test_images_whose_objects_are_not_all_annotated_are_left_out(det: VocSource) -> None:
+def test_images_whose_objects_are_not_all_annotated_are_left_out(
+    det: VocSource,
+) -> None:
     made = imported(det, "val_1 0\nval_2 1\nextra0/negative_7 -1\n")
-    assert [image.file for image in made.images] == ["val_2.JPEG", "extra0/negative_7.JPEG"]
+    assert [image.file for image in made.images] == [
+        "val_2.JPEG",
+        "extra0/negative_7.JPEG",
+    ]
 
 
 @pytest.mark.parametrize("blacklist", ["2 n02672831\n2 n02691156\n", "val_1\n"])
-def test_blacklisted_images_are_left_out_by_number_or_id(det: VocSource, blacklist: str) -> None:
+def test_blacklisted_images_are_left_out_by_number_or_id(
+    det: VocSource, blacklist: str
+) -> None:
     made = imported(det, "val_2 1\nval_1 2\n", blacklist)
     assert [image.source_id for image in made.images] == ["val_2"]
 
 
 @pytest.mark.parametrize(
-    ("listed", "blacklist"), [("val_2 1\nval_1 2\n", "3 n1\n"), ("val_1 1\nval_2 1\n", "1 n1\n")]
+    ("listed", "blacklist"),
+    [("val_2 1\nval_1 2\n", "3 n1\n"), ("val_1 1\nval_2 1\n", "1 n1\n")],
 )
-def test_a_blacklist_of_another_list_is_told(det: VocSource, listed: str, blacklist: str) -> None:
+def test_a_blacklist_of_another_list_is_told(
+    det: VocSource, listed: str, blacklist: str
+) -> None:
     """A training list has 1 for all its images: that is not their number."""
     with pytest.raises(
-        TestSetError, match=r"blacklist\.txt: line 1: '.' is neither an image of --list nor its number"
+        TestSetError,
+        match=r"blacklist\.txt: line 1: '.' is neither an image of --list nor its number",
     ):
         imported(det, listed, blacklist)
 
 
 def test_what_is_wrong_with_the_lists_is_told_with_its_line(det: VocSource) -> None:
-    (det.root / "map_det.txt").write_text(SYNSETS + "n1 x bad\nn02672831 50 other\nn2\n")
+    (det.root / "map_det.txt").write_text(
+        SYNSETS + "n1 x bad\nn02672831 50 other\nn2\n"
+    )
     with pytest.raises(TestSetError) as caught:
         imported(det, "val_1 1\nval_1 2\n../up 3\nval_2 x\nnowhere 5\n")
     told = "\n".join(caught.value.problems)
@@ -110,7 +143,14 @@ def test_the_command_takes_the_files_of_the_kit(det: VocSource) -> None:
     given = ["--annotations", det.annotations, "--images", det.images, "--out", det.out]
     lists = ["--synsets", det.root / "map_det.txt", "--list", det.root / "val.txt"]
     black = ["--blacklist", det.root / "black.txt"]
-    ended = CliRunner().invoke(command, ["import", "ilsvrc", *map(str, [*given, *lists, *black])])
+    ended = CliRunner().invoke(
+        command, ["import", "ilsvrc", *map(str, [*given, *lists, *black])]
+    )
     assert ended.exit_code == 0, ended.output
     assert "1 images, 1 objects in 1 of 3 categories" in ended.stdout
-    assert CliRunner().invoke(command, ["import", "ilsvrc", *map(str, [*given, *black])]).exit_code == 2
+    assert (
+        CliRunner()
+        .invoke(command, ["import", "ilsvrc", *map(str, [*given, *black])])
+        .exit_code
+        == 2
+    )

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from lpirc_testsets import TestSet, TestSetError, check, import_labels, load_test_set, read_labels
+from lpirc_testsets import (
+    TestSet,
+    TestSetError,
+    check,
+    import_labels,
+    load_test_set,
+    read_labels,
+)
 from referee.cli.testset import testset as command
 
 Jpeg = Callable[..., bytes]
@@ -26,7 +33,9 @@ def pictures(tmp_path: Path, jpeg: Jpeg) -> Path:
 
 
 def labelled(
-    tmp_path: Path, pictures: Path, text: str = "file,label\nc.jpg,7\na.jpg,1000\nb.jpg,1\n"
+    tmp_path: Path,
+    pictures: Path,
+    text: str = "file,label\nc.jpg,7\na.jpg,1000\nb.jpg,1\n",
 ) -> TestSet:
     given = tmp_path / "given.csv"
     given.write_text(text, encoding="utf-8")
@@ -42,7 +51,9 @@ def complaint(test_set: TestSet, text: str) -> TestSetError:
     return failure.value
 
 
-def test_images_are_numbered_by_name_and_have_their_labels(tmp_path: Path, pictures: Path) -> None:
+def test_images_are_numbered_by_name_and_have_their_labels(
+    tmp_path: Path, pictures: Path
+) -> None:
     made = labelled(tmp_path, pictures)
     assert [image.file for image in made.images] == ["a.jpg", "b.jpg", "c.jpg"]
     labels = read_labels(load_test_set(made.folder))
@@ -50,17 +61,24 @@ def test_images_are_numbered_by_name_and_have_their_labels(tmp_path: Path, pictu
     assert labels.by_image.dtype == np.int64
 
 
-def test_a_set_with_labels_needs_no_boxes_to_pass_its_check(tmp_path: Path, pictures: Path) -> None:
+def test_a_set_with_labels_needs_no_boxes_to_pass_its_check(
+    tmp_path: Path, pictures: Path
+) -> None:
     made = labelled(tmp_path, pictures)
     assert check(made.folder) == ()
     made.labels_path.unlink()
-    assert any("no objects" in problem or "list is empty" in problem for problem in check(made.folder))
+    assert any(
+        "no objects" in problem or "list is empty" in problem
+        for problem in check(made.folder)
+    )
 
 
 def test_other_labels_have_another_digest(tmp_path: Path, pictures: Path) -> None:
     made = labelled(tmp_path, pictures)
     before = read_labels(made)
-    made.labels_path.write_text("file,label\na.jpg,1\nb.jpg,1\nc.jpg,7\n", encoding="utf-8")
+    made.labels_path.write_text(
+        "file,label\na.jpg,1\nb.jpg,1\nc.jpg,7\n", encoding="utf-8"
+    )
     assert read_labels(made).sha256 != before.sha256
 
 
@@ -109,7 +127,9 @@ def test_labels_that_are_not_text_are_reported(tmp_path: Path, pictures: Path) -
     with pytest.raises(TestSetError) as failure:
         read_labels(made)
     assert failure.value.code == "ground-truth-unreadable"
-    assert [failure.value.sentence] == [problem for problem in check(made.folder) if "labels.csv" in problem]
+    assert [failure.value.sentence] == [
+        problem for problem in check(made.folder) if "labels.csv" in problem
+    ]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +141,9 @@ def test_labels_that_are_not_text_are_reported(tmp_path: Path, pictures: Path) -
         ("file,label\n", "no labels below the header"),
     ],
 )
-def test_an_import_with_a_fault_leaves_nothing(tmp_path: Path, pictures: Path, text: str, words: str) -> None:
+def test_an_import_with_a_fault_leaves_nothing(
+    tmp_path: Path, pictures: Path, text: str, words: str
+) -> None:
     with pytest.raises(TestSetError, match=words) as failure:
         labelled(tmp_path, pictures, text)
     assert failure.value.code == "import-invalid"
@@ -139,7 +161,12 @@ def test_the_command_imports_labels(tmp_path: Path, pictures: Path) -> None:
     words = run(*where, tmp_path / "one")
     assert words.exit_code == 0, words.output
     assert words.stdout.startswith(f"{tmp_path / 'one'}: 2 images of 1 labels, digest ")
-    assert words.stdout.splitlines()[1] == f"2 files of {pictures} are left out: nothing names them."
+    assert (
+        words.stdout.splitlines()[1]
+        == f"2 files of {pictures} are left out: nothing names them."
+    )
     facts = json.loads(run(*where, tmp_path / "two", "--json").stdout)
     assert (facts["images"], facts["labels"], facts["objects"]) == (2, 1, 0)
-    assert run("check", tmp_path / "one").stdout == f"{tmp_path / 'one'}: nothing wrong\n"
+    assert (
+        run("check", tmp_path / "one").stdout == f"{tmp_path / 'one'}: nothing wrong\n"
+    )

@@ -8,7 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpirc_testsets import TestSet, TestSetError, check, import_open_images, read_ground_truth
+from lpirc_testsets import (
+    TestSet,
+    TestSetError,
+    check,
+    import_open_images,
+    read_ground_truth,
+)
 
 HEADER = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside"
 BOXES = (
@@ -21,9 +27,13 @@ BOXES = (
 @pytest.fixture
 def source(tmp_path: Path, jpeg: Callable[..., bytes]) -> Path:
     (tmp_path / "images").mkdir()
-    for seed, id_ in enumerate(("0001eeaf4aed83f9", "000595fe6fee6369", "00075905539074f2")):
+    for seed, id_ in enumerate(
+        ("0001eeaf4aed83f9", "000595fe6fee6369", "00075905539074f2")
+    ):
         (tmp_path / "images" / f"{id_}.jpg").write_bytes(jpeg((40, 30), seed))
-    (tmp_path / "classes.csv").write_text("/m/0cmf2,Airplane\n/m/011k07,Tortoise\n/m/02xwb,Fruit\n")
+    (tmp_path / "classes.csv").write_text(
+        "/m/0cmf2,Airplane\n/m/011k07,Tortoise\n/m/02xwb,Fruit\n"
+    )
     (tmp_path / "boxes.csv").write_text("\n".join((HEADER, *BOXES)) + "\n")
     return tmp_path
 
@@ -38,9 +48,14 @@ def imported(source: Path, listed: str | None = None) -> TestSet:
 def test_shares_of_an_image_become_inclusive_pixels(source: Path) -> None:
     made = imported(source)
     truth = read_ground_truth(made.folder)
-    assert [one.source_id for one in made.images] == ["0001eeaf4aed83f9", "000595fe6fee6369"]
+    assert [one.source_id for one in made.images] == [
+        "0001eeaf4aed83f9",
+        "000595fe6fee6369",
+    ]
     # XMin W, YMin H, XMax W - 1, YMax H - 1
-    np.testing.assert_allclose(truth.boxes, [[10, 0, 39, 14], [20, 3, 20, 5], [0, 0, 39, 29]], atol=1e-9)
+    np.testing.assert_allclose(
+        truth.boxes, [[10, 0, 39, 14], [20, 3, 20, 5], [0, 0, 39, 29]], atol=1e-9
+    )
     assert truth.category.tolist() == [1, 3, 3]
     assert truth.category_names == ("Airplane", "Tortoise", "Fruit")
     assert check(made.folder) == ()
@@ -54,18 +69,29 @@ def test_a_group_is_a_crowd_and_unknown_is_not(source: Path) -> None:
 
 def test_a_list_names_the_images_also_those_without_boxes(source: Path) -> None:
     made = imported(source, "ImageID\n00075905539074f2\nvalidation/0001eeaf4aed83f9\n")
-    assert [one.source_id for one in made.images] == ["0001eeaf4aed83f9", "00075905539074f2"]
+    assert [one.source_id for one in made.images] == [
+        "0001eeaf4aed83f9",
+        "00075905539074f2",
+    ]
     assert read_ground_truth(made.folder).image.tolist() == [1, 1]
 
 
 def test_classes_may_have_a_header(source: Path) -> None:
     classes = source / "classes.csv"
     classes.write_text("LabelName,DisplayName\n" + classes.read_text())
-    assert [one.name for one in imported(source).categories] == ["Airplane", "Tortoise", "Fruit"]
+    assert [one.name for one in imported(source).categories] == [
+        "Airplane",
+        "Tortoise",
+        "Fruit",
+    ]
 
 
-def test_a_class_without_name_is_told_since_it_would_shift_the_numbers(source: Path) -> None:
-    (source / "classes.csv").write_text("/m/0cmf2,Airplane\n/m/011k07\n/m/02xwb,Fruit\n/m/x,Fruit\n")
+def test_a_class_without_name_is_told_since_it_would_shift_the_numbers(
+    source: Path,
+) -> None:
+    (source / "classes.csv").write_text(
+        "/m/0cmf2,Airplane\n/m/011k07\n/m/02xwb,Fruit\n/m/x,Fruit\n"
+    )
     with pytest.raises(TestSetError) as caught:
         imported(source)
     told = "\n".join(caught.value.problems)
@@ -115,7 +141,9 @@ def test_files_that_are_missing_or_something_else_are_named(source: Path) -> Non
         (BOXES[1], "0" * 140_000, "not CSV in UTF-8 after line 2"),
     ],
 )
-def test_columns_are_those_of_the_header(source: Path, was: str, now: str, words: str) -> None:
+def test_columns_are_those_of_the_header(
+    source: Path, was: str, now: str, words: str
+) -> None:
     text = (source / "boxes.csv").read_text()
     assert was in text
     (source / "boxes.csv").write_text(text.replace(was, now))

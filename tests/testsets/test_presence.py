@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from lpirc_testsets import TestSet, TestSetError, check, import_voc, load_test_set, read_ground_truth
+from lpirc_testsets import (
+    TestSet,
+    TestSetError,
+    check,
+    import_voc,
+    load_test_set,
+    read_ground_truth,
+)
 from lpirc_testsets.labels import label_problems
 from lpirc_testsets.presence import files_below, is_file, is_folder, is_there, status
 from lpirc_testsets.voc_reader import voc_files
@@ -33,7 +40,9 @@ def test_what_cannot_be_looked_at_is_one(tmp_path: Path) -> None:
             look(loop)
 
 
-def test_a_test_set_that_cannot_be_looked_at_is_not_called_missing(tmp_path: Path) -> None:
+def test_a_test_set_that_cannot_be_looked_at_is_not_called_missing(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(TestSetError, match=LOOP) as caught:
         load_test_set(loop_at(tmp_path / "set"))
     assert caught.value.code == "testset-damaged"
@@ -98,14 +107,18 @@ def test_a_check_names_a_folder_that_may_not_be_listed(
     assert check(copy) == (f"{copy / 'more'}: Permission denied",)
 
 
-def test_a_check_names_an_image_that_cannot_be_looked_at_once(test_set: TestSet) -> None:
+def test_a_check_names_an_image_that_cannot_be_looked_at_once(
+    test_set: TestSet,
+) -> None:
     image = test_set.image_path(1)
     image.unlink()
     loop_at(image)
     assert check(test_set.folder) == (f"{image}: {LOOP}",)
 
 
-def test_a_place_that_cannot_be_looked_at_is_not_free_for_a_new_set(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_looked_at_is_not_free_for_a_new_set(
+    tmp_path: Path,
+) -> None:
     out = loop_at(tmp_path / "loop") / "set"
     with pytest.raises(TestSetError, match=LOOP) as caught, new_folder(out):
         pass

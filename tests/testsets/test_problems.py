@@ -40,7 +40,9 @@ from lpirc_testsets import Problems
         ),
     ],
 )
-def test_problems_that_differ_in_values_are_of_one_kind(sentences: tuple[str, ...], kind: str) -> None:
+def test_problems_that_differ_in_values_are_of_one_kind(
+    sentences: tuple[str, ...], kind: str
+) -> None:
     problems = Problems()
     problems.add(*sentences)
     assert problems.kinds == {kind: 2}
@@ -49,7 +51,17 @@ def test_problems_that_differ_in_values_are_of_one_kind(sentences: tuple[str, ..
 def test_a_row_has_file_place_and_value_and_all_rows_are_counted() -> None:
     problems = Problems(limit=1)
     for line in (7, 8):
-        problems.add(f"boxes.csv: line {line}: XMin 'nan' is not a number", remedy="do this")
+        problems.add(
+            f"boxes.csv: line {line}: XMin 'nan' is not a number", remedy="do this"
+        )
     (row,) = problems.rows
-    assert (row.file, row.place, row.value, row.remedy) == ("boxes.csv", "line 7", "'nan'", "do this")
-    assert (problems.count, problems.kept) == (2, ("boxes.csv: line 7: XMin 'nan' is not a number",))
+    assert (row.file, row.place, row.value, row.remedy) == (
+        "boxes.csv",
+        "line 7",
+        "'nan'",
+        "do this",
+    )
+    assert (problems.count, problems.kept) == (
+        2,
+        ("boxes.csv: line 7: XMin 'nan' is not a number",),
+    )

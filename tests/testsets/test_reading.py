@@ -16,7 +16,9 @@ from lpirc_testsets import GroundTruth, TestSet, TestSetError, read_ground_truth
 HEADER = "image,class,xmin,ymin,xmax,ymax"
 
 
-def csv(folder: Path, *lines: str, name: str = "gt.csv", encoding: str = "utf-8") -> Path:
+def csv(
+    folder: Path, *lines: str, name: str = "gt.csv", encoding: str = "utf-8"
+) -> Path:
     path = folder / name
     path.write_text("\n".join(lines) + "\n", encoding=encoding)
     return path
@@ -24,7 +26,10 @@ def csv(folder: Path, *lines: str, name: str = "gt.csv", encoding: str = "utf-8"
 
 def coco(folder: Path, **changes: Any) -> Path:
     document = {
-        "images": [{"id": 20180000001, "file_name": "a.jpg"}, {"id": 5, "file_name": "b.jpg"}],
+        "images": [
+            {"id": 20180000001, "file_name": "a.jpg"},
+            {"id": 5, "file_name": "b.jpg"},
+        ],
         "categories": [{"id": 90, "name": "toothbrush"}, {"id": 1, "name": "person"}],
         "annotations": [
             {
@@ -35,7 +40,13 @@ def coco(folder: Path, **changes: Any) -> Path:
                 "iscrowd": 0,
                 "area": 7.5,
             },
-            {"id": 2, "image_id": 5, "category_id": 1, "bbox": [0, 0, 0.5, 10], "iscrowd": 1},
+            {
+                "id": 2,
+                "image_id": 5,
+                "category_id": 1,
+                "bbox": [0, 0, 0.5, 10],
+                "iscrowd": 1,
+            },
         ],
     }
     path = folder / "gt.json"
@@ -61,13 +72,21 @@ def check_columns(truth: GroundTruth) -> None:
     assert truth.boxes.shape == truth.coco_boxes.shape == (count, 4)
     assert truth.boxes.dtype == truth.coco_boxes.dtype == truth.area.dtype == np.float64
     assert truth.difficult.dtype == truth.crowd.dtype == np.bool_
-    assert truth.difficult.shape == truth.crowd.shape == truth.area.shape == truth.category.shape == (count,)
+    assert (
+        truth.difficult.shape
+        == truth.crowd.shape
+        == truth.area.shape
+        == truth.category.shape
+        == (count,)
+    )
     assert len(truth.image_names) == len(truth.image_ids)
     assert len(truth.category_names) == len(truth.category_ids)
 
 
 def test_csv_becomes_columns_in_the_order_of_the_file(tmp_path: Path) -> None:
-    truth = read_ground_truth(csv(tmp_path, HEADER + ",difficult", "9,4,1,2,3.5,4,0", "", "2,7,5,5,5,5,1"))
+    truth = read_ground_truth(
+        csv(tmp_path, HEADER + ",difficult", "9,4,1,2,3.5,4,0", "", "2,7,5,5,5,5,1")
+    )
     check_columns(truth)
     assert truth.image_ids.tolist() == [2, 9]
     assert truth.image_names == ("", "")
@@ -81,13 +100,20 @@ def test_csv_becomes_columns_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert truth.crowd.tolist() == [False, False]
 
 
-def test_csv_may_have_a_byte_order_mark_spaces_and_windows_lines(tmp_path: Path) -> None:
+def test_csv_may_have_a_byte_order_mark_spaces_and_windows_lines(
+    tmp_path: Path,
+) -> None:
     path = csv(tmp_path, HEADER + "\r", " 1 , 2 ,3,4,5,6\r", encoding="utf-8-sig")
     assert read_ground_truth(path).boxes.tolist() == [[3, 4, 5, 6]]
 
 
 def test_the_same_object_twice_is_two_objects(tmp_path: Path) -> None:
-    assert len(read_ground_truth(csv(tmp_path, HEADER, "1,1,1,1,2,2", "1,1,1,1,2,2")).image) == 2
+    assert (
+        len(
+            read_ground_truth(csv(tmp_path, HEADER, "1,1,1,1,2,2", "1,1,1,1,2,2")).image
+        )
+        == 2
+    )
 
 
 def test_every_problem_of_a_csv_names_file_line_and_value(tmp_path: Path) -> None:
@@ -104,7 +130,11 @@ def test_every_problem_of_a_csv_names_file_line_and_value(tmp_path: Path) -> Non
     assert error.code == "ground-truth-invalid"
     assert len(error.problems) == 8
     for line, (problem, value) in enumerate(
-        zip(error.problems, ("nan", "inf", "9,1,2,2", "x", "1.5", "1_0", "''", str(2**60)), strict=True),
+        zip(
+            error.problems,
+            ("nan", "inf", "9,1,2,2", "x", "1.5", "1_0", "''", str(2**60)),
+            strict=True,
+        ),
         start=2,
     ):
         assert f"gt.csv: line {line}:" in problem
@@ -119,7 +149,8 @@ def test_at_most_twenty_problems_are_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["", "a,b", "image,class,xmin,ymin,xmax", HEADER + ",other", "1,1,1,1,1,1"]
+    "header",
+    ["", "a,b", "image,class,xmin,ymin,xmax", HEADER + ",other", "1,1,1,1,1,1"],
 )
 def test_other_columns_are_refused(tmp_path: Path, header: str) -> None:
     error = failure(csv(tmp_path, header, "1,1,1,1,2,2"))
@@ -128,8 +159,14 @@ def test_other_columns_are_refused(tmp_path: Path, header: str) -> None:
 
 
 def test_rows_of_another_length_and_other_flags_are_refused(tmp_path: Path) -> None:
-    assert "line 3: 5 values" in failure(csv(tmp_path, HEADER, "1,1,1,1,2,2", "1,1,1,1,2")).sentence
-    assert "difficult 'yes'" in failure(csv(tmp_path, HEADER + ",difficult", "1,1,1,1,2,2,yes")).sentence
+    assert (
+        "line 3: 5 values"
+        in failure(csv(tmp_path, HEADER, "1,1,1,1,2,2", "1,1,1,1,2")).sentence
+    )
+    assert (
+        "difficult 'yes'"
+        in failure(csv(tmp_path, HEADER + ",difficult", "1,1,1,1,2,2,yes")).sentence
+    )
     assert "no objects" in failure(csv(tmp_path, HEADER)).sentence
 
 
@@ -144,7 +181,9 @@ def test_a_file_that_is_missing_or_not_text_is_reported(tmp_path: Path) -> None:
 
 
 def test_an_unclosed_quote_is_reported(tmp_path: Path) -> None:
-    assert failure(csv(tmp_path, HEADER, '1,1,1,1,2,"2')).code == "ground-truth-unreadable"
+    assert (
+        failure(csv(tmp_path, HEADER, '1,1,1,1,2,"2')).code == "ground-truth-unreadable"
+    )
 
 
 def test_an_image_list_adds_images_without_objects(tmp_path: Path) -> None:
@@ -157,11 +196,22 @@ def test_an_image_list_adds_images_without_objects(tmp_path: Path) -> None:
 
 def test_an_image_list_must_hold_every_image_and_none_twice(tmp_path: Path) -> None:
     path = csv(tmp_path, HEADER, "5,1,1,1,2,2")
-    assert "image 5" in failure(path, csv(tmp_path, "image", "9", name="i.csv")).sentence
-    assert "more than once" in failure(path, csv(tmp_path, "image", "5", "5", name="i.csv")).sentence
-    assert "'a.jpg'" in failure(path, csv(tmp_path, "image", "a.jpg", name="i.csv")).sentence
+    assert (
+        "image 5" in failure(path, csv(tmp_path, "image", "9", name="i.csv")).sentence
+    )
+    assert (
+        "more than once"
+        in failure(path, csv(tmp_path, "image", "5", "5", name="i.csv")).sentence
+    )
+    assert (
+        "'a.jpg'"
+        in failure(path, csv(tmp_path, "image", "a.jpg", name="i.csv")).sentence
+    )
     assert "no images" in failure(path, csv(tmp_path, "image", name="i.csv")).sentence
-    assert failure(path, csv(tmp_path, "file", "5", name="i.csv")).code == "ground-truth-unreadable"
+    assert (
+        failure(path, csv(tmp_path, "file", "5", name="i.csv")).code
+        == "ground-truth-unreadable"
+    )
     assert failure(path, tmp_path / "none.csv").code == "ground-truth-missing"
 
 
@@ -185,10 +235,14 @@ def test_coco_becomes_columns_and_its_boxes_stay_untouched(tmp_path: Path) -> No
     assert truth.crowd.tolist() == [False, True]
 
 
-def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(tmp_path: Path) -> None:
+def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(
+    tmp_path: Path,
+) -> None:
     text = coco(tmp_path).read_text(encoding="utf-8")
     for name in ("instances.json", "instances.txt"):
-        (tmp_path / name).write_text("\n " + text if name.endswith("txt") else text, encoding="utf-8-sig")
+        (tmp_path / name).write_text(
+            "\n " + text if name.endswith("txt") else text, encoding="utf-8-sig"
+        )
         assert len(read_ground_truth(tmp_path / name).image) == 2
 
 
@@ -200,7 +254,10 @@ def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(tmp_path: P
         ({"category_id": 2}, "category_id 2"),
         ({"bbox": [1, 2, 3]}, "four numbers"),
         ({"bbox": None}, "bbox None is not four numbers"),
-        ({"bbox": ["1", "2", "3", "4"]}, "bbox ['1', '2', '3', '4'] is not four numbers"),
+        (
+            {"bbox": ["1", "2", "3", "4"]},
+            "bbox ['1', '2', '3', '4'] is not four numbers",
+        ),
         ({"bbox": [1, 2, -3, 4]}, "inverted"),
         ({"bbox": [1, 2, 3, float("nan")]}, "not finite"),
         ({"bbox": [1, 2, 3, float("inf")]}, "not finite"),
@@ -214,7 +271,12 @@ def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(tmp_path: P
 def test_a_wrong_annotation_is_named_with_its_value(
     tmp_path: Path, annotation: dict[str, Any], words: str
 ) -> None:
-    good: dict[str, Any] = {"id": 2, "image_id": 5, "category_id": 1, "bbox": [0, 0, 1, 1]}
+    good: dict[str, Any] = {
+        "id": 2,
+        "image_id": 5,
+        "category_id": 1,
+        "bbox": [0, 0, 1, 1],
+    }
     error = failure(coco(tmp_path, annotations=[good, good | {"id": 3} | annotation]))
     assert error.code == "ground-truth-invalid"
     assert "gt.json: annotations[1]" in error.sentence
@@ -233,19 +295,43 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
         ({"images": []}, "images: the list is empty"),
         ({"categories": []}, "categories: the list is empty"),
         ({"annotations": []}, "no objects"),
-        ({"images": [{"id": 5}, {"id": 20180000001}, {"id": 5}]}, "images[2]: id 5 is used more than once"),
-        ({"images": [{"id": "5"}, {"id": 5}, {"id": 20180000001}]}, "images[0]: id '5'"),
+        (
+            {"images": [{"id": 5}, {"id": 20180000001}, {"id": 5}]},
+            "images[2]: id 5 is used more than once",
+        ),
+        (
+            {"images": [{"id": "5"}, {"id": 5}, {"id": 20180000001}]},
+            "images[0]: id '5'",
+        ),
         ({"categories": [{"id": 1}, {"id": 90}, {"id": 1}]}, "categories[2]: id 1"),
-        ({"categories": [{"id": 1, "name": "x"}, {"id": 90, "name": "x"}]}, "name 'x' is used 2 times"),
-        ({"categories": [{"id": 1, "name": "a\ud800"}, {"id": 90}]}, r"name 'a\ud800' is not a name"),
+        (
+            {"categories": [{"id": 1, "name": "x"}, {"id": 90, "name": "x"}]},
+            "name 'x' is used 2 times",
+        ),
+        (
+            {"categories": [{"id": 1, "name": "a\ud800"}, {"id": 90}]},
+            r"name 'a\ud800' is not a name",
+        ),
     ],
 )
-def test_a_wrong_list_is_named(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
-    assert any(words in problem for problem in failure(coco(tmp_path, **changes)).problems)
+def test_a_wrong_list_is_named(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    assert any(
+        words in problem for problem in failure(coco(tmp_path, **changes)).problems
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"images": 1, "annotations": [], "categories": []}', "[" * 10**5]
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"images": 1, "annotations": [], "categories": []}',
+        "[" * 10**5,
+    ],
 )
 def test_json_that_is_not_a_coco_file_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
@@ -265,12 +351,19 @@ numbers = st.integers(-1000, 1000)
 sides = st.integers(0, 500)
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5), numbers, numbers, sides, sides), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.integers(1, 5), numbers, numbers, sides, sides),
+        min_size=1,
+    )
+)
 def test_what_is_written_as_csv_is_what_is_read(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, ...]]
 ) -> None:
     lines = [f"{i},{c},{x},{y},{x + w},{y + h}" for i, c, x, y, w, h in rows]
-    truth = read_ground_truth(csv(tmp_path_factory.getbasetemp(), HEADER, *lines, name="property.csv"))
+    truth = read_ground_truth(
+        csv(tmp_path_factory.getbasetemp(), HEADER, *lines, name="property.csv")
+    )
     assert truth.boxes.tolist() == [[x, y, x + w, y + h] for _, _, x, y, w, h in rows]
     assert truth.image.tolist() == [row[0] for row in rows]
     assert truth.image_ids.tolist() == sorted({row[0] for row in rows})

@@ -41,7 +41,12 @@ def interrupted(coco_source: CocoSource) -> CocoSource:
 
     coco_source.add_image(600, "deep/d.jpg")
     with pytest.raises(KeyboardInterrupt):
-        import_coco(coco_source.write(), coco_source.images, coco_source.out, Reports(progress=progress))
+        import_coco(
+            coco_source.write(),
+            coco_source.images,
+            coco_source.out,
+            Reports(progress=progress),
+        )
     assert not coco_source.out.exists()
     return coco_source
 
@@ -71,7 +76,9 @@ def test_the_set_is_the_one_of_an_import_without_interruption(
     interrupted: CocoSource, tmp_path: Path
 ) -> None:
     resumed = import_coco(interrupted.annotations, interrupted.images, interrupted.out)
-    at_once = import_coco(interrupted.annotations, interrupted.images, tmp_path / "other" / "out")
+    at_once = import_coco(
+        interrupted.annotations, interrupted.images, tmp_path / "other" / "out"
+    )
     assert resumed.digest == at_once.digest
 
 
@@ -83,11 +90,15 @@ def test_a_copy_or_source_that_changed_is_copied_again(
     (interrupted.images / "b.jpg").write_bytes(jpeg(seed=77))
     made = import_coco(interrupted.annotations, interrupted.images, interrupted.out)
     for file in ("a.jpg", "b.jpg"):
-        assert (made.folder / "images" / file).read_bytes() == (interrupted.images / file).read_bytes()
+        assert (made.folder / "images" / file).read_bytes() == (
+            interrupted.images / file
+        ).read_bytes()
     assert check(made.folder) == ()
 
 
-def test_a_broken_image_is_found_although_the_journal_was_cut_off(interrupted: CocoSource) -> None:
+def test_a_broken_image_is_found_although_the_journal_was_cut_off(
+    interrupted: CocoSource,
+) -> None:
     journal = partial(interrupted) / COPIED
     journal.write_text(journal.read_text()[:-1])
     (interrupted.images / "c.jpg").write_bytes(b"x")
@@ -96,9 +107,13 @@ def test_a_broken_image_is_found_although_the_journal_was_cut_off(interrupted: C
     assert not partial(interrupted).exists(), "a refused import leaves nothing behind"
 
 
-def test_another_import_to_the_same_place_leaves_nothing_of_the_first(interrupted: CocoSource) -> None:
+def test_another_import_to_the_same_place_leaves_nothing_of_the_first(
+    interrupted: CocoSource,
+) -> None:
     document = json.loads(interrupted.annotations.read_text())
-    document["images"] = [one for one in document["images"] if one["file_name"] == "c.jpg"]
+    document["images"] = [
+        one for one in document["images"] if one["file_name"] == "c.jpg"
+    ]
     document["annotations"] = document["annotations"][:1]
     interrupted.annotations.write_text(json.dumps(document))
     made = import_coco(interrupted.annotations, interrupted.images, interrupted.out)
@@ -109,25 +124,35 @@ def test_another_import_to_the_same_place_leaves_nothing_of_the_first(interrupte
 def test_two_imports_do_not_make_one_set_at_once(coco_source: CocoSource) -> None:
     with new_folder(coco_source.out, resumable=True) as folder:
         (folder / "mine").write_text("x")
-        with pytest.raises(TestSetError, match="another import is making it; wait for its end") as caught:
+        with pytest.raises(
+            TestSetError, match="another import is making it; wait for its end"
+        ) as caught:
             import_coco(coco_source.write(), coco_source.images, coco_source.out)
         assert (folder / "mine").exists()
     assert caught.value.code == "testset-not-written"
 
 
-def test_a_process_that_is_killed_leaves_no_set_and_the_next_completes_it(coco_source: CocoSource) -> None:
+def test_a_process_that_is_killed_leaves_no_set_and_the_next_completes_it(
+    coco_source: CocoSource,
+) -> None:
     arguments = [coco_source.write(), coco_source.images, coco_source.out]
-    ended = subprocess.run([sys.executable, "-c", KILLED, *map(str, arguments)], timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, *map(str, arguments)], timeout=60
+    )
     assert ended.returncode == -signal.SIGKILL
     assert not coco_source.out.exists()
     assert len((partial(coco_source) / COPIED).read_text().splitlines()) == 2
     assert check(import_coco(*arguments).folder) == ()
 
 
-def test_a_disk_that_is_full_leaves_no_set_and_the_next_completes_it(coco_source: CocoSource) -> None:
+def test_a_disk_that_is_full_leaves_no_set_and_the_next_completes_it(
+    coco_source: CocoSource,
+) -> None:
     arguments = [coco_source.write(), coco_source.images, coco_source.out]
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))  # no file may be larger: each image is
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (1000, before[1])
+    )  # no file may be larger: each image is
     try:
         with pytest.raises(TestSetError, match="File too large") as caught:
             import_coco(*arguments)

@@ -29,7 +29,11 @@ from referee.cli.testset import testset as command
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     return synthesize(
-        tmp_path_factory.mktemp("whole") / "set", images=60, categories=6, seed=5, size=(64, 64)
+        tmp_path_factory.mktemp("whole") / "set",
+        images=60,
+        categories=6,
+        seed=5,
+        size=(64, 64),
     )
 
 
@@ -40,7 +44,9 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
-def test_parts_are_sound_disjoint_sets_with_everything(whole: TestSet, tmp_path: Path) -> None:
+def test_parts_are_sound_disjoint_sets_with_everything(
+    whole: TestSet, tmp_path: Path
+) -> None:
     result = run("split", whole.folder, "--parts", "75,25", "--out", tmp_path / "part")
     assert result.exit_code == 0, result.output
     parts = [load_test_set(tmp_path / f"part-{number}") for number in (1, 2)]
@@ -53,13 +59,21 @@ def test_parts_are_sound_disjoint_sets_with_everything(whole: TestSet, tmp_path:
 
 
 def test_objects_follow_their_images(whole: TestSet, tmp_path: Path) -> None:
-    assert run("subset", whole.folder, "--images", 10, "--out", tmp_path / "small").exit_code == 0
+    assert (
+        run(
+            "subset", whole.folder, "--images", 10, "--out", tmp_path / "small"
+        ).exit_code
+        == 0
+    )
     small, truth = load_test_set(tmp_path / "small"), read_ground_truth(whole.folder)
     of_small = read_ground_truth(small.folder)
     number = {one.sha256: one.number for one in whole.images}
     for image in small.images:
         mine = of_small.coco_boxes[of_small.image == image.number]
-        assert mine.tolist() == truth.coco_boxes[truth.image == number[image.sha256]].tolist()
+        assert (
+            mine.tolist()
+            == truth.coco_boxes[truth.image == number[image.sha256]].tolist()
+        )
 
 
 def test_a_part_has_its_share_of_each_category() -> None:
@@ -80,22 +94,39 @@ def test_a_part_has_its_share_of_each_category() -> None:
 
 def test_the_same_seed_chooses_the_same_on_every_machine(whole: TestSet) -> None:
     assert split(whole, [1, 1], 7) == split(whole, [50, 50], 7)
-    images = tuple(replace(one, sha256=f"{one.number:064x}") for one in whole.images[:12])
+    images = tuple(
+        replace(one, sha256=f"{one.number:064x}") for one in whole.images[:12]
+    )
     known = replace(whole, images=images, folder=Path("elsewhere"))
     counts = np.arange(36).reshape(12, 3) % 5
     # Written down once: it depends neither on hash seeds, NumPy's generators nor the folder's place.
-    assert [stratified(counts, [8, 4], drawn_order(known, seed, range(12)))[1] for seed in (7, 8)] == CHOSEN
+    assert [
+        stratified(counts, [8, 4], drawn_order(known, seed, range(12)))[1]
+        for seed in (7, 8)
+    ] == CHOSEN
 
 
 def test_a_subset_by_list_and_by_categories(whole: TestSet, tmp_path: Path) -> None:
-    (tmp_path / "list").write_text(f"{whole.images[8].file}\n\n{whole.images[2].source_id}\n")
-    assert run("subset", whole.folder, "--list", tmp_path / "list", "--out", tmp_path / "a").exit_code == 0
+    (tmp_path / "list").write_text(
+        f"{whole.images[8].file}\n\n{whole.images[2].source_id}\n"
+    )
+    assert (
+        run(
+            "subset", whole.folder, "--list", tmp_path / "list", "--out", tmp_path / "a"
+        ).exit_code
+        == 0
+    )
     assert [one.sha256 for one in load_test_set(tmp_path / "a").images] == [
         whole.images[2].sha256,
         whole.images[8].sha256,
     ]
     wanted = whole.categories[3]
-    assert run("subset", whole.folder, "--categories", wanted.name, "--out", tmp_path / "b").exit_code == 0
+    assert (
+        run(
+            "subset", whole.folder, "--categories", wanted.name, "--out", tmp_path / "b"
+        ).exit_code
+        == 0
+    )
     of_category = load_test_set(tmp_path / "b")
     assert of_category.categories == (wanted,)
     assert len(of_category.images) == (contents(whole)[:, 3] > 0).sum()
@@ -123,21 +154,33 @@ def test_what_cannot_be_chosen_is_said(
 
 @pytest.mark.parametrize("parts", ["80", "80,x", "80,0", "80,-1"])
 def test_parts_are_whole_numbers(whole: TestSet, tmp_path: Path, parts: str) -> None:
-    assert run("split", whole.folder, "--parts", parts, "--out", tmp_path / "part").exit_code == 2
+    assert (
+        run(
+            "split", whole.folder, "--parts", parts, "--out", tmp_path / "part"
+        ).exit_code
+        == 2
+    )
 
 
 def test_an_image_that_changed_since_is_refused(whole: TestSet, tmp_path: Path) -> None:
     shutil.copytree(whole.folder, tmp_path / "set")
     first = tmp_path / "set" / "images" / whole.images[0].file
     first.write_bytes((whole.folder / "images" / whole.images[1].file).read_bytes())
-    result = run("subset", tmp_path / "set", "--images", 60, "--out", tmp_path / "out", "--json")
+    result = run(
+        "subset", tmp_path / "set", "--images", 60, "--out", tmp_path / "out", "--json"
+    )
     assert isinstance(result.exception, TestSetError)
     assert "changed since" in json.loads(result.stdout)["problems"][0]
     assert not (tmp_path / "out").exists()
 
 
 def test_photographs_keep_their_shares(voc100: Path, tmp_path: Path) -> None:
-    made = import_voc(voc100 / "annotations_voc", voc100 / "images", tmp_path / "voc", voc100 / "voc.names")
+    made = import_voc(
+        voc100 / "annotations_voc",
+        voc100 / "images",
+        tmp_path / "voc",
+        voc100 / "voc.names",
+    )
     counts = contents(made)
     first, _ = split(made, [50, 50], seed=1)
     assert (np.abs(counts[first].sum(axis=0) - counts.sum(axis=0) / 2) <= 3).all()
@@ -148,14 +191,32 @@ def classified(whole: TestSet, tmp_path: Path) -> TestSet:
     """Sixty images of two labels, 40 and 20."""
     lines = [f"{one.file},{7 if one.number % 3 else 9}" for one in whole.images]
     (tmp_path / "labels.csv").write_text("\n".join(["file,label", *lines]))
-    return import_labels(tmp_path / "labels.csv", whole.folder / "images", tmp_path / "classified")
+    return import_labels(
+        tmp_path / "labels.csv", whole.folder / "images", tmp_path / "classified"
+    )
 
 
-def test_sets_for_classification_are_divided_by_label(classified: TestSet, tmp_path: Path) -> None:
-    assert run("split", classified.folder, "--parts", "50,50", "--out", tmp_path / "part").exit_code == 0
-    assert run("subset", classified.folder, "--images", 6, "--out", tmp_path / "small").exit_code == 0
+def test_sets_for_classification_are_divided_by_label(
+    classified: TestSet, tmp_path: Path
+) -> None:
+    assert (
+        run(
+            "split", classified.folder, "--parts", "50,50", "--out", tmp_path / "part"
+        ).exit_code
+        == 0
+    )
+    assert (
+        run(
+            "subset", classified.folder, "--images", 6, "--out", tmp_path / "small"
+        ).exit_code
+        == 0
+    )
     label = dict(
-        zip((one.sha256 for one in classified.images), read_labels(classified).by_image.tolist(), strict=True)
+        zip(
+            (one.sha256 for one in classified.images),
+            read_labels(classified).by_image.tolist(),
+            strict=True,
+        )
     )
     for name, shares in (("part-1", [20, 10]), ("part-2", [20, 10]), ("small", [4, 2])):
         made = load_test_set(tmp_path / name)
@@ -169,11 +230,18 @@ def test_sets_for_classification_have_figures_and_a_sheet_but_no_power(
     classified: TestSet, tmp_path: Path
 ) -> None:
     facts = json.loads(run("stats", classified.folder, "--json").stdout)
-    assert [(one["id"], one["objects"]) for one in facts["categories"]] == [(7, 40), (9, 20)]
-    assert run("sheet", classified.folder, "--out", tmp_path / "sheet.jpg").exit_code == 0
+    assert [(one["id"], one["objects"]) for one in facts["categories"]] == [
+        (7, 40),
+        (9, 20),
+    ]
+    assert (
+        run("sheet", classified.folder, "--out", tmp_path / "sheet.jpg").exit_code == 0
+    )
     result = run("power", classified.folder, "--detections", tmp_path / "none")
     assert isinstance(result.exception, TestSetError)
-    assert "a set for classification has labels and no boxes" in result.exception.sentence
+    assert (
+        "a set for classification has labels and no boxes" in result.exception.sentence
+    )
 
 
 def test_no_part_is_made_when_one_cannot_be(whole: TestSet, tmp_path: Path) -> None:
@@ -185,7 +253,14 @@ def test_no_part_is_made_when_one_cannot_be(whole: TestSet, tmp_path: Path) -> N
 
 def test_nothing_is_written_into_the_set_itself(test_set: TestSet) -> None:
     """It may be one that a contest serves."""
-    result = run("subset", test_set.folder, "--images", 2, "--out", test_set.folder / "images" / "small")
+    result = run(
+        "subset",
+        test_set.folder,
+        "--images",
+        2,
+        "--out",
+        test_set.folder / "images" / "small",
+    )
     assert isinstance(result.exception, TestSetError)
     assert "it would lie in the test set" in result.exception.sentence
     assert check(test_set.folder) == ()

@@ -24,7 +24,12 @@ def run(*arguments: object) -> Result:
 def test_the_figures_of_a_known_set(coco_source: CocoSource) -> None:
     import_coco(coco_source.write(), coco_source.images, coco_source.out)
     facts = json.loads(run("stats", coco_source.out, "--json").stdout)
-    assert (facts["images"], facts["objects"], facts["images_without_objects"], facts["crowds"]) == (
+    assert (
+        facts["images"],
+        facts["objects"],
+        facts["images_without_objects"],
+        facts["crowds"],
+    ) == (
         3,
         3,
         1,
@@ -32,7 +37,11 @@ def test_the_figures_of_a_known_set(coco_source: CocoSource) -> None:
     )
     assert facts["objects_per_image"] == {"least": 0, "median": 1, "mean": 1, "most": 2}
     assert facts["width_px"] == {"least": 40, "median": 40, "mean": 40, "most": 40}
-    assert facts["box_areas"] == {"small": 3, "medium": 0, "large": 0}  # 1000, 41 and 12.5 square pixels
+    assert facts["box_areas"] == {
+        "small": 3,
+        "medium": 0,
+        "large": 0,
+    }  # 1000, 41 and 12.5 square pixels
     assert facts["box_aspect_ratio"]["most"] == 10.25 / 4
     assert facts["categories"] == [
         {"id": 3, "name": "car", "objects": 1, "images": 1},
@@ -44,22 +53,28 @@ def test_the_figures_of_a_known_set(coco_source: CocoSource) -> None:
     assert "warning: category 'car' has 1 objects" in told.stderr
 
 
-def test_a_sheet_shows_the_images_and_outlines_their_boxes(test_set: TestSet, tmp_path: Path) -> None:
+def test_a_sheet_shows_the_images_and_outlines_their_boxes(
+    test_set: TestSet, tmp_path: Path
+) -> None:
     out = tmp_path / "sheet.png"
     result = run("sheet", test_set.folder, "--out", out, "--images", 4)
     assert result.stdout == f"{out}: 4 of 5 images\n"
     with Image.open(out) as sheet:
         pixels = np.asarray(sheet.convert("RGB"))
     assert pixels.shape == (194, 6 * 240, 3)
-    assert [bool(pixels[14:, 240 * place : 240 * (place + 1)].any()) for place in range(5)] == [True] * 4 + [
-        False
-    ]
-    pure = (pixels == 255).any(axis=2) & (pixels == 0).any(axis=2)  # no scene has a pure colour
+    assert [
+        bool(pixels[14:, 240 * place : 240 * (place + 1)].any()) for place in range(5)
+    ] == [True] * 4 + [False]
+    pure = (pixels == 255).any(axis=2) & (pixels == 0).any(
+        axis=2
+    )  # no scene has a pure colour
     assert pure[14:, : 4 * 240].sum() > 200
     assert run("sheet", test_set.folder, "--out", tmp_path / "sheet.gif").exit_code == 2
 
 
-def test_a_sheet_names_the_image_that_is_broken(test_set: TestSet, tmp_path: Path) -> None:
+def test_a_sheet_names_the_image_that_is_broken(
+    test_set: TestSet, tmp_path: Path
+) -> None:
     broken = test_set.image_path(2)
     broken.write_bytes(broken.read_bytes()[:600])
     result = run("sheet", test_set.folder, "--out", tmp_path / "sheet.jpg")

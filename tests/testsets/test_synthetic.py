@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
-from lpirc_testsets import TestSet, TestSetError, category_names, check, read_ground_truth, synthesize
+from lpirc_testsets import (
+    TestSet,
+    TestSetError,
+    category_names,
+    check,
+    read_ground_truth,
+    synthesize,
+)
 from lpirc_testsets.scene import paint
 from lpirc_testsets.shapes import HUES, SHAPES, coverage, kinds
 from lpirc_testsets.synthetic import render
@@ -19,8 +26,12 @@ from lpirc_testsets.synthetic import render
 SMALL = (96, 64)
 
 
-def test_images_are_jpegs_of_the_wanted_size_and_the_set_passes_its_check(tmp_path: Path) -> None:
-    made = synthesize(tmp_path / "set", images=6, categories=10, seed=1, size=(160, 120))
+def test_images_are_jpegs_of_the_wanted_size_and_the_set_passes_its_check(
+    tmp_path: Path,
+) -> None:
+    made = synthesize(
+        tmp_path / "set", images=6, categories=10, seed=1, size=(160, 120)
+    )
     assert check(made.folder) == ()
     assert len(made.images) == 6
     for image in made.images:
@@ -29,18 +40,27 @@ def test_images_are_jpegs_of_the_wanted_size_and_the_set_passes_its_check(tmp_pa
             assert np.asarray(picture).std() > 5
 
 
-def test_the_seed_decides_and_more_images_do_not_change_the_first_ones(tmp_path: Path) -> None:
+def test_the_seed_decides_and_more_images_do_not_change_the_first_ones(
+    tmp_path: Path,
+) -> None:
     def made(name: str, images: int, seed: int) -> TestSet:
         return synthesize(tmp_path / name, images=images, seed=seed, size=SMALL)
 
-    few, again, other, many = made("a", 2, 5), made("b", 2, 5), made("c", 2, 6), made("d", 5, 5)
+    few, again, other, many = (
+        made("a", 2, 5),
+        made("b", 2, 5),
+        made("c", 2, 6),
+        made("d", 5, 5),
+    )
     assert few.digest == again.digest != other.digest
     assert few.images == many.images[:2]
 
 
 @settings(max_examples=10)
 @given(st.integers(1, 10**6), st.integers(0, 2**64), st.integers(1, 256))
-def test_an_image_depends_only_on_seed_and_number(number: int, seed: int, categories: int) -> None:
+def test_an_image_depends_only_on_seed_and_number(
+    number: int, seed: int, categories: int
+) -> None:
     wanted = kinds()[:categories]
     jpeg, placed = render(number, wanted, seed, SMALL)
     again, placed_again = render(number, wanted, seed, SMALL)
@@ -50,8 +70,12 @@ def test_an_image_depends_only_on_seed_and_number(number: int, seed: int, catego
 
 
 @settings(max_examples=20)
-@given(st.integers(0, 10**6), st.sampled_from([(64, 64), SMALL, (320, 240), (120, 200)]))
-def test_boxes_are_tight_around_the_object_and_inside_the_image(seed: int, size: tuple[int, int]) -> None:
+@given(
+    st.integers(0, 10**6), st.sampled_from([(64, 64), SMALL, (320, 240), (120, 200)])
+)
+def test_boxes_are_tight_around_the_object_and_inside_the_image(
+    seed: int, size: tuple[int, int]
+) -> None:
     _, placed = paint(np.random.default_rng(seed), kinds()[:20], size)
     assert len(placed) <= 6
     for each in placed:
@@ -76,10 +100,19 @@ def test_the_boxes_are_where_the_colour_is() -> None:
         xmin, ymin, xmax, ymax = placed[0].box
         left, top = max(xmin - 8, 0), max(ymin - 8, 0)
         chroma = np.ptp(smooth, axis=2)[top : ymax + 9, left : xmax + 9]
-        inside = np.ptp(smooth, axis=2)[ymin : ymax + 1, xmin : xmax + 1][placed[0].alpha == 1]
+        inside = np.ptp(smooth, axis=2)[ymin : ymax + 1, xmin : xmax + 1][
+            placed[0].alpha == 1
+        ]
         rows, columns = np.nonzero(chroma > np.percentile(inside, 5) * 0.9)
-        measured = (columns.min() + left, rows.min() + top, columns.max() + left, rows.max() + top)
-        distances += [abs(int(a) - b) for a, b in zip(measured, placed[0].box, strict=True)]
+        measured = (
+            columns.min() + left,
+            rows.min() + top,
+            columns.max() + left,
+            rows.max() + top,
+        )
+        distances += [
+            abs(int(a) - b) for a, b in zip(measured, placed[0].box, strict=True)
+        ]
     assert len(distances) >= 20
     assert np.median(distances) <= 1
     assert np.mean(np.array(distances) <= 4) > 0.8
@@ -110,7 +143,13 @@ def test_two_hundred_categories_occur_with_their_names(tmp_path: Path) -> None:
 def test_a_shape_fills_its_window_but_not_beyond(shape: str) -> None:
     alpha = coverage(shape, 20.0, 1.0, 0.1)
     assert alpha.shape[0] == alpha.shape[1]
-    assert 0 == alpha[0].max() == alpha[-1].max() == alpha[:, 0].max() == alpha[:, -1].max()
+    assert (
+        0
+        == alpha[0].max()
+        == alpha[-1].max()
+        == alpha[:, 0].max()
+        == alpha[:, -1].max()
+    )
     assert alpha.max() == 1
     assert 0.1 < alpha.mean() < 0.8
 

@@ -27,11 +27,19 @@ def problems(source: VocSource, categories: Path | None = None) -> str:
     return "\n".join(caught.value.problems)
 
 
-def test_annotated_images_are_numbered_by_file_name_and_the_others_left_out(voc_source: VocSource) -> None:
+def test_annotated_images_are_numbered_by_file_name_and_the_others_left_out(
+    voc_source: VocSource,
+) -> None:
     made = imported(voc_source)
-    assert [(image.file, image.source_id) for image in made.images] == [("a.jpg", "a"), ("b.jpg", "b")]
+    assert [(image.file, image.source_id) for image in made.images] == [
+        ("a.jpg", "a"),
+        ("b.jpg", "b"),
+    ]
     for image in made.images:
-        assert made.image_path(image.number).read_bytes() == (voc_source.images / image.file).read_bytes()
+        assert (
+            made.image_path(image.number).read_bytes()
+            == (voc_source.images / image.file).read_bytes()
+        )
     assert check(made.folder) == ()
 
 
@@ -46,7 +54,9 @@ def test_objects_keep_corners_difficulty_and_name(voc_source: VocSource) -> None
     assert not truth.crowd.any()
 
 
-def test_a_file_of_names_numbers_the_categories(voc_source: VocSource, tmp_path: Path) -> None:
+def test_a_file_of_names_numbers_the_categories(
+    voc_source: VocSource, tmp_path: Path
+) -> None:
     names = tmp_path / "names.txt"
     names.write_text("zebra\nfox\n\nant \n", encoding="utf-8-sig")
     truth = read_ground_truth(imported(voc_source, names).folder)
@@ -54,7 +64,9 @@ def test_a_file_of_names_numbers_the_categories(voc_source: VocSource, tmp_path:
     assert truth.category.tolist() == [1, 3, 1]
 
 
-def test_a_file_of_names_must_hold_every_name_once(voc_source: VocSource, tmp_path: Path) -> None:
+def test_a_file_of_names_must_hold_every_name_once(
+    voc_source: VocSource, tmp_path: Path
+) -> None:
     names = tmp_path / "names.txt"
     names.write_text("zebra\nzebra\n", encoding="utf-8")
     text = problems(voc_source, names)
@@ -65,7 +77,9 @@ def test_a_file_of_names_must_hold_every_name_once(voc_source: VocSource, tmp_pa
     assert "none.txt: no such file" in problems(voc_source, tmp_path / "none.txt")
 
 
-def test_an_annotation_without_objects_is_an_image_of_the_set(voc_source: VocSource) -> None:
+def test_an_annotation_without_objects_is_an_image_of_the_set(
+    voc_source: VocSource,
+) -> None:
     voc_source.annotate("unannotated.xml", "unannotated.jpg")
     made = imported(voc_source)
     assert len(made.images) == 3
@@ -93,13 +107,22 @@ def test_the_image_is_found_without_extension_in_folders_or_by_the_name_of_the_a
     assert check(made.folder) == ()
 
 
-def test_an_annotation_may_have_a_byte_order_mark_and_another_encoding(voc_source: VocSource) -> None:
+def test_an_annotation_may_have_a_byte_order_mark_and_another_encoding(
+    voc_source: VocSource,
+) -> None:
     path = voc_source.annotations / "a.xml"
     text = path.read_text(encoding="utf-8")
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    other = '<?xml version="1.0" encoding="iso-8859-1"?>' + text.replace("zebra", "zébra")
-    (voc_source.annotations / "b.xml").write_bytes(other.replace("a.jpg", "b.jpg").encode("latin-1"))
-    assert read_ground_truth(imported(voc_source).folder).category_names == ("zebra", "zébra")
+    other = '<?xml version="1.0" encoding="iso-8859-1"?>' + text.replace(
+        "zebra", "zébra"
+    )
+    (voc_source.annotations / "b.xml").write_bytes(
+        other.replace("a.jpg", "b.jpg").encode("latin-1")
+    )
+    assert read_ground_truth(imported(voc_source).folder).category_names == (
+        "zebra",
+        "zébra",
+    )
 
 
 def test_all_problems_are_reported_at_once(
@@ -108,11 +131,19 @@ def test_all_problems_are_reported_at_once(
     good = voc_object("ant", 1, 1, 2, 2)
     for name in ("c", "d", "e", "f", "g", "h", "i", "j"):
         voc_source.add_image(f"{name}.jpg")
-    voc_source.annotate("c.xml", "c.jpg", voc_object("ant", 9, 1, 2, 2), voc_object("ant", 1, "?", 2, 2))
-    voc_source.annotate("d.xml", "d.jpg", voc_object("ant", 1, 1, 42, 2), good, size=(41, 30))
+    voc_source.annotate(
+        "c.xml", "c.jpg", voc_object("ant", 9, 1, 2, 2), voc_object("ant", 1, "?", 2, 2)
+    )
+    voc_source.annotate(
+        "d.xml", "d.jpg", voc_object("ant", 1, 1, 42, 2), good, size=(41, 30)
+    )
     voc_source.annotate("e.xml", "e.jpg", voc_object("ant", 1, 1, 42, 2))
-    voc_source.annotate("f.xml", "f.jpg", "<object><name>ant</name></object>", "<object/>")
-    voc_source.annotate("g.xml", "g.jpg", voc_object("ant", 1, 1, 2, 2, more="<difficult>2</difficult>"))
+    voc_source.annotate(
+        "f.xml", "f.jpg", "<object><name>ant</name></object>", "<object/>"
+    )
+    voc_source.annotate(
+        "g.xml", "g.jpg", voc_object("ant", 1, 1, 2, 2, more="<difficult>2</difficult>")
+    )
     voc_source.annotate("h.xml", "missing.jpg", good)
     (voc_source.images / "h.jpg").unlink()
     (voc_source.annotations / "i.xml").write_text("<annotation>", encoding="utf-8")
@@ -141,7 +172,9 @@ def test_all_problems_are_reported_at_once(
 def test_entities_and_huge_annotations_are_refused(voc_source: VocSource) -> None:
     bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><annotation>&b;</annotation>'
     (voc_source.annotations / "a.xml").write_text(bomb, encoding="utf-8")
-    (voc_source.annotations / "b.xml").write_bytes(b"<annotation>" + b" " * (9 * 2**20) + b"</annotation>")
+    (voc_source.annotations / "b.xml").write_bytes(
+        b"<annotation>" + b" " * (9 * 2**20) + b"</annotation>"
+    )
     text = problems(voc_source)
     assert "a.xml: not a plain XML file: it has a DTD" in text
     assert "b.xml: more than 2097152 bytes" in text
@@ -158,7 +191,9 @@ def test_folders_must_exist_and_hold_annotations(voc_source: VocSource) -> None:
         import_voc(voc_source.images, voc_source.images, voc_source.out)
 
 
-def test_a_folder_of_annotations_is_a_ground_truth_as_its_import_would_be(voc_source: VocSource) -> None:
+def test_a_folder_of_annotations_is_a_ground_truth_as_its_import_would_be(
+    voc_source: VocSource,
+) -> None:
     of_import = read_ground_truth(imported(voc_source).folder)
     for direct in (
         read_ground_truth(voc_source.annotations),
@@ -177,10 +212,14 @@ def test_a_folder_of_annotations_is_a_ground_truth_as_its_import_would_be(voc_so
             "crowd",
             "area",
         ):
-            assert getattr(direct, column).tolist() == getattr(of_import, column).tolist(), column
+            assert (
+                getattr(direct, column).tolist() == getattr(of_import, column).tolist()
+            ), column
 
 
-def test_every_problem_of_a_folder_of_annotations_is_told(voc_source: VocSource) -> None:
+def test_every_problem_of_a_folder_of_annotations_is_told(
+    voc_source: VocSource,
+) -> None:
     (voc_source.annotations / "broken.xml").write_text("<annotation>")
     first = sorted(voc_source.annotations.glob("*.xml"))[0]
     (voc_source.annotations / "zz-twin.xml").write_text(first.read_text())

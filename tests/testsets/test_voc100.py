@@ -14,13 +14,17 @@ from lpirc_testsets import TestSet, check, import_coco, import_voc, read_ground_
 @pytest.fixture(scope="session")
 def from_coco(voc100: Path, tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     out = tmp_path_factory.mktemp("imports") / "coco"
-    return import_coco(voc100 / "annotations_coco" / "instances.json", voc100 / "images", out)
+    return import_coco(
+        voc100 / "annotations_coco" / "instances.json", voc100 / "images", out
+    )
 
 
 @pytest.fixture(scope="session")
 def from_voc(voc100: Path, tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     out = tmp_path_factory.mktemp("imports") / "voc"
-    return import_voc(voc100 / "annotations_voc", voc100 / "images", out, voc100 / "voc.names")
+    return import_voc(
+        voc100 / "annotations_voc", voc100 / "images", out, voc100 / "voc.names"
+    )
 
 
 def test_both_imports_hold_the_whole_set_untouched(
@@ -30,8 +34,13 @@ def test_both_imports_hold_the_whole_set_untouched(
         assert check(made.folder) == ()
         assert (len(made.images), made.objects, len(made.categories)) == (100, 273, 20)
         for image in made.images:
-            assert made.image_path(image.number).read_bytes() == (voc100 / "images" / image.file).read_bytes()
-    assert sorted(i.sha256 for i in from_coco.images) == sorted(i.sha256 for i in from_voc.images)
+            assert (
+                made.image_path(image.number).read_bytes()
+                == (voc100 / "images" / image.file).read_bytes()
+            )
+    assert sorted(i.sha256 for i in from_coco.images) == sorted(
+        i.sha256 for i in from_voc.images
+    )
     assert [i.file for i in from_voc.images] == sorted(i.file for i in from_coco.images)
     assert from_coco.digest != from_voc.digest
 
@@ -41,17 +50,24 @@ def test_the_coco_import_equals_the_file(voc100: Path, from_coco: TestSet) -> No
     source = json.loads(path.read_text(encoding="utf-8"))
     truth, direct = read_ground_truth(from_coco.folder), read_ground_truth(path)
     assert (
-        truth.coco_boxes.tolist() == direct.coco_boxes.tolist() == [a["bbox"] for a in source["annotations"]]
+        truth.coco_boxes.tolist()
+        == direct.coco_boxes.tolist()
+        == [a["bbox"] for a in source["annotations"]]
     )
     assert truth.boxes.tolist() == direct.boxes.tolist()
     assert truth.area.tolist() == [a["area"] for a in source["annotations"]]
     assert truth.category.tolist() == [a["category_id"] for a in source["annotations"]]
     assert truth.image_names == direct.image_names
     rank = {
-        id_: number for number, id_ in enumerate(sorted(image["id"] for image in source["images"]), start=1)
+        id_: number
+        for number, id_ in enumerate(
+            sorted(image["id"] for image in source["images"]), start=1
+        )
     }
     assert truth.image.tolist() == [rank[a["image_id"]] for a in source["annotations"]]
-    assert [int(image.source_id) for image in from_coco.images] == direct.image_ids.tolist()
+    assert [
+        int(image.source_id) for image in from_coco.images
+    ] == direct.image_ids.tolist()
 
 
 def test_the_voc_import_equals_the_files(voc100: Path, from_voc: TestSet) -> None:
@@ -60,7 +76,10 @@ def test_the_voc_import_equals_the_files(voc100: Path, from_voc: TestSet) -> Non
     found = [
         (truth.image_names[number - 1], names[category], *box)
         for number, category, box in zip(
-            truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist(), strict=True
+            truth.image.tolist(),
+            truth.category.tolist(),
+            truth.boxes.tolist(),
+            strict=True,
         )
     ]
     expected = []
@@ -68,9 +87,12 @@ def test_the_voc_import_equals_the_files(voc100: Path, from_voc: TestSet) -> Non
         root = ET.parse(path).getroot()  # noqa: S314
         for item in root.findall("object"):
             corners = [
-                float(item.findtext(f"bndbox/{tag}") or "") for tag in ("xmin", "ymin", "xmax", "ymax")
+                float(item.findtext(f"bndbox/{tag}") or "")
+                for tag in ("xmin", "ymin", "xmax", "ymax")
             ]
-            expected.append((root.findtext("filename"), item.findtext("name"), *corners))
+            expected.append(
+                (root.findtext("filename"), item.findtext("name"), *corners)
+            )
     assert found == expected
 
 

@@ -15,7 +15,9 @@ _right = Clock.utc
 
 
 def _utc(self: Clock) -> datetime:
-    return _right(self) + timedelta(seconds=float(Path(os.environ["SOAK_CLOCK"]).read_text()))
+    return _right(self) + timedelta(
+        seconds=float(Path(os.environ["SOAK_CLOCK"]).read_text())
+    )
 
 
 if "SOAK_CLOCK" in os.environ:

@@ -19,7 +19,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 BATCH = 50  # images a request, fetched while the detector works on those before
-POST_EVERY = 20  # images a POST; near the end of the window each image is posted at once
+POST_EVERY = (
+    20  # images a POST; near the end of the window each image is posted at once
+)
 NEAR_END_S = 5.0
 LOGIN_S = 30.0  # how long to try to reach the referee before the window is known
 ANSWER_S, METER_S = 15.0, 60.0  # the log-in and the log-out wait for the meter
@@ -72,38 +74,59 @@ class Window:
 class Referee:
     """One kept-alive connection; a request is repeated as long as the window lasts, where that can help."""
 
-    def __init__(self, url: str, window: Window, token: str = "", timeout_s: float = ANSWER_S) -> None:
+    def __init__(
+        self, url: str, window: Window, token: str = "", timeout_s: float = ANSWER_S
+    ) -> None:
         parts = urlsplit(url)
-        kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+        kinds = {
+            "http": http.client.HTTPConnection,
+            "https": http.client.HTTPSConnection,
+        }
         if parts.scheme not in kinds or not parts.hostname:
-            raise SystemExit(f"client: {url!r} is not a referee's URL; write http://host:port")
-        self._connection = kinds[parts.scheme](parts.hostname, parts.port, timeout=timeout_s)
+            raise SystemExit(
+                f"client: {url!r} is not a referee's URL; write http://host:port"
+            )
+        self._connection = kinds[parts.scheme](
+            parts.hostname, parts.port, timeout=timeout_s
+        )
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url, self._window = url, window
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
     ) -> bytes:
         """Return the answer's body. Raises Refused."""
         pause_s, said = 0.1, ""
         while True:
             try:
-                return self._attempt(method, path, body, {**self._headers, **(headers or {})})
+                return self._attempt(
+                    method, path, body, {**self._headers, **(headers or {})}
+                )
             except Refused as refused:
-                if refused.again_s is None or self._window.left_s < (wait_s := refused.again_s or pause_s):
+                if refused.again_s is None or self._window.left_s < (
+                    wait_s := refused.again_s or pause_s
+                ):
                     raise
                 said = said if said == str(refused) else say(str(refused))
             time.sleep(wait_s)
             pause_s = min(2 * pause_s, 5.0)
 
-    def _attempt(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> bytes:
+    def _attempt(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> bytes:
         try:
             self._connection.request(method, path, body, headers)
             answer = self._connection.getresponse()
             content: bytes = answer.read()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            raise Refused("no-answer", f"{self._url}: {str(error) or type(error).__name__}", 0.0) from error
+            raise Refused(
+                "no-answer", f"{self._url}: {str(error) or type(error).__name__}", 0.0
+            ) from error
         if "X-Window-Remaining-Ms" in answer.headers:
             self._window.set(int(answer.headers["X-Window-Remaining-Ms"]) / 1000)
         if answer.status < 300:
@@ -112,16 +135,26 @@ class Referee:
 
     def fetch(self, first: int) -> list[tuple[int, bytes]]:
         """Return a batch of images with their numbers; zipfile checks the CRC of each. Raises Refused."""
-        archive = zipfile.ZipFile(io.BytesIO(self.ask("GET", f"/v1/images?first={first}&count={BATCH}")))
-        return [(int(name[: -len(".jpg")]), archive.read(name)) for name in archive.namelist()]
+        archive = zipfile.ZipFile(
+            io.BytesIO(self.ask("GET", f"/v1/images?first={first}&count={BATCH}"))
+        )
+        return [
+            (int(name[: -len(".jpg")]), archive.read(name))
+            for name in archive.namelist()
+        ]
 
     def post(self, rows: list[tuple[float, ...]]) -> None:
         """Hand in rows of seven numbers; by their key they count once, however often they are sent. Raises Refused."""
         body = b"".join(struct.pack("<7f", *row) for row in rows)
-        headers = {"Content-Type": "application/octet-stream", "Idempotency-Key": uuid.uuid4().hex}
+        headers = {
+            "Content-Type": "application/octet-stream",
+            "Idempotency-Key": uuid.uuid4().hex,
+        }
         answer = json.loads(self.ask("POST", "/v1/detections", body, headers))
         if answer["sha256"] != sha256(body).hexdigest():
-            raise Refused("altered-on-the-way", "the referee received other bytes than were sent")
+            raise Refused(
+                "altered-on-the-way", "the referee received other bytes than were sent"
+            )
         for warning in answer.get("warnings", []):
             say(f"warning: {warning}")
 
@@ -135,7 +168,9 @@ def refusal(url: str, answer: http.client.HTTPResponse, content: bytes) -> Refus
         return Refused(problem["code"], problem["detail"], again_s)
     except (ValueError, KeyError, TypeError):
         return Refused(
-            "not-a-referee", f"{url} answered status {answer.status}; is this the referee?", again_s
+            "not-a-referee",
+            f"{url} answered status {answer.status}; is this the referee?",
+            again_s,
         )
 
 
@@ -145,7 +180,9 @@ def login(url: str, window: Window, team: str, password: str) -> dict[str, Any]:
     body = json.dumps({"team": team, "password": password}).encode()
     while True:
         try:
-            document: dict[str, Any] = json.loads(referee.ask("POST", "/v1/session", body))
+            document: dict[str, Any] = json.loads(
+                referee.ask("POST", "/v1/session", body)
+            )
             break
         except Refused as refused:
             if refused.code not in ("not-armed", "not-started"):
@@ -178,7 +215,11 @@ def run(url: str, team: str, password: str, first: int) -> None:
     try:
         for number, jpeg in images(Referee(url, window, token), first, last):
             rows += [(number, *row) for row in detect(jpeg, categories)]
-            if number - done >= POST_EVERY or number == last or window.left_s < NEAR_END_S:
+            if (
+                number - done >= POST_EVERY
+                or number == last
+                or window.left_s < NEAR_END_S
+            ):
                 posting.post(rows)
                 rows, done = [], number
                 say(f"image {done} of {last}, {window.left_s:.0f} s left")
@@ -186,9 +227,13 @@ def run(url: str, team: str, password: str, first: int) -> None:
         if isinstance(error, Refused) and error.code == "window-closed":
             say(str(error))
             return
-        say(f"the run stays open: while its window lasts, FIRST_IMAGE {done + 1} continues")
+        say(
+            f"the run stays open: while its window lasts, FIRST_IMAGE {done + 1} continues"
+        )
         raise
-    closed = json.loads(Referee(url, window, token, METER_S).ask("DELETE", "/v1/session"))
+    closed = json.loads(
+        Referee(url, window, token, METER_S).ask("DELETE", "/v1/session")
+    )
     say(f"logged out after {closed['elapsed_s']} s; {closed['energy_wh']} Wh")
 
 
@@ -203,6 +248,11 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     try:
         secret = Path(sys.argv[3]).read_text().partition("\n")[0]
-        run(sys.argv[1], sys.argv[2], secret, int(sys.argv[4]) if len(sys.argv) == 5 else 1)
+        run(
+            sys.argv[1],
+            sys.argv[2],
+            secret,
+            int(sys.argv[4]) if len(sys.argv) == 5 else 1,
+        )
     except (Refused, OSError) as failure:
         sys.exit(f"client: {failure}")

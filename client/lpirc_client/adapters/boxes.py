@@ -23,30 +23,46 @@ def placement(image: tuple[int, int], size: list[int], resize: str) -> tuple[Any
 def model_input(image: Image.Image, settings: dict[str, Any]) -> NDArray[np.float32]:
     """Return (pixel * scale - mean) / std in the layout and colours of `settings`; the margin has level 114."""
     inner, corner = placement(image.size, settings["size"], settings["resize"])
-    whole = Image.new("RGB", (settings["size"][1], settings["size"][0]), (114, 114, 114))
+    whole = Image.new(
+        "RGB", (settings["size"][1], settings["size"][0]), (114, 114, 114)
+    )
     whole.paste(image.resize(inner, Image.Resampling.BILINEAR), corner)
-    scale, mean, std = (np.asarray(settings[one], np.float32) for one in ("scale", "mean", "std"))
+    scale, mean, std = (
+        np.asarray(settings[one], np.float32) for one in ("scale", "mean", "std")
+    )
     values = np.asarray(whole) * (scale / std) - mean / std
     values = values[..., ::-1] if settings["colour"] == "bgr" else values
-    return np.ascontiguousarray(values.transpose(2, 0, 1) if settings["layout"] == "NCHW" else values)
+    return np.ascontiguousarray(
+        values.transpose(2, 0, 1) if settings["layout"] == "NCHW" else values
+    )
 
 
-def in_image(boxes: NDArray[Any], settings: dict[str, Any], image: tuple[int, int]) -> NDArray[np.float64]:
+def in_image(
+    boxes: NDArray[Any], settings: dict[str, Any], image: tuple[int, int]
+) -> NDArray[np.float64]:
     """Return a model's boxes (N, 4) as x1 y1 x2 y2 in an image of (width, height), in pixels."""
-    sides = boxes.astype(np.float64)[:, [1, 0, 3, 2] if settings["order"] == "yxyx" else [0, 1, 2, 3]]
+    sides = boxes.astype(np.float64)[
+        :, [1, 0, 3, 2] if settings["order"] == "yxyx" else [0, 1, 2, 3]
+    ]
     if settings["order"] == "xywh":
         sides = sides[:, [0, 1, 0, 1]] + sides[:, [2, 3, 2, 3]] * [-0.5, -0.5, 0.5, 0.5]
     inner, corner = placement(image, settings["size"], settings["resize"])
     unit = settings["size"][::-1] * 2 if settings["boxes"] == "fraction" else 1
-    moved: NDArray[np.float64] = (sides * unit - corner * 2) * np.divide(image * 2, inner * 2)
+    moved: NDArray[np.float64] = (sides * unit - corner * 2) * np.divide(
+        image * 2, inner * 2
+    )
     return moved
 
 
-def recognized(kind: str, names: list[str], arrays: list[NDArray[Any]], size: list[int]) -> str:
+def recognized(
+    kind: str, names: list[str], arrays: list[NDArray[Any]], size: list[int]
+) -> str:
     """Return the head where names and shapes leave no doubt, else ""; YOLO's boxes follow from the input's size."""
     if len(arrays) == 1 and arrays[0].ndim == 3:
         _, rows, columns = arrays[0].shape
-        cells = sum((size[0] // step) * (size[1] // step) for step in (8, 16, 32))  # in v5 3 boxes each
+        cells = sum(
+            (size[0] // step) * (size[1] // step) for step in (8, 16, 32)
+        )  # in v5 3 boxes each
         if columns == cells or rows == 3 * cells:
             return "yolov8" if columns == cells else "yolov5"
         return "yolov10" if columns == 6 and rows <= 1000 and rows != cells else ""
@@ -54,15 +70,27 @@ def recognized(kind: str, names: list[str], arrays: list[NDArray[Any]], size: li
     if kind == "litert" or not roles.keys() >= {*ROLES[:3]}:
         return "tflite-ssd" if len(roles) == len(ROLES) else ""
     is_torchvision = roles["box"].ndim == 2 and roles["class"].dtype.kind == "i"
-    return "torchvision" if is_torchvision else "tf-ssd" if "detection_boxes" in "".join(names) else ""
+    return (
+        "torchvision"
+        if is_torchvision
+        else "tf-ssd"
+        if "detection_boxes" in "".join(names)
+        else ""
+    )
 
 
-def decoded(head: str, names: list[str], arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+def decoded(
+    head: str, names: list[str], arrays: list[NDArray[Any]]
+) -> tuple[NDArray[Any], ...]:
     """Return boxes (N, 4) as the model has them, scores and classes (N,). Raises KeyError, ValueError, IndexError."""
     if not head.startswith("yolo"):
         roles = _roles(names, arrays)
         many = int(roles["num"].flat[0]) if "num" in roles else None
-        parts = roles["box"].reshape(-1, 4), roles["score"].ravel(), roles["class"].ravel()
+        parts = (
+            roles["box"].reshape(-1, 4),
+            roles["score"].ravel(),
+            roles["class"].ravel(),
+        )
         return tuple(part[:many] for part in parts)
     (table,) = arrays[0]
     table = table if head == "yolov8" else table.T  # (numbers of a box, boxes)
@@ -72,7 +100,9 @@ def decoded(head: str, names: list[str], arrays: list[NDArray[Any]]) -> tuple[ND
     return table[:4].T, each.max(axis=0), each.argmax(axis=0)
 
 
-def kept(boxes: Any, scores: Any, classes: Any, settings: dict[str, Any]) -> NDArray[np.intp]:
+def kept(
+    boxes: Any, scores: Any, classes: Any, settings: dict[str, Any]
+) -> NDArray[np.intp]:
     """Return the places of at most `max` boxes, by falling score, that overlap no better one (of their class).
 
     The rule of torchvision.ops.nms: an IoU above `iou` suppresses, sides are x2 - x1; of equal scores the first wins.
@@ -89,11 +119,17 @@ def kept(boxes: Any, scores: Any, classes: Any, settings: dict[str, Any]) -> NDA
             if alive[:best].sum() == settings["max"]:
                 break
             rest = slice(best + 1, None)
-            width = np.minimum(right[rest], right[best]) - np.maximum(left[rest], left[best])
-            height = np.minimum(bottom[rest], bottom[best]) - np.maximum(top[rest], top[best])
+            width = np.minimum(right[rest], right[best]) - np.maximum(
+                left[rest], left[best]
+            )
+            height = np.minimum(bottom[rest], bottom[best]) - np.maximum(
+                top[rest], top[best]
+            )
             shared = width.clip(0) * height.clip(0)
             overlaps = shared > settings["iou"] * (areas[rest] + areas[best] - shared)
-            alive[rest] &= ~overlaps | (settings["per_class"] & (classes[rest] != classes[best]))
+            alive[rest] &= ~overlaps | (
+                settings["per_class"] & (classes[rest] != classes[best])
+            )
     places: NDArray[np.intp] = order[alive][: settings["max"]]
     return places
 
@@ -103,8 +139,13 @@ def _roles(names: list[str], arrays: list[NDArray[Any]]) -> dict[str, NDArray[An
     found = [name.replace("label", "class").replace("count", "num") for name in names]
     if not any("box" in name for name in found):
         ranks = "".join(str(array.ndim) for array in arrays)
-        found = {"3221": ["box", "class", "score", "num"], "2312": ["score", "box", "num", "class"]}.get(
-            ranks, []
-        )
-    places = sorted(range(len(found)), key=lambda place: -len(found[place]))  # the shortest last: not raw_...
-    return {key: arrays[place] for place in places for key in ROLES if key in found[place]}
+        found = {
+            "3221": ["box", "class", "score", "num"],
+            "2312": ["score", "box", "num", "class"],
+        }.get(ranks, [])
+    places = sorted(
+        range(len(found)), key=lambda place: -len(found[place])
+    )  # the shortest last: not raw_...
+    return {
+        key: arrays[place] for place in places for key in ROLES if key in found[place]
+    }

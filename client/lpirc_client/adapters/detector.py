@@ -20,8 +20,20 @@ from lpirc_client.terminal import say
 from lpirc_client.wire import Category
 
 # An iou of 1 suppresses nothing, where the model itself has done it.
-_YOLO = {"order": "xywh", "boxes": "pixels", "resize": "letterbox", "iou": 0.7, "first_class": 0}
-_SSD = {"order": "xyxy", "boxes": "fraction", "resize": "stretch", "iou": 1.0, "first_class": 1}
+_YOLO = {
+    "order": "xywh",
+    "boxes": "pixels",
+    "resize": "letterbox",
+    "iou": 0.7,
+    "first_class": 0,
+}
+_SSD = {
+    "order": "xyxy",
+    "boxes": "fraction",
+    "resize": "stretch",
+    "iou": 1.0,
+    "first_class": 1,
+}
 HEADS: dict[str, dict[str, Any]] = {
     "yolov5": _YOLO,
     "yolov8": _YOLO,
@@ -38,17 +50,27 @@ CHOICES.update(boxes="pixels fraction", order="xyxy yxyx xywh", head=" ".join(HE
 
 
 def _are(
-    values: Any, least: float, most: float, counts: tuple[int, ...] = (), kinds: Any = (int, float)
+    values: Any,
+    least: float,
+    most: float,
+    counts: tuple[int, ...] = (),
+    kinds: Any = (int, float),
 ) -> bool:
     """Whether this is a number in that range, or a list of as many as one of `counts`."""
     if isinstance(values, list):
-        return len(values) in counts and all(_are(one, least, most, (), kinds) for one in values)
+        return len(values) in counts and all(
+            _are(one, least, most, (), kinds) for one in values
+        )
     return type(values) in kinds and least <= values <= most
 
 
 def _are_names(values: Any) -> bool:
-    numbers, names = (values.keys(), values.values()) if isinstance(values, dict) else ((), values)
-    is_list = isinstance(values, (dict, list)) and all(isinstance(name, str) for name in names)
+    numbers, names = (
+        (values.keys(), values.values()) if isinstance(values, dict) else ((), values)
+    )
+    is_list = isinstance(values, (dict, list)) and all(
+        isinstance(name, str) for name in names
+    )
     return is_list and all(number.isdecimal() for number in numbers)
 
 
@@ -59,9 +81,18 @@ EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "score": ("a number from 0 to 1", lambda value: _are(value, 0, 1)),
     "iou": ("a number from 0 to 1", lambda value: _are(value, 0, 1)),
     "max": ("a whole number above 0", lambda value: _are(value, 1, 1e9, (), (int,))),
-    "threads": ("a whole number, not a text", lambda value: _are(value, 0, 1e4, (), (int,))),
-    "size": ("a whole number above 0, or [height, width]", lambda value: _are(value, 1, 1e5, (2,), (int,))),
-    "names": ('a list, ["person", ...], or a table, {0 = "person"}, of names', _are_names),
+    "threads": (
+        "a whole number, not a text",
+        lambda value: _are(value, 0, 1e4, (), (int,)),
+    ),
+    "size": (
+        "a whole number above 0, or [height, width]",
+        lambda value: _are(value, 1, 1e5, (2,), (int,)),
+    ),
+    "names": (
+        'a list, ["person", ...], or a table, {0 = "person"}, of names',
+        _are_names,
+    ),
     "per_class": ("true or false", lambda value: isinstance(value, bool)),
     "model": ("the name of a file", lambda value: isinstance(value, str)),
 }
@@ -78,23 +109,37 @@ class Adapter:
             self._model = getattr(runtimes, kind)(self._path, stated.get("threads", 0))
             self._shape, self._settings = _completed(kind, self._model, stated)
         except ImportError as error:
-            raise missing_extra(f"the detector {kind}:{file}", error.name, kind) from error
+            raise missing_extra(
+                f"the detector {kind}:{file}", error.name, kind
+            ) from error
         except Exception as error:  # each runtime has its own
-            raise ModelError("bad-model", f"{self._path}: {str(error)[:600]}") from error
+            raise ModelError(
+                "bad-model", f"{self._path}: {str(error)[:600]}"
+            ) from error
         shown = ", ".join(f"{key} = {value}" for key, value in self._settings.items())
         self.description = f"{self._path}: {shown}"
         self._known: tuple[Any, dict[int, int]] = None, {}
 
-    def __call__(self, jpeg: bytes, categories: Sequence[Category]) -> Iterator[tuple[float, ...]]:
+    def __call__(
+        self, jpeg: bytes, categories: Sequence[Category]
+    ) -> Iterator[tuple[float, ...]]:
         """Yield (category id, confidence, xmin, ymin, xmax, ymax), the best first; inclusive pixels."""
         if categories is not self._known[0]:
             self._known = categories, self._ids(categories)
         settings, (_, ids) = self._settings, self._known
         with Image.open(io.BytesIO(jpeg)) as opened:
             image = opened.convert("RGB")
-        arrays = self._model.run(boxes.model_input(image, settings).reshape(self._shape))
-        sides, scores, classes = boxes.decoded(settings["head"], self._model.names, arrays)
-        fits = (scores >= settings["score"]) & np.isin(classes, list(ids)) & np.isfinite(sides).all(axis=1)
+        arrays = self._model.run(
+            boxes.model_input(image, settings).reshape(self._shape)
+        )
+        sides, scores, classes = boxes.decoded(
+            settings["head"], self._model.names, arrays
+        )
+        fits = (
+            (scores >= settings["score"])
+            & np.isin(classes, list(ids))
+            & np.isfinite(sides).all(axis=1)
+        )
         sides, scores, classes = sides[fits], scores[fits], classes[fits]
         sides = boxes.in_image(sides, settings, image.size)
         for best in boxes.kept(sides, scores, classes, settings):
@@ -108,14 +153,26 @@ class Adapter:
 
         Where the categories are not known, as in a dry run on any images, the ids are the class numbers.
         """
-        names, wanted = self._settings["names"], {one.name.casefold(): one.id for one in categories}
-        ids = {number: wanted[name.casefold()] for number, name in names.items() if name.casefold() in wanted}
-        missing = ", ".join([one.name for one in categories if one.id not in ids.values()][:3])
+        names, wanted = (
+            self._settings["names"],
+            {one.name.casefold(): one.id for one in categories},
+        )
+        ids = {
+            number: wanted[name.casefold()]
+            for number, name in names.items()
+            if name.casefold() in wanted
+        }
+        missing = ", ".join(
+            [one.name for one in categories if one.id not in ids.values()][:3]
+        )
         what = f"{self._path} has the classes {', '.join([*names.values()][:3])} ... but not {missing} ..."
         if not categories:
             return {number: number for number in names}
         if not ids:
-            raise ModelError("no-category", f"{what}, no category at all: state names as in the contest")
+            raise ModelError(
+                "no-category",
+                f"{what}, no category at all: state names as in the contest",
+            )
         if missing:
             say(what)
         return ids
@@ -126,21 +183,35 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
     beside = [file.with_suffix(".json"), file.with_suffix(".toml")]
     path: Path | None = file
     try:
-        path = next((one for one in ([file] if file in beside else beside) if is_there(one)), None)
+        path = next(
+            (one for one in ([file] if file in beside else beside) if is_there(one)),
+            None,
+        )
         parser = import_module("tomllib" if path and path.suffix == ".toml" else "json")
         stated = dict(parser.loads(read_regular(path).decode("utf-8"))) if path else {}
     except (ImportError, OSError, ValueError, TypeError) as error:
-        hint = "; TOML needs Python 3.11, JSON does not" if isinstance(error, ImportError) else ""
+        hint = (
+            "; TOML needs Python 3.11, JSON does not"
+            if isinstance(error, ImportError)
+            else ""
+        )
         raise ModelError("bad-settings", f"{path}: {error}{hint}") from error
     for key, value in stated.items():
         words = CHOICES.get(key, "").split() if key in KEYS else KEYS
         if words and (value not in words or key not in KEYS):
-            raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: there is {', '.join(words)}")
+            raise ModelError(
+                "bad-settings",
+                f"{path}: {key} = {value!r:.60}: there is {', '.join(words)}",
+            )
         expected, is_good = EXPECTED.get(key, ("", bool))
         if expected and not is_good(value):
-            raise ModelError("bad-settings", f"{path}: {key} = {value!r:.60}: must be {expected}")
+            raise ModelError(
+                "bad-settings", f"{path}: {key} = {value!r:.60}: must be {expected}"
+            )
     if file in beside:
-        file = file.parent / stated.get("model", file.stem + {"onnx": ".onnx", "litert": ".tflite"}[kind])
+        file = file.parent / stated.get(
+            "model", file.stem + {"onnx": ".onnx", "litert": ".tflite"}[kind]
+        )
     try:
         problem = "" if is_file(file) else "there is no such model"
     except OSError as error:
@@ -150,7 +221,9 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
     return file, stated
 
 
-def _completed(kind: str, model: runtimes.Model, stated: dict[str, Any]) -> tuple[list[int], dict[str, Any]]:
+def _completed(
+    kind: str, model: runtimes.Model, stated: dict[str, Any]
+) -> tuple[list[int], dict[str, Any]]:
     """Return the input's shape, and what is stated completed by model, head and defaults. Raises ValueError."""
     own = model.shapes[0]
     layout = stated.get("layout", "NHWC" if own[-1] == 3 else "NCHW")
@@ -165,19 +238,34 @@ def _completed(kind: str, model: runtimes.Model, stated: dict[str, Any]) -> tupl
     head = stated.get("head") or boxes.recognized(kind, model.names, arrays, size)
     try:
         found = boxes.decoded(head, model.names, arrays)
-        fits = head and found[0].shape == (*found[1].shape, 4) and found[1].shape == found[2].shape
+        fits = (
+            head
+            and found[0].shape == (*found[1].shape, 4)
+            and found[1].shape == found[2].shape
+        )
     except (KeyError, ValueError, IndexError):
         fits = False
     if not fits:
         listed = ", ".join(map("{0} {1.dtype} {1.shape}".format, model.names, arrays))
         what = f"head = {head} does not fit" if head else "head is unknown"
-        raise ValueError(f"{what}: its outputs are {listed}; of a detector state head: {', '.join(HEADS)}")
+        raise ValueError(
+            f"{what}: its outputs are {listed}; of a detector state head: {', '.join(HEADS)}"
+        )
     chosen = {"head": head, "layout": layout, "size": size}
     settings = {**DEFAULTS, **HEADS[head], **model.settings, **stated, **chosen}
     names = settings.get("names")
     if isinstance(names, str):  # of an ONNX file, as Ultralytics writes it
         names = ast.literal_eval(names) if names.startswith("{") else {}
     if not names:
-        raise ValueError('it does not name its classes: state names = ["...", ...] in a TOML file beside it')
-    pairs = names.items() if isinstance(names, dict) else enumerate(names, settings["first_class"])
-    return shape, {**settings, "names": {int(number): str(name) for number, name in pairs}}
+        raise ValueError(
+            'it does not name its classes: state names = ["...", ...] in a TOML file beside it'
+        )
+    pairs = (
+        names.items()
+        if isinstance(names, dict)
+        else enumerate(names, settings["first_class"])
+    )
+    return shape, {
+        **settings,
+        "names": {int(number): str(name) for number, name in pairs},
+    }

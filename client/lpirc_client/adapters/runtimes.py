@@ -23,15 +23,30 @@ def onnx(path: Path, threads: int) -> Model:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = threads, 3  # 3: errors only
-    session = onnxruntime.InferenceSession(str(path), options, onnxruntime.get_available_providers())
-    inputs, names = session.get_inputs(), [output.name for output in session.get_outputs()]
-    shapes = [[side if isinstance(side, int) else None for side in one.shape] for one in inputs]
-    dtype = {"tensor(uint8)": np.uint8, "tensor(float16)": np.float16}.get(inputs[0].type, np.float32)
+    options.intra_op_num_threads, options.log_severity_level = (
+        threads,
+        3,
+    )  # 3: errors only
+    session = onnxruntime.InferenceSession(
+        str(path), options, onnxruntime.get_available_providers()
+    )
+    inputs, names = (
+        session.get_inputs(),
+        [output.name for output in session.get_outputs()],
+    )
+    shapes = [
+        [side if isinstance(side, int) else None for side in one.shape]
+        for one in inputs
+    ]
+    dtype = {"tensor(uint8)": np.uint8, "tensor(float16)": np.float16}.get(
+        inputs[0].type, np.float32
+    )
     classes = session.get_modelmeta().custom_metadata_map.get("names", "")
 
     def run(values: Any) -> list[Any]:
-        return [*map(np.asarray, session.run(None, {inputs[0].name: _as(values, dtype)}))]
+        return [
+            *map(np.asarray, session.run(None, {inputs[0].name: _as(values, dtype)}))
+        ]
 
     return Model(shapes, names, {"names": classes}, run)
 
@@ -45,11 +60,20 @@ def litert(path: Path, threads: int) -> Model:
     inputs, outputs = model.get_input_details(), model.get_output_details()
 
     def run(values: Any) -> list[Any]:
-        model.set_tensor(inputs[0]["index"], _as(values, inputs[0]["dtype"], *inputs[0]["quantization"]))
+        model.set_tensor(
+            inputs[0]["index"],
+            _as(values, inputs[0]["dtype"], *inputs[0]["quantization"]),
+        )
         model.invoke()
-        return [_real(model.get_tensor(one["index"]), *one["quantization"]) for one in outputs]
+        return [
+            _real(model.get_tensor(one["index"]), *one["quantization"])
+            for one in outputs
+        ]
 
-    shapes, names = [one["shape"].tolist() for one in inputs], [one["name"] for one in outputs]
+    shapes, names = (
+        [one["shape"].tolist() for one in inputs],
+        [one["name"] for one in outputs],
+    )
     return Model(shapes, names, {"boxes": "fraction"}, run)
 
 

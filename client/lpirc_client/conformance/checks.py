@@ -28,7 +28,10 @@ FORM_ROW = "image_name=%s&CLASS_ID=%s&confidence=%s&xmin=%s&ymin=%s&xmax=%s&ymax
 LARGEST_BODY_BYTES = 4 * 2**20
 EARLY_S = 3.0  # a refusal can do with the head of a request
 KEY = "conformance"
-IN_RUN = ("_check_log_in", "_check_problem_documents")  # the first one of a run, and the first one after it
+IN_RUN = (
+    "_check_log_in",
+    "_check_problem_documents",
+)  # the first one of a run, and the first one after it
 
 
 class Checks(Connection):
@@ -38,7 +41,9 @@ class Checks(Connection):
     keyed: Any = None  # the receipt of KEY
     paths: Mapping[str, Any] = {}
 
-    def __init__(self, url: str, team: str, password: str = "", ca_cert: str | None = None) -> None:
+    def __init__(
+        self, url: str, team: str, password: str = "", ca_cert: str | None = None
+    ) -> None:
         super().__init__(url, ca_cert)
         self.team, self.password = team, password
         self.answers: list[requests.Response] = []
@@ -51,10 +56,19 @@ class Checks(Connection):
         with self:
             for name in names:
                 started_s, has_run = time.monotonic(), hasattr(self, "run")
-                can = has_run or name not in in_run or (self.password and name == in_run[0])
+                can = (
+                    has_run
+                    or name not in in_run
+                    or (self.password and name == in_run[0])
+                )
                 check = getattr(self, name) if can else lambda: "it needs a run"
-                outcome, took_s = self._outcome(check), round(time.monotonic() - started_s, 3)
-                yield Finding(name[len("_check_") :].replace("_", "-"), *outcome, took_s=took_s)
+                outcome, took_s = (
+                    self._outcome(check),
+                    round(time.monotonic() - started_s, 3),
+                )
+                yield Finding(
+                    name[len("_check_") :].replace("_", "-"), *outcome, took_s=took_s
+                )
 
     def _outcome(self, check: Callable[[], str | None]) -> tuple[str, str]:
         try:
@@ -63,17 +77,30 @@ class Checks(Connection):
             if not self.answers:
                 raise
             return FAIL, error.sentence
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
             return FAIL, f"the answer lacks or misstates {error}; is this a referee?"
         return (SKIP, skipped) if skipped else (PASS, "")
 
     def _ask(
-        self, method: str, path: str, expected: str, body: bytes | None = None, **headers: str
+        self,
+        method: str,
+        path: str,
+        expected: str,
+        body: bytes | None = None,
+        **headers: str,
     ) -> requests.Response:
         """Return the answer, if its status and code are as `expected`; `_` in a header's name is `-`."""
         named = {name.replace("_", "-"): text for name, text in headers.items()}
         named = {**JSON_BODY, **named} if body is not None else named
-        wait_s = METER_S if path == SESSION else EARLY_S if "Expect" in named else ANSWER_S
+        wait_s = (
+            METER_S if path == SESSION else EARLY_S if "Expect" in named else ANSWER_S
+        )
         answer = self._attempt(method, path, (wait_s, wait_s), body, named)
         self.answers.append(answer)
         document = json_object(answer)
@@ -83,7 +110,9 @@ class Checks(Connection):
         return answer
 
     def _post(self, body: bytes, expected: str = "202", **headers: str) -> Any:
-        if expected != "202":  # a refusal may come before the body is read: the connection ends with it
+        if (
+            expected != "202"
+        ):  # a refusal may come before the body is read: the connection ends with it
             headers["Connection"] = "close"
         return self._ask("POST", ROWS, expected, body, **headers).json()
 
@@ -100,13 +129,19 @@ class Checks(Connection):
     def _check_health(self) -> None:
         document = json_object(self._ask("GET", "/v1/health", "200"))
         _same("status", document["status"], "ok")
-        types = [type(document[name]).__name__ for name in ("contest", "version", "window_s")]
+        types = [
+            type(document[name]).__name__ for name in ("contest", "version", "window_s")
+        ]
         _same("types of contest, version, window_s", types, ["str", "str", "int"])
 
     def _check_openapi(self) -> None:
         document = json_object(self._ask("GET", "/v1/openapi.json", "200"))
         self.paths = document["paths"]
-        _same("openapi, version", (document["openapi"][:4], document["info"]["version"]), ("3.1.", "1"))
+        _same(
+            "openapi, version",
+            (document["openapi"][:4], document["info"]["version"]),
+            ("3.1.", "1"),
+        )
 
     def _check_no_token(self) -> None:
         self._ask("GET", SESSION, "401 token-missing")
@@ -118,9 +153,7 @@ class Checks(Connection):
         run = login_from(self._log_in(self.password, "201"))
         self._http.headers["Authorization"] = f"Bearer {run.token}"
         self.run = run
-        sentence = (
-            f"expected remaining_s above 0 and up to window_s, {run.window_s:g}, got {run.remaining_s:g}"
-        )
+        sentence = f"expected remaining_s above 0 and up to window_s, {run.window_s:g}, got {run.remaining_s:g}"
         _require(0 < run.remaining_s <= run.window_s, sentence)
 
     def _check_log_in_again(self) -> None:
@@ -128,19 +161,28 @@ class Checks(Connection):
         _same("session", replace(again, remaining_s=self.run.remaining_s), self.run)
         left_s = self.run.remaining_s
         _require(
-            again.remaining_s <= left_s, f"remaining_s: expected at most {left_s}, got {again.remaining_s}"
+            again.remaining_s <= left_s,
+            f"remaining_s: expected at most {left_s}, got {again.remaining_s}",
         )
 
     def _check_image(self) -> None:
         answer = self._ask("GET", "/v1/images/1", "200")
         _same("Content-Type", answer.headers.get("Content-Type"), "image/jpeg")
         _same("first bytes", answer.content[:3], b"\xff\xd8\xff")
-        partly = self._ask("GET", "/v1/images/1", "200", Range="bytes=0-9", If_None_Match="*")
-        _same("bytes for a conditional request", len(partly.content), len(answer.content))
+        partly = self._ask(
+            "GET", "/v1/images/1", "200", Range="bytes=0-9", If_None_Match="*"
+        )
+        _same(
+            "bytes for a conditional request", len(partly.content), len(answer.content)
+        )
 
     def _check_image_head(self) -> None:
         before, path = self._standing("images_served"), f"/v1/images/{self.run.images}"
-        _same("Content-Length", self._ask("HEAD", path, "200").headers.get("Content-Length", "0"), "0")
+        _same(
+            "Content-Length",
+            self._ask("HEAD", path, "200").headers.get("Content-Length", "0"),
+            "0",
+        )
         _same("images_served", self._standing("images_served"), before)
 
     def _check_unknown_image(self) -> None:
@@ -156,7 +198,10 @@ class Checks(Connection):
         _same("images, cut at the last one", list(images), list(range(first, last + 1)))
         _same("broken entry", zipfile.ZipFile(io.BytesIO(content)).testzip(), None)
         is_same = images[last] == self._ask("GET", f"/v1/images/{last}", "200").content
-        _require(is_same, f"image {last}: expected the same bytes in a batch and by itself, got others")
+        _require(
+            is_same,
+            f"image {last}: expected the same bytes in a batch and by itself, got others",
+        )
         return None
 
     def _check_rows(self) -> None:
@@ -168,11 +213,19 @@ class Checks(Connection):
             "application/octet-stream": struct.pack("<7f", *row),
         }
         for kind, body in bodies.items():
-            expected = [1, self._standing("detections_accepted") + 1, hashlib.sha256(body).hexdigest()]
+            expected = [
+                1,
+                self._standing("detections_accepted") + 1,
+                hashlib.sha256(body).hexdigest(),
+            ]
             receipt = self._post(body, Content_Type=kind)
             self.receipts_given.append(receipt)
             names = "accepted", "received_total", "sha256"
-            _same(f"{kind}: {', '.join(names)}", [receipt[name] for name in names], expected)
+            _same(
+                f"{kind}: {', '.join(names)}",
+                [receipt[name] for name in names],
+                expected,
+            )
 
     def _check_idempotency_key(self) -> None:
         self.keyed = self._post(b"[]", Idempotency_Key=KEY)
@@ -181,9 +234,16 @@ class Checks(Connection):
         self._post(b" []", "409 key-reused", Idempotency_Key=KEY)
 
     def _check_bad_row(self) -> None:
-        before, rows = self._standing("detections_accepted"), self._rows(1, self.run.images + 1)
+        before, rows = (
+            self._standing("detections_accepted"),
+            self._rows(1, self.run.images + 1),
+        )
         refusal = self._post(json.dumps(rows).encode(), "422 bad-rows")
-        _same("lines, total", ([one["line"] for one in refusal["problems"]], refusal["total"]), ([2], 1))
+        _same(
+            "lines, total",
+            ([one["line"] for one in refusal["problems"]], refusal["total"]),
+            ([2], 1),
+        )
         _same("detections_accepted", self._standing("detections_accepted"), before)
 
     def _check_media_type(self) -> None:
@@ -198,49 +258,82 @@ class Checks(Connection):
             self._post(b" " * (LARGEST_BODY_BYTES + 1), "413 too-large")
 
     def _check_receipts(self) -> str | None:
-        given = [{**one, **one["receipt"]} for one in self.receipts_given if "receipt" in one]
+        given = [
+            {**one, **one["receipt"]} for one in self.receipts_given if "receipt" in one
+        ]
         if not given:
             return "this referee gives none"
         links = {one["number"]: one["link"] for one in given}
         for one in given:
             expected = link_of(one), links.get(one["number"] - 1, one["previous"])
-            _same(f"link, previous of {one['number']}", (one["link"], one["previous"]), expected)
+            _same(
+                f"link, previous of {one['number']}",
+                (one["link"], one["previous"]),
+                expected,
+            )
         return None
 
     def _check_window_header(self) -> None:
         left_ms = self.run.window_s * 1000
-        for answer in [one for one in self.answers if "Authorization" in one.request.headers]:
-            what, text = f"{REMAINING} of {answer.request.path_url}", answer.headers.get(REMAINING, "none")
+        for answer in [
+            one for one in self.answers if "Authorization" in one.request.headers
+        ]:
+            what, text = (
+                f"{REMAINING} of {answer.request.path_url}",
+                answer.headers.get(REMAINING, "none"),
+            )
             is_less = text.isdigit() and int(text) <= left_ms
             _require(is_less, f"{what}: expected at most {left_ms:.0f}, got {text}")
             left_ms = int(text)
 
     def _check_log_out(self) -> None:
         document = self._ask("DELETE", SESSION, "200").json()
-        _same("phase, energy_wh", (document["phase"], "energy_wh" in document), ("closed", True))
+        _same(
+            "phase, energy_wh",
+            (document["phase"], "energy_wh" in document),
+            ("closed", True),
+        )
         if "receipt" in document and self.receipts_given:
-            _same("head", document["receipt"]["head"], self.receipts_given[-1]["receipt"]["link"])
+            _same(
+                "head",
+                document["receipt"]["head"],
+                self.receipts_given[-1]["receipt"]["link"],
+            )
 
     def _check_window_closed(self) -> None:
         self._ask("GET", "/v1/images/1", "409 window-closed")
         self._post(json.dumps(self._rows(1)).encode(), "409 window-closed")
         if self.keyed is not None:
-            _same("receipt of a key that came in time", self._post(b"[]", Idempotency_Key=KEY), self.keyed)
+            _same(
+                "receipt of a key that came in time",
+                self._post(b"[]", Idempotency_Key=KEY),
+                self.keyed,
+            )
 
     def _check_problem_documents(self) -> None:
         for answer in [one for one in self.answers if one.status_code >= 400]:
             document, kind = json_object(answer), answer.headers.get("Content-Type")
             got = kind, document.get("status"), type(document.get("detail")).__name__
-            _same(answer.request.path_url, got, ("application/problem+json", answer.status_code, "str"))
+            _same(
+                answer.request.path_url,
+                got,
+                ("application/problem+json", answer.status_code, "str"),
+            )
 
     def _check_documented(self) -> str | None:
         for answer in self.answers if self.paths else ():
             status, method = str(answer.status_code), str(answer.request.method)
             path = urlsplit(answer.url).path[len(self._prefix) :]
             known = [
-                self.paths[one] for one in self.paths if re.fullmatch(re.sub(r"{\w+}", "[^/]+", one), path)
+                self.paths[one]
+                for one in self.paths
+                if re.fullmatch(re.sub(r"{\w+}", "[^/]+", one), path)
             ]
-            statuses = [one for route in known for one in route.get(method.lower(), {}).get("responses", {})]
+            statuses = [
+                one
+                for route in known
+                for one in route.get(method.lower(), {}).get("responses", {})
+            ]
             sentence = f"{method} {path} answered {status}: expected one of those documented, {statuses}"
             _require(status in statuses, sentence)
         return None if self.paths else "it serves no OpenAPI document"

@@ -24,9 +24,18 @@ def execute(options: argparse.Namespace) -> None:
         try:
             write_atomically(options.junit, junit("lpirc-client check", findings))
         except OSError as error:
-            raise ClientError("unwritable", f"{options.junit} cannot be written: {error}") from error
-    document = {"url": options.url, **facts, "findings": [vars(one) for one in findings]}
-    words = [table(findings), *(f"{name}: {value:.1f}" for name, value in facts.items())]
+            raise ClientError(
+                "unwritable", f"{options.junit} cannot be written: {error}"
+            ) from error
+    document = {
+        "url": options.url,
+        **facts,
+        "findings": [vars(one) for one in findings],
+    }
+    words = [
+        table(findings),
+        *(f"{name}: {value:.1f}" for name, value in facts.items()),
+    ]
     result(json.dumps(document) if options.json else "\n".join(words))
     bad = [one.name for one in findings if one.result in BAD]
     if bad:
@@ -38,7 +47,9 @@ def _checked(options: argparse.Namespace) -> list[Finding]:
     if options.read_only:
         return list(Checks(options.url, "nobody", ca_cert=options.ca_cert).all())
     if options.team is None or not options.yes:
-        options.refuse_usage("a complete check uses up an attempt: give --team T --yes, or --read-only")
+        options.refuse_usage(
+            "a complete check uses up an attempt: give --team T --yes, or --read-only"
+        )
     password = password_from(options.password_file)
     return list(Checks(options.url, options.team, password, options.ca_cert).all())
 
@@ -46,19 +57,23 @@ def _checked(options: argparse.Namespace) -> list[Finding]:
 def _listen(options: argparse.Namespace) -> tuple[list[Finding], dict[str, float]]:
     host, _, port = options.proxy.rpartition(":")
     if not options.url.startswith("http://"):
-        options.refuse_usage(f"{options.url}: --proxy needs a referee without TLS, http://host:port")
+        options.refuse_usage(
+            f"{options.url}: --proxy needs a referee without TLS, http://host:port"
+        )
     with Connection(options.url) as connection:
         connection.health()  # raises unless a referee answers there
     try:
         proxy = Proxy((host or "127.0.0.1", int(port)), options.url)
     except (OSError, ValueError, OverflowError) as error:
-        what = (
-            f"--proxy {options.proxy}: {error}; give a free port of this host, such as 8081 or 0.0.0.0:8081"
-        )
+        what = f"--proxy {options.proxy}: {error}; give a free port of this host, such as 8081 or 0.0.0.0:8081"
         raise ClientError("bad-proxy", what) from error
     with proxy, suppress(KeyboardInterrupt):
-        address = "http://{}:{}{}".format(*proxy.server_address[:2], proxy.referee.path.rstrip("/"))
-        say(f"give your client {address} as its referee; the report comes after the run, or Ctrl-C")
+        address = "http://{}:{}{}".format(
+            *proxy.server_address[:2], proxy.referee.path.rstrip("/")
+        )
+        say(
+            f"give your client {address} as its referee; the report comes after the run, or Ctrl-C"
+        )
         proxy.serve()
     run = Run([*proxy.exchanges.values()])
     waited_s = run.waited_s()

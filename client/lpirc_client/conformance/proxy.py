@@ -26,7 +26,11 @@ PIECE_BYTES = 16384
 LINGER_S = 3.0  # after the end of the run, for a client that goes on
 TEXT_ROW, JSON_ROW = rb"(?m)^\s*(\d{1,9})", rb"\[\s*(\d{1,9})"
 FORM = "application/x-www-form-urlencoded"
-ROWS_BY_TYPE = {"text/plain": TEXT_ROW, "text/csv": TEXT_ROW, FORM: rb"image_name=(\d{1,9})"}
+ROWS_BY_TYPE = {
+    "text/plain": TEXT_ROW,
+    "text/csv": TEXT_ROW,
+    FORM: rb"image_name=(\d{1,9})",
+}
 
 
 class Proxy(ThreadingTCPServer):
@@ -62,7 +66,9 @@ class Proxy(ThreadingTCPServer):
         if seen.route in LOGOUT and seen.status == 200:
             self.is_out, left_ms = True, "0"
         if left_ms.isdecimal():
-            self.end_s = now_s + int(left_ms) / 1000 if int(left_ms) else min(self.end_s, now_s)
+            self.end_s = (
+                now_s + int(left_ms) / 1000 if int(left_ms) else min(self.end_s, now_s)
+            )
 
 
 class Passage(BaseHTTPRequestHandler):
@@ -96,18 +102,25 @@ class Passage(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         """Say nothing: the report does."""
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
         """Refuse what is not HTTP, in a referee's way, and note it."""
         now_s, answer = time.monotonic(), {"detail": f"This is not HTTP: {message}"}
         refused = Exchange(self.number, "? /v1/", now_s, now_s, int(code), answer)
         self.server.exchanges[next(self.server.numbers)] = refused
-        self.wfile.write(b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % code)
+        self.wfile.write(
+            b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            % code
+        )
         self.close_connection = True
 
     def _pass_on(self) -> None:
         """Pass on one request and its answer. Raises OSError if the client has gone."""
         started_s, length = time.monotonic(), self.headers.get("Content-Length", "0")
-        has_end = re.fullmatch(r"\d{1,8}", length) and "Transfer-Encoding" not in self.headers
+        has_end = (
+            re.fullmatch(r"\d{1,8}", length) and "Transfer-Encoding" not in self.headers
+        )
         body = self.rfile.read(int(length)) if has_end else b""
         is_cut = bool(has_end) and len(body) < int(length)
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -137,14 +150,20 @@ class Passage(BaseHTTPRequestHandler):
         """Return the referee's answer to the request; None if it gives none."""
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         with suppress(OSError, http.client.HTTPException):
-            if self.referee is not None and _has_ended(self.referee):  # it was idle for too long
+            if self.referee is not None and _has_ended(
+                self.referee
+            ):  # it was idle for too long
                 self.referee.close()
                 self.referee = None
             if self.referee is None:
                 to = self.server.referee
-                self.referee = socket.create_connection((to.hostname or "", to.port or 80))
+                self.referee = socket.create_connection(
+                    (to.hostname or "", to.port or 80)
+                )
             with suppress(ConnectionError):  # it may refuse before it has read all
-                self.referee.sendall(f"{self.requestline}\r\n{head}\r\n".encode("latin-1") + body)
+                self.referee.sendall(
+                    f"{self.requestline}\r\n{head}\r\n".encode("latin-1") + body
+                )
             answer = http.client.HTTPResponse(self.referee, method=self.command)
             answer.begin()
             return answer
@@ -163,13 +182,17 @@ class Passage(BaseHTTPRequestHandler):
                 piece = answer.read(PIECE_BYTES)
             except (OSError, http.client.HTTPException):
                 return False
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
+            self.wfile.write(
+                b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece
+            )
             content += piece if is_json else b""
         if answer.length:
             return False
         wait_s = answer.getheader("Retry-After", "")
         retry_after_s = float(wait_s) if wait_s.isdecimal() else 0.0
-        self._note(ended_s=time.monotonic(), status=answer.status, retry_after_s=retry_after_s)
+        self._note(
+            ended_s=time.monotonic(), status=answer.status, retry_after_s=retry_after_s
+        )
         if has_left:
             self._note(is_unread=True)
         with suppress(ValueError):
@@ -181,7 +204,9 @@ class Passage(BaseHTTPRequestHandler):
 
     def _note(self, **facts: Any) -> None:
         if self.place in self.server.exchanges:
-            self.server.exchanges[self.place] = replace(self.server.exchanges[self.place], **facts)
+            self.server.exchanges[self.place] = replace(
+                self.server.exchanges[self.place], **facts
+            )
 
 
 def _has_ended(connection: socket.socket) -> bool:
@@ -204,8 +229,13 @@ def _images(target: str, kind: str, body: bytes) -> Sequence[int]:
         first = int(query.get("first", 1))
         return range(first, first + min(int(query.get("count", 100)), 1000))
     if parts.path != "/v1/detections":
-        return [int(image) for image in re.findall(r"^/v1/(?:images|display)/(\d{1,9})$", parts.path)]
+        return [
+            int(image)
+            for image in re.findall(r"^/v1/(?:images|display)/(\d{1,9})$", parts.path)
+        ]
     if kind == PACKED_TYPE:
         rows = struct.iter_unpack("<7f", body[: len(body) // 28 * 28])
         return sorted({int(row[0]) for row in rows if 0 < row[0] < 1e9})
-    return sorted({int(image) for image in re.findall(ROWS_BY_TYPE.get(kind, JSON_ROW), body)})
+    return sorted(
+        {int(image) for image in re.findall(ROWS_BY_TYPE.get(kind, JSON_ROW), body)}
+    )

@@ -31,9 +31,14 @@ class Finding:
 
 def table(findings: Sequence[Finding]) -> str:
     """Return a line for each finding, and one that counts them."""
-    lines = [printable(f"{one.result:5} {one.name:26} {one.detail}").rstrip() for one in findings]
+    lines = [
+        printable(f"{one.result:5} {one.name:26} {one.detail}").rstrip()
+        for one in findings
+    ]
     counts = Counter(one.result for one in findings)
-    return "\n".join([*lines, ", ".join(f"{count} {result}" for result, count in counts.items())])
+    return "\n".join(
+        [*lines, ", ".join(f"{count} {result}" for result, count in counts.items())]
+    )
 
 
 def junit(suite: str, findings: Sequence[Finding]) -> str:
@@ -45,9 +50,14 @@ def junit(suite: str, findings: Sequence[Finding]) -> str:
     }  # fmt: skip
     root = ET.Element("testsuite", {name: str(fact) for name, fact in facts.items()})
     for tag, one in zip(tags, findings):
-        case = ET.SubElement(root, "testcase", classname=suite, name=one.name, time=f"{one.took_s:.3f}")
+        case = ET.SubElement(
+            root, "testcase", classname=suite, name=one.name, time=f"{one.took_s:.3f}"
+        )
         if tag:
             text = printable(one.detail)
-            said = {"failure": {"message": text, "type": one.result}, "skipped": {"message": text}}
+            said = {
+                "failure": {"message": text, "type": one.result},
+                "skipped": {"message": text},
+            }
             ET.SubElement(case, tag, said.get(tag, {})).text = text
     return ET.tostring(root, encoding="unicode")

@@ -9,11 +9,19 @@ from typing import Any
 
 from lpirc_client.conformance.report import FAULT, HINT, PASS, Finding
 
-LOGIN = ("POST /v1/session", "GET /login", "POST /login", "GET /get_token", "POST /get_token")
+LOGIN = (
+    "POST /v1/session",
+    "GET /login",
+    "POST /login",
+    "GET /get_token",
+    "POST /get_token",
+)
 LOGOUT = ("DELETE /v1/session", "GET /logout", "POST /logout")
 STATUS, ROWS, IMAGE = "GET /v1/session", "POST /v1/detections", "GET /v1/images/"
 FETCHES = (IMAGE, "GET /v1/images", "PUT /v1/display/")
-LEGACY_FETCHES = tuple(f"{method} /{what}" for method in ("GET", "POST") for what in ("image", "zipimages"))
+LEGACY_FETCHES = tuple(
+    f"{method} /{what}" for method in ("GET", "POST") for what in ("image", "zipimages")
+)
 POLL_S, SILENCE_S, FEW = 1.0, 30.0, 3
 # Refusals that another rule reports, or that are not the client's fault: it waits then, or the operator must act.
 EXCUSED = (
@@ -46,7 +54,11 @@ class Exchange:
 
     def is_same(self, other: Exchange) -> bool:
         """Whether the client asked the same before or again."""
-        return (self.route, self.sha256, [*self.images]) == (other.route, other.sha256, [*other.images])
+        return (self.route, self.sha256, [*self.images]) == (
+            other.route,
+            other.sha256,
+            [*other.images],
+        )
 
 
 class Run:
@@ -57,18 +69,34 @@ class Run:
         requests = Counter(one.connection for one in seen)
         alone = [one for one in self.version_1 if requests[one.connection] == 1]
         self.lone = [one for one in alone if not one.is_ended_by_referee]
-        self.logins = [one for one in seen if one.route in LOGIN and one.status in (200, 201)]
-        self.logouts = [one for one in seen if one.route in LOGOUT and one.status == 200]
+        self.logins = [
+            one for one in seen if one.route in LOGIN and one.status in (200, 201)
+        ]
+        self.logouts = [
+            one for one in seen if one.route in LOGOUT and one.status == 200
+        ]
         self.polls = _pairs([one for one in seen if one.route == STATUS and one.status])
-        self.turns = _pairs([one for one in seen if one in self.logins or one in self.logouts])
+        self.turns = _pairs(
+            [one for one in seen if one in self.logins or one in self.logouts]
+        )
         self.posts = [one for one in seen if one.route == ROWS]
-        self.lost = {one.sha256: one for one in reversed(self.posts) if one.sha256 and not one.status}
-        self.waits = [(one, one.ended_s + one.retry_after_s) for one in seen if one.retry_after_s]
-        fetches = [one for one in seen if one.route in FETCHES and one.status in (0, 200)]
+        self.lost = {
+            one.sha256: one
+            for one in reversed(self.posts)
+            if one.sha256 and not one.status
+        }
+        self.waits = [
+            (one, one.ended_s + one.retry_after_s) for one in seen if one.retry_after_s
+        ]
+        fetches = [
+            one for one in seen if one.route in FETCHES and one.status in (0, 200)
+        ]
         self.asked = {n for one in fetches for n in one.images}
         self.is_mixed = any(one.route in LEGACY_FETCHES for one in seen)
         last = max((one.answer.get("images", 0) for one in self.logins), default=0)
-        self.fetched = [(one, n) for one in fetches if one.status for n in one.images if n <= last]
+        self.fetched = [
+            (one, n) for one in fetches if one.status for n in one.images if n <= last
+        ]
         self.first = {n: one for one, n in reversed(self.fetched)}
         accepted = {n for one in self.posts if one.status == 202 for n in one.images}
         self.unanswered = [one for n, one in self.first.items() if n not in accepted]
@@ -87,14 +115,30 @@ class Run:
         """Return what each rule found, in the order of RULES."""
         findings = []
         for name, (severity, advice, rule) in RULES.items():
-            broken, detail, first_s = sorted(rule(self), key=lambda one: one.started_s), "", None
+            broken, detail, first_s = (
+                sorted(rule(self), key=lambda one: one.started_s),
+                "",
+                None,
+            )
             if broken:
                 first_s = round(broken[0].started_s - self.opened_s, 3)
                 said = (broken[0].answer.get("problems") or [broken[0].answer])[0]
-                when = f"at {first_s:.1f} s" if first_s >= 0 else "before the window opened"
+                when = (
+                    f"at {first_s:.1f} s"
+                    if first_s >= 0
+                    else "before the window opened"
+                )
                 detail = f"{len(broken)} x, first {when}: {advice}"
-                detail = f"{detail}. {said.get('problem') or said.get('detail', '')}".rstrip(". ")
-            findings.append(Finding(name, severity if broken else PASS, detail, len(broken), first_s))
+                detail = (
+                    f"{detail}. {said.get('problem') or said.get('detail', '')}".rstrip(
+                        ". "
+                    )
+                )
+            findings.append(
+                Finding(
+                    name, severity if broken else PASS, detail, len(broken), first_s
+                )
+            )
         return findings
 
 

@@ -25,7 +25,10 @@ PREDICTED = {"classification": "labels", "detection": "rows"}
 
 
 def measure(
-    model: ModelFile, images: Sequence[ImageFile], settings: Settings, report: Callable[[str], None]
+    model: ModelFile,
+    images: Sequence[ImageFile],
+    settings: Settings,
+    report: Callable[[str], None],
 ) -> dict[str, Any]:
     """Run a model on images, time it and return the result document. `report` takes lines about the progress.
 
@@ -37,11 +40,18 @@ def measure(
     sha256, started = digest(images), datetime.now(UTC)
     temperature_c, throttled = device.temperature_c(), device.throttle_count()
     rules = validator.rules_of(model, settings)
-    with ModelProcess(model.path.name, settings.core, confinement_with(settings.delegate)) as process:
+    with ModelProcess(
+        model.path.name, settings.core, confinement_with(settings.delegate)
+    ) as process:
         signature = validator.load(process, model, settings)
-        for problem in validator.problems(process.name, signature, settings.task, rules):
+        for problem in validator.problems(
+            process.name, signature, settings.task, rules
+        ):
             raise problem
-        if signature.inputs[0].dtype != "float32" and (settings.mean, settings.sigma) != UNCHANGED:
+        if (
+            signature.inputs[0].dtype != "float32"
+            and (settings.mean, settings.sigma) != UNCHANGED
+        ):
             what = "its input is uint8; --mean and --sigma are for float32"
             raise ModelError("bad-preprocessing", f"{process.name}: {what}")
         passes = Passes(process, signature, images, settings, report)
@@ -53,7 +63,11 @@ def measure(
         "preprocessing": settings.preprocessing,
         "model": described(model, signature),
         "images": {"count": len(images), "sha256": sha256},
-        "settings": {name: value for name, value in asdict(settings).items() if name not in AT_THE_TOP},
+        "settings": {
+            name: value
+            for name, value in asdict(settings).items()
+            if name not in AT_THE_TOP
+        },
         "processed": first.processed,
         "stopped_by": first.stopped_by,
         "latency": {
@@ -61,7 +75,10 @@ def measure(
             "processor_share": passes.processor_share(),
             "load_ms": signature.load_ms,
         },
-        "timed": {"start_monotonic_s": passes.span_s[0], "end_monotonic_s": passes.span_s[-1]},
+        "timed": {
+            "start_monotonic_s": passes.span_s[0],
+            "end_monotonic_s": passes.span_s[-1],
+        },
         "device": {
             **device.device_facts(settings.core),
             "temperature_c_before": temperature_c,
@@ -71,7 +88,10 @@ def measure(
             "runtime_version": signature.runtime_version,
             "delegate": signature.delegate,
         },
-        "confinement": {"confined": bool(process.confinement.prefix), "reason": process.confinement.reason},
+        "confinement": {
+            "confined": bool(process.confinement.prefix),
+            "reason": process.confinement.reason,
+        },
         "started_utc": started.isoformat(),
         "predictions": {PREDICTED[settings.task]: predictions.rows},
         "unusable": {
@@ -111,8 +131,14 @@ def table(document: dict[str, Any]) -> str:
 
 
 def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
-    model, ms, settings, device = (document[key] for key in ("model", "latency", "settings", "device"))
-    unusable, core, confinement = document["unusable"], settings["core"], document["confinement"]
+    model, ms, settings, device = (
+        document[key] for key in ("model", "latency", "settings", "device")
+    )
+    unusable, core, confinement = (
+        document["unusable"],
+        settings["core"],
+        document["confinement"],
+    )
     size = f"{model['size_bytes']} bytes, input {model['input']['shape']}"
     images = f"{document['processed']} of {document['images']['count']}"
     outer = f"first {ms['first_ms']:.3f} (not counted), min {ms['min_ms']:.3f}, max {ms['max_ms']:.3f}"
@@ -122,16 +148,33 @@ def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("model", f"{printable(model['file'])}, {size}"),
         ("task", f"{document['task']}, {document['preprocessing']}"),
         ("images", f"{images} (stopped by {document['stopped_by']})"),
-        ("latency", f"{ms['mean_ms']:.3f} ms on average of {ms['counted']}, sd {ms['sd_ms']:.3f}"),
+        (
+            "latency",
+            f"{ms['mean_ms']:.3f} ms on average of {ms['counted']}, sd {ms['sd_ms']:.3f}",
+        ),
         ("", f"p50 {ms['p50_ms']:.3f}, p90 {ms['p90_ms']:.3f}, p99 {ms['p99_ms']:.3f}"),
         ("", outer),
         ("load", f"{ms['load_ms']:.3f} ms"),
-        ("repeats", f"{means} ms: {'stable' if ms['is_stable'] else 'not shown to be stable'}"),
-        ("device", f"{device['processor'] or device['machine']}, {device['cores']} cores, {device['os']}"),
+        (
+            "repeats",
+            f"{means} ms: {'stable' if ms['is_stable'] else 'not shown to be stable'}",
+        ),
+        (
+            "device",
+            f"{device['processor'] or device['machine']}, {device['cores']} cores, {device['os']}",
+        ),
         ("", f"governor {governor}, temperature {_temperature(device)}"),
-        ("runtime", f"{device['runtime']} {device['runtime_version']}, delegate {device['delegate']}"),
+        (
+            "runtime",
+            f"{device['runtime']} {device['runtime_version']}, delegate {device['delegate']}",
+        ),
         ("", f"threads {settings['threads']}, core {'any' if core is None else core}"),
-        ("confined", "yes" if confinement["confined"] else f"no: {printable(confinement['reason'])}"),
+        (
+            "confined",
+            "yes"
+            if confinement["confined"]
+            else f"no: {printable(confinement['reason'])}",
+        ),
     ]
     if any(unusable.values()):
         where = f"in {len(unusable['not_finite_images'])} images, {unusable['inverted_boxes']} inverted boxes"
@@ -142,4 +185,8 @@ def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _temperature(device: dict[str, Any]) -> str:
     before, after = device["temperature_c_before"], device["temperature_c_after"]
-    return "unknown" if before is None or after is None else f"{before:.1f} to {after:.1f} °C"
+    return (
+        "unknown"
+        if before is None or after is None
+        else f"{before:.1f} to {after:.1f} °C"
+    )

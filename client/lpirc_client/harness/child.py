@@ -54,7 +54,11 @@ class Worker:
             raise RuntimeError("no model is loaded")
         if request["do"] == "repeat":
             count, start_s, end_s = self._model.repeat(request["seconds"])
-            return {"inferences": count, "start_monotonic_s": start_s, "end_monotonic_s": end_s}, b""
+            return {
+                "inferences": count,
+                "start_monotonic_s": start_s,
+                "end_monotonic_s": end_s,
+            }, b""
         try:
             return self._run(self._model, request, payload)
         except RuntimeError as error:
@@ -71,21 +75,31 @@ class Worker:
         self._memory_bytes = memory_mb << 20
         before_s = time.perf_counter()
         try:
-            model: LoadedModel = runtime.RuntimeModel(data, request["threads"], request["delegate"])
+            model: LoadedModel = runtime.RuntimeModel(
+                data, request["threads"], request["delegate"]
+            )
         except RuntimeError as error:
-            raise self._explained(error, runtime.RuntimeModel.stated_bytes(data)) from error
+            raise self._explained(
+                error, runtime.RuntimeModel.stated_bytes(data)
+            ) from error
         self._model = model
-        return asdict(model.signature) | {"load_ms": (time.perf_counter() - before_s) * 1e3}
+        return asdict(model.signature) | {
+            "load_ms": (time.perf_counter() - before_s) * 1e3
+        }
 
     def _explained(self, error: RuntimeError, tensors: int) -> Exception:
         """The runtime does not say that memory for its tensors ran out; that they exceed the limit does."""
         return MemoryError() if tensors > self._memory_bytes else error
 
-    def _run(self, model: LoadedModel, request: Message, payload: bytearray) -> tuple[Message, bytes]:
+    def _run(
+        self, model: LoadedModel, request: Message, payload: bytearray
+    ) -> tuple[Message, bytes]:
         import numpy as np
 
         image = model.signature.inputs[0]
-        pixels = np.frombuffer(payload, np.dtype(image.dtype)).reshape(-1, *image.shape[1:])
+        pixels = np.frombuffer(payload, np.dtype(image.dtype)).reshape(
+            -1, *image.shape[1:]
+        )
         run = model.run(pixels, request["budget_ns"], request["slice_ns"])
         arrays = [run.times_ns, *run.outputs]
         head: dict[str, Any] = {
@@ -122,7 +136,9 @@ def _limit_processes(threads: int) -> None:
     Only in a namespace of our own: elsewhere Linux counts what else the user runs. It never limits root.
     """
     most = threads + OWN_PROCESSES
-    with contextlib.suppress(ValueError, OSError):  # an earlier model of this process had fewer threads
+    with contextlib.suppress(
+        ValueError, OSError
+    ):  # an earlier model of this process had fewer threads
         resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
@@ -134,7 +150,10 @@ def _unlimit_memory() -> None:
 def _limit_cpu(seconds: float) -> None:
     """Allow this much more CPU time: the last resort if no one watches the clock from outside."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _set_soft(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S)
+    _set_soft(
+        resource.RLIMIT_CPU,
+        math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S,
+    )
 
 
 def _set_soft(limit: int, value: int) -> None:
@@ -142,7 +161,9 @@ def _set_soft(limit: int, value: int) -> None:
     hard = resource.getrlimit(limit)[1]
     if hard != resource.RLIM_INFINITY:
         value = hard if value == resource.RLIM_INFINITY else min(value, hard)
-    with contextlib.suppress(ValueError, OSError):  # macOS knows RLIMIT_AS but does not take it
+    with contextlib.suppress(
+        ValueError, OSError
+    ):  # macOS knows RLIMIT_AS but does not take it
         resource.setrlimit(limit, (value, hard))
 
 

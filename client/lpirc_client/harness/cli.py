@@ -20,14 +20,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; 0 done, 1 a failure, 2 wrong usage, 130 interrupted."""
     terminal.prepare()
     if sys.version_info < OLDEST:  # the rest of the client runs on older ones
-        terminal.say(f"lpirc-harness: it needs Python 3.11 or later; this is {sys.version.split()[0]}")
+        terminal.say(
+            f"lpirc-harness: it needs Python 3.11 or later; this is {sys.version.split()[0]}"
+        )
         return FAILED
     from lpirc_client.harness import commands
 
     try:
         commands.execute(build_parser().parse_args(arguments))
     except OSError as error:  # stdout is full, or its reader gone
-        terminal.say(f"lpirc-harness: {error.filename or 'system'}: {error.strerror or error}")
+        terminal.say(
+            f"lpirc-harness: {error.filename or 'system'}: {error.strerror or error}"
+        )
         return FAILED
     except (ClientError, KeyboardInterrupt) as error:
         terminal.say(f"lpirc-harness: {str(error) or 'interrupted'}")
@@ -40,10 +44,18 @@ def build_parser() -> argparse.ArgumentParser:
     from lpirc_client.harness.options import add_parsers
 
     about = "Checks and times a model of a model track on this device."
-    parser = argparse.ArgumentParser("lpirc-harness", description=about, epilog=EXAMPLE, allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"lpirc-harness {version('lpirc-client')}")
+    parser = argparse.ArgumentParser(
+        "lpirc-harness", description=about, epilog=EXAMPLE, allow_abbrev=False
+    )
     parser.add_argument(
-        "--completion", action=PrintCompletion, help="print what bash evaluates to complete it"
+        "--version",
+        action="version",
+        version=f"lpirc-harness {version('lpirc-client')}",
+    )
+    parser.add_argument(
+        "--completion",
+        action=PrintCompletion,
+        help="print what bash evaluates to complete it",
     )
     add_parsers(parser.add_subparsers(dest="command", required=True, metavar="COMMAND"))
     return parser

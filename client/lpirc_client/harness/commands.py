@@ -33,7 +33,11 @@ def execute(options: argparse.Namespace) -> None:
             _with_extra(options)
     except ClientError as error:
         if options.json and not isinstance(error, ResultOnStdoutError):
-            document = {"code": error.code, "sentence": error.sentence, "facts": error.facts}
+            document = {
+                "code": error.code,
+                "sentence": error.sentence,
+                "facts": error.facts,
+            }
             with suppress(OSError):  # stderr has the sentence as well
                 result(json.dumps({"error": document}))
         raise
@@ -42,7 +46,9 @@ def execute(options: argparse.Namespace) -> None:
 def _with_extra(options: argparse.Namespace) -> None:
     try:
         COMMANDS[options.command](options)
-    except OSError as error:  # no room for a log, no further process, no reader of the result
+    except (
+        OSError
+    ) as error:  # no room for a log, no further process, no reader of the result
         sentence = f"{error.filename or 'the system'}: {error.strerror or error}"
         raise ModelError("system-failed", sentence) from error
     except ImportError as error:
@@ -60,7 +66,9 @@ def _validate(options: argparse.Namespace) -> None:
     if options.confined:
         _require_confined(settings.delegate)
     model = read_model(options.model, options.runtime)
-    with ModelProcess(model.path.name, settings.core, confinement_with(settings.delegate)) as process:
+    with ModelProcess(
+        model.path.name, settings.core, confinement_with(settings.delegate)
+    ) as process:
         signature, problems = examine(process, model, settings)
     if problems:
         # The raised one is printed last, so people read them in order; a program gets the code of the first.
@@ -69,7 +77,15 @@ def _validate(options: argparse.Namespace) -> None:
             say(f"lpirc-harness: {problem.sentence}")
         raise raised
     if options.json:
-        result(json.dumps({"valid": True, "task": settings.task, "model": described(model, signature)}))
+        result(
+            json.dumps(
+                {
+                    "valid": True,
+                    "task": settings.task,
+                    "model": described(model, signature),
+                }
+            )
+        )
     else:
         image = signature.inputs[0]
         what = f"a valid model for {settings.task}, input {image.dtype} {list(image.shape)}"
@@ -91,7 +107,9 @@ def _bench(options: argparse.Namespace) -> None:
     if options.confined:
         _require_confined(settings.delegate)
     model = read_model(options.model, options.runtime)
-    reports = options.progress == "lines" or (options.progress == "auto" and sys.stderr.isatty())
+    reports = options.progress == "lines" or (
+        options.progress == "auto" and sys.stderr.isatty()
+    )
     document = measure(model, images, settings, say if reports else lambda _: None)
     text = json.dumps(document)
     if options.out is not None:
@@ -118,7 +136,9 @@ def _require_confined(delegate: str) -> None:
 
     found = confinement_with(delegate)
     if not found.prefix:
-        raise ModelError("not-confined", f"models cannot run confined here: {found.reason}")
+        raise ModelError(
+            "not-confined", f"models cannot run confined here: {found.reason}"
+        )
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -128,5 +148,9 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
 }
 
 
-def _unwritable(kind: type[ModelError], out: Path, error: OSError, more: str = "") -> ModelError:
-    return kind("unwritable", f"{out}: cannot be written: {error.strerror}{more}", file=str(out))
+def _unwritable(
+    kind: type[ModelError], out: Path, error: OSError, more: str = ""
+) -> ModelError:
+    return kind(
+        "unwritable", f"{out}: cannot be written: {error.strerror}{more}", file=str(out)
+    )

@@ -13,12 +13,25 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lpirc_client.harness.settings import CPU_PROVIDER, DEFAULT_DELEGATE, NO_DELEGATE, XNNPACK
+from lpirc_client.harness.settings import (
+    CPU_PROVIDER,
+    DEFAULT_DELEGATE,
+    NO_DELEGATE,
+    XNNPACK,
+)
 
 TRIAL = """from importlib.util import find_spec as seen
 assert seen("lpirc_client") and seen("numpy"), "Python does not see its packages"
 """
-SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
+SYSTEM = (
+    "/usr",
+    "/bin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+)
 PROCESSOR = "/sys/devices/system/cpu"  # from which the runtime selects its code
 OWN_PARENT = 1  # the parent's number in the namespace
 
@@ -45,21 +58,43 @@ def confinement() -> Confinement:
     if program is None:
         return Confinement(reason="bubblewrap (bwrap) is not installed")
     python = [
-        Path(prefix, name) for prefix in (sys.prefix, sys.base_prefix) for name in ("bin", "lib", "lib64")
+        Path(prefix, name)
+        for prefix in (sys.prefix, sys.base_prefix)
+        for name in ("bin", "lib", "lib64")
     ]
     own = [Path(sys.prefix, "pyvenv.cfg"), Path(__file__).parents[1]]
     prefix = (
-        *(program, "--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent"),
+        *(
+            program,
+            "--unshare-all",
+            "--unshare-user",
+            "--cap-drop",
+            "ALL",
+            "--die-with-parent",
+        ),
         *(
             word
             for path in (*SYSTEM, PROCESSOR, *python, *own)
             for word in ("--ro-bind-try", str(path), str(path))
         ),
-        *("--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"),
+        *(
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            "--remount-ro",
+            "/dev",
+            "--remount-ro",
+            "/",
+            "--chdir",
+            "/",
+        ),
     )
     trial = [*prefix, sys.executable, "-P", "-c", TRIAL]
     try:
-        subprocess.run(trial, check=True, capture_output=True, text=True, env={}, timeout=60)  # noqa: S603
+        subprocess.run(  # noqa: S603
+            trial, check=True, capture_output=True, text=True, env={}, timeout=60
+        )
     except (OSError, subprocess.SubprocessError) as error:
         said = str(getattr(error, "stderr", None) or error).split()
         return Confinement(reason=f"bwrap failed: {' '.join(said)[-200:]}")

@@ -28,16 +28,28 @@ def temperature_c(root: Path = Path("/")) -> float | None:
     zones: list[tuple[str, float]] = []
     for folder in sorted((root / "sys/class/thermal").glob("thermal_zone*")):
         kind, millidegrees = _line(folder / "type"), _line(folder / "temp")
-        if kind is not None and millidegrees is not None and millidegrees.lstrip("-").isdigit():
+        if (
+            kind is not None
+            and millidegrees is not None
+            and millidegrees.lstrip("-").isdigit()
+        ):
             zones.append((kind.lower(), int(millidegrees) / 1000))
-    of_processor = [value for kind, value in zones if kind.startswith(PROCESSOR_THERMOMETERS)]
+    of_processor = [
+        value for kind, value in zones if kind.startswith(PROCESSOR_THERMOMETERS)
+    ]
     return max(of_processor or [value for _, value in zones], default=None)
 
 
 def throttle_count(root: Path = Path("/")) -> int | None:
     """Count how often cores were throttled for heat since the start; None where Linux does not count (only x86)."""
-    files = (root / "sys/devices/system/cpu").glob("cpu*/thermal_throttle/core_throttle_count")
-    counts = [int(text) for file in files if (text := _line(file)) is not None and text.isdigit()]
+    files = (root / "sys/devices/system/cpu").glob(
+        "cpu*/thermal_throttle/core_throttle_count"
+    )
+    counts = [
+        int(text)
+        for file in files
+        if (text := _line(file)) is not None and text.isdigit()
+    ]
     return sum(counts) if counts else None
 
 

@@ -43,12 +43,18 @@ def receive(
     text_length, payload_length = HEAD.unpack(head)
     if text_length > LARGEST_JSON or payload_length > largest:
         raise BrokenFrameError(f"a message of {text_length} and {payload_length} bytes")
-    text, payload = _exactly(descriptor, text_length, wait), _exactly(descriptor, payload_length, wait)
+    text, payload = (
+        _exactly(descriptor, text_length, wait),
+        _exactly(descriptor, payload_length, wait),
+    )
     return None if text is None or payload is None else (_parsed(text), payload)
 
 
 def send(
-    descriptor: int, message: Message, payload: bytes | memoryview = b"", wait: Wait = lambda *_: None
+    descriptor: int,
+    message: Message,
+    payload: bytes | memoryview = b"",
+    wait: Wait = lambda *_: None,
 ) -> None:
     """Write a message, in as many writes as it takes, without copying the payload."""
     text = json.dumps(message).encode()

@@ -41,10 +41,17 @@ def content(image: ImageFile) -> bytes:
     """Return the file's bytes. Raises ModelError `bad-image`, also if they are not the manifest's."""
     try:
         data = read_regular(image.path)
-    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
-        raise bad_image(image, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # a ValueError for a name that no file can have
+        raise bad_image(
+            image, f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
     if image.sha256 and hashlib.sha256(data).hexdigest() != image.sha256:
-        raise bad_image(image, f"its SHA-256 is not the manifest's, {image.sha256[:12]}…")
+        raise bad_image(
+            image, f"its SHA-256 is not the manifest's, {image.sha256[:12]}…"
+        )
     return data
 
 
@@ -52,7 +59,9 @@ def digest(images: Sequence[ImageFile]) -> str:
     """Return one SHA-256 over a line "number sha256" of each image, in order; reads them all."""
     lines = hashlib.sha256()
     for image in images:
-        lines.update(f"{image.number} {hashlib.sha256(content(image)).hexdigest()}\n".encode())
+        lines.update(
+            f"{image.number} {hashlib.sha256(content(image)).hexdigest()}\n".encode()
+        )
     return lines.hexdigest()
 
 
@@ -65,19 +74,27 @@ def bad_image(image: ImageFile, what: str) -> ModelError:
 def _from_manifest(folder: Path) -> list[ImageFile]:
     def parse(document: Any) -> list[ImageFile]:
         return [
-            ImageFile(int(one["number"]), folder / "images" / str(one["file"]), str(one.get("sha256", "")))
+            ImageFile(
+                int(one["number"]),
+                folder / "images" / str(one["file"]),
+                str(one.get("sha256", "")),
+            )
             for one in document["images"]
         ]
 
     images = from_manifest(folder, parse)
     if len({image.number for image in images}) < len(images):
-        raise ModelError("bad-testset", f"{folder / NAME}: two images have the same number")
+        raise ModelError(
+            "bad-testset", f"{folder / NAME}: two images have the same number"
+        )
     return images
 
 
 def _by_name(folder: Path) -> list[ImageFile]:
     try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+        paths = sorted(
+            path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES
+        )
     except OSError as error:
         sentence = f"{folder}: cannot be read: {error.strerror}"
         raise ModelError("bad-testset", sentence, folder=str(folder)) from error

@@ -57,7 +57,10 @@ class LoadedModel(ABC):
         take, fetches = self.views()
         invoke, clock = self.invoke, time.perf_counter_ns
         times_ns = np.zeros(len(pixels), np.int64)
-        kept = [np.zeros((len(pixels), *one.shape), np.dtype(one.dtype)) for one in self.signature.outputs]
+        kept = [
+            np.zeros((len(pixels), *one.shape), np.dtype(one.dtype))
+            for one in self.signature.outputs
+        ]
         shapes = [one.shape[1:] for one in kept]
         slots = list(zip(fetches, kept, shapes, strict=True))
         start_monotonic_s, until_ns, done = time.monotonic(), clock() + slice_ns, 0
@@ -72,7 +75,9 @@ class LoadedModel(ABC):
             for fetch, room, shape in slots:
                 view = fetch()
                 if view.shape != shape:
-                    raise ValueError(f"an output changed its shape from {list(shape)} to {list(view.shape)}")
+                    raise ValueError(
+                        f"an output changed its shape from {list(shape)} to {list(view.shape)}"
+                    )
                 room[done] = view
                 del view  # the next invoke does not run while it exists
             done += 1
@@ -81,7 +86,9 @@ class LoadedModel(ABC):
                 break
         processor_s, end_monotonic_s = time.thread_time() - before_s, time.monotonic()
         outputs = [room[:done] for room in kept]
-        return Run(times_ns[:done], outputs, start_monotonic_s, end_monotonic_s, processor_s)
+        return Run(
+            times_ns[:done], outputs, start_monotonic_s, end_monotonic_s, processor_s
+        )
 
     def repeat(self, seconds: float) -> tuple[int, float, float]:
         """Invoke on the last input for this long; return how often, and the monotonic start and end."""

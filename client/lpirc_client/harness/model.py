@@ -56,7 +56,15 @@ class Tensor:
     @property
     def size_bytes(self) -> int:
         """How much memory it takes; 8 bytes per element of an unknown type."""
-        widths = {"uint8": 1, "int8": 1, "bool": 1, "float16": 2, "int16": 2, "float32": 4, "int32": 4}
+        widths = {
+            "uint8": 1,
+            "int8": 1,
+            "bool": 1,
+            "float16": 2,
+            "int16": 2,
+            "float32": 4,
+            "int32": 4,
+        }
         return math.prod(self.shape) * widths.get(self.dtype, 8)
 
 
@@ -71,7 +79,9 @@ class Signature:
     load_ms: float = 0.0
 
 
-def read_model(path: Path, runtime: str | None = None, largest_mb: int = LARGEST_FILE_MB) -> ModelFile:
+def read_model(
+    path: Path, runtime: str | None = None, largest_mb: int = LARGEST_FILE_MB
+) -> ModelFile:
     """Read a model file for a runtime; None: that of its content, whatever its name.
 
     Raises ModelError `unreadable-model`, `empty-model`, `model-too-large`, `not-tflite`, `not-onnx`.
@@ -85,7 +95,9 @@ def read_model(path: Path, runtime: str | None = None, largest_mb: int = LARGEST
     if not data:
         raise ModelError("empty-model", f"{path}: the file is empty", file=file)
     if len(data) > largest_mb << 20:
-        sentence = f"{path}: the file is larger than the {largest_mb} MB that a model may have"
+        sentence = (
+            f"{path}: the file is larger than the {largest_mb} MB that a model may have"
+        )
         raise ModelError("model-too-large", sentence, file=file, limit_mb=largest_mb)
     is_tflite = len(data) >= SHORTEST_FILE_BYTES and data[4:8] == IDENTIFIER
     if runtime is None and not is_tflite and data.startswith(ONNX_START):
@@ -96,7 +108,12 @@ def read_model(path: Path, runtime: str | None = None, largest_mb: int = LARGEST
     if not is_tflite and runtime != "onnxruntime":
         neither = "" if runtime else "not an ONNX model, "
         sentence = f"not a TFLite flatbuffer: its identifier is {data[4:8]!r} instead of {IDENTIFIER!r}"
-        raise ModelError("not-tflite", f"{path}: {neither}{sentence}", file=file, identifier=repr(data[4:8]))
+        raise ModelError(
+            "not-tflite",
+            f"{path}: {neither}{sentence}",
+            file=file,
+            identifier=repr(data[4:8]),
+        )
     return ModelFile(path, data, hashlib.sha256(data).hexdigest(), runtime or "litert")
 
 
@@ -113,4 +130,10 @@ def signature_from(answer: Mapping[str, Any]) -> Signature:
 
 def _tensor(one: Mapping[str, Any]) -> Tensor:
     shape = tuple(int(side) for side in one["shape"])
-    return Tensor(str(one["name"]), shape, str(one["dtype"]), float(one["scale"]), int(one["zero"]))
+    return Tensor(
+        str(one["name"]),
+        shape,
+        str(one["dtype"]),
+        float(one["scale"]),
+        int(one["zero"]),
+    )

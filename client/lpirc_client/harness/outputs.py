@@ -41,7 +41,9 @@ class Answers:
     processor_s: float
 
     @classmethod
-    def parse(cls, name: str, head: Message, content: memoryview, signature: Signature) -> Answers:
+    def parse(
+        cls, name: str, head: Message, content: memoryview, signature: Signature
+    ) -> Answers:
         """Parse the answer to `run`. Raises ModelError `model-crashed` if a broken process sent something else."""
         try:
             done, at = int(head["done"]), 8 * int(head["done"])
@@ -50,9 +52,17 @@ class Answers:
                 size = done * math.prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
                 outputs.append(_values(content[at : at + size], done, tensor))
                 at += size
-            start_s, end_s = float(head["start_monotonic_s"]), float(head["end_monotonic_s"])
+            start_s, end_s = (
+                float(head["start_monotonic_s"]),
+                float(head["end_monotonic_s"]),
+            )
             processor_s = float(head["processor_s"])
-            is_sound = at == len(content) and done > 0 and times_ns.min() >= 0 and start_s <= end_s
+            is_sound = (
+                at == len(content)
+                and done > 0
+                and times_ns.min() >= 0
+                and start_s <= end_s
+            )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise nonsense(name) from error
         if not is_sound:
@@ -62,7 +72,9 @@ class Answers:
 
 def nonsense(name: str) -> ModelError:
     """Make the failure of a process that a model has broken without killing it."""
-    return ModelError("model-crashed", f"{name}: it broke its process, which then answered nonsense")
+    return ModelError(
+        "model-crashed", f"{name}: it broke its process, which then answered nonsense"
+    )
 
 
 @dataclass
@@ -94,24 +106,38 @@ def labels(answers: Answers, images: Sequence[int]) -> Predictions:
     best = usable.argmax(axis=1)
     chosen = np.where(finite.any(axis=1), best + (scores.shape[1] == CLASSES), 0)
     confidences = np.take_along_axis(usable, best[:, None], axis=1)[:, 0]
-    confidences = np.where(np.isfinite(confidences), confidences, 0.0).clip(-LARGEST_NUMBER, LARGEST_NUMBER)
+    confidences = np.where(np.isfinite(confidences), confidences, 0.0).clip(
+        -LARGEST_NUMBER, LARGEST_NUMBER
+    )
     rows = list(zip(images, chosen.tolist(), confidences.tolist(), strict=True))
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
     return Predictions(rows, [images[place] for place in not_finite])
 
 
-def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]) -> Predictions:
+def detections(
+    answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]
+) -> Predictions:
     """Return all hundred detections of each image, of `sizes` (width, height), in the model's order.
 
     It drops what cannot be scored: rows with a number that is not finite or out of range, or a class below 0, and boxes
     whose far side lies before the near one. Boxes that leave the image stay as they are.
     """
-    boxes, classes, scores = answers.outputs[0][:, 0], answers.outputs[1][:, 0], answers.outputs[2][:, 0]
+    boxes, classes, scores = (
+        answers.outputs[0][:, 0],
+        answers.outputs[1][:, 0],
+        answers.outputs[2][:, 0],
+    )
     with np.errstate(invalid="ignore", over="ignore"):
         scale = np.array(sizes, np.float64)[:, None, :]
         near, far = boxes[..., [1, 0]] * scale, boxes[..., [3, 2]] * scale
         numbers = np.concatenate(
-            [np.floor(classes + (COCO_FIRST + 0.5))[..., None], scores[..., None], near, far - 1.0], axis=2
+            [
+                np.floor(classes + (COCO_FIRST + 0.5))[..., None],
+                scores[..., None],
+                near,
+                far - 1.0,
+            ],
+            axis=2,
         )
         finite = np.isfinite(numbers).all(axis=2)
         inverted = finite & (far < near).any(axis=2)
@@ -121,30 +147,40 @@ def detections(answers: Answers, images: Sequence[int], sizes: Sequence[tuple[in
     kept = finite & ~inverted & ~out_of_range
     rows = [
         (images[place], int(category), *rest)
-        for place, (category, *rest) in zip(np.nonzero(kept)[0].tolist(), numbers[kept].tolist(), strict=True)
+        for place, (category, *rest) in zip(
+            np.nonzero(kept)[0].tolist(), numbers[kept].tolist(), strict=True
+        )
     ]
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
     numbers_of = [images[place] for place in not_finite]
     return Predictions(rows, numbers_of, int(inverted.sum()), int(out_of_range.sum()))
 
 
-def check_counts(name: str, answers: Answers, what: Sequence[object]) -> list[ModelError]:
+def check_counts(
+    name: str, answers: Answers, what: Sequence[object]
+) -> list[ModelError]:
     """Refuse a count other than 100, for the first of the pictures `what` that has one."""
     counts = answers.outputs[3][:, 0]
     wrong = np.flatnonzero(counts != DETECTIONS)
     if not len(wrong):
         return []
     count, picture = float(counts[wrong[0]]), what[int(wrong[0])]
-    sentence = (
-        f"{name}: it returns {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
-    )
-    return [ModelError("wrong-count", sentence, count=count if math.isfinite(count) else str(count))]
+    sentence = f"{name}: it returns {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
+    return [
+        ModelError(
+            "wrong-count", sentence, count=count if math.isfinite(count) else str(count)
+        )
+    ]
 
 
 def _values(content: memoryview, done: int, tensor: Tensor) -> NDArray[np.float64]:
-    raw: NDArray[Any] = np.frombuffer(content, np.dtype(tensor.dtype)).reshape(done, *tensor.shape)
+    raw: NDArray[Any] = np.frombuffer(content, np.dtype(tensor.dtype)).reshape(
+        done, *tensor.shape
+    )
     values = raw.astype(np.float64)
     if tensor.dtype != "uint8":
         return values
-    with np.errstate(invalid="ignore", over="ignore"):  # a scale that is not finite shows in the scores
+    with np.errstate(
+        invalid="ignore", over="ignore"
+    ):  # a scale that is not finite shows in the scores
         return (values - tensor.zero) * tensor.scale

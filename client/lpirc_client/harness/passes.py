@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from lpirc_client.harness import latency
 from lpirc_client.harness.images import ImageFile, content
 from lpirc_client.harness.model import Signature
-from lpirc_client.harness.outputs import Answers, Predictions, check_counts, detections, labels, nonsense
+from lpirc_client.harness.outputs import (
+    Answers,
+    Predictions,
+    check_counts,
+    detections,
+    labels,
+    nonsense,
+)
 from lpirc_client.harness.preprocessing import decode, model_input
 from lpirc_client.harness.process import ModelProcess
 from lpirc_client.harness.settings import Settings
@@ -89,7 +96,9 @@ class Passes:
             answers, sizes = self._batch_answers(images, left_ns)
             done = len(answers.times_ns)
             if is_first:
-                self._keep(answers, [image.number for image in images[:done]], sizes[:done])
+                self._keep(
+                    answers, [image.number for image in images[:done]], sizes[:done]
+                )
             if repeat.processed:
                 repeat.times_ns.append(answers.times_ns)
                 left_ns -= int(answers.times_ns.sum())
@@ -107,7 +116,9 @@ class Passes:
         lasting = int(min(SLICE_S * 1e9, left_ns) / max(mean_ns, 1.0)) + 1
         return min(fitting, lasting)
 
-    def _batch_answers(self, images: Sequence[ImageFile], left_ns: int) -> tuple[Answers, list[Size]]:
+    def _batch_answers(
+        self, images: Sequence[ImageFile], left_ns: int
+    ) -> tuple[Answers, list[Size]]:
         tensor = self._signature.inputs[0]
         pixels = np.empty((len(images), *tensor.shape[1:]), np.dtype(tensor.dtype))
         sizes: list[Size] = []
@@ -125,18 +136,26 @@ class Passes:
         self.processor_s += answers.processor_s
         return answers, sizes
 
-    def _keep(self, answers: Answers, numbers: list[int], sizes: Sequence[Size]) -> None:
+    def _keep(
+        self, answers: Answers, numbers: list[int], sizes: Sequence[Size]
+    ) -> None:
         if self._settings.task == "classification":
             self.predictions.add(labels(answers, numbers))
             return
-        for problem in check_counts(self._process.name, answers, [f"image {number}" for number in numbers]):
+        for problem in check_counts(
+            self._process.name, answers, [f"image {number}" for number in numbers]
+        ):
             raise problem
         self.predictions.add(detections(answers, numbers, sizes))
 
     def processor_share(self) -> float | None:
         """The share of its time for which a model of one thread had a processor; None for several threads."""
         running_s = sum(self.span_s[1::2]) - sum(self.span_s[::2])
-        return min(1.0, self.processor_s / running_s) if self._settings.threads == 1 and running_s else None
+        return (
+            min(1.0, self.processor_s / running_s)
+            if self._settings.threads == 1 and running_s
+            else None
+        )
 
     def energy_loop(self) -> dict[str, Any] | None:
         """Repeat the last input for as long as the settings say; None if they do not ask for it."""
@@ -145,7 +164,9 @@ class Passes:
             return None
         self._report(f"repeating the last input for {seconds:g} s")
         request = {"do": "repeat", "seconds": seconds}
-        answer, _ = self._process.ask("run", request, seconds + self._settings.timeout_s)
+        answer, _ = self._process.ask(
+            "run", request, seconds + self._settings.timeout_s
+        )
         try:
             return {name: kind(answer[name]) for name, kind in ENERGY_LOOP.items()}
         except (KeyError, TypeError, ValueError, OverflowError) as error:

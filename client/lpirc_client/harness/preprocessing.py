@@ -27,7 +27,12 @@ Pixels = NDArray[np.uint8]
 """An RGB image (H, W, 3)."""
 
 FRACTION = 0.875
-FORMATS = ("JPEG", "PNG", "BMP", "PPM")  # Pillow knows others, some of which start programs
+FORMATS = (
+    "JPEG",
+    "PNG",
+    "BMP",
+    "PPM",
+)  # Pillow knows others, some of which start programs
 DEEP_MODES = ("I", "I;16", "I;16B", "I;16L", "F")
 
 
@@ -46,12 +51,16 @@ def decode(image: ImageFile, data: bytes) -> Pixels:
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
             if opened.mode in DEEP_MODES:
-                raise bad_image(image, f"its pixels have mode {opened.mode}, not 8 bits")
+                raise bad_image(
+                    image, f"its pixels have mode {opened.mode}, not 8 bits"
+                )
             return np.asarray(opened.convert("RGB"))
     except UnidentifiedImageError as error:
         raise bad_image(image, "it is not an image of a known kind") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise bad_image(image, f"it cannot be decoded: {' '.join(str(error).split())}") from error
+        raise bad_image(
+            image, f"it cannot be decoded: {' '.join(str(error).split())}"
+        ) from error
 
 
 def prepared(pixels: Pixels, preprocessing: str, height: int, width: int) -> Pixels:
@@ -67,7 +76,9 @@ def model_input(pixels: Pixels, settings: Settings, tensor: Tensor) -> NDArray[A
     if settings.channels == "BGR":
         made = made[..., ::-1]
     if tensor.dtype == "float32":
-        made = (made - np.array(settings.mean, np.float32)) / np.array(settings.sigma, np.float32)
+        made = (made - np.array(settings.mean, np.float32)) / np.array(
+            settings.sigma, np.float32
+        )
     return made.transpose(2, 0, 1) if tensor.is_channels_first else made
 
 
@@ -78,7 +89,10 @@ def whole(height: int, width: int) -> Crop:
 
 def central_crop(height: int, width: int) -> Crop:
     """OVIC's central 0.875: per side start = round((side - 0.875 side) / 2), new = round(side - 2 start), half up."""
-    top, left = _half_up((height - FRACTION * height) / 2), _half_up((width - FRACTION * width) / 2)
+    top, left = (
+        _half_up((height - FRACTION * height) / 2),
+        _half_up((width - FRACTION * width) / 2),
+    )
     return Crop(top, left, _half_up(height - 2 * top), _half_up(width - 2 * left))
 
 
@@ -100,7 +114,10 @@ def resized(pixels: Pixels, height: int, width: int) -> Pixels:
 
     In float32, as a + (b - a) * share, which keeps even colours exactly; then rounded half up to 8 bits.
     """
-    rows, columns = _Weights.of(len(pixels), height), _Weights.of(pixels.shape[1], width)
+    rows, columns = (
+        _Weights.of(len(pixels), height),
+        _Weights.of(pixels.shape[1], width),
+    )
     upper, lower = pixels[rows.first], pixels[rows.second]
     top, bottom = columns.between(upper), columns.between(lower)
     mixed = top + (bottom - top) * rows.share[:, None, None]

@@ -17,7 +17,13 @@ from typing import IO, Self
 
 from lpirc_client.errors import ModelError, missing_extra
 from lpirc_client.harness.confinement import OWN_PARENT, Confinement, confinement
-from lpirc_client.harness.frames import REASON_CHARACTERS, BrokenFrameError, Message, receive, send
+from lpirc_client.harness.frames import (
+    REASON_CHARACTERS,
+    BrokenFrameError,
+    Message,
+    receive,
+    send,
+)
 
 START_S = 60.0
 DYING_S = 5.0
@@ -28,9 +34,17 @@ LAST_WORDS_BYTES = 4096
 LARGEST_ANSWER = 64 << 20
 """For a batch's outputs: a process that a model has broken may announce any length."""
 
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
 SIGNALLED = 128  # to which bwrap adds the signal that ended its process
-OUT_OF_MEMORY = ("bad_alloc", "length_error", "MemoryError", "Cannot allocate memory", "out of memory")
+OUT_OF_MEMORY = (
+    "bad_alloc",
+    "length_error",
+    "MemoryError",
+    "Cannot allocate memory",
+    "out of memory",
+)
 
 
 class ModelProcess:
@@ -41,7 +55,9 @@ class ModelProcess:
     machine allows.
     """
 
-    def __init__(self, name: str, core: int | None = None, confined: Confinement | None = None) -> None:
+    def __init__(
+        self, name: str, core: int | None = None, confined: Confinement | None = None
+    ) -> None:
         self.name = name
         self.confinement = confinement() if confined is None else confined
         self.is_dead = False
@@ -55,7 +71,9 @@ class ModelProcess:
         arguments = [request_end, answer_end, parent, *([] if core is None else [core])]
         try:
             child = ["-m", "lpirc_client.harness.child", *map(str, arguments)]
-            self._process = launch(self.confinement, child, self._log, (request_end, answer_end))
+            self._process = launch(
+                self.confinement, child, self._log, (request_end, answer_end)
+            )
         finally:
             os.close(request_end)
             os.close(answer_end)
@@ -67,12 +85,19 @@ class ModelProcess:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.end()
 
     def ask(
-        self, doing: str, request: Message, within_s: float, payload: bytes | memoryview = b""
+        self,
+        doing: str,
+        request: Message,
+        within_s: float,
+        payload: bytes | memoryview = b"",
     ) -> tuple[Message, memoryview]:
         """Send a request and wait for its answer, JSON and bytes, at most `within_s` seconds of wall time.
 
@@ -83,7 +108,9 @@ class ModelProcess:
         self.is_new = False
         self._memory_mb = request.get("memory_mb", self._memory_mb)
         try:
-            with contextlib.suppress(BrokenPipeError):  # it may have said why before it ended
+            with contextlib.suppress(
+                BrokenPipeError
+            ):  # it may have said why before it ended
                 send(self._requests, {**request, "within_s": within_s}, payload, wait)
             received = receive(self._answers, LARGEST_ANSWER, wait)
         except TimeoutError as error:
@@ -133,9 +160,7 @@ class ModelProcess:
         if code == -signal.SIGXCPU:
             return self._timeout(doing, within_s)
         if code == -signal.SIGKILL:
-            sentence = (
-                f"{self.name}: killed by the system while it was being {doing}, likely for lack of memory"
-            )
+            sentence = f"{self.name}: killed by the system while it was being {doing}, likely for lack of memory"
             return ModelError("out-of-memory", sentence, signal="SIGKILL")
         if code < 0:
             name = _signal_name(-code)
@@ -164,7 +189,10 @@ class ModelProcess:
 
 
 def launch(
-    confined: Confinement, arguments: Sequence[str], log: IO[bytes], pipes: tuple[int, ...] = ()
+    confined: Confinement,
+    arguments: Sequence[str],
+    log: IO[bytes],
+    pipes: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
     """Start Python with these pipes: confined with an empty environment, else with ours without our passwords."""
     inherited = {} if confined.prefix else os.environ
@@ -174,7 +202,10 @@ def launch(
         stdout=log,
         stderr=log,
         pass_fds=pipes,
-        env={name: inherited[name] for name in inherited if not name.startswith("LPIRC_")} | ONE_THREAD,
+        env={
+            name: inherited[name] for name in inherited if not name.startswith("LPIRC_")
+        }
+        | ONE_THREAD,
         start_new_session=True,
     )
 

@@ -17,15 +17,25 @@ from lpirc_client.harness.settings import DEFAULT_DELEGATE, NO_DELEGATE, XNNPACK
 class RuntimeModel(LoadedModel):
     """A model in the interpreter, its tensors allocated; `delegate` is the library's path, or one of three words."""
 
-    def __init__(self, data: bytes | bytearray, threads: int, delegate: str = DEFAULT_DELEGATE) -> None:
+    def __init__(
+        self, data: bytes | bytearray, threads: int, delegate: str = DEFAULT_DELEGATE
+    ) -> None:
         options: dict[str, Any] = {}
         if delegate not in (DEFAULT_DELEGATE, XNNPACK):
             kind = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
             delegates = [] if delegate == NO_DELEGATE else [load_delegate(delegate)]
-            options = {"experimental_op_resolver_type": kind, "experimental_delegates": delegates}
-        self._interpreter = Interpreter(model_content=bytes(data), num_threads=threads, **options)
+            options = {
+                "experimental_op_resolver_type": kind,
+                "experimental_delegates": delegates,
+            }
+        self._interpreter = Interpreter(
+            model_content=bytes(data), num_threads=threads, **options
+        )
         self._interpreter.allocate_tensors()
-        inputs, outputs = self._interpreter.get_input_details(), self._interpreter.get_output_details()
+        inputs, outputs = (
+            self._interpreter.get_input_details(),
+            self._interpreter.get_output_details(),
+        )
         self.signature = Signature(
             tuple(_tensor(details) for details in inputs),
             tuple(_tensor(details) for details in outputs),
@@ -34,8 +44,12 @@ class RuntimeModel(LoadedModel):
         )
         self.invoke = self._interpreter.invoke
         # Getters, called again for each inference: the runtime may move its tensors, and views block it.
-        self._inputs = [self._interpreter.tensor(details["index"]) for details in inputs]
-        self._outputs = [self._interpreter.tensor(details["index"]) for details in outputs]
+        self._inputs = [
+            self._interpreter.tensor(details["index"]) for details in inputs
+        ]
+        self._outputs = [
+            self._interpreter.tensor(details["index"]) for details in outputs
+        ]
 
     def views(self) -> tuple[View, list[View]]:
         """Getters of the first input and of the outputs."""
@@ -52,20 +66,35 @@ class RuntimeModel(LoadedModel):
 
 
 def _total_bytes(interpreter: Interpreter) -> int:
-    return sum(_tensor(details).size_bytes for details in interpreter.get_tensor_details())
+    return sum(
+        _tensor(details).size_bytes for details in interpreter.get_tensor_details()
+    )
 
 
 def _tensor(details: dict[str, Any]) -> Tensor:
     quantization = details["quantization_parameters"]
-    scales, zeros = quantization["scales"].tolist(), quantization["zero_points"].tolist()
-    scale, zero = (scales[0], zeros[0]) if len(scales) == 1 and len(zeros) == 1 else (0.0, 0)
+    scales, zeros = (
+        quantization["scales"].tolist(),
+        quantization["zero_points"].tolist(),
+    )
+    scale, zero = (
+        (scales[0], zeros[0]) if len(scales) == 1 and len(zeros) == 1 else (0.0, 0)
+    )
     shape: Sequence[int] = details["shape"].tolist()
     return Tensor(
-        str(details["name"]), tuple(shape), np.dtype(details["dtype"]).name, float(scale), int(zero)
+        str(details["name"]),
+        tuple(shape),
+        np.dtype(details["dtype"]).name,
+        float(scale),
+        int(zero),
     )
 
 
 def _taken_by(interpreter: Interpreter, delegate: str) -> str:
     """Name the delegate if it took any operator."""
     operators = interpreter._get_ops_details()  # noqa: SLF001 - the runtime has no public way to ask
-    return delegate if any(operator["op_name"] == "DELEGATE" for operator in operators) else NO_DELEGATE
+    return (
+        delegate
+        if any(operator["op_name"] == "DELEGATE" for operator in operators)
+        else NO_DELEGATE
+    )

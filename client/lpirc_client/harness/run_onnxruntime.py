@@ -11,28 +11,49 @@ import onnxruntime
 
 from lpirc_client.harness.inference import LoadedModel, View
 from lpirc_client.harness.model import Signature, Tensor
-from lpirc_client.harness.settings import CPU_PROVIDER, DEFAULT_DELEGATE, NO_DELEGATE, XNNPACK
+from lpirc_client.harness.settings import (
+    CPU_PROVIDER,
+    DEFAULT_DELEGATE,
+    NO_DELEGATE,
+    XNNPACK,
+)
 
-PROVIDERS = {DEFAULT_DELEGATE: CPU_PROVIDER, NO_DELEGATE: CPU_PROVIDER, XNNPACK: "XnnpackExecutionProvider"}
+PROVIDERS = {
+    DEFAULT_DELEGATE: CPU_PROVIDER,
+    NO_DELEGATE: CPU_PROVIDER,
+    XNNPACK: "XnnpackExecutionProvider",
+}
 TYPES = {"float": "float32", "double": "float64"}
 """ONNX's names of types where they are not numpy's."""
 
-FOLDER_ENTRY, NO_FOLDER = "session.model_external_initializers_file_folder_path", "/dev/null"
+FOLDER_ENTRY, NO_FOLDER = (
+    "session.model_external_initializers_file_folder_path",
+    "/dev/null",
+)
 """A model is one file: the runtime would read weights from any file below the current folder."""
 
 
 class RuntimeModel(LoadedModel):
     """A model in a session; `delegate` is an execution provider, or one of three words."""
 
-    def __init__(self, data: bytes | bytearray, threads: int, delegate: str = DEFAULT_DELEGATE) -> None:
-        provider, available = PROVIDERS.get(delegate, delegate), onnxruntime.get_available_providers()
+    def __init__(
+        self, data: bytes | bytearray, threads: int, delegate: str = DEFAULT_DELEGATE
+    ) -> None:
+        provider, available = (
+            PROVIDERS.get(delegate, delegate),
+            onnxruntime.get_available_providers(),
+        )
         if provider not in available:
-            raise ValueError(f"it has no {provider} here; it has {', '.join(available)}")
+            raise ValueError(
+                f"it has no {provider} here; it has {', '.join(available)}"
+            )
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.log_severity_level = 4  # fatal errors only
         options.add_session_config_entry(FOLDER_ENTRY, NO_FOLDER)
-        self._session = onnxruntime.InferenceSession(bytes(data), options, providers=[provider])
+        self._session = onnxruntime.InferenceSession(
+            bytes(data), options, providers=[provider]
+        )
         if self._session.get_providers()[0] != provider:
             raise ValueError(f"{provider} does not work on this device")
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
@@ -45,7 +66,9 @@ class RuntimeModel(LoadedModel):
         if self._bound is None:
             binding = self._session.io_binding()
             self.invoke = partial(self._session.run_with_iobinding, binding)
-            outputs = [_view(binding.bind_output, one) for one in self.signature.outputs]
+            outputs = [
+                _view(binding.bind_output, one) for one in self.signature.outputs
+            ]
             self._bound = _view(binding.bind_input, self.signature.inputs[0]), outputs
         return self._bound
 

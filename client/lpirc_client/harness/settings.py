@@ -16,7 +16,12 @@ PREPROCESSINGS = ("resize", "central-crop", "central-square")
 RUNTIMES = ("litert", "onnxruntime")
 RULES = ("ovic", "open")
 CHANNELS = ("RGB", "BGR")
-DEFAULT_DELEGATE, XNNPACK, NO_DELEGATE, CPU_PROVIDER = "default", "xnnpack", "none", "CPUExecutionProvider"
+DEFAULT_DELEGATE, XNNPACK, NO_DELEGATE, CPU_PROVIDER = (
+    "default",
+    "xnnpack",
+    "none",
+    "CPUExecutionProvider",
+)
 DEFAULT_PREPROCESSING = {"classification": "central-crop", "detection": "resize"}
 
 
@@ -62,11 +67,17 @@ DETECTION_IMAGE_S = 0.036
 
 PRESETS = {
     "ovic-detection": Preset("detection", "resize", DETECTION_IMAGE_S, rules="ovic"),
-    "ovic-classification": Preset("classification", "central-crop", PHONE_IMAGE_S, rules="ovic"),
+    "ovic-classification": Preset(
+        "classification", "central-crop", PHONE_IMAGE_S, rules="ovic"
+    ),
     "lpirc2018-track1": Preset("classification", "central-crop", PHONE_IMAGE_S),
-    "aiotbench": Preset("classification", "central-square", cooldown_s=300.0, rules="open"),
+    "aiotbench": Preset(
+        "classification", "central-square", cooldown_s=300.0, rules="open"
+    ),
 }
-OPTIONAL = tuple(one.name for one in fields(Settings) if one.name not in ("task", "threads", "core"))
+OPTIONAL = tuple(
+    one.name for one in fields(Settings) if one.name not in ("task", "threads", "core")
+)
 """Settings that an option overrides."""
 
 
@@ -81,17 +92,29 @@ def settings_from(options: argparse.Namespace, images: int) -> Settings:
         choices = f"--task {' or '.join(TASKS)}, or --track {' or '.join(PRESETS)}"
         raise ModelError("no-task", f"which task? give {choices}")
     if preset is not None and preset.task != task:
-        raise ModelError("bad-task", f"--task {task}: the track {options.track} is for {preset.task}")
-    settings = Settings(task, DEFAULT_PREPROCESSING[task], options.threads, _core(options))
+        raise ModelError(
+            "bad-task", f"--task {task}: the track {options.track} is for {preset.task}"
+        )
+    settings = Settings(
+        task, DEFAULT_PREPROCESSING[task], options.threads, _core(options)
+    )
     if preset is not None:
-        budget_s = None if preset.image_budget_s is None else preset.image_budget_s * images
-        settings = replace(settings, preprocessing=preset.preprocessing, budget_s=budget_s)
+        budget_s = (
+            None if preset.image_budget_s is None else preset.image_budget_s * images
+        )
+        settings = replace(
+            settings, preprocessing=preset.preprocessing, budget_s=budget_s
+        )
         settings = replace(settings, cooldown_s=preset.cooldown_s, rules=preset.rules)
     given = {name: getattr(options, name, None) for name in OPTIONAL}
-    settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
+    settings = replace(
+        settings, **{name: value for name, value in given.items() if value is not None}
+    )
     if task == "detection" and settings.preprocessing != "resize":
         why = "detection needs resize, its boxes are of the whole image"
-        raise ModelError("bad-preprocessing", f"--preprocessing {settings.preprocessing}: {why}")
+        raise ModelError(
+            "bad-preprocessing", f"--preprocessing {settings.preprocessing}: {why}"
+        )
     return settings
 
 
@@ -100,7 +123,11 @@ def _core(options: argparse.Namespace) -> int | None:
     cores = allowed_cores()
     if options.core is not None:
         if options.core not in cores:
-            what = f"the cores here are {sorted(cores)}" if cores else "cores cannot be chosen here"
+            what = (
+                f"the cores here are {sorted(cores)}"
+                if cores
+                else "cores cannot be chosen here"
+            )
             raise ModelError("no-core", f"--core {options.core}: {what}")
         return int(options.core)
     return max(cores, default=None) if options.threads == 1 else None

@@ -54,7 +54,10 @@ def _answer(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         capture_output=True,
         check=False,
     )
-    printed = {"stdout": done.stdout.decode(), "stderr": done.stderr.decode(errors="replace")}
+    printed = {
+        "stdout": done.stdout.decode(),
+        "stderr": done.stderr.decode(errors="replace"),
+    }
     return limits | {"returncode": done.returncode, "model": str(model)} | printed
 
 

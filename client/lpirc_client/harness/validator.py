@@ -12,7 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from lpirc_client.errors import ModelError
-from lpirc_client.harness.model import CHANNELS, ModelFile, Signature, Tensor, signature_from
+from lpirc_client.harness.model import (
+    CHANNELS,
+    ModelFile,
+    Signature,
+    Tensor,
+    signature_from,
+)
 from lpirc_client.harness.outputs import CLASSES, DETECTIONS, Answers, check_counts
 from lpirc_client.harness.process import START_S, ModelProcess
 from lpirc_client.harness.settings import Settings
@@ -43,7 +49,11 @@ def rules_of(model: ModelFile, settings: Settings) -> str:
 def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signature:
     """Load a model in its process and return its signature. Raises ModelError."""
     asked = {"runtime": model.runtime, "delegate": settings.delegate}
-    request = {"do": "load", "memory_mb": settings.memory_mb, "threads": settings.threads} | asked
+    request = {
+        "do": "load",
+        "memory_mb": settings.memory_mb,
+        "threads": settings.threads,
+    } | asked
     request["is_confined"] = bool(process.confinement.prefix)
     within_s = START_S + settings.timeout_s if process.is_new else settings.timeout_s
     answer, _ = process.ask("loaded", request, within_s, model.data)
@@ -51,15 +61,21 @@ def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signatu
         return signature_from(answer)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelError(
-            "model-failed", f"{process.name}: its tensors have no valid description: {error!r}"
+            "model-failed",
+            f"{process.name}: its tensors have no valid description: {error!r}",
         ) from error
 
 
-def problems(name: str, signature: Signature, task: str, rules: str = "ovic") -> list[ModelError]:
+def problems(
+    name: str, signature: Signature, task: str, rules: str = "ovic"
+) -> list[ModelError]:
     """Return everything wrong with a model's inputs and outputs, in the order of the rules."""
     return [
         ModelError(error.code, f"{name}: {error.sentence}", **error.facts)
-        for error in (*_input_problems(signature, rules), *_output_problems(signature, task, rules))
+        for error in (
+            *_input_problems(signature, rules),
+            *_output_problems(signature, task, rules),
+        )
     ]
 
 
@@ -75,9 +91,15 @@ def examine(
     found = problems(process.name, signature, settings.task, rules)
     if not found:
         image = signature.inputs[0]
-        noise = np.random.default_rng(TRIAL_SEED).integers(0, 256, image.shape, np.uint8).astype(image.dtype)
+        noise = (
+            np.random.default_rng(TRIAL_SEED)
+            .integers(0, 256, image.shape, np.uint8)
+            .astype(image.dtype)
+        )
         request = {"do": "run", "budget_ns": 1, "slice_ns": 1}
-        answer, content = process.ask("run", request, settings.timeout_s, noise.tobytes())
+        answer, content = process.ask(
+            "run", request, settings.timeout_s, noise.tobytes()
+        )
         answers = Answers.parse(process.name, answer, content, signature)
         if settings.task == "detection":
             found += check_counts(process.name, answers, ["a picture of noise"])
@@ -88,13 +110,17 @@ def _input_problems(signature: Signature, rules: str) -> Iterator[ModelError]:
     if len(signature.inputs) != 1:
         count = len(signature.inputs)
         yield ModelError(
-            "wrong-inputs", f"its number of inputs is {count}; a model has one, the image", inputs=count
+            "wrong-inputs",
+            f"its number of inputs is {count}; a model has one, the image",
+            inputs=count,
         )
         return
     dtype, shape = signature.inputs[0].dtype, list(signature.inputs[0].shape)
     if dtype not in INPUT_TYPES[rules]:
         hint = "" if rules == "open" else " (a float model begins with DEQUANTIZE)"
-        what = f"its input is {dtype}; it must be {' or '.join(INPUT_TYPES[rules])}{hint}"
+        what = (
+            f"its input is {dtype}; it must be {' or '.join(INPUT_TYPES[rules])}{hint}"
+        )
         yield ModelError("wrong-input-type", what, dtype=dtype)
     if len(shape) != 4:
         what = f"its input {shape} has {len(shape)} dimensions; it must have 4, [1, H, W, 3]"
@@ -114,21 +140,29 @@ def _input_problems(signature: Signature, rules: str) -> Iterator[ModelError]:
         yield ModelError("wrong-side", what, shape=shape)
 
 
-def _output_problems(signature: Signature, task: str, rules: str) -> Iterator[ModelError]:
+def _output_problems(
+    signature: Signature, task: str, rules: str
+) -> Iterator[ModelError]:
     wanted = OUTPUTS[task]
     if len(signature.outputs) != len(wanted):
         count, names = len(signature.outputs), ", ".join(name for name, _ in wanted)
         what = f"its number of outputs is {count}; {task} has {len(wanted)}: {names}"
         yield ModelError("wrong-outputs", what, outputs=count)
         return
-    for number, (tensor, (name, shape)) in enumerate(zip(signature.outputs, wanted, strict=True)):
+    for number, (tensor, (name, shape)) in enumerate(
+        zip(signature.outputs, wanted, strict=True)
+    ):
         is_scores = rules == "open" and task == "classification"
         shapes = (shape, (1, CLASSES)) if is_scores else (shape,)
         yield from _output_problem(number, tensor, name, shapes, rules)
 
 
 def _output_problem(
-    number: int, tensor: Tensor, name: str, shapes: tuple[tuple[int, ...], ...], rules: str
+    number: int,
+    tensor: Tensor,
+    name: str,
+    shapes: tuple[tuple[int, ...], ...],
+    rules: str,
 ) -> Iterator[ModelError]:
     where, dtype = f"its output {number} ({name})", tensor.dtype
     if tensor.shape not in shapes:

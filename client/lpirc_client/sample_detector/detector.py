@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
-from lpirc_client.sample_detector.outlines import BOTTOM, LEFT, RIGHT, SHAPES, TOP, scores
+from lpirc_client.sample_detector.outlines import (
+    BOTTOM,
+    LEFT,
+    RIGHT,
+    SHAPES,
+    TOP,
+    scores,
+)
 from lpirc_client.sample_detector.regions import Region, regions
 from lpirc_client.wire import Category
 
@@ -62,14 +69,18 @@ def detect(jpeg: bytes, categories: Sequence[Category]) -> Iterator[Found]:
 
 
 def _judged(
-    region: Region, brightness: NDArray[np.uint8], wanted: dict[tuple[str, str, str], int]
+    region: Region,
+    brightness: NDArray[np.uint8],
+    wanted: dict[tuple[str, str, str], int],
 ) -> Iterator[Found]:
     """Yield the region if it looks like a wanted category, with more confidence the worse the next shape fits."""
     fits = scores(region.mask, _edges(region, brightness.shape))
     second, best = np.sort(fits)[-2:]
     shape = SHAPES[int(np.argmax(fits))]
     inside = brightness[region.ymin : region.ymax + 1, region.xmin : region.xmax + 1]
-    category = wanted.get((_fill_of(inside, region.mask), list(HUES)[region.value - 1], shape))
+    category = wanted.get(
+        (_fill_of(inside, region.mask), list(HUES)[region.value - 1], shape)
+    )
     if category is not None and best >= WORST_FIT:
         confidence = float(best * (0.5 + 0.5 * (best - second) / best))
         yield category, confidence, region.xmin, region.ymin, region.xmax, region.ymax
@@ -92,7 +103,9 @@ def _agreement(dark: NDArray[np.bool_], mask: NDArray[np.bool_]) -> float:
     same, all_pairs = 0, 1
     for step in STEPS:
         both = mask[step:, :-step] & mask[:-step, step:]
-        same += int(np.count_nonzero(both & (dark[step:, :-step] == dark[:-step, step:])))
+        same += int(
+            np.count_nonzero(both & (dark[step:, :-step] == dark[:-step, step:]))
+        )
         all_pairs += int(np.count_nonzero(both))
     return same / all_pairs
 
@@ -120,7 +133,9 @@ def _class_of_hue() -> NDArray[np.uint8]:
     degrees = np.arange(256) * (360 / 256)
     away = np.abs(degrees[:, None] - np.array(list(HUES.values())))
     away = np.minimum(away, 360 - away)
-    return np.where(away.min(axis=1) <= FAR_HUE, away.argmin(axis=1) + 1, 0).astype(np.uint8)
+    return np.where(away.min(axis=1) <= FAR_HUE, away.argmin(axis=1) + 1, 0).astype(
+        np.uint8
+    )
 
 
 @lru_cache(maxsize=None)
@@ -129,7 +144,9 @@ def _wanted(names: Names) -> dict[tuple[str, str, str], int]:
     wanted = {}
     for number, name in names:
         words = name.split("-")
-        fill, hue, shape = {2: ("plain", *words), 3: words}.get(len(words), ("", "", ""))
+        fill, hue, shape = {2: ("plain", *words), 3: words}.get(
+            len(words), ("", "", "")
+        )
         if fill in FILLS and hue in HUES and shape in SHAPES:
             wanted[fill, hue, shape] = number
     return wanted

@@ -62,8 +62,13 @@ def drawings() -> Drawings:
         for cut, mask in _cut_off(_drawn(name, turn))
     ]
     pixels = np.stack([_small(mask) for _, _, mask in made])
-    aspect = np.array([math.log(mask.shape[1] / mask.shape[0]) for _, _, mask in made], dtype=np.float32)
-    return Drawings(pixels, np.array([m[0] for m in made]), aspect, np.array([m[1] for m in made]))
+    aspect = np.array(
+        [math.log(mask.shape[1] / mask.shape[0]) for _, _, mask in made],
+        dtype=np.float32,
+    )
+    return Drawings(
+        pixels, np.array([m[0] for m in made]), aspect, np.array([m[1] for m in made])
+    )
 
 
 def _small(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -103,7 +108,10 @@ def _drawn(name: str, turn: float) -> NDArray[np.uint8]:
 def _placed(corners: Corners, turn: float, scale: float) -> Corners:
     cos, sin, middle = math.cos(turn), math.sin(turn), CANVAS / 2
     size = scale * middle * 0.7
-    return [(middle + size * (x * cos - y * sin), middle + size * (x * sin + y * cos)) for x, y in corners]
+    return [
+        (middle + size * (x * cos - y * sin), middle + size * (x * sin + y * cos))
+        for x, y in corners
+    ]
 
 
 def _corners(name: str) -> Corners:
@@ -116,7 +124,12 @@ def _corners(name: str) -> Corners:
         return [(0.0, -1.0), (0.6, 0.0), (0.0, 1.0), (-0.6, 0.0)]
     if name == "cross":
         arm = [(1 / 3, -1.0), (1 / 3, -1 / 3), (1.0, -1 / 3)]
-        return arm + [(-y, x) for x, y in arm] + [(-x, -y) for x, y in arm] + [(y, -x) for x, y in arm]
+        return (
+            arm
+            + [(-y, x) for x, y in arm]
+            + [(-x, -y) for x, y in arm]
+            + [(y, -x) for x, y in arm]
+        )
     if name in ("square", "bar"):
         high = 1.0 if name == "square" else 1 / 3
         return [(-1.0, -high), (1.0, -high), (1.0, high), (-1.0, high)]
@@ -125,4 +138,6 @@ def _corners(name: str) -> Corners:
 
 def _polygon(radii: tuple[float, ...]) -> Corners:
     angles = [2 * math.pi * corner / len(radii) for corner in range(len(radii))]
-    return [(r * math.sin(angle), -r * math.cos(angle)) for r, angle in zip(radii, angles)]
+    return [
+        (r * math.sin(angle), -r * math.cos(angle)) for r, angle in zip(radii, angles)
+    ]

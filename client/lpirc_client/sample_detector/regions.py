@@ -43,13 +43,17 @@ def _runs(classes: NDArray[np.uint8]) -> tuple[Ints, Ints, Ints]:
     is_start = np.ones((height, width + 1), dtype=np.bool_)
     is_start[:, 1:width] = classes[:, 1:] != classes[:, :-1]
     rows, columns = np.nonzero(is_start)
-    in_row = columns[:-1] < width  # the column past the last only closes a row's last run
+    in_row = (
+        columns[:-1] < width
+    )  # the column past the last only closes a row's last run
     rows, starts, ends = rows[:-1][in_row], columns[:-1][in_row], columns[1:][in_row]
     kept = classes[rows, starts] != 0
     return rows[kept], starts[kept], ends[kept]
 
 
-def _roots(rows: Ints, starts: Ints, ends: Ints, values: NDArray[np.uint8], width: int) -> Ints:
+def _roots(
+    rows: Ints, starts: Ints, ends: Ints, values: NDArray[np.uint8], width: int
+) -> Ints:
     """Return for each run the lowest index of a run that it is connected with."""
     above, below = _touching(rows, starts, ends, width + 1)
     same = values[above] == values[below]
@@ -68,8 +72,12 @@ def _roots(rows: Ints, starts: Ints, ends: Ints, values: NDArray[np.uint8], widt
 
 def _touching(rows: Ints, starts: Ints, ends: Ints, stride: int) -> tuple[Ints, Ints]:
     """Return the pairs (run, run in the row below it) that share a column."""
-    first = np.searchsorted(rows * stride + ends, (rows + 1) * stride + starts, side="right")
-    last = np.searchsorted(rows * stride + starts, (rows + 1) * stride + ends, side="left")
+    first = np.searchsorted(
+        rows * stride + ends, (rows + 1) * stride + starts, side="right"
+    )
+    last = np.searchsorted(
+        rows * stride + starts, (rows + 1) * stride + ends, side="left"
+    )
     counts = np.maximum(last - first, 0)
     above = np.repeat(np.arange(len(rows)), counts)
     offsets = np.arange(len(above)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -43,7 +43,9 @@ class Boundary(click.Group):
             # The exit code of a shell, 128 + the signal's number.
             ending = signal.Signals(error.args[0]) if error.args else signal.SIGINT
             name = "Ctrl-C" if ending is signal.SIGINT else ending.name
-            raise StatedFailure(f"Ended by {name}, before there was a result.", 128 + ending) from error
+            raise StatedFailure(
+                f"Ended by {name}, before there was a result.", 128 + ending
+            ) from error
         except BrokenPipeError:
             # The reader of stdout went away (`| head`).
             _abandon(sys.stdout)

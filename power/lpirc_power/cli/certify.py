@@ -23,15 +23,35 @@ FORM: Final = "meter-certify-1"
 @click.command(short_help="Try a real meter, and write a file to send in.")
 @address_argument
 @click.option(
-    "--out", type=click.Path(path_type=Path), default="meter-certify.json", help="The file.", metavar="FILE"
+    "--out",
+    type=click.Path(path_type=Path),
+    default="meter-certify.json",
+    help="The file.",
+    metavar="FILE",
 )
 @click.option(
-    "--seconds", type=Figure("S", least=5.0), default=60.0, help="Length of each run.  [default: 60]"
+    "--seconds",
+    type=Figure("S", least=5.0),
+    default=60.0,
+    help="Length of each run.  [default: 60]",
 )
-@click.option("--load-w", type=Figure("W"), help="Power of a known load: compared, within 5 %.")
-@click.option("--yes", is_flag=True, help="Ask nothing: one run with the load as it is, no link pulled.")
+@click.option(
+    "--load-w", type=Figure("W"), help="Power of a known load: compared, within 5 %."
+)
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Ask nothing: one run with the load as it is, no link pulled.",
+)
 @setup_options
-def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: bool, setup: Setup) -> None:
+def certify(
+    address: str,
+    out: Path,
+    seconds: float,
+    load_w: float | None,
+    yes: bool,
+    setup: Setup,
+) -> None:
     """Try everything that a contest needs of the meter at ADDRESS: a guided self-test of some five minutes.
 
     Every call of the driver, with each answer as it came; a run at idle and one under a load; a run in which you pull
@@ -42,7 +62,9 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
     docs/real-meter.md says where to send it. The exit code is 1 if something differs or has failed.
     """
     if is_there(out):
-        raise MeterError("recording-file", f"{out} exists already; give another name with --out.")
+        raise MeterError(
+            "recording-file", f"{out} exists already; give another name with --out."
+        )
     require_folder(out)
     out.touch()  # what cannot be written must show now, not when all is done
     out.unlink()
@@ -61,9 +83,7 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
                 tried.record("idle", seconds)
             if yes or asked("load", "Switch the load on."):
                 tried.record("load", seconds, load_w)
-            pull = (
-                f"Press Enter first; within the {seconds:g} s after it unplug the meter's cable for some 5 s."
-            )
+            pull = f"Press Enter first; within the {seconds:g} s after it unplug the meter's cable for some 5 s."
             if asked("link", pull):
                 tried.record("link", seconds, pulled=True)
         finally:
@@ -74,8 +94,12 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
                     "skipped": skipped,
                     **tried.facts(),
                 }
-                out.write_text(tried.masked(json.dumps(facts, indent=1)) + "\n", encoding="utf-8")
-                click.echo(f"Everything is in {out}; docs/real-meter.md says where to send it.")
+                out.write_text(
+                    tried.masked(json.dumps(facts, indent=1)) + "\n", encoding="utf-8"
+                )
+                click.echo(
+                    f"Everything is in {out}; docs/real-meter.md says where to send it."
+                )
     wrong = [found.code for found in tried.findings if not found.ok]
     if wrong:
         raise StatedFailure(
@@ -84,5 +108,7 @@ def certify(address: str, out: Path, seconds: float, load_w: float | None, yes: 
 
 
 def _skips(question: str) -> bool:
-    answer: str = click.prompt(f"{question} Enter, or s to skip", default="", show_default=False)
+    answer: str = click.prompt(
+        f"{question} Enter, or s to skip", default="", show_default=False
+    )
     return answer.strip().lower() in ("s", "skip")

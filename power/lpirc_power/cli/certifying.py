@@ -63,10 +63,16 @@ class Certification:
         """
         course = Course(None, (), real_clocks().monotonic)
         address = MeterAddress(self.address)
-        with course.interruptible(), contextlib.closing(address), contextlib.ExitStack() as links:
+        with (
+            course.interruptible(),
+            contextlib.closing(address),
+            contextlib.ExitStack() as links,
+        ):
 
             def link() -> Meter:
-                return links.enter_context(contextlib.closing(address.connect(real_clocks())))
+                return links.enter_context(
+                    contextlib.closing(address.connect(real_clocks()))
+                )
 
             with self.transcript.step("identify"):
                 meter = link()
@@ -83,11 +89,20 @@ class Certification:
                 meter.close()
                 _put_right(link)
 
-    def record(self, name: str, seconds: float, load_w: float | None = None, *, pulled: bool = False) -> None:
+    def record(
+        self,
+        name: str,
+        seconds: float,
+        load_w: float | None = None,
+        *,
+        pulled: bool = False,
+    ) -> None:
         """Record a run as `meter record` does: with a known load if `load_w` is given, or with the link `pulled`."""
         course = Course(seconds, (), real_clocks().monotonic)
         with tempfile.TemporaryDirectory() as folder:
-            order = Order(self.address, self.setup, Path(folder, "run.csv"), False, None, False)
+            order = Order(
+                self.address, self.setup, Path(folder, "run.csv"), False, None, False
+            )
             run = self._try(name, lambda: recorded(order, course)[0])
         course.require_going_on()
         if run is None:
@@ -95,14 +110,24 @@ class Certification:
         self.recordings[name] = [header_line(), *map(row, run.readings)]
         click.echo(f"{'':8} {name}: {figure(run.power_w, 'W')} on average.")
         for check in run.checks:
-            expected = check.code in NOT_OF_THE_METER or (pulled and check.code == "reading-gaps")
+            expected = check.code in NOT_OF_THE_METER or (
+                pulled and check.code == "reading-gaps"
+            )
             if check.code == "integrator-trapezoid" or not (check.ok or expected):
                 self._find(f"{name}-{check.code}", check.ok, check.sentence)
         if load_w is not None:
             near = abs(run.power_w - load_w) <= LOAD_TOLERANCE * load_w
-            self._find(f"{name}-power", near, f"{figure(run.power_w, 'W')} measured, {load_w:g} W known.")
+            self._find(
+                f"{name}-power",
+                near,
+                f"{figure(run.power_w, 'W')} measured, {load_w:g} W known.",
+            )
         if pulled:
-            back = [event.sentence for event in run.link_events if event.kind == "meter-back"]
+            back = [
+                event.sentence
+                for event in run.link_events
+                if event.kind == "meter-back"
+            ]
             self._find(
                 "link-back",
                 bool(back),
@@ -127,7 +152,9 @@ class Certification:
         serial = self.identity.serial if self.identity else ""
         if len(serial) >= SHORTEST_SERIAL and not serial.startswith(SIMULATED):
             text = text.replace(serial, "X" * len(serial))
-        resource = self.address.partition("@")[0]  # sentences of the link name no backend
+        resource = self.address.partition("@")[
+            0
+        ]  # sentences of the link name no backend
         text = text.replace(resource, "ADDRESS")
         host = host_of(resource)
         return text.replace(repr(host), "'HOST'") if host else text
@@ -154,23 +181,38 @@ class Certification:
                 return
             left = self._try("read", updates.emptied)
             # Also -0: what a meter shows that counted a little backwards. NaN is no data yet.
-            left_wh = left and (0.0 if math.isnan(left.energy_wh) else abs(left.energy_wh))
+            left_wh = left and (
+                0.0 if math.isnan(left.energy_wh) else abs(left.energy_wh)
+            )
             self._same("reset", "WH is 0 after the reset", 0.0, left_wh)
-            self._same("settings", "Every setting reads back as it was set", (), call("changes", self.setup))
+            self._same(
+                "settings",
+                "Every setting reads back as it was set",
+                (),
+                call("changes", self.setup),
+            )
             before_s = self._try("update", updates.let_one_pass)
             call("start")
             # The last that a driver writes is the START: then it asks whether the meter integrates.
             since_update_s = self.transcript.last_written_s() - (before_s or -math.inf)
             followed = self._try("updates", updates.after_start)
             if followed:
-                self._find("start-update", True, start_sentence(followed, interval_s, since_update_s))
+                self._find(
+                    "start-update",
+                    True,
+                    start_sentence(followed, interval_s, since_update_s),
+                )
             call("stop")
             final, later = (
-                reading and str(reading.energy_wh) for reading in (call("read_final"), call("read"))
+                reading and str(reading.energy_wh)
+                for reading in (call("read_final"), call("read"))
             )
             self._same("stopped", "WH stays as it is after the stop", final, later)
         call("restore")
-        found, left = (one and {**asdict(one), **dict.fromkeys(MOVING)} for one in (before, call("status")))
+        found, left = (
+            one and {**asdict(one), **dict.fromkeys(MOVING)}
+            for one in (before, call("status"))
+        )
         self._same("restored", "The former settings are back", found, left)
 
     def _try(self, name: str, call: Callable[[], Any]) -> Any:
@@ -185,7 +227,9 @@ class Certification:
         said = self.transcript.exchanges[first:]
         slowest_ms = max((exchange["took_ms"] for exchange in said), default=0.0)
         self._find(
-            name, True, f"{len(said)} message{'s'[: len(said) != 1]}, the slowest answer {slowest_ms:.3g} ms."
+            name,
+            True,
+            f"{len(said)} message{'s'[: len(said) != 1]}, the slowest answer {slowest_ms:.3g} ms.",
         )
         return found
 
@@ -194,7 +238,9 @@ class Certification:
             differs = "" if found == wanted else f": no, it is {found}, not {wanted}"
             self._find(name, not differs, f"{what}{differs}.")
 
-    def _find(self, name: str, ok: bool, sentence: str, severity: Any = "warning") -> None:
+    def _find(
+        self, name: str, ok: bool, sentence: str, severity: Any = "warning"
+    ) -> None:
         self.findings.append(Check(name.replace("_", "-"), ok, severity, sentence))
         verdict = "ok" if ok else "differs" if severity == "warning" else "failed"
         click.echo(f"{verdict:8} {self.findings[-1].code}: {sentence}")
@@ -216,4 +262,8 @@ def _put_right(link: Callable[[], Meter]) -> None:
 
 
 def _words(given: str | Setup) -> str:
-    return given if isinstance(given, str) else " ".join(f"{k}={v}" for k, v in asdict(given).items())
+    return (
+        given
+        if isinstance(given, str)
+        else " ".join(f"{k}={v}" for k, v in asdict(given).items())
+    )

@@ -26,7 +26,9 @@ def fault(address: str, command: tuple[str, ...]) -> None:
     answer = _asked(address, " ".join(command))
     verdict, _, text = answer.partition(" ")
     if verdict != "ok":
-        raise MeterError("simulator-control", text or f"The simulated meter answers {answer!r}.")
+        raise MeterError(
+            "simulator-control", text or f"The simulated meter answers {answer!r}."
+        )
     click.echo(text or verdict)
 
 
@@ -39,13 +41,18 @@ def _asked(address: str, line: str) -> str:
         )
     try:
         with (
-            socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection,
+            socket.create_connection(
+                (host, int(port)), timeout=TIMEOUT_S
+            ) as connection,
             connection.makefile("rw", encoding="utf-8", newline="\n") as stream,
         ):
             stream.write(" ".join(line.split("\n")) + "\n")
             stream.flush()
             answer = stream.readline()
-    except (OSError, UnicodeError) as error:  # no host can have that name; an answer in no UTF-8
+    except (
+        OSError,
+        UnicodeError,
+    ) as error:  # no host can have that name; an answer in no UTF-8
         why = (isinstance(error, OSError) and error.strerror) or error
         raise MeterError(
             "simulator-control",
@@ -53,5 +60,7 @@ def _asked(address: str, line: str) -> str:
             "start the meter with `meter simulate --control 0`.",
         ) from error
     if not answer.endswith("\n"):
-        raise MeterError("simulator-control", f"What listens at {address} ended without an answer.")
+        raise MeterError(
+            "simulator-control", f"What listens at {address} ended without an answer."
+        )
     return answer.rstrip("\n")

@@ -57,7 +57,9 @@ def _lines(found: Found) -> list[str]:
 def _silence(result: Search) -> str:
     """Where nothing has answered, and what to check."""
     looked = ", ".join(result.looked) or "nothing"
-    skipped = f" Not searched: {'; '.join(result.not_looked)}." if result.not_looked else ""
+    skipped = (
+        f" Not searched: {'; '.join(result.not_looked)}." if result.not_looked else ""
+    )
     return (
         f"No meter has answered; searched: {looked}.{skipped} Check that the meter is switched on, and its cable; for "
         "the network, that this machine is in the meter's own network and no firewall stops UDP port 111. A meter in "

@@ -51,7 +51,9 @@ class Logbook:
             # Without a buffer nothing is left to be written at the end.
             with self.path.open("ab", buffering=0) as file:
                 if is_new:
-                    self._begin(file)  # at once: a full disk shows before anything is measured
+                    self._begin(
+                        file
+                    )  # at once: a full disk shows before anything is measured
                 self._file = file
                 try:
                     yield
@@ -85,7 +87,9 @@ class Logbook:
         try:
             _add(file, header_line())
         except OSError as error:
-            raise MeterError("recording-file", f"{self.path} cannot be written: {error.strerror}.") from error
+            raise MeterError(
+                "recording-file", f"{self.path} cannot be written: {error.strerror}."
+            ) from error
 
 
 def _add(file: io.FileIO, line: str) -> None:
@@ -114,8 +118,12 @@ def _require_name_of_file(path: Path, mode: int) -> None:
     }  # a pipe would be waited for, with the meter set up
     what = kinds.get(stat.S_IFMT(mode))
     if what is not None:
-        raise MeterError("recording-file", f"{path} is a {what}; give the name of a file.")
+        raise MeterError(
+            "recording-file", f"{path} is a {what}; give the name of a file."
+        )
 
 
 def _exists(path: Path) -> MeterError:
-    return MeterError("recording-file", f"{path} exists already; choose another name, or add --force.")
+    return MeterError(
+        "recording-file", f"{path} exists already; choose another name, or add --force."
+    )

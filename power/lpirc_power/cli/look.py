@@ -34,8 +34,20 @@ def probe(address: str, element: str, as_json: bool) -> None:
         status = meter.status()
         reading = _measured(meter, clocks, 2.0 * status.update_interval_s)
         counts = standing(meter.identity, address)
-        found = Probe(meter.identity, counts, status, meter.choices(), meter.peaks(), reading, element)
-    click.echo(json.dumps(probe_facts(found), indent=2) if as_json else "\n".join(probe_lines(found)))
+        found = Probe(
+            meter.identity,
+            counts,
+            status,
+            meter.choices(),
+            meter.peaks(),
+            reading,
+            element,
+        )
+    click.echo(
+        json.dumps(probe_facts(found), indent=2)
+        if as_json
+        else "\n".join(probe_lines(found))
+    )
 
 
 def _measured(meter: Meter, clocks: Clocks, longest_s: float) -> Reading:
@@ -63,4 +75,6 @@ def zero(address: str, as_json: bool) -> None:
         meter.zero()
         identity = meter.identity
     done = f"The zero level of the meter {identity} is compensated."
-    click.echo(json.dumps({"zero": "compensated", "meter": str(identity)}) if as_json else done)
+    click.echo(
+        json.dumps({"zero": "compensated", "meter": str(identity)}) if as_json else done
+    )

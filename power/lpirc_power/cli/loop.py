@@ -22,13 +22,25 @@ class _Failed(Exception):
 @click.command(short_help="Add the energy of an inference to what a benchmark prints.")
 @address_argument
 @click.argument("command", nargs=-1, required=True)
-@click.option("--idle", "idle_s", type=DURATION, help="First measure the idle power for so many seconds.")
 @click.option(
-    "--take-over", is_flag=True, help="Use a meter that integrates or holds an energy; that energy is lost."
+    "--idle",
+    "idle_s",
+    type=DURATION,
+    help="First measure the idle power for so many seconds.",
+)
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Use a meter that integrates or holds an energy; that energy is lost.",
 )
 @click.pass_context
 def loop(
-    ctx: click.Context, address: str, command: tuple[str, ...], idle_s: float | None, *, take_over: bool
+    ctx: click.Context,
+    address: str,
+    command: tuple[str, ...],
+    idle_s: float | None,
+    *,
+    take_over: bool,
 ) -> None:
     """Sample the meter at ADDRESS while COMMAND runs, and print what it prints, with `energy`.
 

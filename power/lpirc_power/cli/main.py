@@ -38,11 +38,18 @@ class Commands(Boundary):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(".")
-        return cast("click.Command", getattr(importlib.import_module(f"lpirc_power.cli.{module}"), name))
+        return cast(
+            "click.Command",
+            getattr(importlib.import_module(f"lpirc_power.cli.{module}"), name),
+        )
 
 
-@click.group("meter", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="lpirc-referee", prog_name="meter", message="%(prog)s %(version)s")
+@click.group(
+    "meter", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(
+    package_name="lpirc-referee", prog_name="meter", message="%(prog)s %(version)s"
+)
 def main() -> None:
     """Power meters: find one, look at one, record an energy, find its ranges, certify or simulate one.
 

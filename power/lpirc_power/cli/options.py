@@ -19,11 +19,15 @@ LONGEST_S: Final = 36_000_000.0
 class Figure(click.FloatRange):
     """A finite number above zero, or from `least` up; NaN and infinity are usage errors."""
 
-    def __init__(self, unit: str, *, least: float | None = None, most: float | None = None) -> None:
+    def __init__(
+        self, unit: str, *, least: float | None = None, most: float | None = None
+    ) -> None:
         super().__init__(min=least or 0.0, min_open=least is None, max=most)
         self.name = unit
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
         """Return the number."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
@@ -33,7 +37,9 @@ class Figure(click.FloatRange):
 
 DURATION: Final = Figure("S", most=LONGEST_S)
 address_argument: Final = click.argument("address")
-json_option: Final = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+json_option: Final = click.option(
+    "--json", "as_json", is_flag=True, help="JSON on stdout."
+)
 element_option: Final = click.option(
     "--element",
     type=click.Choice(ELEMENTS),
@@ -78,9 +84,15 @@ _SETUP: Final = (
         help="Peak over range that is still measured; 6 halves the ranges.",
     ),
     click.option(
-        "--line-filter", is_flag=True, help="Filter the measured signal; for noise, changes readings."
+        "--line-filter",
+        is_flag=True,
+        help="Filter the measured signal; for noise, changes readings.",
     ),
-    click.option("--frequency-filter", is_flag=True, help="Filter only the finding of zero crossings."),
+    click.option(
+        "--frequency-filter",
+        is_flag=True,
+        help="Filter only the finding of zero crossings.",
+    ),
     click.option(
         "--sync",
         "synchronize",
@@ -107,7 +119,11 @@ def setup_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_setup(*arguments: Any, **given: Any) -> None:
-        values = {field.name: given.pop(field.name) for field in fields(Setup) if field.name in given}
+        values = {
+            field.name: given.pop(field.name)
+            for field in fields(Setup)
+            if field.name in given
+        }
         command(*arguments, setup=Setup(integrator_timer_s=0, **values), **given)
 
     for option in reversed(_SETUP):

@@ -47,7 +47,9 @@ class Course:
         if command and duration_s is not None:
             raise click.UsageError("Give either --duration or a COMMAND, not both.")
         if command and shutil.which(command[0]) is None:
-            raise ProgramMissing(f"There is no program {command[0]!r} that could be run and measured.")
+            raise ProgramMissing(
+                f"There is no program {command[0]!r} that could be run and measured."
+            )
         self.duration_s = duration_s
         self.exit_code = 0
         self._command = tuple(command)
@@ -86,8 +88,14 @@ class Course:
                 yield
             finally:
                 # At a terminal the program has had a Ctrl-C of its own, and may need a while.
-                _end(program, watcher, timeout_s=0.0 if self._interrupted is None else ENDING_TIMEOUT_S)
-        self.exit_code = 128 - program.returncode if program.returncode < 0 else program.returncode
+                _end(
+                    program,
+                    watcher,
+                    timeout_s=0.0 if self._interrupted is None else ENDING_TIMEOUT_S,
+                )
+        self.exit_code = (
+            128 - program.returncode if program.returncode < 0 else program.returncode
+        )
 
     def wait(self, longest_s: float | None = None) -> bool:
         """Wait for the end of the time or of the program, or for Ctrl-C; return whether it has come."""
@@ -109,16 +117,22 @@ class Course:
 
 
 @contextlib.contextmanager
-def _started(command: tuple[str, ...], output: IO[bytes] | None) -> Iterator[subprocess.Popen[bytes]]:
+def _started(
+    command: tuple[str, ...], output: IO[bytes] | None
+) -> Iterator[subprocess.Popen[bytes]]:
     try:
         program = subprocess.Popen(command, stdout=output)  # noqa: S603  the user's own command, without a shell
     except OSError as error:
-        raise ProgramMissing(f"The program {command[0]!r} cannot be run: {error.strerror}.") from error
+        raise ProgramMissing(
+            f"The program {command[0]!r} cannot be run: {error.strerror}."
+        ) from error
     with program:
         yield program
 
 
-def _end(program: subprocess.Popen[bytes], watcher: threading.Thread, *, timeout_s: float) -> None:
+def _end(
+    program: subprocess.Popen[bytes], watcher: threading.Thread, *, timeout_s: float
+) -> None:
     watcher.join(timeout_s)
     for act in (program.terminate, program.kill):
         if not watcher.is_alive():

@@ -21,13 +21,28 @@ from lpirc_power.ptd import Daemon
 
 
 @click.command(short_help="Serve a meter to MLPerf's power harness.")
-@click.argument("kind", metavar="[TYPE]", nargs=-1, type=click.Choice(["49", "52"]), expose_value=False)
+@click.argument(
+    "kind",
+    metavar="[TYPE]",
+    nargs=-1,
+    type=click.Choice(["49", "52"]),
+    expose_value=False,
+)
 @address_argument
 @click.option(
-    "-l", "--log", type=click.File("a"), default=os.devnull, help="The file to which samples are appended."
+    "-l",
+    "--log",
+    type=click.File("a"),
+    default=os.devnull,
+    help="The file to which samples are appended.",
 )
 @click.option(
-    "-p", "--port", type=click.IntRange(0, 65535), default=8888, show_default=True, help="TCP port."
+    "-p",
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8888,
+    show_default=True,
+    help="TCP port.",
 )
 @element_option
 def ptd(address: str, log: IO[str], port: int, element: str) -> None:

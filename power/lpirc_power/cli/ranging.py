@@ -12,11 +12,24 @@ import click
 
 from lpirc_power.addresses import standing
 from lpirc_power.cli.boundary import to_stderr, warnings_printed
-from lpirc_power.cli.options import DURATION, Figure, address_argument, json_option, setup_options
+from lpirc_power.cli.options import (
+    DURATION,
+    Figure,
+    address_argument,
+    json_option,
+    setup_options,
+)
 from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError, MeterRangeError, PassingMeterError
-from lpirc_power.meter import ALL_ELEMENTS, Meter, Peaks, Reading, Setup, require_no_energy
+from lpirc_power.meter import (
+    ALL_ELEMENTS,
+    Meter,
+    Peaks,
+    Reading,
+    Setup,
+    require_no_energy,
+)
 from lpirc_power.report.ranges import Ranged, ranged_facts, ranged_lines
 from lpirc_power.sampling.connection import MeterSession
 from lpirc_power.sampling.polling import updates
@@ -28,7 +41,11 @@ Answer = TypeVar("Answer")
 @click.command("range", short_help="Find the fixed ranges for a load.")
 @address_argument
 @click.argument("command", nargs=-1)
-@click.option("--duration", type=DURATION, help="Watch the load for so many seconds; else until Ctrl-C.")
+@click.option(
+    "--duration",
+    type=DURATION,
+    help="Watch the load for so many seconds; else until Ctrl-C.",
+)
 @click.option(
     "--headroom",
     type=Figure("FACTOR", least=1.0),
@@ -62,7 +79,9 @@ def range_command(
     code is COMMAND's, or 1 if the meter failed.
     """  # noqa: D301  click wants the character itself
     if setup.element == ALL_ELEMENTS:
-        raise click.UsageError("Ranges are found for one element: name the one with the largest load.")
+        raise click.UsageError(
+            "Ranges are found for one element: name the one with the largest load."
+        )
     run = Course(duration, command, real_clocks().monotonic)
     with run.interruptible():
         found = _ranged(address, setup, headroom, run)
@@ -75,7 +94,9 @@ def range_command(
 
 def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
     with (
-        contextlib.closing(MeterSession(address, setup.element, real_clocks())) as session,
+        contextlib.closing(
+            MeterSession(address, setup.element, real_clocks())
+        ) as session,
         warnings_printed(),
     ):
         try:
@@ -83,7 +104,9 @@ def _ranged(address: str, setup: Setup, headroom: float, run: Course) -> Ranged:
             session.configure(setup)
             identity, choices = session.meter().identity, session.meter().choices()
             if not choices.voltage_ranges_v or not choices.current_ranges_a:
-                raise MeterRangeError(f"The meter {identity} has no ranges to choose from.")
+                raise MeterRangeError(
+                    f"The meter {identity} has no ranges to choose from."
+                )
             run.require_going_on()
             with run.running():
                 readings, peaks = _taken(session, setup, run)
@@ -100,11 +123,14 @@ def _nothing_seen(load: Drawn) -> MeterError:
     if load.flagged:
         advice = f"{load.flagged} were over range or clipped: use larger ranges, or automatic ones"
     return MeterError(
-        "ranging-no-data", f"None of {load.readings} readings shows both voltage and current; {advice}."
+        "ranging-no-data",
+        f"None of {load.readings} readings shows both voltage and current; {advice}.",
     )
 
 
-def _taken(session: MeterSession, setup: Setup, run: Course) -> tuple[list[Reading], list[Peaks]]:
+def _taken(
+    session: MeterSession, setup: Setup, run: Course
+) -> tuple[list[Reading], list[Peaks]]:
     """Return every update until the course is over, and the peaks in it; a lost link costs readings only."""
     lost = False
 
@@ -121,13 +147,17 @@ def _taken(session: MeterSession, setup: Setup, run: Course) -> tuple[list[Readi
         except PassingMeterError as error:
             session.drop()
             if not lost:
-                to_stderr(f"meter: {error.sentence} Trying again until the end of the run.")
+                to_stderr(
+                    f"meter: {error.sentence} Trying again until the end of the run."
+                )
             lost = True
             return None
 
     readings, peaks = [], []
     for reading in updates(
-        lambda: asked(lambda meter: meter.read_update()), setup.update_interval_s, run.wait
+        lambda: asked(lambda meter: meter.read_update()),
+        setup.update_interval_s,
+        run.wait,
     ):
         readings.append(reading)
         if (found := asked(lambda meter: meter.peaks())) is not None:

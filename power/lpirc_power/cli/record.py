@@ -10,7 +10,12 @@ import click
 
 from lpirc_power.cli import recording_run
 from lpirc_power.cli.boundary import StatedFailure
-from lpirc_power.cli.options import DURATION, address_argument, json_option, setup_options
+from lpirc_power.cli.options import (
+    DURATION,
+    address_argument,
+    json_option,
+    setup_options,
+)
 from lpirc_power.cli.program import Course
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError
@@ -42,16 +47,31 @@ def _file(_ctx: click.Context, _param: click.Parameter, path: Path) -> Path:
     metavar="FILE",
 )
 @click.option("--force", is_flag=True, help="Overwrite FILE if it exists.")
-@click.option("--duration", type=DURATION, help="Record for so many seconds; else until Ctrl-C.")
-@click.option("--idle", "idle_s", type=DURATION, help="First measure the idle power for so many seconds.")
 @click.option(
-    "--take-over", is_flag=True, help="Use a meter that integrates or holds an energy; that energy is lost."
+    "--duration", type=DURATION, help="Record for so many seconds; else until Ctrl-C."
+)
+@click.option(
+    "--idle",
+    "idle_s",
+    type=DURATION,
+    help="First measure the idle power for so many seconds.",
+)
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="Use a meter that integrates or holds an energy; that energy is lost.",
 )
 @setup_options
 @json_option
 @click.pass_context
 def record(
-    ctx: click.Context, /, *, command: tuple[str, ...], duration: float | None, as_json: bool, **given: Any
+    ctx: click.Context,
+    /,
+    *,
+    command: tuple[str, ...],
+    duration: float | None,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Record the meter at ADDRESS to a CSV file and print the energy.
 
@@ -71,7 +91,10 @@ def record(
     run = Course(duration, command, real_clocks().monotonic)
     settling_s = settling_at_least_s(0.0, order.setup.update_interval_s)
     if settling_s >= WORTH_SAYING_S:
-        click.echo(f"Recording begins when the meter has settled, in {settling_s:g} s or more.", err=True)
+        click.echo(
+            f"Recording begins when the meter has settled, in {settling_s:g} s or more.",
+            err=True,
+        )
     try:
         found, problem = recording_run.recorded(order, run)
     except MeterError as error:

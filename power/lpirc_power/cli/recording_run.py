@@ -64,14 +64,22 @@ class _Run:
         try:
             identity, idle = self._armed(), None
             if self._order.idle_s is not None:
-                idle = self._sampler.measure_idle(self._order.idle_s, self._course.require_going_on)
+                idle = self._sampler.measure_idle(
+                    self._order.idle_s, self._course.require_going_on
+                )
             self._course.require_going_on()
             with self._logbook.opened():
                 measured = self._measured(identity)
         finally:
             self._sampler.close()
-        readings, path, rows = tuple(self._logbook.readings), str(self._logbook.path), self._logbook.written
-        return Recorded(identity, measured, readings, idle, tuple(self._events), path, rows)
+        readings, path, rows = (
+            tuple(self._logbook.readings),
+            str(self._logbook.path),
+            self._logbook.written,
+        )
+        return Recorded(
+            identity, measured, readings, idle, tuple(self._events), path, rows
+        )
 
     def _armed(self) -> Identity:
         try:
@@ -79,7 +87,9 @@ class _Run:
         except MeterBusy as error:
             if self._order.take_over:
                 raise
-            raise MeterBusy(f"{error.sentence} Or add --take-over: its energy is then lost.") from error
+            raise MeterBusy(
+                f"{error.sentence} Or add --take-over: its energy is then lost."
+            ) from error
 
     def _measured(self, identity: Identity) -> Measurement:
         self._sampler.start()
@@ -115,7 +125,11 @@ class _Run:
         try:
             return self._sampler.stop()
         except MeterError as error:
-            runs_on = ", and the meter may integrate on" if isinstance(error, PassingMeterError) else ""
+            runs_on = (
+                ", and the meter may integrate on"
+                if isinstance(error, PassingMeterError)
+                else ""
+            )
             raise MeterError(
                 error.code,
                 f"{error.sentence} The energy could not be read{runs_on}: look with `meter probe` as soon as it "
@@ -129,7 +143,9 @@ def _problem(found: Recorded, logbook: Logbook) -> str | None:
         sentences.append(found.no_energy)
     elif found.failed:
         codes = ", ".join(found.failed)
-        sentences.append(f"The energy needs review: {codes}. Record again, or state this beside the energy.")
+        sentences.append(
+            f"The energy needs review: {codes}. Record again, or state this beside the energy."
+        )
     if logbook.error is not None:
         why = logbook.error.strerror or logbook.error
         sentences.append(

@@ -17,9 +17,19 @@ NAMES = [model.name for model in MODELS]
 
 
 @click.command(short_help="Be a simulated meter.")
-@click.option("--port", default=0, show_default="any free", type=click.IntRange(0, 65535), help="TCP port.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--load", default="constant:36W", show_default=True, help="The load to measure.")
+@click.option(
+    "--port",
+    default=0,
+    show_default="any free",
+    type=click.IntRange(0, 65535),
+    help="TCP port.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+)
+@click.option(
+    "--load", default="constant:36W", show_default=True, help="The load to measure."
+)
 @click.option(
     "--model",
     default=NAMES[0],
@@ -43,7 +53,10 @@ NAMES = [model.name for model in MODELS]
     "of those filters. May be repeated.",
 )
 @click.option(
-    "--serial", default=SIMULATED, show_default=True, help="Serial number in *IDN?, behind SIMULATED-."
+    "--serial",
+    default=SIMULATED,
+    show_default=True,
+    help="Serial number in *IDN?, behind SIMULATED-.",
 )
 @click.option(
     "--control",
@@ -51,10 +64,18 @@ NAMES = [model.name for model in MODELS]
     type=click.IntRange(0, 65535),
     help="Accept faults on this TCP port of 127.0.0.1 (0: any free one); see `meter fault`.",
 )
-@click.option("--portmapper", is_flag=True, help="Answer on port 111 too, for TCPIP::HOST::INSTR.")
-@click.option("--pty", is_flag=True, help="Answer on a pty too, for programs that know serial ports only.")
+@click.option(
+    "--portmapper", is_flag=True, help="Answer on port 111 too, for TCPIP::HOST::INSTR."
+)
+@click.option(
+    "--pty",
+    is_flag=True,
+    help="Answer on a pty too, for programs that know serial ports only.",
+)
 @click.option("--parent", type=click.IntRange(1), help="End when this process ends.")
-@click.option("--commands", is_flag=True, help="Print the commands it knows, and do nothing else.")
+@click.option(
+    "--commands", is_flag=True, help="Print the commands it knows, and do nothing else."
+)
 def simulate(*, parent: int | None, commands: bool, **plan: Any) -> None:
     """Be a meter of the WT300 family behind VXI-11; prints its VISA address and serves until SIGTERM or Ctrl-C.
 

@@ -40,16 +40,24 @@ class Transcript(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take what was sent or heard."""
-        now_s, said = real_clocks().monotonic(), cast("tuple[str | bytes]", record.args)[0]
+        now_s, said = (
+            real_clocks().monotonic(),
+            cast("tuple[str | bytes]", record.args)[0],
+        )
         if isinstance(said, str):
-            self.exchanges.append({"sent": said, "answer": None, "sent_s": now_s, "took_ms": 0.0})
+            self.exchanges.append(
+                {"sent": said, "answer": None, "sent_s": now_s, "took_ms": 0.0}
+            )
         else:
             took_ms = round(1e3 * (now_s - self.exchanges[-1]["sent_s"]), 3)
             self.exchanges[-1] |= {"answer": said.decode("latin-1"), "took_ms": took_ms}
 
     def last_written_s(self) -> float:
         """Return the host's time at which the last message without an answer was sent; infinity without one."""
-        return max((one["sent_s"] for one in self.exchanges if one["answer"] is None), default=math.inf)
+        return max(
+            (one["sent_s"] for one in self.exchanges if one["answer"] is None),
+            default=math.inf,
+        )
 
     @contextlib.contextmanager
     def step(self, *words: str) -> Iterator[None]:
@@ -64,5 +72,12 @@ class Transcript(logging.Handler):
             self.conversation += ["", f"= {' '.join(words)}{failure}"]
             silence = MeterLost.CODE if MeterLost.CODE in failure else MeterTimeout.CODE
             for said in self.exchanges[first:]:
-                heard = "! " + silence if said["answer"] is None else "< " + said["answer"].rstrip("\r\n")
-                self.conversation += [f"> {said['sent']}", *([heard] if "?" in said["sent"] else [])]
+                heard = (
+                    "! " + silence
+                    if said["answer"] is None
+                    else "< " + said["answer"].rstrip("\r\n")
+                )
+                self.conversation += [
+                    f"> {said['sent']}",
+                    *([heard] if "?" in said["sent"] else []),
+                ]

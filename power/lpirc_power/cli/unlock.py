@@ -27,8 +27,12 @@ def unlock(address: str, as_json: bool) -> None:
         has_lock = meter.unlock_panel()
         state, identity = meter.state(), meter.identity
     if not has_lock:
-        raise MeterRefused(f"The meter {identity} knows no command that locks its keys, so none frees them.")
+        raise MeterRefused(
+            f"The meter {identity} knows no command that locks its keys, so none frees them."
+        )
     done = f"The keys of the meter {identity} are unlocked."
     if state is IntegratorState.START:
         done += " It integrates: if that is a run, its checks will say that they were unlocked."
-    click.echo(json.dumps({"panel": "unlocked", "meter": str(identity)}) if as_json else done)
+    click.echo(
+        json.dumps({"panel": "unlocked", "meter": str(identity)}) if as_json else done
+    )

@@ -73,7 +73,9 @@ def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
     The readings are those after START, of some updates. None if they do not tell: without two different energies, or
     with powers that differ.
     """
-    counted = [one for one in readings if one.energy_wh > 0 and math.isfinite(one.power_w)]
+    counted = [
+        one for one in readings if one.energy_wh > 0 and math.isfinite(one.power_w)
+    ]
     if not counted:
         return None
     first, last = counted[0], counted[-1]
@@ -88,7 +90,9 @@ def start_part(readings: Sequence[Reading], interval_s: float) -> float | None:
     return 1 - (-first.energy_wh * count / rose_wh) % 1
 
 
-def start_sentence(readings: Sequence[Reading], interval_s: float, since_update_s: float) -> str:
+def start_sentence(
+    readings: Sequence[Reading], interval_s: float, since_update_s: float
+) -> str:
     """Return what the readings after a START say of the updates, as a sentence.
 
     START came at most `since_update_s` after an update.
@@ -100,6 +104,4 @@ def start_sentence(readings: Sequence[Reading], interval_s: float, since_update_
         if since_update_s > LATEST * interval_s:
             return "Unknown whether updates restart at START: it came too late after an update; try again."
         return "The first update after START shows a whole interval integrated: updates restart at START."
-    return (
-        f"The first update after START shows {part:.2f} of an interval integrated: updates run on at START."
-    )
+    return f"The first update after START shows {part:.2f} of an interval integrated: updates run on at START."

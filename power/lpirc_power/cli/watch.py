@@ -25,9 +25,15 @@ RETRY_S: Final = 0.5
 
 @click.command(short_help="Show every update of a meter.")
 @address_argument
-@click.option("--count", type=click.IntRange(1), help="End after so many readings; without it, with Ctrl-C.")
+@click.option(
+    "--count",
+    type=click.IntRange(1),
+    help="End after so many readings; without it, with Ctrl-C.",
+)
 @element_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per reading and line.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object per reading and line."
+)
 def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
     """Show every update of the meter at ADDRESS, leaving its settings and its integrator alone.
 
@@ -38,7 +44,9 @@ def watch(address: str, count: int | None, element: str, as_json: bool) -> None:
     session = MeterSession(address, element, real_clocks())
     with contextlib.closing(session), contextlib.suppress(KeyboardInterrupt):
         for reading in itertools.islice(_readings(session, element), count):
-            click.echo(json.dumps(reading_facts(reading)) if as_json else reading_line(reading))
+            click.echo(
+                json.dumps(reading_facts(reading)) if as_json else reading_line(reading)
+            )
 
 
 def _readings(session: MeterSession, element: str) -> Iterator[Reading]:

@@ -27,7 +27,11 @@ def accuracy(energy: Energy) -> Check:
     A warning with automatic ranges, where the limit is that of the worst ranges they may have chosen.
     """
     # A meter that has limits, but shows no power to apply them to, may not keep them.
-    ok = energy.source is None if energy.meter_limit is None else energy.meter_limit <= LARGEST_UNCERTAINTY
+    ok = (
+        energy.source is None
+        if energy.meter_limit is None
+        else energy.meter_limit <= LARGEST_UNCERTAINTY
+    )
     figures: dict[str, float | None] = {
         "uncertainty": energy.meter_limit,
         "limit": LARGEST_UNCERTAINTY,
@@ -39,7 +43,11 @@ def accuracy(energy: Energy) -> Check:
     if energy.drift:  # others have the figures that earlier versions stored
         figures |= {"drift": energy.drift, "ambient_change_c": energy.ambient_change_c}
     return check(
-        "accuracy", ok, "warning" if energy.automatic else "error", _sentence(energy, ok=ok), **figures
+        "accuracy",
+        ok,
+        "warning" if energy.automatic else "error",
+        _sentence(energy, ok=ok),
+        **figures,
     )
 
 
@@ -55,10 +63,16 @@ def _sentence(energy: Energy, *, ok: bool) -> str:
             f"compensated{f' ({energy.drift_source})' if energy.drift_source else ''}"
         )
     if energy.signal is None:
-        sentence += ", the larger limit of AC and DC: the readings do not tell which it is"
+        sentence += (
+            ", the larger limit of AC and DC: the readings do not tell which it is"
+        )
     if ok:
         return f"{sentence}."
-    advice = "fix the ranges after a ranging run" if energy.automatic else "use smaller ranges"
+    advice = (
+        "fix the ranges after a ranging run"
+        if energy.automatic
+        else "use smaller ranges"
+    )
     if drifts:
         advice += ", and in a steadier temperature state a smaller ambient_change_c"
     return f"{sentence}; that is more than {LARGEST_UNCERTAINTY:.0%}: {advice}."
@@ -74,23 +88,45 @@ def unseen_energy(measured: Measurement, energy: Energy) -> Check:
     """
     unseen = energy.unseen
     if math.isnan(unseen.most_w):
-        return check("unseen-energy", False, "error", "Unknown: no reading carries a power.")
-    edges_s = min(measured.setup.update_interval_s, LATE_S) + measured.start_stop_at_most_s
+        return check(
+            "unseen-energy", False, "error", "Unknown: no reading carries a power."
+        )
+    edges_s = (
+        min(measured.setup.update_interval_s, LATE_S) + measured.start_stop_at_most_s
+    )
     limit = LARGEST_UNCERTAINTY if energy.meter_limit is None else energy.meter_limit
-    allowed_wh = limit * abs(energy.energy_wh) + max(unseen.most_w, 0.0) * edges_s / 3600.0
-    ok = unseen.off_wh <= allowed_wh and unseen.lasted_s <= max(MOST_UNSEEN * measured.elapsed_s, SPARED_S)
-    figures = {"stretches": len(unseen.stretches), "unseen_s": unseen.lasted_s, "off_wh": unseen.off_wh}
+    allowed_wh = (
+        limit * abs(energy.energy_wh) + max(unseen.most_w, 0.0) * edges_s / 3600.0
+    )
+    ok = unseen.off_wh <= allowed_wh and unseen.lasted_s <= max(
+        MOST_UNSEEN * measured.elapsed_s, SPARED_S
+    )
+    figures = {
+        "stretches": len(unseen.stretches),
+        "unseen_s": unseen.lasted_s,
+        "off_wh": unseen.off_wh,
+    }
     sentence = _unseen_sentence(measured, energy, allowed_wh, ok=ok)
-    severity: Severity = "warning" if energy.automatic or energy.source is None else "error"
-    return check("unseen-energy", ok, severity, sentence, **figures, allowed_wh=allowed_wh)
+    severity: Severity = (
+        "warning" if energy.automatic or energy.source is None else "error"
+    )
+    return check(
+        "unseen-energy", ok, severity, sentence, **figures, allowed_wh=allowed_wh
+    )
 
 
-def _unseen_sentence(measured: Measurement, energy: Energy, allowed_wh: float, *, ok: bool) -> str:
+def _unseen_sentence(
+    measured: Measurement, energy: Energy, allowed_wh: float, *, ok: bool
+) -> str:
     unseen = energy.unseen
     if not unseen.stretches:
         return "Readings with data cover the whole window."
     first_s = unseen.stretches[0].begin_s - measured.start_s
-    times = f"{len(unseen.stretches)} times, the first" if len(unseen.stretches) > 1 else "once,"
+    times = (
+        f"{len(unseen.stretches)} times, the first"
+        if len(unseen.stretches) > 1
+        else "once,"
+    )
     sentence = f"{unseen.lasted_s:.1f} s of the window were not seen ({times} at {first_s:.1f} s)"
     if unseen.blind:
         sentence += f", {unseen.blind} updates carried no data"

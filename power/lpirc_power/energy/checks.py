@@ -54,18 +54,26 @@ def energy_checks(
 
 def over_range(inside: Sequence[Reading]) -> Check:
     """`over-range`: no reading is over range."""
-    return _flagged("over-range", "over range", "", [r for r in inside if r.over_range], len(inside))
+    return _flagged(
+        "over-range", "over range", "", [r for r in inside if r.over_range], len(inside)
+    )
 
 
 def peak_clipping(inside: Sequence[Reading]) -> Check:
     """`peak-clipping`: no reading has one of the peak flags."""
     clipped = [r for r in inside if r.voltage_peak_over or r.current_peak_over]
     return _flagged(
-        "peak-clipping", "clipped at the peaks", ", so the energy reads too low", clipped, len(inside)
+        "peak-clipping",
+        "clipped at the peaks",
+        ", so the energy reads too low",
+        clipped,
+        len(inside),
     )
 
 
-def _flagged(code: str, what: str, effect: str, flagged: Sequence[Reading], total: int) -> Check:
+def _flagged(
+    code: str, what: str, effect: str, flagged: Sequence[Reading], total: int
+) -> Check:
     sentence = (
         f"Readings {what}{effect}: {len(flagged)} of {total}; use a larger range."
         if flagged
@@ -84,7 +92,11 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
     range_w = power_range_w(measured.setup, limits)
 
     def noise_w(reading: Reading) -> float:
-        apparent = reading.apparent_va if math.isfinite(reading.apparent_va) else abs(reading.power_w)
+        apparent = (
+            reading.apparent_va
+            if math.isfinite(reading.apparent_va)
+            else abs(reading.power_w)
+        )
         # So close to 0 nothing tells AC from DC.
         limit = limit_w(reading.power_w, apparent, range_w, limits, None)
         return UNKNOWN_NOISE * largest_w if limit is None else limit
@@ -99,7 +111,14 @@ def negative_power(inside: Sequence[Reading], measured: Measurement) -> Check:
     )
     figures = {"negative": len(negative), "readings": len(inside), "least_w": least_w}
     first_s = negative[0].monotonic_s if negative else None
-    return check("negative-power", not negative, "error", sentence, **figures, first_monotonic_s=first_s)
+    return check(
+        "negative-power",
+        not negative,
+        "error",
+        sentence,
+        **figures,
+        first_monotonic_s=first_s,
+    )
 
 
 def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
@@ -115,7 +134,11 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
     zeros = [r for r in finite if 0.0 in (r.voltage_v, r.current_a, r.power_w)]
     too_low = mean_w < least_w or len(zeros) == len(finite) > 0
     if too_low:
-        share = "" if range_w is None else f", less than {least:.1%} of the range of {range_w:.4g} W"
+        share = (
+            ""
+            if range_w is None
+            else f", less than {least:.1%} of the range of {range_w:.4g} W"
+        )
         sentence = (
             f"The readings' mean power is {mean_w:.4g} W{share}; a meter shows such signals as 0: use a smaller "
             "range."
@@ -124,19 +147,42 @@ def low_load(inside: Sequence[Reading], measured: Measurement) -> Check:
         sentence = f"Readings that show 0: {len(zeros)} of {len(inside)}; that load is below {least:.1%} of the range."
     else:
         sentence = (
-            "The load is large enough for its range." if finite else "Unknown: no reading carries a power."
+            "The load is large enough for its range."
+            if finite
+            else "Unknown: no reading carries a power."
         )
-    figures = {"mean_power_w": mean_w, "least_w": least_w, "zeros": len(zeros), "readings": len(inside)}
-    return check("low-load", not (too_low or zeros), "error" if too_low else "warning", sentence, **figures)
+    figures = {
+        "mean_power_w": mean_w,
+        "least_w": least_w,
+        "zeros": len(zeros),
+        "readings": len(inside),
+    }
+    return check(
+        "low-load",
+        not (too_low or zeros),
+        "error" if too_low else "warning",
+        sentence,
+        **figures,
+    )
 
 
 def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`reading-gaps`: no pause longer than three updates and two seconds, and outside of them few updates missed."""
     limit_s = measured.longest_pause_s
-    times = [measured.start_s, *sorted(reading.monotonic_s for reading in inside), measured.end_s]
-    found_s = [later - earlier for earlier, later in pairwise(times) if later - earlier > limit_s]
+    times = [
+        measured.start_s,
+        *sorted(reading.monotonic_s for reading in inside),
+        measured.end_s,
+    ]
+    found_s = [
+        later - earlier
+        for earlier, later in pairwise(times)
+        if later - earlier > limit_s
+    ]
     longest_s = max(found_s, default=0.0)
-    expected = max(measured.elapsed_s - sum(found_s), 0.0) / measured.setup.update_interval_s
+    expected = (
+        max(measured.elapsed_s - sum(found_s), 0.0) / measured.setup.update_interval_s
+    )
     spared = SPARED_UPDATES + SPARED_S / measured.setup.update_interval_s
     missed = len(inside) < LEAST_PART * expected - spared
     sentences = []
@@ -152,15 +198,24 @@ def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
         sentences.append(
             f"No pause between readings is longer than {limit_s:.3g} s, and few updates were missed."
         )
-    figures = {"gaps": len(found_s), "longest_s": longest_s, "limit_s": limit_s, "readings": len(inside)}
+    figures = {
+        "gaps": len(found_s),
+        "longest_s": longest_s,
+        "limit_s": limit_s,
+        "readings": len(inside),
+    }
     ok, sentence = not (found_s or missed), " ".join(sentences)
-    return check("reading-gaps", ok, "warning", sentence, **figures, expected=round(expected))
+    return check(
+        "reading-gaps", ok, "warning", sentence, **figures, expected=round(expected)
+    )
 
 
 def no_data(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`no-data`: every reading carries data, once the meter has had time to measure."""
     # Just after the start the meter has not measured yet; that is how it should be.
-    settled_s = measured.start_s + max(2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S)
+    settled_s = measured.start_s + max(
+        2.0 * measured.setup.update_interval_s, TIME_RESOLUTION_S
+    )
     empty = [r for r in inside if math.isnan(r.power_w) and r.monotonic_s > settled_s]
     finite = sum(math.isfinite(reading.power_w) for reading in inside)
     if not finite:
@@ -178,13 +233,22 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
     """`range-changed`: the meter was set up as for the run in every reading, and still at its end."""
     different = [one for one in inside if _differing(one, measured)]
     sentences: list[str] = []
-    figures: dict[str, float] = {"changes": len(measured.changes), "readings": len(different)}
+    figures: dict[str, float] = {
+        "changes": len(measured.changes),
+        "readings": len(different),
+    }
     if different:
         first, last = different[0], different[-1]
-        span = [one for one in inside if first.monotonic_s <= one.monotonic_s <= last.monotonic_s]
+        span = [
+            one
+            for one in inside
+            if first.monotonic_s <= one.monotonic_s <= last.monotonic_s
+        ]
         first_s, last_s = (one.monotonic_s - measured.start_s for one in (first, last))
         measured_wh = energy_wh(inside, span)
-        found = sorted({words for one in different for words in _differing(one, measured)})
+        found = sorted(
+            {words for one in different for words in _differing(one, measured)}
+        )
         sentences.append(
             f"From {first_s:.1f} s to {last_s:.1f} s of the window the meter was not set up as for the run "
             f"({'; '.join(found)}): {measured_wh:.3g} Wh were drawn meanwhile, and not measured with the accuracy of "
@@ -195,7 +259,10 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
         sentences.append(
             f"At the end the meter was not set up as for the run: {'; '.join(measured.changes)}."
         )
-    sentence = " ".join(sentences) or "The meter was set up as for the run, in mid-run as at the end."
+    sentence = (
+        " ".join(sentences)
+        or "The meter was set up as for the run, in mid-run as at the end."
+    )
     return check("range-changed", not sentences, "error", sentence, **figures)
 
 
@@ -208,7 +275,9 @@ def _differing(reading: Reading, measured: Measurement) -> list[str]:
     found = [
         f"range {shown:g} {unit} instead of {wanted:g} {unit}"
         for shown, wanted, unit in ranges
-        if wanted is not None and math.isfinite(shown) and not math.isclose(shown, wanted, rel_tol=1e-3)
+        if wanted is not None
+        and math.isfinite(shown)
+        and not math.isclose(shown, wanted, rel_tol=1e-3)
     ]
     return [*found, *reading.changed.split("; ")] if reading.changed else found
 
@@ -217,6 +286,10 @@ def official_meter(measured: Measurement) -> Check:
     """`official-meter`: the meter counts in a contest."""
     standing = measured.standing
     reason = "" if standing is None else standing.reason
-    counts = "counts in a contest" if measured.official else "is unofficial, and boards mark its energy so"
+    counts = (
+        "counts in a contest"
+        if measured.official
+        else "is unofficial, and boards mark its energy so"
+    )
     sentence = f"The {measured.model} {counts}{f'; {reason}' if reason else ''}."
     return Check("official-meter", measured.official, "warning", sentence)

@@ -44,7 +44,9 @@ def loss_between(before: Reading | None, after: Reading) -> EnergyLoss | None:
     """
     if after.state is IntegratorState.RESET:
         return EnergyLoss.RESET
-    if before is not None and (before.state is IntegratorState.RESET or restarted(before, after)):
+    if before is not None and (
+        before.state is IntegratorState.RESET or restarted(before, after)
+    ):
         return EnergyLoss.BEGAN_AGAIN
     return EnergyLoss.CUT_SHORT if after.state is IntegratorState.ERROR else None
 
@@ -60,7 +62,11 @@ def why_lost(readings: Sequence[Reading], start_s: float) -> str | None:
         return "its integrator was reset, or it was switched off, during the recording"
     if not (math.isfinite(final.energy_wh) and math.isfinite(final.integrator_s)):
         return f"at the end its integrator shows {final.energy_wh} Wh in {final.integrator_s} s"
-    known = [one for one in readings if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)]
+    known = [
+        one
+        for one in readings
+        if math.isfinite(one.energy_wh) and math.isfinite(one.integrator_s)
+    ]
     for before, after in pairwise(known):
         if restarted(before, after):
             return (
@@ -91,8 +97,15 @@ def held(readings: Sequence[Reading], final: Reading) -> str | None:
 
     `readings` are those before the stop: TIME stood still, while the integrator ran, where it also is at the end.
     """
-    standing = [one.monotonic_s for one in readings if one.integrator_s == final.integrator_s and _runs(one)]
-    stood_s = sum(min(after_s - before_s, COUNTED_PAUSE_S) for before_s, after_s in pairwise(standing))
+    standing = [
+        one.monotonic_s
+        for one in readings
+        if one.integrator_s == final.integrator_s and _runs(one)
+    ]
+    stood_s = sum(
+        min(after_s - before_s, COUNTED_PAUSE_S)
+        for before_s, after_s in pairwise(standing)
+    )
     if stood_s <= HELD_S:
         return None
     return (
@@ -110,10 +123,14 @@ def sums(reading: Reading) -> str:
     return f"{reading.energy_wh:.6g} Wh in {reading.integrator_s:.0f} s"
 
 
-def gap_sentence(identity: Identity, before: Reading | None, after: Reading, changes: Sequence[str]) -> str:
+def gap_sentence(
+    identity: Identity, before: Reading | None, after: Reading, changes: Sequence[str]
+) -> str:
     """Return how long nothing was read, what became of the integrator, and what in the meter differs now."""
     since = (
-        "" if before is None else f" after {after.monotonic_s - before.monotonic_s:.1f} s without a reading"
+        ""
+        if before is None
+        else f" after {after.monotonic_s - before.monotonic_s:.1f} s without a reading"
     )
     differs = f" It is not set up as before: {'; '.join(changes)}." if changes else ""
     return f"The meter {identity} is back{since}; {integrator_since(before, after)}.{differs}"
@@ -125,18 +142,20 @@ def integrator_since(before: Reading | None, after: Reading) -> str:
         return "its integrator is reset: the meter was switched off, or reset by hand, and the energy before is lost"
     now = sums(after)
     if before is not None and restarted(before, after):
-        return (
-            f"its integrator started again ({sums(before)} before, {now} now), and the energy before is lost"
-        )
+        return f"its integrator started again ({sums(before)} before, {now} now), and the energy before is lost"
     if after.state is not IntegratorState.START:
         return f"its integrator has ended ({after.state.value}) with {now}"
     missed_s = 0.0 if before is None else _missed_s(before, after)
     if missed_s > TIME_SLACK_S:
-        return f"its integrator stood still for some {missed_s:.0f} s and runs, with {now}"
+        return (
+            f"its integrator stood still for some {missed_s:.0f} s and runs, with {now}"
+        )
     return f"its integrator went on, with {now}"
 
 
 def _missed_s(before: Reading, after: Reading) -> float:
     if before.state is not IntegratorState.START:
         return 0.0
-    return (after.monotonic_s - before.monotonic_s) - (after.integrator_s - before.integrator_s)
+    return (after.monotonic_s - before.monotonic_s) - (
+        after.integrator_s - before.integrator_s
+    )

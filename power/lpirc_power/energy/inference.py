@@ -34,23 +34,40 @@ def inference_energy(
     times_s = [one.monotonic_s for one in inside]
     if len(inside) < LEAST_READINGS:
         length = f"its {end_s - start_s:.1f} s"
-        raise _unmeasured(f"only {len(inside)} readings fell into {length}; make the loop longer")
-    if any(one.over_range or one.voltage_peak_over or one.current_peak_over for one in inside):
-        raise _unmeasured("a reading was over range or clipped at its peaks; use larger ranges")
+        raise _unmeasured(
+            f"only {len(inside)} readings fell into {length}; make the loop longer"
+        )
+    if any(
+        one.over_range or one.voltage_peak_over or one.current_peak_over
+        for one in inside
+    ):
+        raise _unmeasured(
+            "a reading was over range or clipped at its peaks; use larger ranges"
+        )
     changed = next((one.changed for one in inside if one.changed), None)
     if changed:
-        raise _unmeasured(f"the meter was not set up as for the loop ({changed}); leave its panel alone")
+        raise _unmeasured(
+            f"the meter was not set up as for the loop ({changed}); leave its panel alone"
+        )
     if any(not math.isfinite(one.power_w) for one in inside):
         raise _unmeasured("a reading had no data")
-    pause_s = max(after - before for before, after in pairwise([start_s, *times_s, end_s]))
+    pause_s = max(
+        after - before for before, after in pairwise([start_s, *times_s, end_s])
+    )
     if pause_s > LONGEST_PAUSE_S:
-        raise _unmeasured(f"nothing was read for {pause_s:.1f} s of it; look after the meter's cable")
-    at_s, power_w = zip(*((one.monotonic_s, one.power_w) for one in readings), strict=True)
+        raise _unmeasured(
+            f"nothing was read for {pause_s:.1f} s of it; look after the meter's cable"
+        )
+    at_s, power_w = zip(
+        *((one.monotonic_s, one.power_w) for one in readings), strict=True
+    )
     loop_wh = trapezoid_wh(at_s, power_w, start_s, end_s)
     if not loop_wh > 0:
         raise _unmeasured(f"the meter read {loop_wh:g} Wh")
     inference_wh, loop_s = loop_wh / inferences, end_s - start_s
-    above_wh = None if idle_w is None else above_idle_wh(loop_wh, idle_w, loop_s) / inferences
+    above_wh = (
+        None if idle_w is None else above_idle_wh(loop_wh, idle_w, loop_s) / inferences
+    )
     return {
         "meter": str(meter),
         "official": meter.official,

@@ -11,7 +11,13 @@ from typing import Final
 
 import numpy as np
 
-from lpirc_power.energy.measurement import START_STOP_S, TIME_RESOLUTION_S, Check, Measurement, check
+from lpirc_power.energy.measurement import (
+    START_STOP_S,
+    TIME_RESOLUTION_S,
+    Check,
+    Measurement,
+    check,
+)
 from lpirc_power.meter import Reading
 
 RELATIVE_TOLERANCE: Final = 0.005
@@ -70,12 +76,16 @@ def integrator_trapezoid(
     In gaps that the integrator went through, the readings' integral is that of the power by which WH rose.
     """
     integrator_wh, filled = measured.integrator_wh, _filled(inside, measured)
-    readings, inside = ([*those, *itertools.chain.from_iterable(filled)] for those in (readings, inside))
+    readings, inside = (
+        [*those, *itertools.chain.from_iterable(filled)] for those in (readings, inside)
+    )
     times, powers_w = [r.monotonic_s for r in readings], [r.power_w for r in readings]
     sum_wh = trapezoid_wh(times, powers_w, measured.start_s, measured.end_s)
     tolerance_wh = _tolerance_wh(readings, inside, sum_wh, measured, 1 + len(filled))
     difference_wh = integrator_wh - sum_wh
-    ok = abs(difference_wh) <= tolerance_wh  # false for NaN: without a comparison there is no agreement
+    ok = (
+        abs(difference_wh) <= tolerance_wh
+    )  # false for NaN: without a comparison there is no agreement
     if math.isnan(sum_wh):
         sentence = f"The integrator has {integrator_wh:.6g} Wh, but no reading of the run carries a power to compare."
     else:
@@ -104,41 +114,79 @@ def _filled(inside: Sequence[Reading], measured: Measurement) -> list[list[Readi
 
     They have the mean power by which WH rose, so no sum over the gap differs from what the meter integrated.
     """
-    seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh + one.integrator_s)]
+    seen = [
+        one
+        for one in inside
+        if math.isfinite(one.power_w + one.energy_wh + one.integrator_s)
+    ]
     sums = [(one.monotonic_s, one.energy_wh, one.integrator_s) for one in seen]
     final = (measured.end_s, measured.integrator_wh, measured.integrator_s)
     found = []
-    for before, after in pairwise([(measured.start_s, 0.0, 0.0), *sums, final] if seen else []):
-        pause_s, grown_wh, ran_s = (later - earlier for earlier, later in zip(before, after, strict=True))
-        went_on = abs(ran_s - pause_s) <= TIME_TOLERANCE_S and pause_s > measured.longest_pause_s
-        if went_on and 0.0 <= (power_w := mean_power_w(grown_wh, pause_s)) <= measured.most_w:
+    for before, after in pairwise(
+        [(measured.start_s, 0.0, 0.0), *sums, final] if seen else []
+    ):
+        pause_s, grown_wh, ran_s = (
+            later - earlier for earlier, later in zip(before, after, strict=True)
+        )
+        went_on = (
+            abs(ran_s - pause_s) <= TIME_TOLERANCE_S
+            and pause_s > measured.longest_pause_s
+        )
+        if (
+            went_on
+            and 0.0 <= (power_w := mean_power_w(grown_wh, pause_s)) <= measured.most_w
+        ):
             count = math.ceil(pause_s / measured.setup.update_interval_s)
-            times_s = (before[0] + pause_s * (one + 0.5) / count for one in range(count))
-            found.append([replace(seen[0], monotonic_s=one, power_w=power_w) for one in times_s])
+            times_s = (
+                before[0] + pause_s * (one + 0.5) / count for one in range(count)
+            )
+            found.append(
+                [replace(seen[0], monotonic_s=one, power_w=power_w) for one in times_s]
+            )
     return found
 
 
 def _tolerance_wh(
-    readings: Sequence[Reading], inside: Sequence[Reading], sum_wh: float, measured: Measurement, parts: int
+    readings: Sequence[Reading],
+    inside: Sequence[Reading],
+    sum_wh: float,
+    measured: Measurement,
+    parts: int,
 ) -> float:
     """How far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
-    finite_w = [reading.power_w for reading in readings if math.isfinite(reading.power_w)]
-    relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(abs(sum_wh), abs(measured.integrator_wh))
-    edges_wh = parts * measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
-    edges_wh += measured.start_stop_at_most_s * _edge_power_w(readings, measured) / 3600.0
-    return relative_wh + edges_wh + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
+    finite_w = [
+        reading.power_w for reading in readings if math.isfinite(reading.power_w)
+    ]
+    relative_wh = (RELATIVE_TOLERANCE + WH_RESOLUTION) * max(
+        abs(sum_wh), abs(measured.integrator_wh)
+    )
+    edges_wh = (
+        parts * measured.setup.update_interval_s * max(map(abs, finite_w)) / 3600.0
+    )
+    edges_wh += (
+        measured.start_stop_at_most_s * _edge_power_w(readings, measured) / 3600.0
+    )
+    return (
+        relative_wh
+        + edges_wh
+        + _unseen_wh(inside, max(finite_w) - min(finite_w), measured)
+    )
 
 
-def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement) -> float:
+def _unseen_wh(
+    inside: Sequence[Reading], spread_w: float, measured: Measurement
+) -> float:
     """How much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
 
     In a long pause the power may have been anything that was read in the run, and so at the edges of the window; in a
     shorter one it was between those of the readings at its ends, of which the later stands for an update of its own.
     """
     interval_s = measured.setup.update_interval_s
-    seen = sorted((one.monotonic_s, one.power_w) for one in inside if math.isfinite(one.power_w))
+    seen = sorted(
+        (one.monotonic_s, one.power_w) for one in inside if math.isfinite(one.power_w)
+    )
     ends = [(measured.start_s, math.nan), *seen, (measured.end_s, math.nan)]
     unseen_j = 0.0
     for (earlier_s, before_w), (later_s, after_w) in pairwise(ends):
@@ -146,7 +194,9 @@ def _unseen_wh(inside: Sequence[Reading], spread_w: float, measured: Measurement
         if pause_s > LONG_UPDATES * interval_s:
             unseen_j += pause_s * spread_w
         elif pause_s > UNSEEN_UPDATES * interval_s:
-            unseen_j += (pause_s - interval_s) * (spread_w if math.isnan(between_w) else between_w)
+            unseen_j += (pause_s - interval_s) * (
+                spread_w if math.isnan(between_w) else between_w
+            )
     return unseen_j / 3600.0
 
 
@@ -157,7 +207,11 @@ def _edge_power_w(readings: Sequence[Reading], measured: Measurement) -> float:
     near = [
         reading
         for reading in finite
-        if min(abs(reading.monotonic_s - edge_s) for edge_s in (measured.start_s, measured.end_s)) <= near_s
+        if min(
+            abs(reading.monotonic_s - edge_s)
+            for edge_s in (measured.start_s, measured.end_s)
+        )
+        <= near_s
     ]
     return max(abs(reading.power_w) for reading in near or finite)
 
@@ -166,9 +220,7 @@ def integrator_time(measured: Measurement) -> Check:
     """`integrator-time`: the integrator ran as long as the window lasted."""
     more_s = measured.integrator_s - measured.elapsed_s
     ok = abs(more_s) <= TIME_TOLERANCE_S
-    sentence = (
-        f"The integrator ran {measured.integrator_s:.0f} s, the window lasted {measured.elapsed_s:.3f} s; "
-    )
+    sentence = f"The integrator ran {measured.integrator_s:.0f} s, the window lasted {measured.elapsed_s:.3f} s; "
     if ok:
         sentence += f"at most {TIME_TOLERANCE_S:.0f} s apart."
     elif more_s > 0:
@@ -178,4 +230,11 @@ def integrator_time(measured: Measurement) -> Check:
     else:
         sentence += "what the energy covers is unknown."
     figures = {"integrator_s": measured.integrator_s, "window_s": measured.elapsed_s}
-    return check("integrator-time", ok, "error", sentence, **figures, tolerance_s=TIME_TOLERANCE_S)
+    return check(
+        "integrator-time",
+        ok,
+        "error",
+        sentence,
+        **figures,
+        tolerance_s=TIME_TOLERANCE_S,
+    )

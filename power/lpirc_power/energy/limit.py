@@ -38,7 +38,10 @@ class Limit:
 
 
 def power_range_w(
-    setup: Setup, limits: Limits | None, voltage_v: float = math.nan, current_a: float = math.nan
+    setup: Setup,
+    limits: Limits | None,
+    voltage_v: float = math.nan,
+    current_a: float = math.nan,
 ) -> float | None:
     """Return the power range: voltage range x current range, of all elements if their sum is measured.
 
@@ -54,7 +57,9 @@ def power_range_w(
     return found_w if math.isfinite(found_w) else None
 
 
-def signal_of(mode: str, voltage_v: float, power_w: float, apparent_va: float) -> Signal:
+def signal_of(
+    mode: str, voltage_v: float, power_w: float, apparent_va: float
+) -> Signal:
     """Return what a meter in `mode` measured, as far as its mean values tell; None if they do not.
 
     No reading holds a frequency. In mode "dc" the product of voltage and current is the power only of DC; in the others
@@ -65,7 +70,9 @@ def signal_of(mode: str, voltage_v: float, power_w: float, apparent_va: float) -
     return "ac" if voltage_v > MAINS_V else None
 
 
-def dc_drift_w(setup: Setup, limits: Limits | None, voltage_v: float, current_a: float) -> float:
+def dc_drift_w(
+    setup: Setup, limits: Limits | None, voltage_v: float, current_a: float
+) -> float:
     """Return by how many watts the zero level of DC may move a power while the temperature changes as `setup` states.
 
     Drift of the voltage x current + drift of the current x voltage, for every element if their sum is measured (its
@@ -82,7 +89,11 @@ def dc_drift_w(setup: Setup, limits: Limits | None, voltage_v: float, current_a:
         setup.voltage_range_v,
         setup.current_range_a,
     )
-    range_v = max(volts / AUTO_RANGE_LEAST, drift.smallest_voltage_range_v) if fixed_v is None else fixed_v
+    range_v = (
+        max(volts / AUTO_RANGE_LEAST, drift.smallest_voltage_range_v)
+        if fixed_v is None
+        else fixed_v
+    )
     range_a = amperes / AUTO_RANGE_LEAST if fixed_a is None else fixed_a
     of_voltage_v = drift.voltage_range_share_per_c * range_v * setup.ambient_change_c
     of_current_a = drift.current_a_per_c(range_a) * setup.ambient_change_c
@@ -111,21 +122,40 @@ def limit_of(
     if limits is None or not (math.isfinite(power) and math.isfinite(apparent_va)):
         return None
     apparent = max(apparent_va, power)  # below the active power it is only noise
-    full_w = max(apparent / AUTO_RANGE_LEAST**2, limits.smallest_range_w) if range_w is None else range_w
+    full_w = (
+        max(apparent / AUTO_RANGE_LEAST**2, limits.smallest_range_w)
+        if range_w is None
+        else range_w
+    )
     factor = power / apparent if apparent else 1.0
-    influence_w = limits.apparent_share * apparent * math.sqrt(1.0 - factor**2)  # P x tan(phi) = S x sin(phi)
-    ac = Limit(limits.reading_share * power + limits.range_share * full_w * factor + influence_w, 0.0)
+    influence_w = (
+        limits.apparent_share * apparent * math.sqrt(1.0 - factor**2)
+    )  # P x tan(phi) = S x sin(phi)
+    ac = Limit(
+        limits.reading_share * power
+        + limits.range_share * full_w * factor
+        + influence_w,
+        0.0,
+    )
     if signal == "ac":
         return ac
     if not math.isfinite(drift_w):
         return None
-    dc_reading = limits.reading_share if limits.dc_reading_share is None else limits.dc_reading_share
+    dc_reading = (
+        limits.reading_share
+        if limits.dc_reading_share is None
+        else limits.dc_reading_share
+    )
     dc = Limit(dc_reading * power + limits.dc_range_share * full_w + drift_w, drift_w)
     return dc if signal == "dc" or dc.whole_w >= ac.whole_w else ac
 
 
 def limit_w(
-    power_w: float, apparent_va: float, range_w: float | None, limits: Limits | None, signal: Signal = "ac"
+    power_w: float,
+    apparent_va: float,
+    range_w: float | None,
+    limits: Limits | None,
+    signal: Signal = "ac",
 ) -> float | None:
     """Return `limit_of` without drift, in watts."""
     found = limit_of(power_w, apparent_va, range_w, limits, signal)
@@ -142,7 +172,11 @@ def limit_of_load(setup: Setup, limits: Limits | None, load: Load) -> Limit | No
 
 
 def relative_uncertainty(
-    power_w: float, apparent_va: float, range_w: float | None, limits: Limits | None, signal: Signal = "ac"
+    power_w: float,
+    apparent_va: float,
+    range_w: float | None,
+    limits: Limits | None,
+    signal: Signal = "ac",
 ) -> float | None:
     """Return the limit of error of an energy without drift, relative to it: 0.00626 is +-0.626 %.
 
@@ -157,7 +191,9 @@ def uncertainty(
     setup: Setup, limits: Limits | None, voltage_v: float, current_a: float, power_w: float, apparent_va: float
 ) -> float | None:  # fmt: skip
     """Return the limit of error of a mean load that is measured with a setup, drift included, relative to its power."""
-    found = limit_of_load(setup, limits, Load(voltage_v, current_a, power_w, apparent_va))
+    found = limit_of_load(
+        setup, limits, Load(voltage_v, current_a, power_w, apparent_va)
+    )
     return found.whole_w / power_w if found is not None and power_w > 0 else None
 
 

@@ -69,12 +69,17 @@ class Measurement:
 
     def inside(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the readings in the window."""
-        return [one for one in readings if self.start_s <= one.monotonic_s <= self.end_s]
+        return [
+            one for one in readings if self.start_s <= one.monotonic_s <= self.end_s
+        ]
 
     @property
     def exact(self) -> bool:
         """Whether TIME is known better than in whole seconds: the timer has ended it, or a meter at home reports it."""
-        return not self.integrator_s.is_integer() or 0 < self.integrator_s == self.setup.integrator_timer_s
+        return (
+            not self.integrator_s.is_integer()
+            or 0 < self.integrator_s == self.setup.integrator_timer_s
+        )
 
     @property
     def energy_s(self) -> float:
@@ -85,7 +90,11 @@ class Measurement:
     @property
     def mean_power_w(self) -> float:
         """The energy's mean power, WH over TIME; NaN if nothing was integrated."""
-        return self.integrator_wh * 3600.0 / self.energy_s if self.energy_s > 0 else math.nan
+        return (
+            self.integrator_wh * 3600.0 / self.energy_s
+            if self.energy_s > 0
+            else math.nan
+        )
 
     @property
     def longest_pause_s(self) -> float:
@@ -96,10 +105,19 @@ class Measurement:
     def most_w(self) -> float:
         """The largest power that the meter can have measured unseen; infinite where its ranges do not say."""
         range_w = self.setup.range_w
-        return math.inf if range_w is None or self.setup.element == ALL_ELEMENTS else MOST_OF_RANGE * range_w
+        return (
+            math.inf
+            if range_w is None or self.setup.element == ALL_ELEMENTS
+            else MOST_OF_RANGE * range_w
+        )
 
 
-def check(code: str, ok: bool, severity: Severity, sentence: str, **figures: float | None) -> Check:
+def check(
+    code: str, ok: bool, severity: Severity, sentence: str, **figures: float | None
+) -> Check:
     """Return a check with its figures as JSON can hold them: None for NaN and infinity."""
-    held = {name: one if one is not None and math.isfinite(one) else None for name, one in figures.items()}
+    held = {
+        name: one if one is not None and math.isfinite(one) else None
+        for name, one in figures.items()
+    }
     return Check(code, ok, severity, sentence, held)

@@ -8,7 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from lpirc_power.energy.integral import WH_RESOLUTION
-from lpirc_power.energy.limit import Load, Signal, limit_of_load, power_range_w, signal_of
+from lpirc_power.energy.limit import (
+    Load,
+    Signal,
+    limit_of_load,
+    power_range_w,
+    signal_of,
+)
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
@@ -53,7 +59,9 @@ class Energy:
     def limit(self) -> float | None:
         """Its limit of error, relative to it: its meter's, what no reading has seen, and start and stop."""
         return (
-            None if self.meter_limit is None else self.meter_limit + self.unseen_share + self.start_stop_share
+            None
+            if self.meter_limit is None
+            else self.meter_limit + self.unseen_share + self.start_stop_share
         )
 
     @property
@@ -109,7 +117,11 @@ def _start_stop_share(measured: Measurement) -> float:
     if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
         return 0.0  # the timer has ended it
     # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
-    edges_s = measured.start_stop_at_most_s + measured.late_s + measured.setup.update_interval_s
+    edges_s = (
+        measured.start_stop_at_most_s
+        + measured.late_s
+        + measured.setup.update_interval_s
+    )
     if measured.exact:
         edges_s = abs(measured.integrator_s - measured.elapsed_s)
     return edges_s / measured.elapsed_s if measured.elapsed_s > 0 else math.inf
@@ -119,13 +131,21 @@ def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading
     """The mean load of the energy, and the readings that show a power: those with an apparent one, if there are any."""
     shown = [one for one in inside if math.isfinite(one.power_w)]
     whole = [one for one in shown if math.isfinite(one.apparent_va)] or shown
-    read_w, apparent_va = _mean(one.power_w for one in whole), _mean(one.apparent_va for one in whole)
-    voltage_v, current_a = _mean(one.voltage_v for one in whole), _mean(one.current_a for one in whole)
+    read_w, apparent_va = (
+        _mean(one.power_w for one in whole),
+        _mean(one.apparent_va for one in whole),
+    )
+    voltage_v, current_a = (
+        _mean(one.voltage_v for one in whole),
+        _mean(one.current_a for one in whole),
+    )
     apparent_va *= power_w / read_w if read_w > 0 else math.nan
     return Load(voltage_v, current_a, power_w, apparent_va), shown
 
 
-def _why_unknown(limits: Limits | None, load: Load, shown: int, measured: Measurement) -> str:
+def _why_unknown(
+    limits: Limits | None, load: Load, shown: int, measured: Measurement
+) -> str:
     if limits is None:
         return "Nothing is known of this meter's accuracy."
     if not load.power_w > 0:

@@ -63,13 +63,19 @@ class Unseen:
     @property
     def off_wh(self) -> float:
         """How far the energy may be off by it, if the power lay between those that were read."""
-        return math.fsum(one.off_wh(self.least_w, self.most_w) for one in self.stretches)
+        return math.fsum(
+            one.off_wh(self.least_w, self.most_w) for one in self.stretches
+        )
 
 
 def unseen_of(inside: Sequence[Reading], measured: Measurement) -> Unseen:
     """Return what of a window the readings in it, `inside`, have not seen; nothing where none carries a power."""
     powers_w = [one.power_w for one in inside if math.isfinite(one.power_w)]
-    return Unseen(_stretches(inside, measured), min(powers_w), max(powers_w)) if powers_w else Unseen()
+    return (
+        Unseen(_stretches(inside, measured), min(powers_w), max(powers_w))
+        if powers_w
+        else Unseen()
+    )
 
 
 def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretch, ...]:
@@ -81,20 +87,31 @@ def _stretches(inside: Sequence[Reading], measured: Measurement) -> tuple[Stretc
     )  # automatic ranging blinds a meter, and nobody touched it
     settled_s = measured.start_s + max(2.0 * interval_s, TIME_RESOLUTION_S)
     seen = [one for one in inside if math.isfinite(one.power_w + one.energy_wh)]
-    points = [(measured.start_s, 0.0), *((one.monotonic_s, one.energy_wh) for one in seen)]
+    points = [
+        (measured.start_s, 0.0),
+        *((one.monotonic_s, one.energy_wh) for one in seen),
+    ]
     blind_s = sorted(
-        one.monotonic_s for one in inside if math.isnan(one.power_w) and one.monotonic_s > settled_s
+        one.monotonic_s
+        for one in inside
+        if math.isnan(one.power_w) and one.monotonic_s > settled_s
     )
     found: list[Stretch] = []
-    for (begin_s, begin_wh), (end_s, end_wh), one in zip(points, points[1:], seen, strict=False):
+    for (begin_s, begin_wh), (end_s, end_wh), one in zip(
+        points, points[1:], seen, strict=False
+    ):
         blind = bisect_left(blind_s, end_s) - bisect_right(blind_s, begin_s)
         if (blind and counts_blind) or end_s - begin_s > longest_s:
-            updates = max(round((end_s - begin_s) / interval_s) - 1, blind)  # the last of them is `one`
+            updates = max(
+                round((end_s - begin_s) / interval_s) - 1, blind
+            )  # the last of them is `one`
             grown_wh = end_wh - begin_wh - one.power_w * interval_s / 3600.0
             found.append(Stretch(begin_s, updates * interval_s, grown_wh, blind))
     begin_s, begin_wh = points[-1]
     blind = len(blind_s) - bisect_right(blind_s, begin_s)
     if (blind and counts_blind) or measured.end_s - begin_s > longest_s:
         unseen_s = max(measured.end_s - begin_s, 0.0)
-        found.append(Stretch(begin_s, unseen_s, measured.integrator_wh - begin_wh, blind))
+        found.append(
+            Stretch(begin_s, unseen_s, measured.integrator_wh - begin_wh, blind)
+        )
     return tuple(found)

@@ -79,13 +79,17 @@ class Hwmon:
         self._channels = _chosen(choice, found, root)
         self._energy_wh = 0.0
         self._last: tuple[float, float] | None = None
-        self.identity = unofficial("hwmon", "+".join(_names(self._channels, found)), platform.release())
+        self.identity = unofficial(
+            "hwmon", "+".join(_names(self._channels, found)), platform.release()
+        )
         for channel in self._channels:
             channel.look()
 
     def look(self, now_s: float) -> Sample:
         """Return what the channels show now; of a sum only the power is known."""
-        voltages_v, currents_a, powers_w = zip(*(channel.look() for channel in self._channels), strict=True)
+        voltages_v, currents_a, powers_w = zip(
+            *(channel.look() for channel in self._channels), strict=True
+        )
         power_w = math.fsum(powers_w)
         if self._last is not None:
             before_s, before_w = self._last
@@ -110,7 +114,9 @@ def channels(root: Path) -> Iterator[Channel]:
     """Yield every connected channel of an INA chip in a sysfs."""
     for folder in sysfs.folders(root / "class" / "hwmon", "hwmon*"):
         yield from _in_hwmon(folder)
-    for folder in sysfs.folders(root / "bus" / "i2c" / "drivers" / "ina3221x", "*", "iio:device*"):
+    for folder in sysfs.folders(
+        root / "bus" / "i2c" / "drivers" / "ina3221x", "*", "iio:device*"
+    ):
         yield from _in_iio(folder)
 
 
@@ -123,7 +129,12 @@ def _in_hwmon(folder: Path) -> Iterator[Channel]:
         power = folder / f"power{number}_input"
         label = _optional(folder / f"in{number}_label", str(number))
         enabled = _optional(folder / f"in{number}_enable", "1") != "0"
-        if sysfs.exists(voltage) and sysfs.exists(current) and enabled and label != UNUSED:
+        if (
+            sysfs.exists(voltage)
+            and sysfs.exists(current)
+            and enabled
+            and label != UNUSED
+        ):
             has_power = power if sysfs.exists(power) else None
             yield Channel(name, folder.name, label, voltage, current, has_power, 1e-6)
 
@@ -133,8 +144,13 @@ def _in_iio(folder: Path) -> Iterator[Channel]:
         power = folder / f"in_power{number}_input"
         label = _optional(folder / f"rail_name_{number}", str(number))
         if sysfs.exists(power) and label != UNUSED:
-            voltage, current = folder / f"in_voltage{number}_input", folder / f"in_current{number}_input"
-            yield Channel("ina3221", folder.parent.name, label, voltage, current, power, 1e-3)
+            voltage, current = (
+                folder / f"in_voltage{number}_input",
+                folder / f"in_current{number}_input",
+            )
+            yield Channel(
+                "ina3221", folder.parent.name, label, voltage, current, power, 1e-3
+            )
 
 
 def _optional(path: Path, otherwise: str) -> str:
@@ -150,7 +166,11 @@ def _chosen(choice: str, found: list[Channel], root: Path) -> list[Channel]:
     if not choice:
         return [_one(found, found, "hwmon:")]
     chosen = [
-        _one([channel for channel in found if channel.answers_to(word)], found, f"hwmon:{word}")
+        _one(
+            [channel for channel in found if channel.answers_to(word)],
+            found,
+            f"hwmon:{word}",
+        )
         for word in choice.split("+")
     ]
     if len(set(chosen)) < len(chosen):
@@ -165,13 +185,17 @@ def _one(candidates: list[Channel], found: list[Channel], said: str) -> Channel:
             return likely[0]
     names = ", ".join(_names(found, found))
     wrong = "is not a channel" if not candidates else "may be any of several channels"
-    raise MeterAddressError(f"{said} {wrong} of this machine; name one, or several joined by +, of {names}.")
+    raise MeterAddressError(
+        f"{said} {wrong} of this machine; name one, or several joined by +, of {names}."
+    )
 
 
 def _names(chosen: list[Channel], found: list[Channel]) -> list[str]:
     """Return names that are good for an address; the folder's name where two chips have the same one."""
     all_names = [str(channel) for channel in found]
     return [
-        f"{channel.place}/{channel.label}" if all_names.count(str(channel)) > 1 else str(channel)
+        f"{channel.place}/{channel.label}"
+        if all_names.count(str(channel)) > 1
+        else str(channel)
         for channel in chosen
     ]

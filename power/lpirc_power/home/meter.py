@@ -48,7 +48,9 @@ class Sample:
 
 def unofficial(model: str, serial: str, firmware: str) -> Identity:
     """Return the identity of a meter at home; blanks become _, since an identity is written with blanks between."""
-    return Identity(UNOFFICIAL, model, "_".join(serial.split()), "_".join(firmware.split()))
+    return Identity(
+        UNOFFICIAL, model, "_".join(serial.split()), "_".join(firmware.split())
+    )
 
 
 class Sensor(Protocol):
@@ -151,7 +153,10 @@ class HomeMeter:
         """Check element, update interval and timer. MeterError `meter-range` for others than there are."""
         self.attach(setup.element)
         interval_s, timer_s = setup.update_interval_s, setup.integrator_timer_s
-        if not (SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S and 0 <= timer_s <= LONGEST_TIMER_S):
+        if not (
+            SHORTEST_UPDATE_S <= interval_s <= LONGEST_UPDATE_S
+            and 0 <= timer_s <= LONGEST_TIMER_S
+        ):
             raise MeterRangeError(
                 f"An update interval of {interval_s:g} s with a timer of {timer_s} s cannot be; the interval is "
                 f"{SHORTEST_UPDATE_S:g} to {LONGEST_UPDATE_S:g} s, the timer 0 to {LONGEST_TIMER_S} s."
@@ -194,7 +199,8 @@ class HomeMeter:
             return self._reading, False
         # On a grid: asking a little late must not delay every later update; after a pause, on a new grid.
         return self._update(
-            self._integrator.advance, late_s if late_s < self._update_interval_s else 0.0
+            self._integrator.advance,
+            late_s if late_s < self._update_interval_s else 0.0,
         ), True
 
     def read_final(self) -> Reading:

@@ -46,24 +46,38 @@ class Rapl:
         """
         self._zones = _chosen(choice, zones(root), root)
         self._remedy = _remedy(root)
-        self._ranges_uj = [self._number(zone, "max_energy_range_uj") for zone in self._zones]
+        self._ranges_uj = [
+            self._number(zone, "max_energy_range_uj") for zone in self._zones
+        ]
         self._counts_uj = self._counts()
         self._total_uj = 0
         self._power_w = float("nan")
         self._mean_from: tuple[float, int] | None = None
-        self.identity = unofficial("rapl", "+".join(map(str, self._zones)), platform.release())
+        self.identity = unofficial(
+            "rapl", "+".join(map(str, self._zones)), platform.release()
+        )
 
     def look(self, now_s: float) -> Sample:
         """Return energy and mean power; no power at the first look."""
         counts_uj = self._counts()
-        self._total_uj += sum(map(counted_uj, self._counts_uj, counts_uj, self._ranges_uj))
+        self._total_uj += sum(
+            map(counted_uj, self._counts_uj, counts_uj, self._ranges_uj)
+        )
         self._counts_uj = counts_uj
         if self._mean_from is None:
             self._mean_from = (now_s, self._total_uj)
         elif now_s - self._mean_from[0] >= SHORTEST_MEAN_S:
-            self._power_w = (self._total_uj - self._mean_from[1]) / 1e6 / (now_s - self._mean_from[0])
+            self._power_w = (
+                (self._total_uj - self._mean_from[1])
+                / 1e6
+                / (now_s - self._mean_from[0])
+            )
             self._mean_from = (now_s, self._total_uj)
-        return Sample(energy_wh=self._total_uj / UWS_PER_WH, running_s=now_s, power_w=self._power_w)
+        return Sample(
+            energy_wh=self._total_uj / UWS_PER_WH,
+            running_s=now_s,
+            power_w=self._power_w,
+        )
 
     def _counts(self) -> list[int]:
         return [self._number(zone, "energy_uj") for zone in self._zones]
@@ -100,15 +114,21 @@ def _chosen(choice: str, found: list[Zone], root: Path) -> list[Zone]:
             "virtual machine has none; elsewhere `modprobe intel_rapl_msr` may bring them."
         )
     if not choice:
-        packages = [zone for zone in found if not zone.owner and zone.name.startswith("package")]
+        packages = [
+            zone for zone in found if not zone.owner and zone.name.startswith("package")
+        ]
         if not packages:
-            raise MeterAddressError(f"There is no package here; rapl: can name {names}.")
+            raise MeterAddressError(
+                f"There is no package here; rapl: can name {names}."
+            )
         return packages
     chosen: list[Zone] = []
     for word in choice.split("+"):
         named = [zone for zone in found if word in (zone.name, str(zone))]
         if not named:
-            raise MeterAddressError(f"There is no energy counter {word!r} here; rapl: can name {names}.")
+            raise MeterAddressError(
+                f"There is no energy counter {word!r} here; rapl: can name {names}."
+            )
         chosen += named
     _require_apart(chosen)
     return chosen
@@ -119,7 +139,11 @@ def _require_apart(chosen: list[Zone]) -> None:
     for index, zone in enumerate(chosen):
         within = zone.owner in names and zone.name != OUTSIDE
         # psys is the whole machine, packages included.
-        if within or str(zone) in names[:index] or (zone.name == "psys" and len(chosen) > 1):
+        if (
+            within
+            or str(zone) in names[:index]
+            or (zone.name == "psys" and len(chosen) > 1)
+        ):
             raise MeterAddressError(
                 f"rapl:{'+'.join(names)} counts energy twice: psys holds everything, a package its core and uncore."
             )

@@ -24,7 +24,11 @@ def number(path: Path, remedy: str) -> int:
     content = text(path, remedy)
     if _WHOLE.fullmatch(content):
         return int(content)
-    shown = repr(content) if len(content) <= SHOWN_LENGTH else f"{content[:SHOWN_LENGTH]!r}..."
+    shown = (
+        repr(content)
+        if len(content) <= SHOWN_LENGTH
+        else f"{content[:SHOWN_LENGTH]!r}..."
+    )
     raise MeterAnswerError(f"{path} holds {shown} where a whole number should be.")
 
 
@@ -33,7 +37,9 @@ def text(path: Path, remedy: str) -> str:
     try:
         return path.read_text(encoding="ascii", errors="replace").strip()
     except PermissionError as error:
-        raise MeterError("meter-permission", f"{path} may not be read by this user; {remedy}") from error
+        raise MeterError(
+            "meter-permission", f"{path} may not be read by this user; {remedy}"
+        ) from error
     except OSError as error:
         raise _lost(path, error) from error
 
@@ -66,4 +72,6 @@ def _inside(outer: Path, pattern: str) -> list[Path]:
 
 
 def _lost(path: Path, error: OSError) -> MeterError:
-    return MeterLost(f"{path} cannot be read ({error.strerror}); is the sensor still there?")
+    return MeterLost(
+        f"{path} cannot be read ({error.strerror}); is the sensor still there?"
+    )

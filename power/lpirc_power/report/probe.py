@@ -43,7 +43,10 @@ class Probe:
             status.voltage_range_v, status.current_range_a, status.update_interval_s, 0, status.mode,
             status.crest_factor, status.line_filter, element=self.element,
         )  # fmt: skip
-        limits, load = limits_of(self.identity.model), (reading.power_w, reading.apparent_va)
+        limits, load = (
+            limits_of(self.identity.model),
+            (reading.power_w, reading.apparent_va),
+        )
         return uncertainty(present, limits, reading.voltage_v, reading.current_a, *load)
 
 
@@ -55,10 +58,14 @@ def probe_facts(probe: Probe) -> dict[str, object]:
     return {
         "identity": identity_facts(probe.identity, probe.standing),
         "settings": settings,
-        "choices": {name: list(values) for name, values in asdict(probe.choices).items()},
+        "choices": {
+            name: list(values) for name, values in asdict(probe.choices).items()
+        },
         "integrator": probe.status.state.value,
         "reading": reading_facts(probe.reading),
-        "peaks": {name: json_ready(value) for name, value in asdict(probe.peaks).items()},
+        "peaks": {
+            name: json_ready(value) for name, value in asdict(probe.peaks).items()
+        },
         "accuracy": accuracy_facts(probe.reading.power_w, probe.uncertainty),
         "errors": list(probe.status.errors),
     }
@@ -83,10 +90,17 @@ def probe_lines(probe: Probe) -> list[str]:
 def _setting_rows(status: Status, choices: Choices) -> dict[str, str]:
     update = figure(status.update_interval_s, "s")
     if not choices.voltage_ranges_v:
-        return {"update interval": update, "settings": "no others: no ranges, no filters, one input"}
+        return {
+            "update interval": update,
+            "settings": "no others: no ranges, no filters, one input",
+        }
     return {
-        "voltage range": _range(status.voltage_range_v, "V", status.voltage_auto, choices.voltage_ranges_v),
-        "current range": _range(status.current_range_a, "A", status.current_auto, choices.current_ranges_a),
+        "voltage range": _range(
+            status.voltage_range_v, "V", status.voltage_auto, choices.voltage_ranges_v
+        ),
+        "current range": _range(
+            status.current_range_a, "A", status.current_auto, choices.current_ranges_a
+        ),
         "update interval": f"{update} of {offered(choices.update_intervals_s, 's')}",
         "elements": ", ".join(choices.elements),
         "mode": f"{status.mode}, crest factor {status.crest_factor}, synchronised by {status.synchronize}",

@@ -42,9 +42,18 @@ class Ranged:
         voltage, current = self.fits
         if voltage.value is None or current.value is None:
             return None
-        found = replace(self.setup, voltage_range_v=voltage.value, current_range_a=current.value)
+        found = replace(
+            self.setup, voltage_range_v=voltage.value, current_range_a=current.value
+        )
         load, limits = self.load, limits_of(self.identity.model)
-        return uncertainty(found, limits, load.voltage_v, load.current_a, load.power_w, load.apparent_va)
+        return uncertainty(
+            found,
+            limits,
+            load.voltage_v,
+            load.current_a,
+            load.power_w,
+            load.apparent_va,
+        )
 
     @property
     def again(self) -> str | None:
@@ -66,10 +75,15 @@ def ranged_facts(ranged: Ranged) -> dict[str, object]:
         "identity": identity_facts(ranged.identity, ranged.standing),
         "setup": asdict(ranged.setup),
         "headroom": headroom,
-        "load": {name: json_ready(value) for name, value in asdict(ranged.load).items()},
+        "load": {
+            name: json_ready(value) for name, value in asdict(ranged.load).items()
+        },
         "voltage_range_v": voltage.value,
         "current_range_a": current.value,
-        "reasons": [reason(voltage, factor, headroom), reason(current, factor, headroom)],
+        "reasons": [
+            reason(voltage, factor, headroom),
+            reason(current, factor, headroom),
+        ],
         "accuracy": accuracy_facts(ranged.load.power_w, ranged.uncertainty),
         "run_again": ranged.again,
     }
@@ -90,14 +104,20 @@ def ranged_lines(ranged: Ranged) -> list[str]:
     found = lines(rows) + (lines({"run it again": again}) if again else [])
     if voltage.value is None or current.value is None:
         return found
-    fixed = replace(ranged.setup, voltage_range_v=voltage.value, current_range_a=current.value)
+    fixed = replace(
+        ranged.setup, voltage_range_v=voltage.value, current_range_a=current.value
+    )
     return [*found, "", "For contest.toml, under [[stations]]:", *station_lines(fixed)]
 
 
 def station_lines(setup: Setup) -> list[str]:
     """Return a setup as lines of TOML: the ranges, and what else they rest on if it is not as usual."""
     usual = asdict(Setup(None, None, setup.update_interval_s, setup.integrator_timer_s))
-    return [f"{name} = {json.dumps(value)}" for name, value in asdict(setup).items() if value != usual[name]]
+    return [
+        f"{name} = {json.dumps(value)}"
+        for name, value in asdict(setup).items()
+        if value != usual[name]
+    ]
 
 
 def _value(found: Fit) -> str:

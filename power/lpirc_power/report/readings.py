@@ -11,7 +11,9 @@ from lpirc_power.meter import Identity, Reading, Standing
 
 def reading_facts(reading: Reading) -> dict[str, object]:
     """Return a reading ready for JSON: no data is null, over range the word "over-range"."""
-    facts: dict[str, object] = {name: json_ready(value) for name, value in asdict(reading).items()}
+    facts: dict[str, object] = {
+        name: json_ready(value) for name, value in asdict(reading).items()
+    }
     return {**facts, "utc": reading.utc.isoformat(), "state": reading.state.value}
 
 
@@ -38,7 +40,11 @@ def flag_words(reading: Reading) -> str:
 
 def identity_facts(identity: Identity, standing: Standing) -> dict[str, object]:
     """Return who a meter is, and whether it counts in a contest."""
-    return {**asdict(identity), "official": standing.official, "standing": standing.value}
+    return {
+        **asdict(identity),
+        "official": standing.official,
+        "standing": standing.value,
+    }
 
 
 def standing_words(standing: Standing) -> str:

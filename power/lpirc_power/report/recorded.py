@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from lpirc_power.energy import Check, Energy, Measurement, above_idle_wh, energy_checks, energy_of
+from lpirc_power.energy import (
+    Check,
+    Energy,
+    Measurement,
+    above_idle_wh,
+    energy_checks,
+    energy_of,
+)
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.meter import Identity, Reading, Standing
 from lpirc_power.report.readings import (
@@ -51,7 +58,11 @@ class Recorded:
     def no_energy(self) -> str | None:
         """Why there is no energy of record, as one sentence; None if there is one."""
         why = why_lost(self.readings, self.measured.start_s)
-        return None if why is None else f"There is no energy of the meter {self.identity}: {why}."
+        return (
+            None
+            if why is None
+            else f"There is no energy of the meter {self.identity}: {why}."
+        )
 
     @property
     def energy_wh(self) -> float:
@@ -72,7 +83,11 @@ class Recorded:
     @property
     def power_w(self) -> float:
         """The mean power; NaN if it is unknown."""
-        return self.energy.mean_power_w if self.has_power and not self.no_energy else math.nan
+        return (
+            self.energy.mean_power_w
+            if self.has_power and not self.no_energy
+            else math.nan
+        )
 
     @property
     def above_idle_wh(self) -> float | None:
@@ -89,7 +104,11 @@ class Recorded:
     @property
     def failed(self) -> tuple[str, ...]:
         """The codes of the checks whose failure makes an energy one that needs review."""
-        return tuple(check.code for check in self.checks if not check.ok and check.severity == "error")
+        return tuple(
+            check.code
+            for check in self.checks
+            if not check.ok and check.severity == "error"
+        )
 
     @property
     def uncertainty(self) -> float | None:
@@ -102,7 +121,9 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
     measured = recorded.measured
     above_wh = recorded.above_idle_wh
     limit = recorded.uncertainty
-    start_stop = None if limit is None else json_ready(100.0 * recorded.energy.start_stop_share)
+    start_stop = (
+        None if limit is None else json_ready(100.0 * recorded.energy.start_stop_share)
+    )
     drift = None if limit is None else json_ready(100.0 * recorded.energy.drift)
     return {
         "identity": identity_facts(recorded.identity, recorded.standing),
@@ -114,7 +135,9 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         "mean_power_w": json_ready(recorded.power_w),
         "duration_s": measured.elapsed_s,
         "integrator_s": json_ready(measured.integrator_s),
-        "idle_power_w": None if recorded.idle is None else json_ready(recorded.idle.power_w),
+        "idle_power_w": None
+        if recorded.idle is None
+        else json_ready(recorded.idle.power_w),
         "energy_above_idle_wh": None if above_wh is None else json_ready(above_wh),
         "accuracy": {
             **accuracy_facts(recorded.power_w, limit),
@@ -125,7 +148,9 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
         "readings": len(recorded.readings),
         "file": recorded.file,
         "rows": recorded.rows,
-        "link_losses": sum(event.kind == "meter-lost" for event in recorded.link_events),
+        "link_losses": sum(
+            event.kind == "meter-lost" for event in recorded.link_events
+        ),
         "checks": [asdict(check) for check in recorded.checks],
     }
 
@@ -153,7 +178,11 @@ def _energy(recorded: Recorded) -> str:
         return "none"
     energy_wh = recorded.energy_wh
     energy = f"{figure(energy_wh, 'Wh')} = {figure(energy_wh * JOULES_PER_WH, 'J')}"
-    return f"{energy}, needs review: {', '.join(recorded.failed)}" if recorded.failed else energy
+    return (
+        f"{energy}, needs review: {', '.join(recorded.failed)}"
+        if recorded.failed
+        else energy
+    )
 
 
 def _power(recorded: Recorded) -> str:
@@ -180,7 +209,9 @@ def _accuracy(recorded: Recorded) -> str:
         shown += f", {100.0 * drift:.3g} % for {recorded.energy.ambient_change_c:g} degrees C of drift"
     if recorded.energy.signal is None:
         shown += ", the larger limit of AC and DC"
-    return shown + (", at worst: ranges were automatic" if recorded.energy.automatic else "")
+    return shown + (
+        ", at worst: ranges were automatic" if recorded.energy.automatic else ""
+    )
 
 
 def _above_idle(recorded: Recorded) -> str:

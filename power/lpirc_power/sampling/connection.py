@@ -8,7 +8,13 @@ from typing import Final
 
 from lpirc_power.addresses import MeterAddress
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterBusy, MeterChanged, MeterError, MeterRangeError, PassingMeterError
+from lpirc_power.errors import (
+    MeterBusy,
+    MeterChanged,
+    MeterError,
+    MeterRangeError,
+    PassingMeterError,
+)
 from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup
 
 _log: Final = logging.getLogger(__name__)
@@ -95,7 +101,9 @@ class MeterSession:
             self.untouched().unlock_panel()
         except MeterError as error:
             self.drop()
-            said = "The keys of the meter %s may still be locked, see `meter unlock`: %s"
+            said = (
+                "The keys of the meter %s may still be locked, see `meter unlock`: %s"
+            )
             _log.warning(said, self.identity, error.sentence)
 
     def restore_settings(self, final: Reading | None = None) -> None:
@@ -118,13 +126,20 @@ class MeterSession:
                 self._configured = True
                 self.restore_settings(final)
                 return
-            _log.warning("The meter %s may not have its former settings: %s", self.identity, error.sentence)
+            _log.warning(
+                "The meter %s may not have its former settings: %s",
+                self.identity,
+                error.sentence,
+            )
 
     def _restore(self, final: Reading | None) -> None:
         meter = self.untouched()
         state = meter.state()
         if state is IntegratorState.START:
-            _log.warning("The meter %s integrates again; its settings are left alone.", self.identity)
+            _log.warning(
+                "The meter %s integrates again; its settings are left alone.",
+                self.identity,
+            )
         elif state is IntegratorState.RESET or (
             # An energy that is not known yet may still be read later.
             final is not None

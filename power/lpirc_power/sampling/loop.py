@@ -40,7 +40,11 @@ def metered(
     sampler = Sampler(address, setup, readings.append, monotonic, utcnow)
     try:
         identity = sampler.arm(take_over=take_over, spare_energy=True)
-        idle_w = None if idle_s is None else sampler.measure_idle(idle_s, require_going_on).power_w
+        idle_w = (
+            None
+            if idle_s is None
+            else sampler.measure_idle(idle_s, require_going_on).power_w
+        )
         require_going_on()
         sampler.start()
         try:
@@ -62,11 +66,12 @@ def _parsed(content: bytes) -> tuple[dict[str, Any], int, float, float]:
         document = json.loads(content)
         loop = document["energy_loop"]
         inferences = int(loop["inferences"])
-        start_s, end_s = float(loop["start_monotonic_s"]), float(loop["end_monotonic_s"])
-    except (TypeError, KeyError, ValueError, OverflowError) as error:
-        sentence = (
-            "The program that was measured states no energy_loop; run lpirc-harness with --energy-loop-s."
+        start_s, end_s = (
+            float(loop["start_monotonic_s"]),
+            float(loop["end_monotonic_s"]),
         )
+    except (TypeError, KeyError, ValueError, OverflowError) as error:
+        sentence = "The program that was measured states no energy_loop; run lpirc-harness with --energy-loop-s."
         raise EnergyUnmeasured(sentence) from error
     if inferences < 1 or not (math.isfinite(start_s) and start_s < end_s < math.inf):
         sentence = f"The energy loop of {inferences} inferences from {start_s:g} s to {end_s:g} s cannot be."

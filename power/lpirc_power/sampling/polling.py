@@ -60,7 +60,9 @@ def updates(
             return
 
 
-def _is_update(reading: Reading, last: Reading | None, interval_s: float, flagged: bool) -> bool:
+def _is_update(
+    reading: Reading, last: Reading | None, interval_s: float, flagged: bool
+) -> bool:
     if last is None:
         return not flagged
     overdue = reading.monotonic_s - last.monotonic_s > OVERDUE_UPDATES * interval_s
@@ -71,7 +73,13 @@ def _is_update(reading: Reading, last: Reading | None, interval_s: float, flagge
 def _values(reading: Reading) -> str:
     # As text, since NaN does not equal itself.
     return repr(
-        (reading.voltage_v, reading.current_a, reading.power_w, reading.energy_wh, reading.integrator_s)
+        (
+            reading.voltage_v,
+            reading.current_a,
+            reading.power_w,
+            reading.energy_wh,
+            reading.integrator_s,
+        )
     )
 
 
@@ -80,19 +88,30 @@ def settling_at_least_s(settle_s: float, update_interval_s: float) -> float:
     return max(settle_s, SETTLING_UPDATES * update_interval_s)
 
 
-def settle(meter: Meter, settle_s: float, update_interval_s: float, pause: Callable[[float], object]) -> bool:
+def settle(
+    meter: Meter,
+    settle_s: float,
+    update_interval_s: float,
+    pause: Callable[[float], object],
+) -> bool:
     """Return once a meter that was set up measures: after `settle_s`, and after an update with data.
 
     False if it shows no data for too long. `pause` may raise to end it.
     """
     begun_s = meter.read().monotonic_s
-    longest_s = settle_s + max(LONGEST_SETTLING_UPDATES * update_interval_s, LONGEST_SETTLING_S)
+    longest_s = settle_s + max(
+        LONGEST_SETTLING_UPDATES * update_interval_s, LONGEST_SETTLING_S
+    )
     updates_seen = 0
     while True:
         reading, is_new = meter.read_update()
         settled_s = reading.monotonic_s - begun_s
         updates_seen += is_new
-        if updates_seen >= SETTLING_UPDATES and settled_s >= settle_s and not math.isnan(reading.power_w):
+        if (
+            updates_seen >= SETTLING_UPDATES
+            and settled_s >= settle_s
+            and not math.isnan(reading.power_w)
+        ):
             return True
         if settled_s >= longest_s:
             return False
@@ -109,7 +128,10 @@ class Idle:
 
 
 def idle_readings(
-    meter: Meter, duration_s: float, update_interval_s: float, pause: Callable[[float], None]
+    meter: Meter,
+    duration_s: float,
+    update_interval_s: float,
+    pause: Callable[[float], None],
 ) -> list[Reading]:
     """Read every update of at least `duration_s`, two updates at least; the first reading is only where it begins.
 
@@ -123,7 +145,8 @@ def idle_readings(
         sample = meter.read_update()
         if sample[0].monotonic_s - readings[-1].monotonic_s > silent_s:
             raise MeterError(
-                "meter-no-idle", "The meter measures nothing new: it may be on HOLD; press HOLD on its panel."
+                "meter-no-idle",
+                "The meter measures nothing new: it may be on HOLD; press HOLD on its panel.",
             )
         return sample
 
@@ -139,10 +162,14 @@ def baseline(readings: Sequence[Reading]) -> Idle:
     taken = readings[1:]
     powers_w = [reading.power_w for reading in taken if not math.isnan(reading.power_w)]
     if not powers_w:
-        raise MeterError("meter-no-idle", "The meter measured no idle power: none of its readings has data.")
+        raise MeterError(
+            "meter-no-idle",
+            "The meter measured no idle power: none of its readings has data.",
+        )
     if any(reading.over_range for reading in taken):
         raise MeterError(
-            "meter-no-idle", "The meter cannot measure the idle power: it is over range; use larger ranges."
+            "meter-no-idle",
+            "The meter cannot measure the idle power: it is over range; use larger ranges.",
         )
     if any(reading.voltage_peak_over or reading.current_peak_over for reading in taken):
         raise MeterError(

@@ -11,8 +11,22 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterBusy, MeterError, MeterRefused, MeterTimeout, PassingMeterError
-from lpirc_power.meter import Identity, IntegratorState, Meter, Reading, Setup, Unconfirmed, require_no_energy
+from lpirc_power.errors import (
+    MeterBusy,
+    MeterError,
+    MeterRefused,
+    MeterTimeout,
+    PassingMeterError,
+)
+from lpirc_power.meter import (
+    Identity,
+    IntegratorState,
+    Meter,
+    Reading,
+    Setup,
+    Unconfirmed,
+    require_no_energy,
+)
 from lpirc_power.sampling.connection import MeterSession
 from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings, settle
 from lpirc_power.sampling.thread import LinkEvent, Sampling, late_sentence
@@ -106,7 +120,9 @@ class Sampler:
         """The failure that keeps the sampling thread from the meter now."""
         return self._sampling.link_error if self._sampling is not None else None
 
-    def arm(self, *, take_over: bool = False, spare_energy: bool = False, zero: bool = False) -> Identity:
+    def arm(
+        self, *, take_over: bool = False, spare_energy: bool = False, zero: bool = False
+    ) -> Identity:
         """Open, identify, set up, and reset the integrator; wait until the meter has settled, and lock its panel.
 
         A meter that integrates is left alone (`meter-busy`), unless `take_over` says to stop it first; with
@@ -127,7 +143,9 @@ class Sampler:
             self._make_ready(meter)
             return meter.identity
 
-    def measure_idle(self, duration_s: float, require_going_on: Callable[[], object] = lambda: None) -> Idle:
+    def measure_idle(
+        self, duration_s: float, require_going_on: Callable[[], object] = lambda: None
+    ) -> Idle:
         """Measure the mean power over at least `duration_s` seconds, after `arm` and before `start`.
 
         `require_going_on` may raise at each pause, to end it. Raises MeterError `meter-no-idle` if the readings show
@@ -143,7 +161,11 @@ class Sampler:
             try:
                 meter = self._session.meter()
                 self._require_setup(meter)
-                found = baseline(idle_readings(meter, duration_s, self._setup.update_interval_s, pause))
+                found = baseline(
+                    idle_readings(
+                        meter, duration_s, self._setup.update_interval_s, pause
+                    )
+                )
                 self._require_setup(meter)
             except MeterError as error:
                 self._drop_if_passing(error)
@@ -180,7 +202,9 @@ class Sampler:
             identity = meter.identity
             is_watched = False
             with contextlib.suppress(MeterError):
-                meter.changes(self._setup)  # so the driver knows what to watch; the end compares again
+                meter.changes(
+                    self._setup
+                )  # so the driver knows what to watch; the end compares again
                 self._has_locked = True
                 meter.lock_panel()
                 is_watched = True
@@ -264,8 +288,13 @@ class Sampler:
 
     def _make_ready(self, meter: Meter) -> None:
         try:
-            if not settle(meter, self._settle_s, self._setup.update_interval_s, self._pause_or_end):
-                _log.warning("The meter %s shows no data yet; it is used as it is.", meter.identity)
+            if not settle(
+                meter, self._settle_s, self._setup.update_interval_s, self._pause_or_end
+            ):
+                _log.warning(
+                    "The meter %s shows no data yet; it is used as it is.",
+                    meter.identity,
+                )
             self._has_locked = True
             meter.lock_panel()
         except MeterError as error:
@@ -291,7 +320,11 @@ class Sampler:
                 f"The meter {meter.identity} was armed, but its integrator is in state {state.value}: another program "
                 "or a person has used it. Arm it again."
             )
-        changes = [one for one in meter.changes(self._setup) if not isinstance(one, Unconfirmed)]
+        changes = [
+            one
+            for one in meter.changes(self._setup)
+            if not isinstance(one, Unconfirmed)
+        ]
         if changes:
             raise MeterError(
                 "meter-setup-changed",
@@ -358,7 +391,9 @@ class Sampler:
             return self._insist(lambda meter: meter.changes(self._setup), deadline_s)
         except MeterError as error:
             # The energy is still good, but it is unknown how it was measured: that must show.
-            _log.warning("The meter's settings could not be read back: %s", error.sentence)
+            _log.warning(
+                "The meter's settings could not be read back: %s", error.sentence
+            )
             return (f"the settings could not be read back ({error.sentence})",)
 
     def _insist(self, ask: Callable[[Meter], Answer], deadline_s: float) -> Answer:
@@ -369,7 +404,10 @@ class Sampler:
             except MeterError as error:
                 self._session.drop()
                 self._lost_at_end = True
-                if not isinstance(error, PassingMeterError) or self._clocks.monotonic() >= deadline_s:
+                if (
+                    not isinstance(error, PassingMeterError)
+                    or self._clocks.monotonic() >= deadline_s
+                ):
                     raise
                 self._pause(RETRY_S)
 

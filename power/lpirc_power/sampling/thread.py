@@ -90,13 +90,19 @@ class Sampling:
         self.end()
         self._callbacks.end(JOIN_S)
 
-    def note_return(self, reading: Reading, changes: tuple[str, ...], more: str = "") -> None:
+    def note_return(
+        self, reading: Reading, changes: tuple[str, ...], more: str = ""
+    ) -> None:
         """Report that a lost meter answers again, with `more` said of it; nothing happens if it was not lost."""
         if self.link_error is None or self._session.identity is None:
             return
         self.link_error = None
         sentence = gap_sentence(self._session.identity, self.last, reading, changes)
-        self._report(LinkEvent("meter-back", reading.monotonic_s, reading.utc, sentence + more, changes))
+        self._report(
+            LinkEvent(
+                "meter-back", reading.monotonic_s, reading.utc, sentence + more, changes
+            )
+        )
 
     def require_alive(self, final: Reading) -> None:
         """Raise MeterError `meter-held` if something that the driver does not know holds what the meter shows."""
@@ -105,7 +111,9 @@ class Sampling:
 
     def _run(self) -> None:
         prefer_this_thread()  # a reading is small work, and late on a busy host
-        for reading in updates(self._try_to_read, self._setup.update_interval_s, self._ends_in):
+        for reading in updates(
+            self._try_to_read, self._setup.update_interval_s, self._ends_in
+        ):
             if self.last is None or reading.integrator_s != self.last.integrator_s:
                 self._standing.clear()
             self._standing.append(reading)
@@ -122,7 +130,9 @@ class Sampling:
             try:
                 meter = self._session.meter()
                 taken = meter.read_update()
-                if not self._is_watched:  # a driver over a new link learns from this what to watch
+                if (
+                    not self._is_watched
+                ):  # a driver over a new link learns from this what to watch
                     self.note_return(taken[0], meter.changes(self._setup))
                     meter.lock_panel()
                     self._is_watched = True
@@ -173,7 +183,9 @@ class Callbacks:
     def __init__(self) -> None:
         self._timed_out = False
         self._ended = False
-        self._calls: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[Callable[[], object] | None] = (
+            queue.SimpleQueue()
+        )
         # A daemon: a call that never returns must not keep the program from ending.
         self._thread = threading.Thread(target=self._run, name="callbacks", daemon=True)
         self._thread.start()
@@ -189,7 +201,11 @@ class Callbacks:
         wait at all.
         """
         # After its end the thread may live on for a moment, and would never reach what is put now.
-        if self._thread is threading.current_thread() or self._ended or not self._thread.is_alive():
+        if (
+            self._thread is threading.current_thread()
+            or self._ended
+            or not self._thread.is_alive()
+        ):
             return
         drained = threading.Event()
         self._calls.put(drained.set)

@@ -46,7 +46,11 @@ class Command:
     @property
     def is_setting(self) -> bool:
         """Whether its answers carry a header when headers are on: common commands and mere queries do not."""
-        return self.query is not None and self.write is not None and not self.pattern.text.startswith("*")
+        return (
+            self.query is not None
+            and self.write is not None
+            and not self.pattern.text.startswith("*")
+        )
 
     def said(self, meter: MeterState, suffix: int | None, answer: str) -> str:
         """Return an answer with its header, if headers are on."""
@@ -74,19 +78,31 @@ def only(data: Data) -> str:
     return data[0]
 
 
-def query(pattern: str, answer: Callable[[MeterState], object], text: str, locked: bool = False) -> Command:
+def query(
+    pattern: str,
+    answer: Callable[[MeterState], object],
+    text: str,
+    locked: bool = False,
+) -> Command:
     """Return a command that can only be asked, without data."""
     return Command(
-        Pattern(pattern), text, query=lambda meter, _suffix, _data: str(answer(meter)), locked=locked
+        Pattern(pattern),
+        text,
+        query=lambda meter, _suffix, _data: str(answer(meter)),
+        locked=locked,
     )
 
 
 def action(pattern: str, act: Callable[[MeterState], None], text: str) -> Command:
     """Return a command that does something, without data."""
-    return Command(Pattern(pattern), text, write=lambda meter, _suffix, _data: act(meter))
+    return Command(
+        Pattern(pattern), text, write=lambda meter, _suffix, _data: act(meter)
+    )
 
 
-def setting(pattern: str, data: str, get: Get, put: Put, text: str, locked: bool = False) -> Command:
+def setting(
+    pattern: str, data: str, get: Get, put: Put, text: str, locked: bool = False
+) -> Command:
     """Return a setting with one datum."""
     return Command(
         Pattern(pattern),
@@ -98,7 +114,14 @@ def setting(pattern: str, data: str, get: Get, put: Put, text: str, locked: bool
     )
 
 
-def word(pattern: str, words: Sequence[str], get: Get, put: Put, text: str, locked: bool = False) -> Command:
+def word(
+    pattern: str,
+    words: Sequence[str],
+    get: Get,
+    put: Put,
+    text: str,
+    locked: bool = False,
+) -> Command:
     """Return a setting that is one of a few words."""
     return setting(
         pattern,
@@ -110,7 +133,9 @@ def word(pattern: str, words: Sequence[str], get: Get, put: Put, text: str, lock
     )
 
 
-def flag(pattern: str, get: IsOn, put: Turn, text: str, locked: bool = False) -> Command:
+def flag(
+    pattern: str, get: IsOn, put: Turn, text: str, locked: bool = False
+) -> Command:
     """Return a setting that is on or off; it answers 1 or 0."""
     return setting(
         pattern,
@@ -133,7 +158,9 @@ def switch(pattern: str, name: str, text: str, locked: bool = False) -> Command:
     )
 
 
-def remembered(pattern: str, key: str, given: str, text: str, locked: bool = False) -> Command:
+def remembered(
+    pattern: str, key: str, given: str, text: str, locked: bool = False
+) -> Command:
     """Return a setting of a few words, the first by default, remembered in `Settings.words` under that key."""
     words = given.split()
     return word(
@@ -152,8 +179,12 @@ def ratio(pattern: str, key: str, text: str, unit: str = "") -> Command:
         Pattern(pattern),
         text,
         "<number>",
-        lambda meter, _suffix, _data: engineering(meter.settings.numbers.get(key, 1.0), 5),
-        lambda meter, _suffix, data: meter.settings.numbers.__setitem__(key, number(only(data), unit)),
+        lambda meter, _suffix, _data: engineering(
+            meter.settings.numbers.get(key, 1.0), 5
+        ),
+        lambda meter, _suffix, data: meter.settings.numbers.__setitem__(
+            key, number(only(data), unit)
+        ),
     )
 
 

@@ -17,7 +17,14 @@ from lpirc_power.simulator.command import (
     word,
 )
 from lpirc_power.simulator.state import LAST_FILTER, LOCKS, MeterState
-from lpirc_power.simulator.syntax import Pattern, RefusedError, choice, integer, register, spelled
+from lpirc_power.simulator.syntax import (
+    Pattern,
+    RefusedError,
+    choice,
+    integer,
+    register,
+    spelled,
+)
 
 FILTERS: Final = ("RISE", "FALL", "BOTH", "NEVer")
 OPTIONS: Final = "C7"
@@ -42,12 +49,26 @@ def _filter_place(meter: MeterState, number: int | None) -> int:
 
 
 COMMON: Final = (
-    query("*IDN", lambda meter: meter.identity, "Maker, model, serial number and firmware."),
+    query(
+        "*IDN",
+        lambda meter: meter.identity,
+        "Maker, model, serial number and firmware.",
+    ),
     query("*OPT", lambda _meter: OPTIONS, "The options built in."),
-    query("*ESR", lambda meter: meter.status.take_events(), "The standard event register, which it clears."),
+    query(
+        "*ESR",
+        lambda meter: meter.status.take_events(),
+        "The standard event register, which it clears.",
+    ),
     # The answer that carries the status byte is itself not yet waiting.
-    query("*STB", lambda meter: meter.status.status_byte(answer_waiting=False), "The status byte."),
-    query("*CAL", lambda _meter: 0, "Compensates the zero level; 0 is good.", locked=True),
+    query(
+        "*STB",
+        lambda meter: meter.status.status_byte(answer_waiting=False),
+        "The status byte.",
+    ),
+    query(
+        "*CAL", lambda _meter: 0, "Compensates the zero level; 0 is good.", locked=True
+    ),
     query("*TST", lambda _meter: 0, "Tests itself; 0 is good."),
     Command(
         Pattern("*OPC"),
@@ -57,24 +78,48 @@ COMMON: Final = (
         lambda meter, _suffix, _data: meter.status.complete(),
     ),
     action(
-        "*RST", lambda meter: meter.reset(), "Restores the factory's settings, except how the meter talks."
+        "*RST",
+        lambda meter: meter.reset(),
+        "Restores the factory's settings, except how the meter talks.",
     ),
     action("*CLS", lambda meter: meter.status.clear(), "Clears events and errors."),
     action("*WAI", lambda _meter: None, "Waits until all is done, which it is."),
-    action("*TRG", lambda _meter: None, "Does nothing: there is no single measurement here."),
+    action(
+        "*TRG",
+        lambda _meter: None,
+        "Does nothing: there is no single measurement here.",
+    ),
     mask("*ESE", "event_enable", 255, "Which standard events show in the status byte."),
-    mask("*SRE", "request_enable", 255, "Which bits of the status byte show in its summary."),
+    mask(
+        "*SRE",
+        "request_enable",
+        255,
+        "Which bits of the status byte show in its summary.",
+    ),
 )
 
 STATUS: Final = (
-    query(":STATus:ERRor", lambda meter: meter.status.next_error(), "The oldest error, taken out."),
-    query(":STATus:CONDition", lambda meter: meter.status.condition, "The condition register."),
+    query(
+        ":STATus:ERRor",
+        lambda meter: meter.status.next_error(),
+        "The oldest error, taken out.",
+    ),
+    query(
+        ":STATus:CONDition",
+        lambda meter: meter.status.condition,
+        "The condition register.",
+    ),
     query(
         ":STATus:EESR",
         lambda meter: meter.status.take_extended_events(),
         "The extended event register, which it clears.",
     ),
-    mask(":STATus:EESE", "extended_enable", 65535, "Which extended events show in the status byte."),
+    mask(
+        ":STATus:EESE",
+        "extended_enable",
+        65535,
+        "Which extended events show in the status byte.",
+    ),
     Command(
         Pattern(":STATus:FILTer<n>"),
         "Which change of condition bit n-1 raises its extended event; n is 1 to 16.",
@@ -97,14 +142,26 @@ STATUS: Final = (
 
 SYSTEM: Final = (
     query(":SYSTem:MODel", lambda meter: f'"{meter.model.name}"', "The model."),
-    query(":SYSTem:SERial", lambda meter: '"{}"'.format(meter.identity.split(",")[2]), "The serial number."),
+    query(
+        ":SYSTem:SERial",
+        lambda meter: '"{}"'.format(meter.identity.split(",")[2]),
+        "The serial number.",
+    ),
     switch(LOCKS[0], "key_lock", "Whether the panel's keys are locked."),
 )
 
 COMMUNICATION: Final = (
-    switch(":COMMunicate:HEADer", "header", "Whether answers of settings begin with their header."),
+    switch(
+        ":COMMunicate:HEADer",
+        "header",
+        "Whether answers of settings begin with their header.",
+    ),
     switch(":COMMunicate:VERBose", "verbose", "Whether answers are in long words."),
-    switch(":COMMunicate:REMote", "remote", "Whether the keys of the panel are off, but for LOCAL."),
+    switch(
+        ":COMMunicate:REMote",
+        "remote",
+        "Whether the keys of the panel are off, but for LOCAL.",
+    ),
     switch(LOCKS[1], "lockout", "Whether the key LOCAL is off too."),
     Command(
         Pattern(":COMMunicate:WAIT"),
@@ -126,7 +183,11 @@ COMMUNICATION: Final = (
 def _put_timer(meter: MeterState, _suffix: int | None, data: Data) -> None:
     if len(data) != 3:
         raise RefusedError(109 if len(data) < 3 else 108)
-    hours, minutes, seconds = integer(data[0], 0, 10000), integer(data[1], 0, 59), integer(data[2], 0, 59)
+    hours, minutes, seconds = (
+        integer(data[0], 0, 10000),
+        integer(data[1], 0, 59),
+        integer(data[2], 0, 59),
+    )
     timer_s = hours * 3600 + minutes * 60 + seconds
     if timer_s > LONGEST_TIMER_S:
         raise RefusedError(222)
@@ -142,8 +203,12 @@ INTEGRATE: Final = (
     word(
         ":INTEGrate:MODE",
         ("NORMal", "CONTinuous"),
-        lambda meter: "CONTinuous" if meter.measuring.integrator.continuous else "NORMal",
-        lambda meter, given: setattr(meter.measuring.integrator, "continuous", given == "CONTinuous"),
+        lambda meter: (
+            "CONTinuous" if meter.measuring.integrator.continuous else "NORMal"
+        ),
+        lambda meter, given: setattr(
+            meter.measuring.integrator, "continuous", given == "CONTinuous"
+        ),
         "Whether the timer ends the integration or starts it again.",
         locked=True,
     ),
@@ -155,9 +220,17 @@ INTEGRATE: Final = (
         _put_timer,
         locked=True,
     ),
-    action(":INTEGrate:STARt", lambda meter: meter.start(), "Starts from RESet, or goes on from STOP."),
-    action(":INTEGrate:STOP", lambda meter: meter.measuring.stop(), "Stops; the sums stay."),
-    action(":INTEGrate:RESet", lambda meter: meter.measuring.reset(), "Clears the sums."),
+    action(
+        ":INTEGrate:STARt",
+        lambda meter: meter.start(),
+        "Starts from RESet, or goes on from STOP.",
+    ),
+    action(
+        ":INTEGrate:STOP", lambda meter: meter.measuring.stop(), "Stops; the sums stay."
+    ),
+    action(
+        ":INTEGrate:RESet", lambda meter: meter.measuring.reset(), "Clears the sums."
+    ),
     query(
         ":INTEGrate:STATe",
         lambda meter: spelled(meter.measuring.integrator.state, meter.settings.verbose),

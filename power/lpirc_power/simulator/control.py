@@ -45,7 +45,10 @@ def _number(text: str, unit: str, most: float) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number <= most:
-        raise MeterError("simulator-control", f"{text!r} is not a number of {unit} from 0 to {most:g}.")
+        raise MeterError(
+            "simulator-control",
+            f"{text!r} is not a number of {unit} from 0 to {most:g}.",
+        )
     return number
 
 
@@ -70,7 +73,10 @@ def _lasting(name: str) -> Control:
 def _restart(server: Vxi11Server, text: str) -> None:
     after, _, away = text.partition(" ")
     if after not in RESTARTS:
-        raise MeterError("simulator-control", f"restart takes one of {', '.join(RESTARTS)}, not {text!r}.")
+        raise MeterError(
+            "simulator-control",
+            f"restart takes one of {', '.join(RESTARTS)}, not {text!r}.",
+        )
     seconds = _seconds(away or "0")
     with server.instrument.changed:
         server.instrument.restart(after)
@@ -104,7 +110,9 @@ def _knob(server: Vxi11Server, text: str) -> str | None:
             f"The meter's panel does nothing, for {locked}. To go on as if somebody had unlocked it there: unlock.",
         ) from locked
     except RefusedError as refusal:
-        raise MeterError("simulator-control", f"The meter refuses it: {refusal}.") from refusal
+        raise MeterError(
+            "simulator-control", f"The meter refuses it: {refusal}."
+        ) from refusal
 
 
 def _unlock(server: Vxi11Server, _text: str) -> None:
@@ -123,7 +131,9 @@ def _state(server: Vxi11Server, _text: str) -> str:
         measuring = meter.measuring
         measuring.catch_up(exact=True)
         sums, ranges, settings = measuring.integrator, measuring.ranges, meter.settings
-        total = measuring.figures(meter.model.elements[0] if len(meter.model.elements) == 1 else None)
+        total = measuring.figures(
+            meter.model.elements[0] if len(meter.model.elements) == 1 else None
+        )
         facts = {
             "model": meter.model.name,
             "integrator": spelled(sums.state, verbose=True),
@@ -142,7 +152,10 @@ def _state(server: Vxi11Server, _text: str) -> str:
                 "integrator_timer_s": sums.timer_s,
                 **{name: getattr(settings, name) for name in SWITCHES},
                 "items": settings.item_count,
-                **{key: spelled(value, verbose=True) for key, value in settings.words.items()},
+                **{
+                    key: spelled(value, verbose=True)
+                    for key, value in settings.words.items()
+                },
             },
             "faults": meter.faults.active(),
         }
@@ -150,13 +163,24 @@ def _state(server: Vxi11Server, _text: str) -> str:
 
 
 def _help(_server: Vxi11Server, _text: str) -> str:
-    return "; ".join(f"{word} {argument}".strip() for word, (argument, _) in CONTROLS.items())
+    return "; ".join(
+        f"{word} {argument}".strip() for word, (argument, _) in CONTROLS.items()
+    )
 
 
 CONTROLS: Final[dict[str, tuple[str, Control]]] = {
     "drop-link": ("[SECONDS]", lambda server, text: server.cut(_seconds(text or "0"))),
-    "hang": ("SECONDS", lambda server, text: server.instrument.faults.hang(_seconds(text))),
-    "slow": ("MS", _set("slow_s", lambda text: _number(text, "milliseconds", 1000 * LONGEST_S) / 1000)),
+    "hang": (
+        "SECONDS",
+        lambda server, text: server.instrument.faults.hang(_seconds(text)),
+    ),
+    "slow": (
+        "MS",
+        _set(
+            "slow_s",
+            lambda text: _number(text, "milliseconds", 1000 * LONGEST_S) / 1000,
+        ),
+    ),
     "wrong": ("TEXT", _set("wrong_answer", str)),
     "nan": ("SECONDS", _lasting("no_data_until_s")),
     "over-range": ("SECONDS", _lasting("over_range_until_s")),

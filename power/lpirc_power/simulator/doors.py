@@ -22,7 +22,9 @@ class Door:
     returns at its end; the door closes it.
     """
 
-    def __init__(self, host: str, port: int, serve: Callable[[socket.socket], None], name: str) -> None:
+    def __init__(
+        self, host: str, port: int, serve: Callable[[socket.socket], None], name: str
+    ) -> None:
         self._serve = serve
         self._name = name
         self._guard = threading.Lock()
@@ -52,7 +54,10 @@ class Door:
             self.host, self.port = listener.getsockname()[:2]
             self._listener = listener
         threading.Thread(
-            target=self._accept, args=(listener,), name=f"{self._name}-accept", daemon=True
+            target=self._accept,
+            args=(listener,),
+            name=f"{self._name}-accept",
+            daemon=True,
         ).start()
 
     def shut(self) -> None:
@@ -85,13 +90,19 @@ class Door:
                 self._resting.wait(PAUSE_S)
                 continue
             threading.Thread(
-                target=self._receive, args=(connection, listener), name=self._name, daemon=True
+                target=self._receive,
+                args=(connection, listener),
+                name=self._name,
+                daemon=True,
             ).start()
 
     def _receive(self, connection: socket.socket, listener: socket.socket) -> None:
         with connection:
             with self._guard:
-                if self._listener is not listener or len(self._connections) >= MOST_CONNECTIONS:
+                if (
+                    self._listener is not listener
+                    or len(self._connections) >= MOST_CONNECTIONS
+                ):
                     return  # shut meanwhile, or too many
                 self._connections.add(connection)
             try:
@@ -104,7 +115,9 @@ class Door:
 def _bound(host: str, port: int) -> socket.socket:
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if FREES_PORTS_LATE:  # a simulator that was killed must find its port again at once
+        if (
+            FREES_PORTS_LATE
+        ):  # a simulator that was killed must find its port again at once
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
     except OSError:

@@ -42,14 +42,18 @@ class Faults:
         if self._hung_until_s == NEVER:
             return
         with self._changed:
-            while not self._closed and (left_s := self._hung_until_s - self._clock()) > 0:
+            while (
+                not self._closed and (left_s := self._hung_until_s - self._clock()) > 0
+            ):
                 self._changed.wait(left_s)
 
     def spoil(self, answer: str) -> str:
         """Return an answer late, or another one in its place, if so set."""
         if self.slow_s:
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or not self.slow_s, self.slow_s)
+                self._changed.wait_for(
+                    lambda: self._closed or not self.slow_s, self.slow_s
+                )
         if self.wrong_answer is not None:
             with self._changed:
                 answer, self.wrong_answer = self.wrong_answer or "", None
@@ -64,9 +68,19 @@ class Faults:
     def active(self) -> dict[str, object]:
         """Return the faults at work now, by the words that set them, with the seconds they still last."""
         now_s = self._clock()
-        lasting = (self.no_data_until_s, self.over_range_until_s, self.clip_until_s, self._hung_until_s)
-        left_s = (round(until_s - now_s, 3) if until_s > now_s else None for until_s in lasting)
-        found: dict[str, object] = dict(zip(("nan", "over-range", "clip", "hang"), left_s, strict=True))
+        lasting = (
+            self.no_data_until_s,
+            self.over_range_until_s,
+            self.clip_until_s,
+            self._hung_until_s,
+        )
+        left_s = (
+            round(until_s - now_s, 3) if until_s > now_s else None
+            for until_s in lasting
+        )
+        found: dict[str, object] = dict(
+            zip(("nan", "over-range", "clip", "hang"), left_s, strict=True)
+        )
         found |= {"slow": self.slow_s * 1000 or None, "wrong": self.wrong_answer}
         found["busy-after-start"] = self.busy_after_start_s or None
         return {word: value for word, value in found.items() if value is not None}

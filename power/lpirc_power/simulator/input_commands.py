@@ -49,11 +49,19 @@ def _range_commands(
     def choose(meter: MeterState, _suffix: int | None, data: Data) -> None:
         place, listed = axis(meter), axis(meter).listed()
         every = only(data[:1]).upper() == "ALL"
-        place.usable = range(len(listed)) if every else sorted(_listed(listed, text, unit) for text in data)
+        place.usable = (
+            range(len(listed))
+            if every
+            else sorted(_listed(listed, text, unit) for text in data)
+        )
 
     def chosen(meter: MeterState, _suffix: int | None, _data: Data) -> str:
         usable, listed = axis(meter).usable, axis(meter).listed()
-        return "ALL" if len(usable) == len(listed) else ",".join(plain(listed[i], decimals) for i in usable)
+        return (
+            "ALL"
+            if len(usable) == len(listed)
+            else ",".join(plain(listed[i], decimals) for i in usable)
+        )
 
     name = node.lower()
     return (
@@ -83,7 +91,9 @@ def _range_commands(
 def _bits(meter: MeterState, *of_element: Callable[[int], int]) -> int:
     """Return bits of the condition register, those of each element side by side."""
     bits = [bit(element) for element in (1, 2, 3) for bit in of_element]
-    return sum(bool(meter.status.condition & bit) << place for place, bit in enumerate(bits))
+    return sum(
+        bool(meter.status.condition & bit) << place for place, bit in enumerate(bits)
+    )
 
 
 def _put_crest_factor(meter: MeterState, text: str) -> None:
@@ -114,11 +124,25 @@ def _put_wiring(meter: MeterState, wiring: str) -> None:
 
 
 INPUT: Final = (
-    remembered("[:INPut]:MODE", "mode", "RMS VMEan DC", "How voltage and current are averaged.", True),
+    remembered(
+        "[:INPut]:MODE",
+        "mode",
+        "RMS VMEan DC",
+        "How voltage and current are averaged.",
+        True,
+    ),
     *_range_commands("VOLTage", "V", lambda meter: meter.measuring.ranges.voltage, 1),
     *_range_commands("CURRent", "A", lambda meter: meter.measuring.ranges.current, 3),
-    query("[:INPut]:POVer", lambda meter: _bits(meter, voltage_peak, current_peak), "Which peaks are over."),
-    query("[:INPut]:CRANge", lambda meter: _bits(meter, over_range), "Which elements are over range."),
+    query(
+        "[:INPut]:POVer",
+        lambda meter: _bits(meter, voltage_peak, current_peak),
+        "Which peaks are over.",
+    ),
+    query(
+        "[:INPut]:CRANge",
+        lambda meter: _bits(meter, over_range),
+        "Which elements are over range.",
+    ),
     setting(
         "[:INPut]:CFACtor",
         "{3|6|A6}",
@@ -127,9 +151,24 @@ INPUT: Final = (
         "The crest factor; changing it forces both ranges to their largest. A6 is 6A, on E models.",
         locked=True,
     ),
-    remembered("[:INPut]:SYNChronize", "synchronize", "VOLTage CURRent OFF", "Whose zero crossings count."),
-    switch("[:INPut]:FILTer:LINE", "line_filter", "The filter before the measurement.", locked=True),
-    switch("[:INPut]:FILTer:FREQuency", "frequency_filter", "The filter before zero crossings.", locked=True),
+    remembered(
+        "[:INPut]:SYNChronize",
+        "synchronize",
+        "VOLTage CURRent OFF",
+        "Whose zero crossings count.",
+    ),
+    switch(
+        "[:INPut]:FILTer:LINE",
+        "line_filter",
+        "The filter before the measurement.",
+        locked=True,
+    ),
+    switch(
+        "[:INPut]:FILTer:FREQuency",
+        "frequency_filter",
+        "The filter before zero crossings.",
+        locked=True,
+    ),
     word(
         "[:INPut]:WIRing",
         WIRINGS,
@@ -138,24 +177,83 @@ INPUT: Final = (
         "Which elements belong together; a model has only those that fit it.",
         locked=True,
     ),
-    setting(":RATE", "{<time>|AUTO}", _rate, _put_rate, "The update interval; AUTO on E models.", True),
-    setting(":SAMPle:RATE", "{<time>|AUTO}", _rate, _put_rate, "The same, as predecessors name it.", True),
-    ratio(":RATE:TIMeout", "timeout", "How long rate AUTO waits; remembered only.", "S"),
-    remembered(
-        ":RATE:SYNChronize", "follows", "U1 I1 U2 I2 U3 I3", "What rate AUTO follows; remembered only."
+    setting(
+        ":RATE",
+        "{<time>|AUTO}",
+        _rate,
+        _put_rate,
+        "The update interval; AUTO on E models.",
+        True,
     ),
-    remembered(":MATH", "math", MATHS, "What item MATH is; A and B are displays 1 and 2."),
-    switch("[:INPut]:SCALing:STATe", "scaling", "Whether ratios of transformers count; remembered only."),
-    ratio("[:INPut]:SCALing:VT[:ELEMent<n>]", "vt", "The ratio of voltage; remembered only."),
-    ratio("[:INPut]:SCALing:CT[:ELEMent<n>]", "ct", "The ratio of current; remembered only."),
-    ratio("[:INPut]:SCALing:SFACtor[:ELEMent<n>]", "factor", "The factor of power; remembered only."),
-    switch(":MEASure:AVERaging:STATe", "averaging", "Whether values are averaged; remembered only."),
-    remembered(":MEASure:AVERaging:TYPE", "average", "LINear EXPonent", "How; remembered only."),
-    remembered(":MEASure:AVERaging:COUNt", "count", "8 16 32 64", "Over how many; remembered only."),
-    switch(":MEASure:MHOLd", "maximum_hold", "Shows and answers the largest values since then."),
-    switch(":HOLD", "hold", "Freezes what is shown and answered; measuring and integrating go on."),
+    setting(
+        ":SAMPle:RATE",
+        "{<time>|AUTO}",
+        _rate,
+        _put_rate,
+        "The same, as predecessors name it.",
+        True,
+    ),
+    ratio(
+        ":RATE:TIMeout", "timeout", "How long rate AUTO waits; remembered only.", "S"
+    ),
+    remembered(
+        ":RATE:SYNChronize",
+        "follows",
+        "U1 I1 U2 I2 U3 I3",
+        "What rate AUTO follows; remembered only.",
+    ),
+    remembered(
+        ":MATH", "math", MATHS, "What item MATH is; A and B are displays 1 and 2."
+    ),
+    switch(
+        "[:INPut]:SCALing:STATe",
+        "scaling",
+        "Whether ratios of transformers count; remembered only.",
+    ),
+    ratio(
+        "[:INPut]:SCALing:VT[:ELEMent<n>]",
+        "vt",
+        "The ratio of voltage; remembered only.",
+    ),
+    ratio(
+        "[:INPut]:SCALing:CT[:ELEMent<n>]",
+        "ct",
+        "The ratio of current; remembered only.",
+    ),
+    ratio(
+        "[:INPut]:SCALing:SFACtor[:ELEMent<n>]",
+        "factor",
+        "The factor of power; remembered only.",
+    ),
+    switch(
+        ":MEASure:AVERaging:STATe",
+        "averaging",
+        "Whether values are averaged; remembered only.",
+    ),
+    remembered(
+        ":MEASure:AVERaging:TYPE", "average", "LINear EXPonent", "How; remembered only."
+    ),
+    remembered(
+        ":MEASure:AVERaging:COUNt",
+        "count",
+        "8 16 32 64",
+        "Over how many; remembered only.",
+    ),
+    switch(
+        ":MEASure:MHOLd",
+        "maximum_hold",
+        "Shows and answers the largest values since then.",
+    ),
+    switch(
+        ":HOLD",
+        "hold",
+        "Freezes what is shown and answered; measuring and integrating go on.",
+    ),
     switch(":SAMPle:HOLD", "hold", "The same, as predecessors name it."),
     items_command(
-        ":DISPlay[:NORMal]:ITEM<n>", 4, lambda meter: meter.settings.display, "What display n, 1 to 4, shows."
+        ":DISPlay[:NORMal]:ITEM<n>",
+        4,
+        lambda meter: meter.settings.display,
+        "What display n, 1 to 4, shows.",
     ),
 )

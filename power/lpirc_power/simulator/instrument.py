@@ -10,7 +10,13 @@ from typing import Final
 
 from lpirc_power.simulator.command import Command, Data
 from lpirc_power.simulator.command import query as asking
-from lpirc_power.simulator.common_commands import COMMON, COMMUNICATION, INTEGRATE, STATUS, SYSTEM
+from lpirc_power.simulator.common_commands import (
+    COMMON,
+    COMMUNICATION,
+    INTEGRATE,
+    STATUS,
+    SYSTEM,
+)
 from lpirc_power.simulator.input_commands import INPUT
 from lpirc_power.simulator.numeric import NUMERIC
 from lpirc_power.simulator.state import LAST_FILTER, LAST_ITEM, MeterState
@@ -27,7 +33,9 @@ GROUPS: Final = {
 }
 LOCAL: Final = "LOCAL"
 """The panel's key that ends remote control; no message, but a knob."""
-COMMANDS: Final[tuple[Command, ...]] = tuple(command for group in GROUPS.values() for command in group)
+COMMANDS: Final[tuple[Command, ...]] = tuple(
+    command for group in GROUPS.values() for command in group
+)
 """Every command the simulated meter knows."""
 
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], Command], ...]] = tuple(
@@ -36,7 +44,9 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], Command], ...]] = tuple(
 
 
 _GROUPS: Final = tuple(
-    (command.pattern.groups(), command) for command in COMMANDS if command.is_setting and not command.waits
+    (command.pattern.groups(), command)
+    for command in COMMANDS
+    if command.is_setting and not command.waits
 )
 
 
@@ -71,7 +81,9 @@ def only_asks(message: str) -> bool:
 
 def may_wait(message: str) -> bool:
     """Whether a message waits for an event."""
-    return any(step.command is not None and step.command.waits for step in steps(message))
+    return any(
+        step.command is not None and step.command.waits for step in steps(message)
+    )
 
 
 @functools.lru_cache(maxsize=128)  # clients say the same few things over and over
@@ -95,7 +107,11 @@ def _command(header: str, query: bool) -> tuple[Command, int | None]:
         if matched and (command.query if query else command.write) is not None:
             found = [int(group) for group in matched.groups() if group is not None]
             return command, found[0] if found else None
-    listed = [command for groups, command in _GROUPS if any(group.fullmatch(header) for group in groups)]
+    listed = [
+        command
+        for groups, command in _GROUPS
+        if any(group.fullmatch(header) for group in groups)
+    ]
     if not query or not listed:
         raise RefusedError(113)
     return asking(header, lambda meter: _all_of(meter, listed), ""), None
@@ -104,13 +120,18 @@ def _command(header: str, query: bool) -> tuple[Command, int | None]:
 def _all_of(meter: MeterState, listed: list[Command]) -> str:
     """Return the answers of all settings of a group, whose header is named where it changes."""
     found, group = [], ""
-    fewer = {LAST_ITEM: meter.settings.item_count, LAST_FILTER: meter.status.filter_count}
+    fewer = {
+        LAST_ITEM: meter.settings.item_count,
+        LAST_FILTER: meter.status.filter_count,
+    }
     for command in listed:
         if not meter.knows(command.pattern.text):
             continue
         most = fewer.get(command.most, command.most)
         for suffix in range(1, most + 1) if most else (None,):
-            said = command.said(meter, suffix, command.query(meter, suffix, ()) if command.query else "")
+            said = command.said(
+                meter, suffix, command.query(meter, suffix, ()) if command.query else ""
+            )
             former, (group, _, rest) = group, said.rpartition(":")
             found.append(rest if group == former else said)
     return ";".join(found)

@@ -52,7 +52,9 @@ class Integrator:
             return math.inf
         return max(self.timer_s - self.elapsed_s, 0.0)
 
-    def add(self, seconds: float, power_w: float, current_a: float, true_power_w: float) -> None:
+    def add(
+        self, seconds: float, power_w: float, current_a: float, true_power_w: float
+    ) -> None:
         """Count a stretch of time, if it integrates."""
         if not self.running:
             return

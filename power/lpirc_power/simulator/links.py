@@ -58,11 +58,15 @@ class Link:
                 self._desk.put(self, message.rstrip(b"\r"), generation)
         return 0
 
-    def read(self, size: int, timeout_s: float, terminator: int | None) -> tuple[int, int, bytes]:
+    def read(
+        self, size: int, timeout_s: float, terminator: int | None
+    ) -> tuple[int, int, bytes]:
         """Return error, reasons and a chunk; without an answer wait for it, at most `timeout_s`."""
         with self._changed:
             self._aborted = False
-            if not self._changed.wait_for(lambda: self._answer or self._aborted, timeout_s):
+            if not self._changed.wait_for(
+                lambda: self._answer or self._aborted, timeout_s
+            ):
                 if not self._pending:
                     self._desk.instrument.query_error(420)
                 return IO_TIMEOUT, 0, b""
@@ -126,7 +130,9 @@ class Desk:
         self._messages: deque[tuple[Link, str, int]] = deque()
         self._lock = threading.Lock()
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._wait_for_calls, name="instrument", daemon=True)
+        self._thread = threading.Thread(
+            target=self._wait_for_calls, name="instrument", daemon=True
+        )
         self._thread.start()
 
     def put(self, link: Link, message: bytes, generation: int) -> None:
@@ -140,7 +146,9 @@ class Desk:
             if not self._lock.acquire(blocking=waiting):
                 return
             try:
-                while self._messages and (waiting or not self._may_wait(self._messages[0][1])):
+                while self._messages and (
+                    waiting or not self._may_wait(self._messages[0][1])
+                ):
                     self._run(*self._messages.popleft())
             finally:
                 self._lock.release()
@@ -167,7 +175,10 @@ class Desk:
             self.instrument.query_error(410)
         answer, said = self.instrument.execute(message) if wanted else None, None
         if answer is not None:
-            said = self.instrument.faults.spoil(answer).encode("latin-1", "replace") + b"\n"
+            said = (
+                self.instrument.faults.spoil(answer).encode("latin-1", "replace")
+                + b"\n"
+            )
         link.answer(said, generation)
 
 

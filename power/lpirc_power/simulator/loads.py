@@ -80,19 +80,27 @@ class Drawn:
 class Replay:
     """Rows that each hold for a while, looped at the end; the integrals are exact at any step."""
 
-    def __init__(self, edges_s: Sequence[float], rows: Sequence[tuple[float, float, float]]) -> None:
+    def __init__(
+        self, edges_s: Sequence[float], rows: Sequence[tuple[float, float, float]]
+    ) -> None:
         self._edges_s = list(edges_s)
         self._rows = list(rows)
         self._sums = [(0.0, 0.0, 0.0)]
-        for (start_s, end_s), row in zip(pairwise(self._edges_s), self._rows, strict=True):
+        for (start_s, end_s), row in zip(
+            pairwise(self._edges_s), self._rows, strict=True
+        ):
             done = self._sums[-1]
             dt = end_s - start_s
-            self._sums.append((done[0] + row[0] * dt, done[1] + row[1] * dt, done[2] + row[2] * dt))
+            self._sums.append(
+                (done[0] + row[0] * dt, done[1] + row[1] * dt, done[2] + row[2] * dt)
+            )
 
     def mean(self, start_s: float, end_s: float) -> Electrical:
         """Return the means of voltage, current and power."""
         before, after = self._integral(start_s), self._integral(end_s)
-        volts, amperes, watts = ((b - a) / (end_s - start_s) for a, b in zip(before, after, strict=True))
+        volts, amperes, watts = (
+            (b - a) / (end_s - start_s) for a, b in zip(before, after, strict=True)
+        )
         return Electrical(volts, amperes, watts)
 
     def _integral(self, t_s: float) -> tuple[float, float, float]:
@@ -134,7 +142,9 @@ def parse_load(spec: str, clock: Callable[[], float]) -> Load:
         if kind == "csv":
             return _recording(Path(rest))
     except (ValueError, IndexError, OSError, csv.Error) as error:
-        raise MeterError("simulator-load", f"The load {spec!r} cannot be used: {error}. {FORMS}") from error
+        raise MeterError(
+            "simulator-load", f"The load {spec!r} cannot be used: {error}. {FORMS}"
+        ) from error
     raise MeterError("simulator-load", f"There is no load {spec!r}. {FORMS}")
 
 
@@ -145,7 +155,8 @@ def _quantity(text: str, unit: str, negative: bool = False) -> float:
         value = math.nan
     if not math.isfinite(value) or (value < 0 and not negative):
         raise ValueError(
-            f"{text!r} is not a number of {unit or 'units'}" + ("" if negative else " from zero up")
+            f"{text!r} is not a number of {unit or 'units'}"
+            + ("" if negative else " from zero up")
         )
     return value
 
@@ -161,7 +172,9 @@ def _wave(rest: str, **own: str) -> tuple[list[str], Wave, dict[str, str]]:
     if options:
         raise ValueError(f"{', '.join(options)} is not known")
     if not (voltage_v > 0 and 0 < power_factor <= 1 and crest >= 1):
-        raise ValueError("volts must be above 0, pf above 0 and at most 1, crest at least 1")
+        raise ValueError(
+            "volts must be above 0, pf above 0 and at most 1, crest at least 1"
+        )
     if not words or not words[0].strip():
         raise ValueError("the power is missing")
     return words, Wave(voltage_v, power_factor, crest), own
@@ -173,7 +186,9 @@ def _steps(rest: str) -> Load:
     for word in words:
         watts, at, until = word.partition("@")
         if not at:
-            raise ValueError(f"the step {word!r} has no end; write it as 2W@5s, 2 W until 5 s")
+            raise ValueError(
+                f"the step {word!r} has no end; write it as 2W@5s, 2 W until 5 s"
+            )
         rows.append((wave.voltage_v, 0.0, _quantity(watts, "W", negative=True)))
         edges_s.append(_quantity(until, "s"))
     if any(later <= earlier for earlier, later in pairwise(edges_s)):
@@ -188,7 +203,10 @@ def _drawn(powers: Replay, wave: Wave) -> Load:
 def _noise(rest: str) -> Load:
     words, wave, own = _wave(rest, sd="0.5W", seed="1")
     deviation_w = _quantity(own["sd"], "W")
-    return _drawn(noise(_quantity(words[0], "W", negative=True), deviation_w, int(own["seed"])), wave)
+    return _drawn(
+        noise(_quantity(words[0], "W", negative=True), deviation_w, int(own["seed"])),
+        wave,
+    )
 
 
 def _cpu(rest: str, clock: Callable[[], float]) -> Load:
@@ -219,7 +237,11 @@ def _readings(readings: Sequence[Reading]) -> Load:
     # Each reading is the mean since the one before it; in place of one without data the next one holds longer. What was
     # read once the integrator had ended is not part of the recorded run.
     edges_s, rows = [readings[0].monotonic_s], []
-    integrated = [place for place, reading in enumerate(readings) if reading.state is IntegratorState.START]
+    integrated = [
+        place
+        for place, reading in enumerate(readings)
+        if reading.state is IntegratorState.START
+    ]
     for reading in readings[1 : integrated[-1] + 1 if integrated else None]:
         if math.isfinite(reading.power_w) and reading.monotonic_s > edges_s[-1]:
             edges_s.append(reading.monotonic_s)
@@ -270,7 +292,9 @@ class CpuPower:
     gone, or was never there, is idle. `clock` is the real time, in which CPU time passes.
     """
 
-    def __init__(self, pid: int, idle_w: float, busy_w: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, pid: int, idle_w: float, busy_w: float, clock: Callable[[], float]
+    ) -> None:
         self._pid = pid
         self._idle_w = idle_w
         self._busy_w = busy_w

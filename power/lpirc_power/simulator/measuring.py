@@ -94,7 +94,9 @@ def largest(one: Figures, other: Figures) -> Figures:
     """Return the larger of what is measured, each figure for itself."""
     names = ("voltage_v", "current_a", "power_w", "voltage_peak_v", "current_peak_a")
     # The second comes out of max() only if it is larger: NaN never is.
-    return replace(one, **{name: max(getattr(one, name), getattr(other, name)) for name in names})
+    return replace(
+        one, **{name: max(getattr(one, name), getattr(other, name)) for name in names}
+    )
 
 
 AUTO_RATE_S: Final = 0.1
@@ -113,7 +115,9 @@ class _Update:
     voltage_vs: float = 0.0
     current_as: float = 0.0
     power_ws: float = 0.0
-    true_current_as: float = 0.0  # unclipped: a range is exceeded, whatever the peaks look like
+    true_current_as: float = (
+        0.0  # unclipped: a range is exceeded, whatever the peaks look like
+    )
     peak_v: float = 0.0
     peak_a: float = 0.0
     voltage_clipped: bool = False
@@ -276,15 +280,21 @@ class Measuring:
         )
 
     def _next_event_s(self) -> float:
-        return min(self._update.start_s + self.rate_s, self._now_s + self.integrator.left_s())
+        return min(
+            self._update.start_s + self.rate_s, self._now_s + self.integrator.left_s()
+        )
 
     def _measure(self, until_s: float) -> None:
         seconds = until_s - self._now_s
         if seconds <= 0:
             return
-        load = self._load.mean(self._now_s - self._load_zero_s, until_s - self._load_zero_s)
+        load = self._load.mean(
+            self._now_s - self._load_zero_s, until_s - self._load_zero_s
+        )
         parts = len(self.wired)
-        share = replace(load, current_a=load.current_a / parts, power_w=load.power_w / parts)
+        share = replace(
+            load, current_a=load.current_a / parts, power_w=load.power_w / parts
+        )
         self._now_s = until_s
         self._figures.clear()
         seen = self._clipped(share)
@@ -299,13 +309,22 @@ class Measuring:
         # A peak above crest factor x range is cut off; how much power that costs depends on the wave. Here
         # voltage or current shrink in proportion, and as on the real meter only the condition register shows it.
         update = self._update
-        peak_v, peak_a = abs(share.voltage_v) * math.sqrt(2.0), abs(share.current_a) * share.crest
-        limit_v, limit_a = self.ranges.voltage.peak_limit(), self.ranges.current.peak_limit()
+        peak_v, peak_a = (
+            abs(share.voltage_v) * math.sqrt(2.0),
+            abs(share.current_a) * share.crest,
+        )
+        limit_v, limit_a = (
+            self.ranges.voltage.peak_limit(),
+            self.ranges.current.peak_limit(),
+        )
         part_v = min(limit_v / peak_v, 1.0) if peak_v else 1.0
         part_a = min(limit_a / peak_a, 1.0) if peak_a else 1.0
         if self._zero_s + self._now_s <= self._faults.clip_until_s:
             part_a *= CLIPPED_SHARE
-        update.peak_v, update.peak_a = max(update.peak_v, peak_v), max(update.peak_a, peak_a)
+        update.peak_v, update.peak_a = (
+            max(update.peak_v, peak_v),
+            max(update.peak_a, peak_a),
+        )
         update.voltage_clipped |= part_v < 1.0
         update.current_clipped |= part_a < 1.0
         if part_v == part_a == 1.0:
@@ -339,13 +358,27 @@ class Measuring:
         blank_v, blank_a = voltage.is_too_small(volts), current.is_too_small(amperes)
         share = Figures(
             math.inf if voltage.is_over(volts) else 0.0 if blank_v else volts,
-            math.inf if current.is_over(true_amperes) or forced_over else 0.0 if blank_a else amperes,
-            math.inf if over else 0.0 if blank_v or blank_a else update.power_ws / length_s,
+            math.inf
+            if current.is_over(true_amperes) or forced_over
+            else 0.0
+            if blank_a
+            else amperes,
+            math.inf
+            if over
+            else 0.0
+            if blank_v or blank_a
+            else update.power_ws / length_s,
             min(update.peak_v, voltage.peak_limit()),
             min(update.peak_a, current.peak_limit()),
         )
         no_data = lost or moment_s <= self._faults.no_data_until_s
-        share = NO_DATA if no_data else largest(share, self._share) if self.maximum else share
+        share = (
+            NO_DATA
+            if no_data
+            else largest(share, self._share)
+            if self.maximum
+            else share
+        )
         self._share = self._with_sums(share)
         self._figures.clear()
         self._protect(current.is_over(true_amperes), length_s)

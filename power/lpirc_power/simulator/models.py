@@ -66,4 +66,6 @@ def model_named(name: str) -> Model:
         if model.name == name.strip().upper():
             return model
     names = ", ".join(model.name for model in MODELS)
-    raise MeterError("simulator-model", f"There is no simulated {name}; there are {names}.")
+    raise MeterError(
+        "simulator-model", f"There is no simulated {name}; there are {names}."
+    )

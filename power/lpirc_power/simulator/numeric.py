@@ -7,10 +7,24 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from lpirc_power.simulator.command import Command, Data, only, remembered, setting, switch
+from lpirc_power.simulator.command import (
+    Command,
+    Data,
+    only,
+    remembered,
+    setting,
+    switch,
+)
 from lpirc_power.simulator.measuring import Figures
 from lpirc_power.simulator.state import LAST_ITEM, PRESETS, SIGMA, Item, MeterState
-from lpirc_power.simulator.syntax import Pattern, RefusedError, choice, engineering, integer, spelled
+from lpirc_power.simulator.syntax import (
+    Pattern,
+    RefusedError,
+    choice,
+    engineering,
+    integer,
+    spelled,
+)
 
 MAINS_HZ: Final = 60.0
 FLOAT_NO_DATA: Final = bytes.fromhex("7E951BEE")
@@ -22,7 +36,11 @@ _NO_ITEM: Final[Item] = ("NONE", 1)
 
 def _angle(now: Figures) -> float:
     factor = now.power_factor
-    return math.degrees(math.acos(min(max(factor, -1.0), 1.0))) if math.isfinite(factor) else factor
+    return (
+        math.degrees(math.acos(min(max(factor, -1.0), 1.0)))
+        if math.isfinite(factor)
+        else factor
+    )
 
 
 def _reactive(now: Figures) -> float:
@@ -106,7 +124,9 @@ def item_text(meter: MeterState, item: Item) -> str:
     """Return an item as the meter answers it."""
     function, element = item
     name = spelled(function, meter.settings.verbose)
-    if function == "NONE" or (meter.settings.dialect.brief and function in _WITHOUT_ELEMENT):
+    if function == "NONE" or (
+        meter.settings.dialect.brief and function in _WITHOUT_ELEMENT
+    ):
         return name
     place = spelled(SIGMA, meter.settings.verbose) if element is None else str(element)
     return f"{name},{place}"
@@ -120,8 +140,12 @@ def items_command(
         Pattern(pattern),
         text,
         "<function>[,<element>]",
-        lambda meter, suffix, _data: item_text(meter, items(meter).get(suffix or 1, _NO_ITEM)),
-        lambda meter, suffix, data: items(meter).__setitem__(suffix or 1, parse_item(meter, data)),
+        lambda meter, suffix, _data: item_text(
+            meter, items(meter).get(suffix or 1, _NO_ITEM)
+        ),
+        lambda meter, suffix, data: items(meter).__setitem__(
+            suffix or 1, parse_item(meter, data)
+        ),
         most=most,
     )
 
@@ -129,7 +153,11 @@ def items_command(
 def _asked(meter: MeterState, data: Data) -> list[Item]:
     if len(data) > 1:
         raise RefusedError(108)
-    wanted = [integer(data[0], 1, LAST_ITEM)] if data else range(1, meter.settings.item_count + 1)
+    wanted = (
+        [integer(data[0], 1, LAST_ITEM)]
+        if data
+        else range(1, meter.settings.item_count + 1)
+    )
     return [meter.settings.items.get(index, _NO_ITEM) for index in wanted]
 
 
@@ -140,7 +168,9 @@ def _values(meter: MeterState, _suffix: int | None, data: Data) -> str:
         block = b"".join(map(_single, numbers))
         length = f"{len(block)}" if settings.dialect.brief else f"{len(block):04d}"
         return f"#{len(length)}{length}" + block.decode("latin-1")
-    return ",".join([_ascii(item[0], value) for item, value in zip(items, numbers, strict=True)])
+    return ",".join(
+        [_ascii(item[0], value) for item, value in zip(items, numbers, strict=True)]
+    )
 
 
 def _value(meter: MeterState, item: Item) -> float:
@@ -159,7 +189,10 @@ def _math(meter: MeterState) -> float:
     name, figures = meter.settings.words.get("math", MATHS[:4]), meter.measuring.figures
     element = int(name[-1]) if name[-1].isdecimal() else meter.model.elements[0]
     shown = (meter.settings.display[place] for place in (1, 2))
-    a, b = (_VALUES[item[0]](figures(item[1])) if item[0] in _VALUES else math.nan for item in shown)
+    a, b = (
+        _VALUES[item[0]](figures(item[1])) if item[0] in _VALUES else math.nan
+        for item in shown
+    )
     try:
         return _MATH[name.rstrip("123")](figures(element), a, b)
     except ZeroDivisionError:
@@ -182,7 +215,11 @@ def _clear(meter: MeterState, _suffix: int | None, data: Data) -> None:
 
 def _delete(meter: MeterState, _suffix: int | None, data: Data) -> None:
     gone, items = _span(data), meter.settings.items
-    kept = [items.get(index, _NO_ITEM) for index in range(1, LAST_ITEM + 1) if index not in gone]
+    kept = [
+        items.get(index, _NO_ITEM)
+        for index in range(1, LAST_ITEM + 1)
+        if index not in gone
+    ]
     meter.settings.items = dict(enumerate(kept, start=1))
 
 
@@ -205,11 +242,18 @@ def _single(value: float) -> bytes:
 
 
 def _put_count(meter: MeterState, text: str) -> None:
-    meter.settings.item_count = LAST_ITEM if text.upper() == "ALL" else integer(text, 1, LAST_ITEM)
+    meter.settings.item_count = (
+        LAST_ITEM if text.upper() == "ALL" else integer(text, 1, LAST_ITEM)
+    )
 
 
 NUMERIC: Final = (
-    remembered(":NUMeric:FORMat", "format", "ASCii FLOat", "Values as text, or as big-endian IEEE singles."),
+    remembered(
+        ":NUMeric:FORMat",
+        "format",
+        "ASCii FLOat",
+        "Values as text, or as big-endian IEEE singles.",
+    ),
     switch(":NUMeric:HOLD", "numeric_hold", "Freezes what is answered, like :HOLD."),
     setting(
         ":NUMeric[:NORMal]:NUMber",
@@ -228,11 +272,28 @@ NUMERIC: Final = (
         Pattern(":NUMeric[:NORMal]:PRESet"),
         "Makes the items one of four lists, 1 that of the factory.",
         "<1 to 4>",
-        write=lambda meter, _suffix, data: meter.settings.preset(PRESETS[integer(only(data), 1, 4) - 1]),
+        write=lambda meter, _suffix, data: meter.settings.preset(
+            PRESETS[integer(only(data), 1, 4) - 1]
+        ),
     ),
-    Command(Pattern(":NUMeric[:NORMal]:CLEar"), "Makes items NONE.", "{ALL|<n>[,<n>]}", write=_clear),
-    Command(Pattern(":NUMeric[:NORMal]:DELete"), "Takes items out.", "<n>[,<n>]", write=_delete),
-    Command(Pattern(":NUMeric[:NORMal]:HEADer"), "The names of what VALue? answers.", "[<n>]", _header),
+    Command(
+        Pattern(":NUMeric[:NORMal]:CLEar"),
+        "Makes items NONE.",
+        "{ALL|<n>[,<n>]}",
+        write=_clear,
+    ),
+    Command(
+        Pattern(":NUMeric[:NORMal]:DELete"),
+        "Takes items out.",
+        "<n>[,<n>]",
+        write=_delete,
+    ),
+    Command(
+        Pattern(":NUMeric[:NORMal]:HEADer"),
+        "The names of what VALue? answers.",
+        "[<n>]",
+        _header,
+    ),
     Command(
         Pattern(":NUMeric[:NORMal]:VALue"),
         "The values of all items up to NUMber, or of item n.",

@@ -35,7 +35,9 @@ class Portmapper:
                 self._door = Door(host, port, self._serve, "portmapper")
                 opened.callback(self._door.close)
                 self.port = self._door.port
-                self._datagrams = socketserver.UDPServer((host, self.port), cast("Any", self._answer))
+                self._datagrams = socketserver.UDPServer(
+                    (host, self.port), cast("Any", self._answer)
+                )
                 opened.pop_all()
         except OSError as error:
             raise _unavailable(host, port, error) from error
@@ -60,14 +62,18 @@ class Portmapper:
             datagrams.sendto(self._reply(record), sender)
 
     def _reply(self, record: bytes) -> bytes:
-        return reply(record, PROGRAM, VERSION, {_GET_PORT: self._port_of, _DUMP: self._all})
+        return reply(
+            record, PROGRAM, VERSION, {_GET_PORT: self._port_of, _DUMP: self._all}
+        )
 
     def _port_of(self, reader: Reader) -> bytes:
         program, _version, protocol, _port = (reader.uint() for _ in range(4))
         return uint(self._ports.get(program, 0) if protocol == TCP else 0)
 
     def _all(self, _reader: Reader) -> bytes:
-        return b"".join(uint(1, program, 1, TCP, port) for program, port in self._ports.items()) + uint(0)
+        return b"".join(
+            uint(1, program, 1, TCP, port) for program, port in self._ports.items()
+        ) + uint(0)
 
 
 def _unavailable(host: str, port: int, error: OSError) -> MeterError:

@@ -45,7 +45,11 @@ class Plan:
 
 
 def serve(
-    plan: Plan, *, parent: int | None, clock: Callable[[], float], announce: Callable[[str], None]
+    plan: Plan,
+    *,
+    parent: int | None,
+    clock: Callable[[], float],
+    announce: Callable[[str], None],
 ) -> None:
     """Serve a simulated meter until SIGTERM or SIGINT; `announce` gets its VISA address once it answers.
 
@@ -54,17 +58,27 @@ def serve(
     exist, a port that cannot be had, or a pty on Windows.
     """
     if plan.pty and not HAS_PTYS:
-        raise MeterError("no-pty", "Windows has no ptys; leave --pty out, or simulate the meter in WSL 2.")
+        raise MeterError(
+            "no-pty",
+            "Windows has no ptys; leave --pty out, or simulate the meter in WSL 2.",
+        )
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, setting(ending))
     # Whatever it is called, no simulated meter counts in a contest.
-    serial = plan.serial if plan.serial.startswith(SIMULATED) else f"{SIMULATED}-{plan.serial}"
+    serial = (
+        plan.serial
+        if plan.serial.startswith(SIMULATED)
+        else f"{SIMULATED}-{plan.serial}"
+    )
     load = parse_load(plan.load, clock)
     instrument = Instrument(load, clock, serial, plan.model, plan.dialect, plan.without)
     with contextlib.ExitStack() as stack:
         server = _listening(
-            "meter", plan.host, plan.port, lambda: Vxi11Server(instrument, plan.host, plan.port)
+            "meter",
+            plan.host,
+            plan.port,
+            lambda: Vxi11Server(instrument, plan.host, plan.port),
         )
         stack.callback(server.close)
         lines = [server.address]
@@ -76,10 +90,17 @@ def serve(
             stack.callback(serial_line.close)
             lines.append(f"serial {serial_line.path}")
         if (port := plan.control_port) is not None:
-            control = _listening("meter's control socket", HOST, port, lambda: ControlServer(server, port))
+            control = _listening(
+                "meter's control socket",
+                HOST,
+                port,
+                lambda: ControlServer(server, port),
+            )
             stack.callback(control.close)
             lines.append(f"control {control.address}")
-        ticker = threading.Thread(target=_tick, args=(instrument, ending), name="ticker", daemon=True)
+        ticker = threading.Thread(
+            target=_tick, args=(instrument, ending), name="ticker", daemon=True
+        )
         ticker.start()
         stack.callback(ticker.join)
         stack.callback(ending.set)
@@ -106,7 +127,10 @@ class SerialLine:
 
     def _serve(self) -> None:
         link = Link(0, self._desk)
-        with contextlib.suppress(OSError), os.fdopen(self._ours, "r+b", buffering=0) as line:
+        with (
+            contextlib.suppress(OSError),
+            os.fdopen(self._ours, "r+b", buffering=0) as line,
+        ):
             while message := line.readline(INPUT_BUFFER):
                 link.write(message, end=False)
                 self._desk.work(waiting=True)

@@ -47,7 +47,10 @@ class Axis:
     def is_over(self, rms: float) -> bool:
         """Whether a value is over range."""
         at_top = self.index == len(self._at_three) - 1
-        return abs(rms) > (self._over_at_top if at_top else OVER) * self._reach() * self.value()
+        return (
+            abs(rms)
+            > (self._over_at_top if at_top else OVER) * self._reach() * self.value()
+        )
 
     def is_too_small(self, rms: float) -> bool:
         """Whether a value is shown as zero."""
@@ -66,7 +69,10 @@ class Axis:
         ranges, index, most = self.listed(), self.index, self._most_peak()
         if rms > UP * self._reach() * ranges[index] or peak > most * ranges[index]:
             for larger in (place for place in self.usable if place > index):
-                if rms > UP * self._reach() * ranges[index] or peak > most * ranges[index]:
+                if (
+                    rms > UP * self._reach() * ranges[index]
+                    or peak > most * ranges[index]
+                ):
                     index = larger
             return index
         for smaller in (place for place in reversed(self.usable) if place < index):

@@ -18,7 +18,9 @@ from lpirc_power.simulator.syntax import RefusedError
 FACTORY_ITEMS: Final = ("U", "I", "P", "S", "Q", "LAMBda", "PHI", "FU", "FI")
 _PEAKS: Final = ("UPPeak", "UMPeak", "IPPeak", "IMPeak", "PPPeak", "PMPeak")
 _SUMS: Final = ("TIME", "WH", "WHP", "WHM", "AH", "AHP", "AHM")
-PRESETS: Final = tuple((*FACTORY_ITEMS, *more) for more in ((), _PEAKS, _SUMS, (*_PEAKS, *_SUMS)))
+PRESETS: Final = tuple(
+    (*FACTORY_ITEMS, *more) for more in ((), _PEAKS, _SUMS, (*_PEAKS, *_SUMS))
+)
 """What :NUMeric:NORMal:PRESet puts together; the first is the factory's, the others are made up."""
 LAST_ITEM: Final = 255
 LAST_FILTER: Final = 16
@@ -47,7 +49,9 @@ class Dialect:
 
 DIALECTS: Final = {
     "log2015": Dialect(),  # the recorded log of a WT310 as it was found: headers in short words
-    "manual": Dialect(verbose=True),  # as the manuals print answers: every node, in long words
+    "manual": Dialect(
+        verbose=True
+    ),  # as the manuals print answers: every node, in long words
     "wt310e": Dialect(brief=True),  # a public log of a WT310E's answer to :NUM:NORM?
     "free-running": Dialect(
         free_running=True
@@ -86,8 +90,17 @@ class Settings:
         self.line_filter = self.frequency_filter = self.averaging = self.scaling = False
         self.hold = self.numeric_hold = self.maximum_hold = self.key_lock = False
         self.numbers: dict[str, float] = {}
-        self.words = {"mode": "RMS", "synchronize": "VOLTage", "wiring": self._model.default_wiring}
-        self.display: dict[int, Item] = {1: ("U", 1), 2: ("I", 1), 3: ("P", 1), 4: ("LAMBda", 1)}
+        self.words = {
+            "mode": "RMS",
+            "synchronize": "VOLTage",
+            "wiring": self._model.default_wiring,
+        }
+        self.display: dict[int, Item] = {
+            1: ("U", 1),
+            2: ("I", 1),
+            3: ("P", 1),
+            4: ("LAMBda", 1),
+        }
 
     def preset(self, functions: Sequence[str]) -> None:
         """Make these functions of every element, and of the sum, the items; `item_count` is then all of them."""
@@ -98,7 +111,9 @@ class Settings:
         # Every element has its place, tens apart, also on a model that lacks the second; the sum is fourth.
         stride = 10 * math.ceil(len(functions) / 10)
         for element in places:
-            for index, function in enumerate(functions, start=stride * ((element or 4) - 1) + 1):
+            for index, function in enumerate(
+                functions, start=stride * ((element or 4) - 1) + 1
+            ):
                 self.items[index] = (function, element)
         self.item_count = max(self.items)
 
@@ -121,7 +136,8 @@ class MeterState:
         self.faults: Faults = Faults(clock)
         self.without = frozenset(without)
         self.status: StatusRegisters = StatusRegisters(
-            filter_count=1 if "filters" in without else 16, latches="latch" not in without
+            filter_count=1 if "filters" in without else 16,
+            latches="latch" not in without,
         )
         form = DIALECTS[dialect]
         self.measuring: Measuring = Measuring(
@@ -138,7 +154,11 @@ class MeterState:
         interrupts = self._interrupts
         with self.changed:
             self.changed.wait_for(
-                lambda: self.status.extended_events & mask or self._closed or self._interrupts != interrupts
+                lambda: (
+                    self.status.extended_events & mask
+                    or self._closed
+                    or self._interrupts != interrupts
+                )
             )
 
     def interrupt(self) -> None:
@@ -181,7 +201,9 @@ class MeterState:
         if settings.remote and settings.lockout:
             return "it is under remote control with its LOCAL key off (REMote ON, LOCKout ON)"
         if settings.remote:
-            return "it is under remote control (REMote ON); press LOCAL first: knob LOCAL"
+            return (
+                "it is under remote control (REMote ON); press LOCAL first: knob LOCAL"
+            )
         return None
 
     def unlock_panel(self) -> None:
@@ -203,7 +225,9 @@ class MeterState:
         """
         self.status.switch_on()
         self.settings.switch_on()
-        self.settings.hold = self.settings.numeric_hold = self.settings.maximum_hold = False
+        self.settings.hold = self.settings.numeric_hold = self.settings.maximum_hold = (
+            False
+        )
         self.measuring.restart(after)
         self._busy_until_s = NEVER
         self.interrupt()

@@ -110,7 +110,9 @@ class StatusRegisters:
 
     def status_byte(self, answer_waiting: bool) -> int:
         """Return the status byte: EAV2 EES3 MAV4 ESB5 and their summary MSS6."""
-        byte = (bool(self._errors) << 2) | (bool(self.extended_events & self.extended_enable) << 3)
+        byte = (bool(self._errors) << 2) | (
+            bool(self.extended_events & self.extended_enable) << 3
+        )
         byte |= (answer_waiting << 4) | (bool(self.events & self.event_enable) << 5)
         return byte | (bool(byte & self.request_enable) << 6)
 

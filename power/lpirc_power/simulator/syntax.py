@@ -40,7 +40,9 @@ class RefusedError(Exception):
         self.code = code
 
 
-_NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?)\s*([A-Z]*)", re.ASCII)
+_NUMBER: Final = re.compile(
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?)\s*([A-Z]*)", re.ASCII
+)
 _BASES: Final = {"H": 16, "Q": 8, "B": 2}
 # M is milli here, not mega: "500MA" is half an ampere, "500MAA" five hundred million.
 _MULTIPLIERS: Final = {
@@ -100,7 +102,11 @@ def _multiplier(suffix: str, unit: str) -> float:
         return 1.0
     if not unit:
         raise RefusedError(131)
-    found = _MULTIPLIERS.get(suffix.removesuffix(unit), None) if suffix.endswith(unit) else None
+    found = (
+        _MULTIPLIERS.get(suffix.removesuffix(unit), None)
+        if suffix.endswith(unit)
+        else None
+    )
     found = _MULTIPLIERS.get(suffix) if found is None else found
     if found is None:
         raise RefusedError(131)
@@ -123,7 +129,12 @@ def register(text: str, highest: int) -> int:
     if not word.startswith("#"):
         return integer(word, 0, highest)
     base = _BASES.get(word[1:2])
-    if base is None or not word[2:].isalnum() or not word.isascii() or len(word) > _LONGEST_NUMBER:
+    if (
+        base is None
+        or not word[2:].isalnum()
+        or not word.isascii()
+        or len(word) > _LONGEST_NUMBER
+    ):
         raise RefusedError(120)
     try:
         value = int(word[2:], base)
@@ -217,7 +228,10 @@ class Pattern:
     def groups(self) -> list[re.Pattern[str]]:
         """Return what matches the groups that it belongs to: its first nodes."""
         nodes = self._nodes()
-        return [re.compile("".join(_node(*node) for node in nodes[:count])) for count in range(1, len(nodes))]
+        return [
+            re.compile("".join(_node(*node) for node in nodes[:count]))
+            for count in range(1, len(nodes))
+        ]
 
     def spelled(self, verbose: bool, suffix: int | None, brief: bool = False) -> str:
         """Return the header of an answer, every node named but, if it is to be brief, optional ones within."""
@@ -229,9 +243,13 @@ class Pattern:
 
     def _nodes(self) -> list[tuple[str, bool, bool]]:
         found = re.findall(r"(\[?):([A-Za-z]+)(<n>)?", self.text)
-        return [(name, bool(numbered), bool(optional)) for optional, name, numbered in found]
+        return [
+            (name, bool(numbered), bool(optional)) for optional, name, numbered in found
+        ]
 
 
 def _node(name: str, numbered: bool, optional: bool) -> str:
-    words = f":(?:{name.upper()}|{short_form(name)})" + (r"(\d{1,9})" if numbered else "")
+    words = f":(?:{name.upper()}|{short_form(name)})" + (
+        r"(\d{1,9})" if numbered else ""
+    )
     return f"(?:{words})?" if optional else words

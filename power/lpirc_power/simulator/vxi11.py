@@ -11,7 +11,15 @@ from typing import Final
 from lpirc_power.simulator.doors import Door
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.links import OUT_OF_RESOURCES, Desk, DeviceLock, Link
-from lpirc_power.simulator.xdr import MalformedError, Procedure, Reader, Records, opaque, reply, uint
+from lpirc_power.simulator.xdr import (
+    MalformedError,
+    Procedure,
+    Reader,
+    Records,
+    opaque,
+    reply,
+    uint,
+)
 
 CORE_PROGRAM: Final = 0x0607AF
 ABORT_PROGRAM: Final = 0x0607B0
@@ -65,7 +73,11 @@ class CoreChannel:
         link = self._server.create_link()
         if link is None:
             return uint(OUT_OF_RESOURCES, 0, 0, 0)
-        error = self._server.lock.acquire(link.number, _seconds(lock_timeout_ms)) if wants_lock else 0
+        error = (
+            self._server.lock.acquire(link.number, _seconds(lock_timeout_ms))
+            if wants_lock
+            else 0
+        )
         if error:
             self._server.free(link.number)
             return uint(error, 0, 0, 0)
@@ -82,7 +94,9 @@ class CoreChannel:
         return uint(error, 0 if error else len(data))
 
     def _read(self, reader: Reader) -> bytes:
-        number, size, io_timeout_ms, lock_timeout_ms, flags, terminator = reader.numbers(_READ)
+        number, size, io_timeout_ms, lock_timeout_ms, flags, terminator = (
+            reader.numbers(_READ)
+        )
         link, error = self._admitted(number, flags, lock_timeout_ms)
         if link is None:
             return uint(error, 0) + opaque(b"")
@@ -129,7 +143,9 @@ class CoreChannel:
         number, flags, lock_timeout_ms, _io_timeout_ms = reader.numbers(_GENERIC)
         return self._admitted(number, flags, lock_timeout_ms)
 
-    def _admitted(self, number: int, flags: int, lock_timeout_ms: int) -> tuple[Link | None, int]:
+    def _admitted(
+        self, number: int, flags: int, lock_timeout_ms: int
+    ) -> tuple[Link | None, int]:
         link = self._server.find(number)
         if link is None:
             return None, INVALID_LINK
@@ -148,7 +164,13 @@ class Vxi11Server:
     Raises OSError if the port cannot be had. A port of 0 means any free one.
     """
 
-    def __init__(self, instrument: Instrument, host: str, port: int, max_receive: int = MAX_RECEIVE) -> None:
+    def __init__(
+        self,
+        instrument: Instrument,
+        host: str,
+        port: int,
+        max_receive: int = MAX_RECEIVE,
+    ) -> None:
         self.instrument = instrument
         self.desk = Desk(instrument)
         self.lock = DeviceLock()
@@ -158,7 +180,9 @@ class Vxi11Server:
         self._guard = threading.Lock()
         self.port = self.abort_port = 0
         self._doors: list[Door] = []
-        self._mending = threading.Timer(0.0, self.mend)  # started when the doors are shut for a time
+        self._mending = threading.Timer(
+            0.0, self.mend
+        )  # started when the doors are shut for a time
         try:
             for serve, wanted in ((self._serve_core, port), (self._serve_abort, 0)):
                 self._doors.append(Door(host, wanted, serve, "vxi11"))
@@ -237,7 +261,9 @@ class Vxi11Server:
     def _serve_abort(self, connection: socket.socket) -> None:
         self._serve(ABORT_PROGRAM, {1: self.abort}, connection)
 
-    def _serve(self, program: int, procedures: dict[int, Procedure], connection: socket.socket) -> None:
+    def _serve(
+        self, program: int, procedures: dict[int, Procedure], connection: socket.socket
+    ) -> None:
         faults = self.instrument.faults
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

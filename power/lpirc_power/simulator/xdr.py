@@ -50,7 +50,9 @@ class Reader:
 
     def _take(self, length: int) -> bytes:
         if self._at + length > len(self._data):
-            raise MalformedError(f"{length} bytes wanted, {len(self._data) - self._at} left")
+            raise MalformedError(
+                f"{length} bytes wanted, {len(self._data) - self._at} left"
+            )
         self._at += length
         return self._data[self._at - length : self._at]
 
@@ -69,13 +71,17 @@ def opaque(data: bytes) -> bytes:
     return uint(len(data)) + data + bytes(-len(data) % 4)
 
 
-def reply(record: bytes, program: int, version: int, procedures: Mapping[int, Procedure]) -> bytes:
+def reply(
+    record: bytes, program: int, version: int, procedures: Mapping[int, Procedure]
+) -> bytes:
     """Return the reply to a call of one program's procedures, beside procedure 0, which every program has.
 
     MalformedError if the record is not a call.
     """
     reader = Reader(record)
-    transaction, kind, rpc_version, called, called_version, procedure = reader.numbers(_CALL)
+    transaction, kind, rpc_version, called, called_version, procedure = reader.numbers(
+        _CALL
+    )
     if kind != 0:
         raise MalformedError(f"message type {kind} is not a call")
     for _ in ("credentials", "verifier"):

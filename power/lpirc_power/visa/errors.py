@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from lpirc_power.errors import MeterAddressError, MeterError, MeterLocked, MeterUnreachable
+from lpirc_power.errors import (
+    MeterAddressError,
+    MeterError,
+    MeterLocked,
+    MeterUnreachable,
+)
 
 UDEV_FILE: Final = "/etc/udev/rules.d/70-yokogawa.rules"
-_USB: Final = re.compile(r"USB\d*::(0x[0-9a-f]+|\d+)::(0x[0-9a-f]+|\d+)::", re.IGNORECASE)
+_USB: Final = re.compile(
+    r"USB\d*::(0x[0-9a-f]+|\d+)::(0x[0-9a-f]+|\d+)::", re.IGNORECASE
+)
 _HOST: Final = re.compile(r"TCPIP\d*::([^:,]+)", re.IGNORECASE)
 LOCKED: Final = 11
 OUT_OF_RESOURCES: Final = 9
@@ -29,9 +36,7 @@ def host_of(address: str) -> str | None:
 
 def udev_rule(vendor: int, product: int) -> str:
     """Return the line of a udev rule that lets every user of the machine open a USB device."""
-    return (
-        f'SUBSYSTEM=="usb", ATTR{{idVendor}}=="{vendor:04x}", ATTR{{idProduct}}=="{product:04x}", MODE="0666"'
-    )
+    return f'SUBSYSTEM=="usb", ATTR{{idVendor}}=="{vendor:04x}", ATTR{{idProduct}}=="{product:04x}", MODE="0666"'
 
 
 def wrong_address(address: str, why: str) -> MeterError:
@@ -46,7 +51,9 @@ def unreachable(address: str, why: str) -> MeterError:
     """No answer."""
     hint = ""
     if host_of(address) and "," not in address:
-        hint = " A server at a port of its own is TCPIP::HOST,PORT::INSTR, with a comma."
+        hint = (
+            " A server at a port of its own is TCPIP::HOST,PORT::INSTR, with a comma."
+        )
     return MeterUnreachable(
         f"No meter answers at {address} ({why}); check its power, its cable, and the address.{hint}"
     )
@@ -85,7 +92,9 @@ def in_use(address: str) -> MeterError:
 
 def no_backend(address: str, why: str) -> MeterError:
     """The program that a kind of interface needs is not installed."""
-    return MeterError("meter-backend", f"The meter at {address} cannot be opened: {why}")
+    return MeterError(
+        "meter-backend", f"The meter at {address} cannot be opened: {why}"
+    )
 
 
 def no_permission(address: str, vendor: int, product: int) -> MeterError:
@@ -110,13 +119,13 @@ def no_serial_permission(address: str) -> MeterError:
 def no_session(address: str, text: str) -> MeterError | None:
     """Return the error behind what pyvisa-py says of a kind of interface that it cannot serve; None if it says else."""
     if "PyUSB does not seem" in text:
-        return no_backend(address, "USB needs libusb; install the system's package libusb-1.0-0.")
+        return no_backend(
+            address, "USB needs libusb; install the system's package libusb-1.0-0."
+        )
     missing = re.match(r"Please install (PyUSB|PySerial|linux-gpib)", text)
     if missing:
         package = missing[1].lower()
-        needs = (
-            f"this kind of interface needs the Python package {package}; install it: pip install {package}"
-        )
+        needs = f"this kind of interface needs the Python package {package}; install it: pip install {package}"
         if missing[1] == "linux-gpib":
             needs = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA by @ivi."
         return no_backend(address, needs)
@@ -130,7 +139,10 @@ def no_link(address: str, code: str) -> MeterError:
     if code == str(LOCKED):
         return locked(address)
     if code == str(OUT_OF_RESOURCES):
-        return unreachable(address, "it serves no more connections; close other programs that use it")
+        return unreachable(
+            address, "it serves no more connections; close other programs that use it"
+        )
     return unreachable(
-        address, "it accepts connections, but makes no link; it hangs, or it does not speak VXI-11"
+        address,
+        "it accepts connections, but makes no link; it hangs, or it does not speak VXI-11",
     )

@@ -18,7 +18,9 @@ from lpirc_power.visa.link import Link
 
 _log: Final = logging.getLogger(__name__)
 BUSY_DRIVER: Final = "the system's driver usbtmc has it, perhaps for another program; `meter probe` asks it"
-UNKNOWN_DEVICE: Final = "a serial port may lead to something else than a meter; `meter probe` asks it"
+UNKNOWN_DEVICE: Final = (
+    "a serial port may lead to something else than a meter; `meter probe` asks it"
+)
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,21 @@ def search() -> Search:
     looked: list[str] = []
     not_looked: list[str] = []
     for what, look, missing in (
-        (f"USB (vendor 0x{usb.YOKOGAWA:04X})", _on_usb, "USB, which needs the system's package libusb-1.0-0"),
-        ("the network (a VXI-11 broadcast)", _on_network, "the network, where the broadcast failed"),
-        ("serial ports", _at_serial_ports, "serial ports, which need the Python package pyserial"),
+        (
+            f"USB (vendor 0x{usb.YOKOGAWA:04X})",
+            _on_usb,
+            "USB, which needs the system's package libusb-1.0-0",
+        ),
+        (
+            "the network (a VXI-11 broadcast)",
+            _on_network,
+            "the network, where the broadcast failed",
+        ),
+        (
+            "serial ports",
+            _at_serial_ports,
+            "serial ports, which need the Python package pyserial",
+        ),
     ):
         try:
             found += look()
@@ -64,7 +78,9 @@ def search() -> Search:
 def _on_usb() -> Iterator[Found]:
     for one in usb.devices(usb.YOKOGAWA):
         serial = one.serial_of_meter
-        if one.has_kernel_driver:  # to ask would take it away from whoever uses it by that driver
+        if (
+            one.has_kernel_driver
+        ):  # to ask would take it away from whoever uses it by that driver
             yield Found("usb", one.address, serial, not_asked=BUSY_DRIVER)
         else:
             yield _asked(Found("usb", one.address, serial))
@@ -72,7 +88,9 @@ def _on_usb() -> Iterator[Found]:
 
 def _on_network() -> Iterator[Found]:
     session = importlib.import_module("pyvisa_py.tcpip").TCPIPInstrVxi11
-    with warnings.catch_warnings():  # of interfaces that it passes over, and of sockets that it leaves open
+    with (
+        warnings.catch_warnings()
+    ):  # of interfaces that it passes over, and of sockets that it leaves open
         warnings.simplefilter("ignore")
         addresses = set(session.list_resources())
     for address in sorted(addresses, key=_host_number):

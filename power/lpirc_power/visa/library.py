@@ -117,7 +117,11 @@ class Library(PyVisaLibrary):  # type: ignore[misc]
     """pyvisa-py with sessions of its own, and with our VXI-11."""
 
     def open(
-        self, session: Any, resource_name: str, access_mode: Any = 0, open_timeout: int | None = 0
+        self,
+        session: Any,
+        resource_name: str,
+        access_mode: Any = 0,
+        open_timeout: int | None = 0,
     ) -> Any:
         """Open a session as viOpen does."""
         parsed = _vxi11_address(resource_name)
@@ -135,6 +139,8 @@ def _vxi11_address(resource_name: str) -> Any:
         parsed = rname.ResourceName.from_string(resource_name)
     except rname.InvalidResourceName:
         return None
-    if not isinstance(parsed, rname.TCPIPInstr) or parsed.lan_device_name.lower().startswith("hislip"):
+    if not isinstance(
+        parsed, rname.TCPIPInstr
+    ) or parsed.lan_device_name.lower().startswith("hislip"):
         return None
     return parsed

@@ -31,7 +31,9 @@ from lpirc_power.visa import usb
 with warnings.catch_warnings():
     # pyusb packs structures without naming their layout (pyusb issue 535), deprecated since Python 3.14 (CPython
     # gh-131747): with `-W error` its import fails, and pyvisa-py then knows no USB.
-    warnings.filterwarnings("ignore", r"Due to '_pack_', the '_usb_\w+' Structure ", DeprecationWarning)
+    warnings.filterwarnings(
+        "ignore", r"Due to '_pack_', the '_usb_\w+' Structure ", DeprecationWarning
+    )
     from pyvisa_py.protocols import rpc
 
     from lpirc_power.visa.library import EndingSocket, Library
@@ -82,7 +84,9 @@ class Link:
         resource = usb.with_serial(address) if backend == PURE_PYTHON else address
         try:
             self._resource = _open(manager, resource, timeout_ms, baud)
-        except Exception as error:  # pyvisa-py raises anything here, down to a bare Exception
+        except (
+            Exception
+        ) as error:  # pyvisa-py raises anything here, down to a bare Exception
             raise _unopened(address, error) from error
         self._socket = _socket_of(self._resource)
         self._is_usb = hasattr(_interface(self._resource), "usb_dev")
@@ -157,7 +161,9 @@ class Link:
             # The closing message waits for an answer; a socket that is shut down refuses it at once.
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(Exception):  # as at opening, pyvisa-py raises anything here
+        with contextlib.suppress(
+            Exception
+        ):  # as at opening, pyvisa-py raises anything here
             self._resource.close()
 
     @contextlib.contextmanager
@@ -211,7 +217,9 @@ class Link:
 
 @functools.cache
 def _resources(backend: str) -> pyvisa.ResourceManager:
-    manager = pyvisa.ResourceManager(Library("py") if backend == PURE_PYTHON else backend)
+    manager = pyvisa.ResourceManager(
+        Library("py") if backend == PURE_PYTHON else backend
+    )
     # As a process ends, pyvisa would close every link, also one that another thread still reads from: since Python 3.13
     # a worker process does this before its own end is called. Whoever opened a link closes it.
     atexit.unregister(manager._atexit_handler)  # noqa: SLF001 - it has no other name
@@ -232,7 +240,9 @@ def _manager(address: str, backend: str) -> pyvisa.ResourceManager:
 def _open(
     manager: pyvisa.ResourceManager, address: str, timeout_ms: int, baud: int | None
 ) -> MessageBasedResource:
-    resource = manager.open_resource(address, open_timeout=OPEN_TIMEOUT_MS, timeout=timeout_ms)
+    resource = manager.open_resource(
+        address, open_timeout=OPEN_TIMEOUT_MS, timeout=timeout_ms
+    )
     if not isinstance(resource, MessageBasedResource):
         resource.close()
         raise TypeError(f"{address} takes no messages")
@@ -271,7 +281,9 @@ def _unopened(address: str, error: Exception) -> MeterError:
     if isinstance(error, pyvisa.VisaIOError):
         code, text = error.error_code, error.description
     # pyvisa-py calls a network resource "not found" also if its host is silent.
-    silent = code == StatusCode.error_resource_not_found and link_failures.host_of(address)
+    silent = code == StatusCode.error_resource_not_found and link_failures.host_of(
+        address
+    )
     if code in _TAKEN:
         return link_failures.locked(address)
     if code in _NAME_ERRORS and not silent:
@@ -295,7 +307,9 @@ def _no_vxi11(address: str, error: BaseException) -> MeterError | None:
         if isinstance(one, EOFError | rpc.RPCUnpackError):
             return link_failures.no_vxi11(address, "answers with something else")
         if "program not registered" in str(one):
-            return link_failures.no_vxi11(address, "is a portmapper that knows no meter")
+            return link_failures.no_vxi11(
+                address, "is a portmapper that knows no meter"
+            )
     return None
 
 

@@ -64,7 +64,10 @@ def devices(vendor: int, product: int | None = None) -> list[UsbDevice]:
     """Return the devices of a vendor, of one product or of all; usb.core.NoBackendError without libusb."""
     wanted = {"idVendor": vendor} | ({} if product is None else {"idProduct": product})
     found = importlib.import_module("usb.core").find(find_all=True, **wanted)
-    return [UsbDevice(one.idVendor, one.idProduct, _serial(one), _has_kernel_driver(one)) for one in found]
+    return [
+        UsbDevice(one.idVendor, one.idProduct, _serial(one), _has_kernel_driver(one))
+        for one in found
+    ]
 
 
 def with_serial(address: str) -> str:
@@ -83,12 +86,16 @@ def with_serial(address: str) -> str:
             address, "USB needs libusb; install the system's package libusb-1.0-0."
         ) from error
     if not found:
-        raise link_failures.unreachable(address, "no USB device of this vendor and product is plugged in")
+        raise link_failures.unreachable(
+            address, "no USB device of this vendor and product is plugged in"
+        )
     if any(one.serial is None for one in found):
         raise link_failures.no_permission(address, *ids)
     if len(found) > 1:
         named = " and ".join(one.address for one in found)
-        raise MeterAddressError(f"{address!r} finds {len(found)} meters; write which one: {named}.")
+        raise MeterAddressError(
+            f"{address!r} finds {len(found)} meters; write which one: {named}."
+        )
     return found[0].address
 
 
@@ -113,13 +120,17 @@ def is_refused_abort(errors: Iterable[BaseException]) -> bool:
 def is_in_use(errors: Iterable[BaseException]) -> bool:
     """Whether a device could not be opened because another program has it."""
     return any(
-        getattr(one, "errno", None) == errno.EBUSY or f"[Errno {errno.EBUSY}]" in str(one) for one in errors
+        getattr(one, "errno", None) == errno.EBUSY
+        or f"[Errno {errno.EBUSY}]" in str(one)
+        for one in errors
     )
 
 
 def _cleared(interface: Any) -> bool:
     device, index = interface.usb_dev, interface.usb_intf.index
-    (status,) = device.ctrl_transfer(_REQUEST, _INITIATE_CLEAR, 0, index, 1, timeout=CLEAR_TIMEOUT_MS)
+    (status,) = device.ctrl_transfer(
+        _REQUEST, _INITIATE_CLEAR, 0, index, 1, timeout=CLEAR_TIMEOUT_MS
+    )
     if status != _SUCCESS:
         return False
     for _ in range(CLEAR_TRIES):
@@ -140,7 +151,10 @@ def _discard(interface: Any) -> None:
     """Read an old answer to its end, a short packet."""
     endpoint = interface.usb_recv_ep
     for _ in range(LONGEST_LEFTOVER):
-        if len(endpoint.read(endpoint.wMaxPacketSize, CLEAR_TIMEOUT_MS)) < endpoint.wMaxPacketSize:
+        if (
+            len(endpoint.read(endpoint.wMaxPacketSize, CLEAR_TIMEOUT_MS))
+            < endpoint.wMaxPacketSize
+        ):
             return
 
 
@@ -153,7 +167,10 @@ def _serial(device: Any) -> str | None:
 
 def _has_kernel_driver(device: Any) -> bool:
     try:
-        return any(device.is_kernel_driver_active(number) for number in _test_interfaces(device))
+        return any(
+            device.is_kernel_driver_active(number)
+            for number in _test_interfaces(device)
+        )
     except (ValueError, NotImplementedError, OSError):
         return False
 

@@ -81,8 +81,12 @@ class Flags:
     @classmethod
     def of(cls, elements: Sequence[str]) -> Flags:
         """Return the bits of elements: three each from bit 6 on, and for several that of the sum's overflow."""
-        firsts = [_FIRST_FLAG + _FLAGS_AN_ELEMENT * (int(element) - 1) for element in elements]
-        over, voltage, current = (sum(1 << first + place for first in firsts) for place in range(3))
+        firsts = [
+            _FIRST_FLAG + _FLAGS_AN_ELEMENT * (int(element) - 1) for element in elements
+        ]
+        over, voltage, current = (
+            sum(1 << first + place for first in firsts) for place in range(3)
+        )
         return cls(over | (_SUM_OVER if len(elements) > 1 else 0), voltage, current)
 
 
@@ -146,13 +150,17 @@ def understood(answer: str, expected: str) -> bool:
     if all(_number(field) is not None for field in wanted):
         if found[0] in _ABBREVIATED:
             return True
-        return len(found) == len(wanted) and all(_number(field) is not None for field in found)
+        return len(found) == len(wanted) and all(
+            _number(field) is not None for field in found
+        )
     return all(_WORD.fullmatch(field) or field.isdecimal() for field in found)
 
 
 def largest(numbers: Sequence[float]) -> float:
     """Return the largest of some numbers, without sign; NaN only if all are NaN."""
-    return max((abs(number) for number in numbers if not math.isnan(number)), default=math.nan)
+    return max(
+        (abs(number) for number in numbers if not math.isnan(number)), default=math.nan
+    )
 
 
 def strange(text: str, wanted: str) -> MeterAnswerError:
@@ -172,10 +180,14 @@ def _fields(text: str) -> list[str]:
 def _equal(found: str, wanted: str) -> bool:
     # Words are shortened to their first three or four letters, if another client wants them so: LAMB for LAMBDA.
     short, long = sorted((found, wanted), key=len)
-    if short == long or (len(short) in SHORT and short.isalpha() and long.startswith(short)):
+    if short == long or (
+        len(short) in SHORT and short.isalpha() and long.startswith(short)
+    ):
         return True
     one, other = _number(found), _number(wanted)
-    return one is not None and other is not None and math.isclose(one, other, rel_tol=1e-6)
+    return (
+        one is not None and other is not None and math.isclose(one, other, rel_tol=1e-6)
+    )
 
 
 def _number(text: str) -> float | None:

@@ -91,7 +91,9 @@ class Dialogue:
     def refused(self, command: str, answer: str) -> MeterRefused:
         """Return the error for a command that is not carried out, with the meter's own reasons."""
         why = "; ".join(self.errors()) or "it gives no reason"
-        return MeterRefused(f"The meter does not take {command} (it answers {answer}): {why}.")
+        return MeterRefused(
+            f"The meter does not take {command} (it answers {answer}): {why}."
+        )
 
     def errors(self) -> tuple[str, ...]:
         """Return the meter's queued errors, which this empties."""
@@ -114,7 +116,9 @@ def _messages(queries: Sequence[str]) -> Iterator[list[str]]:
     group: list[str] = []
     for query in queries:
         longer = ";".join((*group, query))
-        if group and (len(group) == QUESTIONS_A_MESSAGE or len(longer) > LONGEST_MESSAGE):
+        if group and (
+            len(group) == QUESTIONS_A_MESSAGE or len(longer) > LONGEST_MESSAGE
+        ):
             yield group
             group = []
         group.append(query)

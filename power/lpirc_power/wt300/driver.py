@@ -11,7 +11,13 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from lpirc_power.clocks import Clocks
-from lpirc_power.errors import MeterAnswerError, MeterBusy, MeterError, MeterRefused, MeterTimeout
+from lpirc_power.errors import (
+    MeterAnswerError,
+    MeterBusy,
+    MeterError,
+    MeterRefused,
+    MeterTimeout,
+)
 from lpirc_power.meter import (
     Choices,
     Identity,
@@ -63,7 +69,11 @@ class Wt300:
     """A meter of the family behind a link. Implements lpirc_power.meter.Meter."""
 
     def __init__(
-        self, link: VisaLink, identity: Identity, clocks: Clocks, former: FormerSettings | None = None
+        self,
+        link: VisaLink,
+        identity: Identity,
+        clocks: Clocks,
+        former: FormerSettings | None = None,
     ) -> None:
         """Nothing is asked yet; MeterError `meter-wrong-model` if the identity is not that of a WT300.
 
@@ -104,12 +114,20 @@ class Wt300:
         try:
             self._change((*TELLING, *self._form.settings))
         except MeterRefused as error:
-            _log.warning("The ranges are not known from reading to reading: %s", error.sentence)
+            _log.warning(
+                "The ranges are not known from reading to reading: %s", error.sentence
+            )
             self._form = SampleForm.of_run(element, PLAIN)
             self._change((*TELLING, *self._form.settings))
-        self._latches = guard.latch(self._flags, self._change, self._dialogue, self._identity)
-        with contextlib.suppress(MeterAnswerError):  # what it cannot say in `attach`, `configure` sets
-            self._update_interval_s = present.interval_s(self._dialogue.ask, self._model)
+        self._latches = guard.latch(
+            self._flags, self._change, self._dialogue, self._identity
+        )
+        with contextlib.suppress(
+            MeterAnswerError
+        ):  # what it cannot say in `attach`, `configure` sets
+            self._update_interval_s = present.interval_s(
+                self._dialogue.ask, self._model
+            )
         self._element = element
 
     def look(self, element: str = "1") -> None:
@@ -125,7 +143,9 @@ class Wt300:
             self._require_not_integrating()
             self._found_format = plain(FORMAT.header, found)
             self._dialogue.apply(FORMAT)
-        self._dialogue.apply_all((*self._form.settings, *self._form.peak_settings(self._measured)))
+        self._dialogue.apply_all(
+            (*self._form.settings, *self._form.peak_settings(self._measured))
+        )
         self._has_peak_items = True
 
     def require_possible(self, setup: Setup) -> None:
@@ -145,7 +165,11 @@ class Wt300:
         if self._element != setup.element:
             self.attach(setup.element)
         settings = self._settings(setup)
-        headers = [header for header in measuring_headers(self._model) if self._dialogue.knows(header)]
+        headers = [
+            header
+            for header in measuring_headers(self._model)
+            if self._dialogue.knows(header)
+        ]
         self._former.keep(headers, self._dialogue.ask_all)
         self._former.undone.clear()
         self._link.write("*CLS")
@@ -173,7 +197,9 @@ class Wt300:
         """Stop the integrator; nothing happens if it has stopped already, by its timer or otherwise."""
         if self.state() is IntegratorState.START:
             self._link.write(":INTEGRATE:STOP")
-            self._confirm(lambda state: state is not IntegratorState.START, ":INTEGRATE:STOP")
+            self._confirm(
+                lambda state: state is not IntegratorState.START, ":INTEGRATE:STOP"
+            )
 
     def state(self) -> IntegratorState:
         """Return the integrator's state now."""
@@ -202,8 +228,12 @@ class Wt300:
         holds = (one for one in present.HOLDS if self._dialogue.knows(one.header))
         wanted = [*holds, *TELLING, *self._form.settings]
         # The last question clears older events.
-        *found, _ = self._dialogue.ask_all([*(setting.query for setting in wanted), EVENTS])
-        spoilt = [one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])]
+        *found, _ = self._dialogue.ask_all(
+            [*(setting.query for setting in wanted), EVENTS]
+        )
+        spoilt = [
+            one for one in zip(wanted, found, strict=True) if not one[0].holds(one[1])
+        ]
         if spoilt:
             self._former.undone += [present.difference(*one) for one in spoilt]
             self._dialogue.apply_all([setting for setting, _ in spoilt])
@@ -212,7 +242,9 @@ class Wt300:
 
     def status(self) -> Status:
         """Return the present settings and everything in the error queue, which this empties."""
-        return present.status(self._dialogue.ask, self._model, self.state, self._dialogue.errors)
+        return present.status(
+            self._dialogue.ask, self._model, self.state, self._dialogue.errors
+        )
 
     def changes(self, setup: Setup) -> tuple[str, ...]:
         """Return what in the meter differs from `setup`, and from the values of a sample: one phrase each.
@@ -221,13 +253,27 @@ class Wt300:
         """
         settings = self._settings(setup)
         self._watch = self._watch or present.Watch(settings, setup.update_interval_s)
-        form = self._form if self._element == setup.element else SampleForm.of_run(setup.element)
-        wanted = (*settings, *self._former.locks, *TELLING, *self._latches, *form.settings)
+        form = (
+            self._form
+            if self._element == setup.element
+            else SampleForm.of_run(setup.element)
+        )
+        wanted = (
+            *settings,
+            *self._former.locks,
+            *TELLING,
+            *self._latches,
+            *form.settings,
+        )
         found = self._dialogue.ask_all([setting.query for setting in wanted])
         pairs = zip(wanted, found, strict=True)
         return (
             *self._former.undone,
-            *(present.difference(setting, answer) for setting, answer in pairs if not setting.holds(answer)),
+            *(
+                present.difference(setting, answer)
+                for setting, answer in pairs
+                if not setting.holds(answer)
+            ),
         )
 
     def choices(self) -> Choices:
@@ -249,7 +295,10 @@ class Wt300:
             self._change(self._form.peak_settings(self._measured))
             self._has_peak_items = True
         question = self._form.peak_question(self._measured)
-        found = [answers.value(part) for part in answers.parts(self._dialogue.query(question))]
+        found = [
+            answers.value(part)
+            for part in answers.parts(self._dialogue.query(question))
+        ]
         if len(found) != 4 * len(self._measured):
             raise answers.strange(str(found), f"{4 * len(self._measured)} peaks")
         # For each element: voltage up and down, current up and down.
@@ -315,7 +364,9 @@ class Wt300:
         self._link.close()
 
     def _sample(self) -> tuple[Reading, bool]:
-        stamp = functools.partial(reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags)
+        stamp = functools.partial(
+            reading, self._clocks.monotonic(), self._clocks.utcnow(), self._flags
+        )
         answer = self._dialogue.query(self._form.question)
         taken, events = self._form.taken(answer, stamp, self._former.events)
         is_new = bool(events & answers.NEW_DATA)
@@ -323,17 +374,25 @@ class Wt300:
         return taken, is_new
 
     def _choose(self, form: SampleForm) -> None:
-        self._measured = measured_elements(self._model, form.element, self._identity.model)
+        self._measured = measured_elements(
+            self._model, form.element, self._identity.model
+        )
         self._flags = answers.Flags.of(self._measured)
         self._form, self._element, self._has_peak_items = form, None, False
 
     def _settings(self, setup: Setup) -> list[Setting]:
-        return [setting for setting in measuring(setup, self._model) if self._dialogue.knows(setting.header)]
+        return [
+            setting
+            for setting in measuring(setup, self._model)
+            if self._dialogue.knows(setting.header)
+        ]
 
     def _settled(self) -> Reading:
         """Return the sample after one more update, but do not wait for ever: another client may clear its event."""
         interval_s = self._update_interval_s
-        deadline_s = self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
+        deadline_s = (
+            self._clocks.monotonic() + SETTLING_UPDATES * interval_s + SETTLING_S
+        )
         while True:
             sample, is_new = self._sample()
             if is_new or self._clocks.monotonic() >= deadline_s:
@@ -356,22 +415,30 @@ class Wt300:
             raise self._dialogue.refused(":INTEGRATE:RESET", state.value)
 
     def _change(self, settings: Sequence[Setting]) -> None:
-        self._former.keep((setting.header for setting in settings), self._dialogue.ask_all)
+        self._former.keep(
+            (setting.header for setting in settings), self._dialogue.ask_all
+        )
         self._dialogue.apply_all(settings)
 
     def _confirm(self, wanted: Callable[[IntegratorState], bool], command: str) -> None:
         asked_s = self._clocks.monotonic()
         answer = ""
-        timeouts_ms = itertools.chain(CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1]))
+        timeouts_ms = itertools.chain(
+            CONFIRM_TIMEOUTS_MS, itertools.repeat(CONFIRM_TIMEOUTS_MS[-1])
+        )
         for timeout_ms in timeouts_ms:
             try:
-                state = IntegratorState.parse(answers.data(self._dialogue.query_early(STATE, timeout_ms)))
+                state = IntegratorState.parse(
+                    answers.data(self._dialogue.query_early(STATE, timeout_ms))
+                )
                 if wanted(state):
                     return
                 answer = state.value
             except (MeterTimeout, MeterAnswerError):
                 pass  # it may be deaf for longer than is known, or answer nonsense
-            if self._clocks.monotonic() - asked_s >= (CONFIRM_S if answer else SILENCE_S):
+            if self._clocks.monotonic() - asked_s >= (
+                CONFIRM_S if answer else SILENCE_S
+            ):
                 break
             self._clocks.pause(POLL_S)
         raise self._dialogue.refused(command, answer or "nothing")

@@ -19,7 +19,10 @@ _log: Final = logging.getLogger(__name__)
 
 
 def latch(
-    flags: Flags, change: Callable[[Sequence[Setting]], None], dialogue: Dialogue, identity: Identity
+    flags: Flags,
+    change: Callable[[Sequence[Setting]], None],
+    dialogue: Dialogue,
+    identity: Identity,
 ) -> tuple[Setting, ...]:
     """Have the meter latch what ends or spoils an integration between two samples; return the settings for it."""
     wanted = latches(flags)

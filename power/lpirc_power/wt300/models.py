@@ -79,17 +79,23 @@ class Model:
     def limits(self) -> Limits:
         """What bounds the error of an active power, at AC of 45 to 66 Hz and at DC."""
         smallest_w = VOLTAGES_V[0] * self.currents_a[0]
-        return replace(self.accuracy, smallest_range_w=smallest_w, elements=len(self.elements))
+        return replace(
+            self.accuracy, smallest_range_w=smallest_w, elements=len(self.elements)
+        )
 
     @property
     def measurable(self) -> tuple[str, ...]:
         """What `Setup.element` may name: each element, and the sum where there is more than one."""
-        return self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
+        return (
+            self.elements if len(self.elements) == 1 else (*self.elements, ALL_ELEMENTS)
+        )
 
 
 def _high(of: Limits) -> Limits:
     """Return the limits of a model whose current input is for high currents."""
-    drift = of.drift and replace(of.drift, coarse_a_per_c=HIGH_DRIFT_A_PER_C, coarse_from_a=0.0)
+    drift = of.drift and replace(
+        of.drift, coarse_a_per_c=HIGH_DRIFT_A_PER_C, coarse_from_a=0.0
+    )
     return replace(of, dc_reading_share=HIGH_DC_SHARE, drift=drift)
 
 
@@ -110,7 +116,9 @@ _MODELS: Final = (
 def model_named(name: str) -> Model | None:
     """Return the model that *IDN? names; None for one that is not of the family."""
     wanted = name.strip().upper()
-    return next((model for beginning, model in _MODELS if wanted.startswith(beginning)), None)
+    return next(
+        (model for beginning, model in _MODELS if wanted.startswith(beginning)), None
+    )
 
 
 def measured_elements(model: Model, element: str, name: str) -> tuple[str, ...]:
@@ -133,4 +141,6 @@ def listed(value: float, choices: tuple[float, ...], what: str, unit: str) -> fl
         if math.isclose(value, choice, rel_tol=1e-6):
             return choice
     names = ", ".join(f"{choice:g}" for choice in choices)
-    raise MeterRangeError(f"This meter has no {what} {value:g} {unit}; it has {names} {unit}.")
+    raise MeterRangeError(
+        f"This meter has no {what} {value:g} {unit}; it has {names} {unit}."
+    )

@@ -80,11 +80,27 @@ def fit(
     return Fit(unit, rms, peak, needed, value)
 
 
-def fits(load: Drawn, choices: Choices, crest_factor: int, headroom: float = HEADROOM) -> tuple[Fit, Fit]:
+def fits(
+    load: Drawn, choices: Choices, crest_factor: int, headroom: float = HEADROOM
+) -> tuple[Fit, Fit]:
     """Return the smallest voltage range and the smallest current range that hold a load."""
     return (
-        fit(choices.voltage_ranges_v, "V", load.voltage_v, load.voltage_peak_v, crest_factor, headroom),
-        fit(choices.current_ranges_a, "A", load.current_a, load.current_peak_a, crest_factor, headroom),
+        fit(
+            choices.voltage_ranges_v,
+            "V",
+            load.voltage_v,
+            load.voltage_peak_v,
+            crest_factor,
+            headroom,
+        ),
+        fit(
+            choices.current_ranges_a,
+            "A",
+            load.current_a,
+            load.current_peak_a,
+            crest_factor,
+            headroom,
+        ),
     )
 
 
@@ -94,17 +110,21 @@ def reason(found: Fit, crest_factor: int, headroom: float) -> str:
     rms = f"{found.rms:.4g} {unit} rms x {headroom:g} = {abs(found.rms) * headroom:.4g} {unit}"
     peak = "no peaks were measured"
     if not math.isnan(found.peak):
-        allowed = "" if found.value is None else f", within {crest_factor} x {found.value:g} {unit}"
-        peak = (
-            f"peaks of {found.peak:.4g} {unit} x {headroom:g} = {found.peak * headroom:.4g} {unit}{allowed}"
+        allowed = (
+            ""
+            if found.value is None
+            else f", within {crest_factor} x {found.value:g} {unit}"
         )
+        peak = f"peaks of {found.peak:.4g} {unit} x {headroom:g} = {found.peak * headroom:.4g} {unit}{allowed}"
     if found.value is None:
         return f"No range of this meter holds {rms} and {peak}."
     return f"The smallest that holds {rms}; {peak}."
 
 
 def _largest(values: Sequence[float]) -> float:
-    return max((abs(value) for value in values if math.isfinite(value)), default=math.nan)
+    return max(
+        (abs(value) for value in values if math.isfinite(value)), default=math.nan
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

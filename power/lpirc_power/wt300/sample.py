@@ -61,7 +61,9 @@ class SampleForm:
         first = ASIDE[element]
         items = sample_items(PLAIN, element, first)
         values = (f"{_PLACE} {place}" for place in range(first, first + len(items)))
-        return cls(element, True, first, ";".join((*values, *_named(items), _STATE)), items)
+        return cls(
+            element, True, first, ";".join((*values, *_named(items), _STATE)), items
+        )
 
     def taken(self, answer: str, stamp: Stamp, earlier: int = 0) -> tuple[Reading, int]:
         """Return the reading in an answer to the question, and the events since the last update that was read.
@@ -83,7 +85,9 @@ class SampleForm:
         numbers = [_number(*one) for one in zip(functions, found, strict=True)]
         self._require_items((power, energy))
         latched = earlier | answers.register(events)
-        reading = stamp(numbers, answers.register(condition), latched, IntegratorState.parse(state))
+        reading = stamp(
+            numbers, answers.register(condition), latched, IntegratorState.parse(state)
+        )
         return reading, latched
 
     @property
@@ -95,13 +99,17 @@ class SampleForm:
         """Return the items of the peaks, behind those of a sample, so no sample carries them."""
         items = [f"{peak},{element}" for element in elements for peak in PEAKS]
         return tuple(
-            item(place, text) for place, text in enumerate(items, start=self.first + len(self.items))
+            item(place, text)
+            for place, text in enumerate(items, start=self.first + len(self.items))
         )
 
     def peak_question(self, elements: tuple[str, ...]) -> str:
         """Return the question for every item of `peak_settings`, in one message."""
         first = self.first + len(self.items)
-        return ";".join(f"{_PLACE} {place}" for place in range(first, first + len(PEAKS) * len(elements)))
+        return ";".join(
+            f"{_PLACE} {place}"
+            for place in range(first, first + len(PEAKS) * len(elements))
+        )
 
     def _require_items(self, found: Sequence[str]) -> None:
         for place, answer in zip(NAMED, found, strict=True):
@@ -141,9 +149,20 @@ def reading(
     A flag is up if its bit is set now, in `condition`, or was raised since the reading before, in `latched`.
     """
     raised = condition | latched
-    voltage_v, current_a, apparent_va, power_w, power_factor, energy_wh, integrator_s, *ranges = numbers
+    (
+        voltage_v,
+        current_a,
+        apparent_va,
+        power_w,
+        power_factor,
+        energy_wh,
+        integrator_s,
+        *ranges,
+    ) = numbers
     voltage_range_v, current_range_a = ranges or (math.nan, math.nan)
-    over_range = any(math.isinf(number) for number in (voltage_v, current_a, apparent_va, power_w))
+    over_range = any(
+        math.isinf(number) for number in (voltage_v, current_a, apparent_va, power_w)
+    )
     return Reading(
         monotonic_s=monotonic_s,
         utc=utc,

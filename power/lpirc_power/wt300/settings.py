@@ -59,7 +59,9 @@ class Setting:
 
     def contradicts(self, answer: str) -> bool:
         """Whether an answer says that something else is set; text without meaning does not."""
-        return not self.holds(answer) and answers.understood(answer, self.expected or "")
+        return not self.holds(answer) and answers.understood(
+            answer, self.expected or ""
+        )
 
 
 def difference(setting: Setting, answer: str) -> str:
@@ -75,9 +77,18 @@ AVERAGING: Final = ":MEASURE:AVERAGING:STATE"
 SCALING: Final = ":INPUT:SCALING:STATE"
 NUMERIC_HOLD: Final = ":NUMERIC:HOLD"
 MAXIMUM_HOLD: Final = ":MEASURE:MHOLD"
-PANEL_LOCKS: Final = ((":COMMUNICATE:REMOTE", ":COMMUNICATE:LOCKOUT"), (":SYSTEM:KLOCK",))
+PANEL_LOCKS: Final = (
+    (":COMMUNICATE:REMOTE", ":COMMUNICATE:LOCKOUT"),
+    (":SYSTEM:KLOCK",),
+)
 """What locks the keys of a panel, the last of each alone; the first that a meter knows is used."""
-OPTIONAL: Final = (AVERAGING, SCALING, NUMERIC_HOLD, MAXIMUM_HOLD, *(lock[-1] for lock in PANEL_LOCKS))
+OPTIONAL: Final = (
+    AVERAGING,
+    SCALING,
+    NUMERIC_HOLD,
+    MAXIMUM_HOLD,
+    *(lock[-1] for lock in PANEL_LOCKS),
+)
 """Averaging and both holds are known from public drivers only, scaling by a transformer's ratio by name only, locks of
 the panel are untried: a meter without them is used as it is."""
 
@@ -85,15 +96,33 @@ _WIRING: Final = ":INPUT:WIRING"
 _MEASURING: Final = (
     # In the order in which they are restored: the crest factor forces both ranges to their maximum, and a range
     # that is set ends automatic ranging.
-    *(":INPUT:CFACTOR", ":INPUT:MODE", ":INPUT:FILTER:LINE", ":INPUT:FILTER:FREQUENCY", ":INPUT:SYNCHRONIZE"),
-    *(":INPUT:VOLTAGE:RANGE", ":INPUT:VOLTAGE:AUTO", ":INPUT:CURRENT:RANGE", ":INPUT:CURRENT:AUTO"),
+    *(
+        ":INPUT:CFACTOR",
+        ":INPUT:MODE",
+        ":INPUT:FILTER:LINE",
+        ":INPUT:FILTER:FREQUENCY",
+        ":INPUT:SYNCHRONIZE",
+    ),
+    *(
+        ":INPUT:VOLTAGE:RANGE",
+        ":INPUT:VOLTAGE:AUTO",
+        ":INPUT:CURRENT:RANGE",
+        ":INPUT:CURRENT:AUTO",
+    ),
     *(":RATE", ":INTEGRATE:MODE", ":INTEGRATE:TIMER"),
     *(AVERAGING, SCALING, NUMERIC_HOLD, MAXIMUM_HOLD, ":HOLD"),
 )
-_AUTOMATIC: Final = {f":INPUT:{node}:RANGE": f":INPUT:{node}:AUTO" for node in ("VOLTAGE", "CURRENT")}
-HOLDS: Final = tuple(Setting(header, "OFF", "OFF") for header in (":HOLD", NUMERIC_HOLD, MAXIMUM_HOLD))
+_AUTOMATIC: Final = {
+    f":INPUT:{node}:RANGE": f":INPUT:{node}:AUTO" for node in ("VOLTAGE", "CURRENT")
+}
+HOLDS: Final = tuple(
+    Setting(header, "OFF", "OFF") for header in (":HOLD", NUMERIC_HOLD, MAXIMUM_HOLD)
+)
 """What makes a meter answer values of some time ago, or their maxima, as if they were readings."""
-TALKING: Final = (Setting(":COMMUNICATE:HEADER", "OFF", "OFF"), Setting(":COMMUNICATE:VERBOSE", "ON", "ON"))
+TALKING: Final = (
+    Setting(":COMMUNICATE:HEADER", "OFF", "OFF"),
+    Setting(":COMMUNICATE:VERBOSE", "ON", "ON"),
+)
 """Plain values in long words. *RST leaves both alone, so they are always set."""
 FORMAT: Final = Setting(":NUMERIC:FORMAT", "ASCII", "ASCII")
 _FILTER: Final = ":STATUS:FILTER"
@@ -109,7 +138,10 @@ def measuring_headers(model: Model) -> tuple[str, ...]:
 def latches(flags: answers.Flags) -> tuple[Setting, ...]:
     """Return the settings that latch, until the next sample, that integrating ended or that one of the flags rose."""
     # The filter of a bit of the condition register has the number after the bit's.
-    return (plain(f"{_FILTER}2", "FALL"), *(plain(f"{_FILTER}{bit + 1}", "RISE") for bit in flags.bits))
+    return (
+        plain(f"{_FILTER}2", "FALL"),
+        *(plain(f"{_FILTER}{bit + 1}", "RISE") for bit in flags.bits),
+    )
 
 
 def plain(header: str, written: str) -> Setting:
@@ -127,7 +159,9 @@ def sample_number(count: int) -> Setting:
     return plain(":NUMERIC:NORMAL:NUMBER", str(count))
 
 
-def sample_items(functions: Sequence[str], element: str, first: int) -> tuple[Setting, ...]:
+def sample_items(
+    functions: Sequence[str], element: str, first: int
+) -> tuple[Setting, ...]:
     """Return functions of one element, or of the "sum", as the items from a place on."""
     # The integrator is one for all elements, so TIME goes without; ranges are common to them, and have no sum.
     whole = {"TIME": "TIME"}
@@ -144,7 +178,9 @@ def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
     synchronization = _word(setup.synchronize, SYNCHRONIZE, "synchronisation")
     crest_factor = setup.crest_factor
     if crest_factor not in CREST_FACTORS:
-        raise MeterRangeError(f"The meter has no crest factor {crest_factor}; it has 3 and 6.")
+        raise MeterRangeError(
+            f"The meter has no crest factor {crest_factor}; it has 3 and 6."
+        )
     rate_s = listed(setup.update_interval_s, model.rates_s, "update interval", "s")
     return (
         *HOLDS,
@@ -154,8 +190,12 @@ def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
         plain(":INPUT:FILTER:FREQUENCY", _on(setup.frequency_filter)),
         plain(":INPUT:SYNCHRONIZE", synchronization),
         *([plain(_WIRING, model.sum_wiring)] if setup.element == ALL_ELEMENTS else []),
-        *_range("VOLTAGE", "V", setup.voltage_range_v, model.voltage_ranges_v(crest_factor)),
-        *_range("CURRENT", "A", setup.current_range_a, model.current_ranges_a(crest_factor)),
+        *_range(
+            "VOLTAGE", "V", setup.voltage_range_v, model.voltage_ranges_v(crest_factor)
+        ),
+        *_range(
+            "CURRENT", "A", setup.current_range_a, model.current_ranges_a(crest_factor)
+        ),
         Setting(":RATE", f"{rate_s * 1000:.0f}MS", f"{rate_s:g}"),
         plain(":INTEGRATE:MODE", "NORMAL"),
         plain(":INTEGRATE:TIMER", _timer(setup.integrator_timer_s)),
@@ -164,7 +204,9 @@ def measuring(setup: Setup, model: Model) -> tuple[Setting, ...]:
     )
 
 
-def _range(node: str, unit: str, wanted: float | None, choices: tuple[float, ...]) -> list[Setting]:
+def _range(
+    node: str, unit: str, wanted: float | None, choices: tuple[float, ...]
+) -> list[Setting]:
     auto = f":INPUT:{node}:AUTO"
     if wanted is None:
         return [plain(auto, "ON")]
@@ -175,7 +217,9 @@ def _range(node: str, unit: str, wanted: float | None, choices: tuple[float, ...
 
 def _word(wanted: str, words: Sequence[str], what: str) -> str:
     if wanted not in words:
-        raise MeterRangeError(f"The meter has no {what} {wanted!r}; it has {', '.join(words)}.")
+        raise MeterRangeError(
+            f"The meter has no {what} {wanted!r}; it has {', '.join(words)}."
+        )
     return wanted.upper()
 
 
@@ -223,10 +267,14 @@ class FormerSettings:
         self.events = 0
         self.is_due = False
 
-    def keep(self, headers: Iterable[str], ask: Callable[[Sequence[str]], Sequence[str]]) -> None:
+    def keep(
+        self, headers: Iterable[str], ask: Callable[[Sequence[str]], Sequence[str]]
+    ) -> None:
         """Ask for every setting that is not known yet, by its header; `ask` answers many questions."""
         unknown = [header for header in headers if header not in self._found]
-        self._found.update(zip(unknown, ask([f"{header}?" for header in unknown]), strict=True))
+        self._found.update(
+            zip(unknown, ask([f"{header}?" for header in unknown]), strict=True)
+        )
 
     def settings(self, first: Sequence[str]) -> list[Setting]:
         """Return those of `first` in its order, then the others, and last how the meter answers.
@@ -237,16 +285,25 @@ class FormerSettings:
         talking = [header for header in self._found if header not in first]
         talking.sort(key=lambda header: header.startswith(":COMMUNICATE"))
         chosen = {
-            ranging for ranging, auto in _AUTOMATIC.items() if answers.same(self._found.get(auto, ""), "ON")
+            ranging
+            for ranging, auto in _AUTOMATIC.items()
+            if answers.same(self._found.get(auto, ""), "ON")
         }
         return [
-            Setting(header, self._found[header], None if header in chosen else self._found[header])
+            Setting(
+                header,
+                self._found[header],
+                None if header in chosen else self._found[header],
+            )
             for header in (*measuring, *talking)
         ]
 
 
 def status(
-    ask: Ask, model: Model, state: Callable[[], IntegratorState], errors: Callable[[], tuple[str, ...]]
+    ask: Ask,
+    model: Model,
+    state: Callable[[], IntegratorState],
+    errors: Callable[[], tuple[str, ...]],
 ) -> Status:
     """Return the present settings, the integrator's state, and last the errors, those of the questions included."""
     return Status(
@@ -275,7 +332,9 @@ def interval_s(ask: Ask, model: Model) -> float:
     """Return the update interval."""
     # E models can follow the signal's period; no other figure than the shortest interval is known then.
     answer = ask(":RATE?")
-    interval_s = model.rates_s[0] if answer.upper() == AUTOMATIC else answers.value(answer)
+    interval_s = (
+        model.rates_s[0] if answer.upper() == AUTOMATIC else answers.value(answer)
+    )
     if not 0 < interval_s <= LONGEST_INTERVAL_S:
         raise answers.strange(answer, "an update interval")
     return interval_s
@@ -302,7 +361,9 @@ class Watch:
     def _begin(self, settings: Sequence[Setting]) -> None:
         self._settings = tuple(settings)
         self._turns = itertools.cycle(self._settings)
-        self._at_once = min(len(settings), math.ceil(len(settings) * self._interval_s / ROUND_S))
+        self._at_once = min(
+            len(settings), math.ceil(len(settings) * self._interval_s / ROUND_S)
+        )
 
     def add(self, settings: Sequence[Setting]) -> None:
         """Watch these settings too; those that are watched already are not asked for twice."""

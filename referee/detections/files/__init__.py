@@ -4,7 +4,18 @@ Rows keep the order of the file, which is the order of submission. Images are na
 file name without suffix; categories by id or by name. A text that matches an id means that id.
 """
 
-from referee.detections.files.reading import Submission, read_blacklist, read_detections, read_submission
+from referee.detections.files.reading import (
+    Submission,
+    read_blacklist,
+    read_detections,
+    read_submission,
+)
 from referee.detections.files.rows import HEADER
 
-__all__ = ["HEADER", "Submission", "read_blacklist", "read_detections", "read_submission"]
+__all__ = [
+    "HEADER",
+    "Submission",
+    "read_blacklist",
+    "read_detections",
+    "read_submission",
+]

@@ -46,7 +46,9 @@ def _entries(path: Path) -> Iterator[object]:
     return elements(text)
 
 
-def _read_each(entries: Iterator[Any], finders: Finders, inverted_boxes: bool) -> Detections:
+def _read_each(
+    entries: Iterator[Any], finders: Finders, inverted_boxes: bool
+) -> Detections:
     findings = finders.images.findings
     values = array("d")
     for number, entry in enumerate(entries, start=1):
@@ -94,7 +96,9 @@ def _columns(rows: NDArray[np.float64]) -> Detections:
 
 def _row(entry: Any, number: int, finders: Finders) -> tuple[float, ...]:
     if not isinstance(entry, dict):
-        raise ValueError(f"{shown(entry)} is not an object with image_id, category_id, bbox and score")  # noqa: TRY004
+        raise ValueError(  # noqa: TRY004
+            f"{shown(entry)} is not an object with image_id, category_id, bbox and score"
+        )
     image, category, bbox = entry["image_id"], entry["category_id"], entry["bbox"]
     image = finders.images.by_number(image, number)
     category = finders.categories.by_number(category, number)

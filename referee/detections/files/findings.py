@@ -50,7 +50,9 @@ class Findings:
             others = f" (and {total - 1} more problems, where the reading ended)"
         facts = self.problems.as_facts()
         sentence = f"{self.path}: line {line}: {problem}{others}"
-        raise RefereeError(code, sentence, file=str(self.path), problems=facts, total=total)
+        raise RefereeError(
+            code, sentence, file=str(self.path), problems=facts, total=total
+        )
 
     def warnings(self) -> tuple[str, ...]:
         """Return one sentence for each kind of notice, with file, first line, value and count."""

@@ -64,27 +64,49 @@ class Finders:
     categories: Finder
 
     @classmethod
-    def of(cls, ground_truth: GroundTruth, tolerance: Tolerance, findings: Findings) -> Finders:
+    def of(
+        cls, ground_truth: GroundTruth, tolerance: Tolerance, findings: Findings
+    ) -> Finders:
         """Look up in a ground truth; what `tolerance` accepts beyond it is noted in the findings."""
-        image_ids, category_ids = ground_truth.image_ids.tolist(), ground_truth.category_ids.tolist()
+        image_ids, category_ids = (
+            ground_truth.image_ids.tolist(),
+            ground_truth.category_ids.tolist(),
+        )
         images = _names(image_ids, ground_truth.image_names)
         stems: dict[str, int | None] = {}
         for name, id_ in images.items():
             stems[_stem(name)] = id_ if _stem(name) not in stems else None
         unique = {stem: id_ for stem, id_ in stems.items() if id_ is not None}
         texts = unique | images | {str(id_): id_ for id_ in image_ids}
-        names = _names(category_ids, ground_truth.category_names) | {str(id_): id_ for id_ in category_ids}
+        names = _names(category_ids, ground_truth.category_names) | {
+            str(id_): id_ for id_ in category_ids
+        }
         known_images, known_categories = frozenset(image_ids), frozenset(category_ids)
         return cls(
-            Finder("image", texts, known_images, tolerance.new_images, NEW_IMAGE, findings),
-            Finder("category", names, known_categories, tolerance.new_categories, NEW_CATEGORY, findings),
+            Finder(
+                "image", texts, known_images, tolerance.new_images, NEW_IMAGE, findings
+            ),
+            Finder(
+                "category",
+                names,
+                known_categories,
+                tolerance.new_categories,
+                NEW_CATEGORY,
+                findings,
+            ),
         )
 
     def completed(self, ground_truth: GroundTruth) -> GroundTruth:
         """Return the ground truth with the images and categories that were new."""
-        images = _merged(ground_truth.image_ids, ground_truth.image_names, dict.fromkeys(self.images.new, ""))
+        images = _merged(
+            ground_truth.image_ids,
+            ground_truth.image_names,
+            dict.fromkeys(self.images.new, ""),
+        )
         new_categories = {id_: str(id_) for id_ in self.categories.new}
-        categories = _merged(ground_truth.category_ids, ground_truth.category_names, new_categories)
+        categories = _merged(
+            ground_truth.category_ids, ground_truth.category_names, new_categories
+        )
         return replace(
             ground_truth,
             image_ids=np.array(list(images), np.int64),
@@ -99,9 +121,14 @@ def has_misleading_names(ground_truth: GroundTruth) -> bool:
 
     An image 3 called 000005.jpg: then 000005 is its name, and only reading by text keeps that apart from 5.
     """
-    stems = zip(ground_truth.image_ids.tolist(), map(_stem, ground_truth.image_names), strict=True)
+    stems = zip(
+        ground_truth.image_ids.tolist(),
+        map(_stem, ground_truth.image_names),
+        strict=True,
+    )
     return any(
-        stem.isascii() and stem.isdigit() and (stem.lstrip("0") or "0") != str(id_) for id_, stem in stems
+        stem.isascii() and stem.isdigit() and (stem.lstrip("0") or "0") != str(id_)
+        for id_, stem in stems
     )
 
 
@@ -113,5 +140,7 @@ def _names(ids: Iterable[int], names: Iterable[str]) -> dict[str, int]:
     return {name: id_ for id_, name in zip(ids, names, strict=True) if name}
 
 
-def _merged(ids: NDArray[np.int64], names: Iterable[str], new: Mapping[int, str]) -> dict[int, str]:
+def _merged(
+    ids: NDArray[np.int64], names: Iterable[str], new: Mapping[int, str]
+) -> dict[int, str]:
     return dict(sorted({**dict(zip(ids.tolist(), names, strict=True)), **new}.items()))

@@ -55,14 +55,22 @@ def read_plain_results(path: Path) -> Detections | None:
                 image.extend(array("q", [one.image_id for one in entries]))
                 category.extend(array("q", [one.category_id for one in entries]))
                 confidence.extend(array("d", [one.score for one in entries]))
-                boxes.extend(array("d", [*chain.from_iterable(one.bbox for one in entries)]))
+                boxes.extend(
+                    array("d", [*chain.from_iterable(one.bbox for one in entries)])
+                )
     except _NOT_PLAIN:
         return None
     # The arrays lend their memory: a copy would double it.
     coco_boxes = np.asarray(boxes).reshape(-1, 4)
     with np.errstate(over="ignore"):
         corners = corners_from_coco(coco_boxes)
-    return Detections(np.asarray(image), np.asarray(category), np.asarray(confidence), corners, coco_boxes)
+    return Detections(
+        np.asarray(image),
+        np.asarray(category),
+        np.asarray(confidence),
+        corners,
+        coco_boxes,
+    )
 
 
 def _entries(piece: bytes) -> list[_Entry]:

@@ -61,7 +61,9 @@ def read_submission(
         if is_json(path):
             detections = read_coco_results(path, finders, tolerance.inverted_boxes)
         else:
-            detections = read_rows(path, head, ground_truth, finders, tolerance.inverted_boxes)
+            detections = read_rows(
+                path, head, ground_truth, finders, tolerance.inverted_boxes
+            )
     except EnoughProblems:
         findings.raise_if_any("bad-detections")
         raise
@@ -93,11 +95,18 @@ def read_blacklist(
     for line, cells in csv_lines(path, _BLACKLIST_HEADERS):
         try:
             check_length(cells, 2)
-            pairs.add((finders.images.by_text(cells[0], line), finders.categories.by_text(cells[1], line)))
+            pairs.add(
+                (
+                    finders.images.by_text(cells[0], line),
+                    finders.categories.by_text(cells[1], line),
+                )
+            )
         except ValueError as error:
             findings.problems.add(line, str(error))
     findings.raise_if_any("bad-blacklist")
     for sentence in findings.warnings():
         warn(sentence)
     images, categories = finders.images.known, finders.categories.known
-    return frozenset(pair for pair in pairs if pair[0] in images and pair[1] in categories)
+    return frozenset(
+        pair for pair in pairs if pair[0] in images and pair[1] in categories
+    )

@@ -29,13 +29,20 @@ _HEADERS = (HEADER.split(","), HEADER.replace("class", "category").split(","))
 
 
 def read_rows(
-    path: Path, head: str, ground_truth: GroundTruth, finders: Finders, inverted_boxes: bool
+    path: Path,
+    head: str,
+    ground_truth: GroundTruth,
+    finders: Finders,
+    inverted_boxes: bool,
 ) -> Detections:
     """Read rows of a file that begins with `head`; problems and notices go into the finders' findings."""
     first = next((line for line in head.splitlines() if line.strip()), "")
     has_header = _cells(first) in _HEADERS
     if not has_header and not _looks_like_row(first):
-        refuse(path, f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}")
+        refuse(
+            path,
+            f"line 1 is neither seven values nor the header {HEADER}: {shown(first)}",
+        )
     values = _plain_numbers(path, has_header, "," if "," in first else None)
     if values is not None and _all_good(values, ground_truth):
         return Detections.from_rows(values)
@@ -52,10 +59,14 @@ def _looks_like_row(line: str) -> bool:
     return len(cells) > 2 and any(re.match("[+-]?[.]?[0-9]", cell) for cell in cells)
 
 
-def _plain_numbers(path: Path, has_header: bool, delimiter: str | None) -> NDArray[np.float64] | None:
+def _plain_numbers(
+    path: Path, has_header: bool, delimiter: str | None
+) -> NDArray[np.float64] | None:
     """Return rows (M, 7) when the file holds nothing but numbers, which numpy's C reader takes quickly."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a header alone "contained no data"
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # a header alone "contained no data"
         try:
             values = np.loadtxt(
                 path,
@@ -65,7 +76,9 @@ def _plain_numbers(path: Path, has_header: bool, delimiter: str | None) -> NDArr
                 ndmin=2,
                 encoding="utf-8-sig",
             )
-        except ValueError:  # names, quotes, blanks beside commas, or a mistake: read by line
+        except (
+            ValueError
+        ):  # names, quotes, blanks beside commas, or a mistake: read by line
             return None
     if values.size == 0:
         return np.empty((0, 7))
@@ -91,7 +104,11 @@ def _read_each(lines: Numbered, finders: Finders, inverted_boxes: bool) -> Detec
         try:
             check_length(cells, 7)
             image = finders.images.by_text(cells[0], line)
-            row = (image, finders.categories.by_text(cells[1], line), *numbers(cells[2:]))
+            row = (
+                image,
+                finders.categories.by_text(cells[1], line),
+                *numbers(cells[2:]),
+            )
             _check_box(row, line, findings, inverted_boxes)
             rows.extend(row)
         except ValueError as error:
@@ -99,7 +116,9 @@ def _read_each(lines: Numbered, finders: Finders, inverted_boxes: bool) -> Detec
     return Detections.from_rows(np.array(rows, np.float64).reshape(-1, 7))
 
 
-def _check_box(row: tuple[float, ...], line: int, findings: Findings, inverted_boxes: bool) -> None:
+def _check_box(
+    row: tuple[float, ...], line: int, findings: Findings, inverted_boxes: bool
+) -> None:
     if row[5] < row[3] or row[6] < row[4]:
         if not inverted_boxes:
             raise ValueError(inverted_box(row))

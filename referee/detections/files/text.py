@@ -58,7 +58,9 @@ def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:
                 header = stripped
                 if header not in headers:
                     wanted = " or ".join(",".join(names) for names in headers)
-                    refuse(path, f"the header is {shown(','.join(header))}, not {wanted}")
+                    refuse(
+                        path, f"the header is {shown(','.join(header))}, not {wanted}"
+                    )
             else:
                 yield reader.line_num, stripped
     except csv.Error as error:
@@ -80,7 +82,9 @@ def bare_cells(line: str) -> list[str]:
 def check_length(cells: list[str], wanted: int) -> None:
     """Raise ValueError unless there are as many cells as wanted."""
     if len(cells) != wanted:
-        raise ValueError(f"a row is {wanted} values, this has {len(cells)}: {shown(','.join(cells))}")
+        raise ValueError(
+            f"a row is {wanted} values, this has {len(cells)}: {shown(','.join(cells))}"
+        )
 
 
 def numbers(cells: list[str]) -> list[float]:

@@ -68,7 +68,9 @@ def vops_gflops(tests: Iterable[SuiteTest], mflops: Mapping[str, float]) -> floa
     return math.fsum(test.images_per_s * _mflops(test, mflops) / 1000 for test in tests)
 
 
-def scores(tests: Sequence[SuiteTest], mflops: Mapping[str, float]) -> tuple[SuiteScore, ...]:
+def scores(
+    tests: Sequence[SuiteTest], mflops: Mapping[str, float]
+) -> tuple[SuiteScore, ...]:
     """The scores of every device, in order of first appearance. Raises RefereeError `unknown-flops`."""
     by_device: dict[str, list[SuiteTest]] = {}
     for test in tests:
@@ -77,7 +79,9 @@ def scores(tests: Sequence[SuiteTest], mflops: Mapping[str, float]) -> tuple[Sui
     found = []
     for device, own in by_device.items():
         done = {names[test] for test in own if test.time_ms is not None}
-        missing = tuple(name for name in dict.fromkeys(names.values()) if name not in done)
+        missing = tuple(
+            name for name in dict.fromkeys(names.values()) if name not in done
+        )
         found.append(SuiteScore(device, vips(own), vops_gflops(own, mflops), missing))
     return tuple(found)
 

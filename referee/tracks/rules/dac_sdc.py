@@ -34,9 +34,13 @@ class EnergyFieldTrack(Track):
 
     def rank(self, entries: Sequence[Entry]) -> tuple[Place, ...]:
         """Every entry by its total score in this field; entries without energy are not ranked and not in the mean."""
-        energies = [one.result.energy_wh for one in entries if one.result.energy_wh is not None]
+        energies = [
+            one.result.energy_wh for one in entries if one.result.energy_wh is not None
+        ]
         mean_wh = math.fsum(energies) / len(energies) if energies else None
-        return self._places(entries, [self._judge(one.result, mean_wh) for one in entries])
+        return self._places(
+            entries, [self._judge(one.result, mean_wh) for one in entries]
+        )
 
     def energy_score(self, energy_wh: float, mean_wh: float) -> float:
         """ES: 1 at the mean energy of the field, more for less, never below 0; both energies above 0."""
@@ -53,18 +57,28 @@ class EnergyFieldTrack(Track):
 
     def _judge(self, result: Measured, mean_wh: float | None) -> Verdict:
         if result.energy_wh is None or mean_wh is None:
-            return self.refuse(result, "The run has no energy: measure it with a meter.")
+            return self.refuse(
+                result, "The run has no energy: measure it with a meter."
+            )
         is_slow = result.frames_per_s < self.needed_fps
         kept = result.frames_per_s / self.needed_fps if is_slow else 1.0
         overlap = result.accuracy_percent / 100 * kept
         energy_score = self.energy_score(result.energy_wh, mean_wh)
         value = overlap * (1 + energy_score)
-        slow = f", cut to {kept:.3f} of it for {result.frames_per_s:.3f} images/s" if is_slow else ""
+        slow = (
+            f", cut to {kept:.3f} of it for {result.frames_per_s:.3f} images/s"
+            if is_slow
+            else ""
+        )
         sentence = (
             f"IoU {result.accuracy_percent / 100:.4f}{slow}, energy score {energy_score:.4f} at "
             f"{result.energy_wh:.6g} Wh, mean {mean_wh:.6g} Wh: {value:.4f}."
         )
-        figures = {"energy_score": energy_score, "counted_iou": overlap, "mean_energy_wh": mean_wh}
+        figures = {
+            "energy_score": energy_score,
+            "counted_iou": overlap,
+            "mean_energy_wh": mean_wh,
+        }
         return self.verdict(result, value, sentence, **figures)
 
 

@@ -15,7 +15,9 @@ from referee.tracks.measured import Measured
 from referee.tracks.track import Aim, Track, Verdict
 
 
-def accuracy_by_time(accuracy: float, images: int, runtime_ms: float, budget_ms: float = 30.0) -> float:
+def accuracy_by_time(
+    accuracy: float, images: int, runtime_ms: float, budget_ms: float = 30.0
+) -> float:
     """The second form: accuracy (0..1) / max(budget, runtime), in 1/ms; `budget_ms` is for one image."""
     return accuracy / max(budget_ms * images, runtime_ms)
 
@@ -35,12 +37,16 @@ class PhoneTrack(Track):
         if late := self.over_budget(result):
             return self.refuse(result, late)
         accuracy = result.accuracy_percent / 100
-        by_time = accuracy_by_time(accuracy, result.images, result.total_s * 1000, self.budget_ms)
+        by_time = accuracy_by_time(
+            accuracy, result.images, result.total_s * 1000, self.budget_ms
+        )
         sentence = (
             f"{result.accuracy_percent:.3f} % of {result.images} images, {result.processed} of which were "
             f"processed in {result.total_s:.6g} s."
         )
-        return self.verdict(result, result.accuracy_percent, sentence, accuracy_per_ms=by_time)
+        return self.verdict(
+            result, result.accuracy_percent, sentence, accuracy_per_ms=by_time
+        )
 
     def aim(self) -> Aim:
         """The budget of one image."""
@@ -48,7 +54,11 @@ class PhoneTrack(Track):
 
     def problems(self) -> tuple[str, ...]:
         """A sentence about an invalid budget."""
-        return () if self.budget_ms > 0 else (f"budget_ms = {self.budget_ms:g} must be above 0.",)
+        return (
+            ()
+            if self.budget_ms > 0
+            else (f"budget_ms = {self.budget_ms:g} must be above 0.",)
+        )
 
 
 TRACKS = (

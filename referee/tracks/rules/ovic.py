@@ -19,7 +19,12 @@ from referee.tracks.measured import Measured
 from referee.tracks.rules.lpirc2018_track1 import accuracy_by_time
 from referee.tracks.track import Aim, Runtime, Track, Verdict
 
-COLUMNS = ("accuracy_on_classified", "classified", "accuracy_per_ms", "reference_accuracy")
+COLUMNS = (
+    "accuracy_on_classified",
+    "classified",
+    "accuracy_per_ms",
+    "reference_accuracy",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +47,11 @@ class OvicTrack(Track):
     @property
     def image_budget_ms(self) -> float:
         """The wall-time budget by image that applies."""
-        return self.high_factor * self.target_ms if self.budget_ms is None else self.budget_ms
+        return (
+            self.high_factor * self.target_ms
+            if self.budget_ms is None
+            else self.budget_ms
+        )
 
     @property
     def frontier(self) -> Frontier:
@@ -62,34 +71,48 @@ class OvicTrack(Track):
         most_ms = self.high_factor * self.target_ms
         if result.latency_ms > most_ms:
             target = f"{self.high_factor:g} times the target {self.target_ms:g} ms"
-            return self.refuse(result, f"{_ms(result)} is above {most_ms:g} ms, {target}.")
+            return self.refuse(
+                result, f"{_ms(result)} is above {most_ms:g} ms, {target}."
+            )
         if late := self.over_budget(result):
             return self.refuse(result, late)
         counted_ms = max(result.latency_ms, self.low_factor * self.target_ms)
         expected = self.frontier.at(counted_ms)
         value = result.accuracy_percent - expected
-        early = "" if counted_ms == result.latency_ms else f"{_ms(result)} counts as {counted_ms:g} ms: "
+        early = (
+            ""
+            if counted_ms == result.latency_ms
+            else f"{_ms(result)} counts as {counted_ms:g} ms: "
+        )
         accuracy = f"{result.accuracy_percent:.3f} %"
         sentence = f"{early}{accuracy} - a({counted_ms:.3f} ms) = {expected:.3f} % gives {value:+.3f}."
         figures = self._columns(result, expected) | {"frontier_percent": expected}
-        return self.verdict(result, value, sentence, counted_latency_ms=counted_ms, **figures)
+        return self.verdict(
+            result, value, sentence, counted_latency_ms=counted_ms, **figures
+        )
 
     def _columns(self, result: Measured, expected: float) -> dict[str, float]:
         """The figures of COLUMNS; the AP on some images does not follow from that on all of them."""
         share, runtime_ms = result.accuracy_percent / 100, result.total_s * 1000
         found = {
             "classified": result.processed,
-            "accuracy_per_ms": accuracy_by_time(share, result.images, runtime_ms, self.image_budget_ms),
+            "accuracy_per_ms": accuracy_by_time(
+                share, result.images, runtime_ms, self.image_budget_ms
+            ),
             "reference_accuracy": expected / 100,
         }
-        if result.processed == result.images or (self.accuracy == "top-1" and result.processed):
+        if result.processed == result.images or (
+            self.accuracy == "top-1" and result.processed
+        ):
             found["accuracy_on_classified"] = share * result.images / result.processed
         return found
 
     def warnings(self) -> tuple[str, ...]:
         """A sentence where the frontier leaves 0..100 % at the target or at another valid latency."""
         target_ms = self.target_ms
-        doubt = self.frontier.doubt(target_ms, self.low_factor * target_ms, self.high_factor * target_ms)
+        doubt = self.frontier.doubt(
+            target_ms, self.low_factor * target_ms, self.high_factor * target_ms
+        )
         return (doubt,) if doubt else ()
 
     def aim(self) -> Aim:
@@ -120,7 +143,9 @@ class OvicTrack(Track):
             most = f"high_factor = {self.high_factor:g}"
             found.append(f"low_factor = {self.low_factor:g} must not be above {most}.")
         if not self.low_factor * self.target_ms > 0:
-            found.append(f"low_factor x target_ms = {self.low_factor:g} x {self.target_ms:g} is too small.")
+            found.append(
+                f"low_factor x target_ms = {self.low_factor:g} x {self.target_ms:g} is too small."
+            )
         return tuple(found)
 
 

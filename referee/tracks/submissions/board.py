@@ -34,7 +34,9 @@ class Candidate:
         outcome = self.made.measurement
         if outcome is None:
             return ""
-        return outcome.sentence if outcome.doubt is None else f"in review: {outcome.doubt}"
+        return (
+            outcome.sentence if outcome.doubt is None else f"in review: {outcome.doubt}"
+        )
 
     @property
     def confined(self) -> bool | None:
@@ -78,9 +80,15 @@ def candidates(submissions: Sequence[Submission], split: str) -> list[Candidate]
         first = handed_in.setdefault(one.model_key, one.id)
         if one.split == split and one.measurement is not None:
             figures = None if one.has_no_place else one.measurement.measured
-            found.append(Candidate(one, None if figures is None else Measured(**figures), first))
+            found.append(
+                Candidate(one, None if figures is None else Measured(**figures), first)
+            )
     done = {one.made.model_key for one in found if not one.made.has_no_place}
-    return [one for one in found if not one.made.has_no_place or one.made.model_key not in done]
+    return [
+        one
+        for one in found
+        if not one.made.has_no_place or one.made.model_key not in done
+    ]
 
 
 def board(track: Track, candidates: Sequence[Candidate]) -> Board:
@@ -89,22 +97,41 @@ def board(track: Track, candidates: Sequence[Candidate]) -> Board:
     Of a team's equal values the earlier submission counts; the rule decides how teams of equal values rank. Where a
     verdict depends on the field, a team's best submission is the one that is best by itself.
     """
-    judged = [(one, track.measure(one.measured)) for one in candidates if one.measured is not None]
+    judged = [
+        (one, track.measure(one.measured))
+        for one in candidates
+        if one.measured is not None
+    ]
     valid = sorted(
         ((one, verdict) for one, verdict in judged if verdict.value is not None),
         key=lambda pair: (-(pair[1].value or 0.0), pair[0].handed_in, pair[0].made.id),
     )
-    best = {one.made.team: one for one, _ in best_of_each(valid, team=lambda pair: pair[0].made.team)}
-    entries = [Entry(team, one.handed_in, one.measured) for team, one in best.items() if one.measured]
-    invalid = {one.made.id: (one, one.sentence) for one in candidates if one.measured is None}
-    invalid |= {one.made.id: (one, verdict.sentence) for one, verdict in judged if verdict.value is None}
+    best = {
+        one.made.team: one
+        for one, _ in best_of_each(valid, team=lambda pair: pair[0].made.team)
+    }
+    entries = [
+        Entry(team, one.handed_in, one.measured)
+        for team, one in best.items()
+        if one.measured
+    ]
+    invalid = {
+        one.made.id: (one, one.sentence) for one in candidates if one.measured is None
+    }
+    invalid |= {
+        one.made.id: (one, verdict.sentence)
+        for one, verdict in judged
+        if verdict.value is None
+    }
     lines = []
     for place in track.rank(entries):
         one = best[place.entry.name]
         if place.rank is None:
             invalid[one.made.id] = (one, place.verdict.sentence)
         else:
-            builds = sum(other.made.model_key == one.made.model_key for other in candidates)
+            builds = sum(
+                other.made.model_key == one.made.model_key for other in candidates
+            )
             lines.append(Line(place.rank, one, place.verdict, builds))
     return Board(tuple(lines), tuple(invalid[number] for number in sorted(invalid)))
 
@@ -119,13 +146,21 @@ def judged_now(one: Submission, rule: Track) -> Submission:
 
 def outcome_of(verdict: Verdict) -> dict[str, Any]:
     """What a ModelMeasurement has of a verdict."""
-    kept = {"valid": verdict.is_valid, "sentence": verdict.sentence, "metric": verdict.value}
+    kept = {
+        "valid": verdict.is_valid,
+        "sentence": verdict.sentence,
+        "metric": verdict.value,
+    }
     return kept | {"figures": dict(verdict.figures)}
 
 
 def build_number(made: Submission, submissions: Sequence[Submission]) -> int:
     """How often a track's submissions have measured that model of that team on that test set, up to this one."""
-    measured = (one for one in submissions if one.measurement is not None and not one.is_unstable)
+    measured = (
+        one
+        for one in submissions
+        if one.measurement is not None and not one.is_unstable
+    )
     standing = [one for one in measured if one.withdrawn is None]
     same = _measured_thing(made)
     return sum(one.id <= made.id and _measured_thing(one) == same for one in standing)

@@ -18,7 +18,12 @@ from referee.contest import Contest
 from referee.errors import DeviceDoubted, RefereeError
 from referee.store.jobs import MOST_FAILURES
 from referee.store.model_records import Calibration, Device, Job, JobState, Submission
-from referee.tracks.submissions.calibration import by_how_much, contradiction, difference, is_due
+from referee.tracks.submissions.calibration import (
+    by_how_much,
+    contradiction,
+    difference,
+    is_due,
+)
 from referee.tracks.submissions.open_track import OpenTrack, configured_track
 from referee.tracks.submissions.result_document import ResultDocument, parse_result
 from referee.tracks.submissions.results_files import PUBLIC
@@ -47,17 +52,25 @@ def is_present(device: Device | None, now: datetime) -> bool:
 
 def digest_of(contest: Contest, config: ModelTrack, model_sha256: str) -> str:
     """What calibrations must have in common to be compared: model, test set and rule. Raises RefereeError."""
-    found = hashlib.sha256(f"{model_sha256} {config.rule_name} {sorted(config.settings.items())}".encode())
+    found = hashlib.sha256(
+        f"{model_sha256} {config.rule_name} {sorted(config.settings.items())}".encode()
+    )
     for name in (MANIFEST, LABELS):
         path = contest.folder / config.testset / name
         try:
-            found.update(path.read_bytes() if name == MANIFEST or path.exists() else b"")
+            found.update(
+                path.read_bytes() if name == MANIFEST or path.exists() else b""
+            )
         except OSError as error:
-            raise RefereeError("testset-unreadable", f"{path} cannot be read: {error.strerror}.") from error
+            raise RefereeError(
+                "testset-unreadable", f"{path} cannot be read: {error.strerror}."
+            ) from error
     return found.hexdigest()
 
 
-def next_calibration(contest: Contest, device: str, track: str, now: datetime) -> Submission | None:
+def next_calibration(
+    contest: Contest, device: str, track: str, now: datetime
+) -> Submission | None:
     """What a device must measure before any model of a track, as if it were handed in; None: it need not.
 
     Raises RefereeError `model-unreadable`, `testset-unreadable`, `track-unknown`.
@@ -66,15 +79,23 @@ def next_calibration(contest: Contest, device: str, track: str, now: datetime) -
     if not config.calibration:
         return None
     data, sha256, digest = _model(contest, config)
-    of_model = [one for one in contest.store.calibrations(track, device) if one.digest == digest]
+    of_model = [
+        one for one in contest.store.calibrations(track, device) if one.digest == digest
+    ]
     waiting = [
-        one for one in of_model if one.measured_utc is None and _job(contest, one).state is JobState.WAITING
+        one
+        for one in of_model
+        if one.measured_utc is None and _job(contest, one).state is JobState.WAITING
     ]
     if waiting:
         return submission_of(waiting[-1])
     newest = _newest(contest, config, digest).get(device)
     measured_utc = None if newest is None else newest.measured_utc
-    results = 0 if measured_utc is None else contest.store.measured_since(track, device, measured_utc)
+    results = (
+        0
+        if measured_utc is None
+        else contest.store.measured_since(track, device, measured_utc)
+    )
     if not is_due(newest, results, now):
         return None
     keep_model(contest.folder, data, sha256, config.calibration)
@@ -117,11 +138,20 @@ def calibrated(contest: Contest, device: str, track: str) -> str | None:
         return None
     pool = _newest(contest, config, digest)
     counted = [one for one in pool.values() if one.doubt is None]
-    return by_how_much(pool[device], counted)[0] if device in pool and pool[device].doubt is None else None
+    return (
+        by_how_much(pool[device], counted)[0]
+        if device in pool and pool[device].doubt is None
+        else None
+    )
 
 
 def take(
-    contest: Contest, calibration: Calibration, track: OpenTrack, bench: Bench, clock: Clock, doubt: Doubt
+    contest: Contest,
+    calibration: Calibration,
+    track: OpenTrack,
+    bench: Bench,
+    clock: Clock,
+    doubt: Doubt,
 ) -> str:
     """Store what a device measured of the calibration model, and return the sentence for it.
 
@@ -138,7 +168,9 @@ def take(
         measured, _ = judge(track, document)
         doubted = doubt(document)
     except (RefereeError, TestSetError) as error:
-        job = store.give_job_back(calibration.job, device, str(error), clock.utc(), failed=True)
+        job = store.give_job_back(
+            calibration.job, device, str(error), clock.utc(), failed=True
+        )
         if (job.state, job.worker) == (JobState.FAILED, device):
             words = f"its calibration on {track.name} failed {MOST_FAILURES} times, at last: {error}"
             store.disable_device(device, words, clock.utc())
@@ -155,7 +187,12 @@ def _require_stable(document: ResultDocument) -> None:
 
 
 def require_consistent(
-    contest: Contest, made: Submission, device: str, document: ResultDocument, track: OpenTrack, now: datetime
+    contest: Contest,
+    made: Submission,
+    device: str,
+    document: ResultDocument,
+    track: OpenTrack,
+    now: datetime,
 ) -> None:
     """Raise DeviceDoubted if a device's results for the same model differ: it calibrates before it measures on.
 
@@ -179,10 +216,15 @@ def require_consistent(
         found = difference(figures, (measured.latency_ms, measured.accuracy_percent))
         if found is not None:
             _add(contest, config, device, now, (sha256, digest))
-            store.log_event(now, None, "device-doubted", device=device, submission=made.id, difference=found)
-            sentence = (
-                f"{device}'s results for this model differ: {found}. It calibrates before it measures on."
+            store.log_event(
+                now,
+                None,
+                "device-doubted",
+                device=device,
+                submission=made.id,
+                difference=found,
             )
+            sentence = f"{device}'s results for this model differ: {found}. It calibrates before it measures on."
             raise DeviceDoubted("device-doubted", sentence)
 
 
@@ -203,14 +245,22 @@ def _model(contest: Contest, config: ModelTrack) -> tuple[bytes, str, str]:
 
 
 def _add(
-    contest: Contest, config: ModelTrack, device: str, now: datetime, model: tuple[str, str]
+    contest: Contest,
+    config: ModelTrack,
+    device: str,
+    now: datetime,
+    model: tuple[str, str],
 ) -> Calibration:
     file, job = Path(config.calibration).name, secrets.token_hex(32)
-    wanted = Calibration(0, job, device, config.name, model[0], file, model[1], now.isoformat())
+    wanted = Calibration(
+        0, job, device, config.name, model[0], file, model[1], now.isoformat()
+    )
     return contest.store.add_calibration(wanted, now)
 
 
-def _counting(contest: Contest, config: ModelTrack, digest: str) -> dict[str, list[Calibration]]:
+def _counting(
+    contest: Contest, config: ModelTrack, digest: str
+) -> dict[str, list[Calibration]]:
     """What each device of the pool has measured since it was enabled the last time, oldest first."""
     known, found = contest.store.devices(), dict[str, list[Calibration]]()
     pool = expected_devices(contest, config.name)
@@ -218,22 +268,34 @@ def _counting(contest: Contest, config: ModelTrack, digest: str) -> dict[str, li
         device = known.get(one.device)
         if device is None or device.disabled is not None or one.device not in pool:
             continue
-        if one.digest == digest and (one.measured_utc or "") > (device.enabled_utc or ""):
+        if one.digest == digest and (one.measured_utc or "") > (
+            device.enabled_utc or ""
+        ):
             found.setdefault(one.device, []).append(one)
     return found
 
 
-def _newest(contest: Contest, config: ModelTrack, digest: str) -> dict[str, Calibration]:
-    return {device: made[-1] for device, made in _counting(contest, config, digest).items()}
+def _newest(
+    contest: Contest, config: ModelTrack, digest: str
+) -> dict[str, Calibration]:
+    return {
+        device: made[-1] for device, made in _counting(contest, config, digest).items()
+    }
 
 
-def _awaited(contest: Contest, config: ModelTrack, pool: dict[str, Calibration], now: datetime) -> list[str]:
+def _awaited(
+    contest: Contest, config: ModelTrack, pool: dict[str, Calibration], now: datetime
+) -> list[str]:
     """The devices of the pool that will calibrate soon: not one that is away, or has failed to."""
     known = contest.store.devices()
     others = [one for one in expected_devices(contest, config.name) if one not in pool]
-    made = [one for one in contest.store.calibrations(config.name) if one.device in others]
+    made = [
+        one for one in contest.store.calibrations(config.name) if one.device in others
+    ]
     failed = {one.device for one in made if _job(contest, one).failed_on}
-    return [one for one in others if is_present(known.get(one), now) and one not in failed]
+    return [
+        one for one in others if is_present(known.get(one), now) and one not in failed
+    ]
 
 
 def _judged(contest: Contest, calibration: Calibration, now: datetime) -> str:
@@ -248,26 +310,49 @@ def _judged(contest: Contest, calibration: Calibration, now: datetime) -> str:
     if contradicted is not None:
         contest.store.disable_device(device, f"{contradicted}.", now)
         return f"{device} is disabled: {contradicted}."
-    reason, where = why_no_work(contest, device, track, now), calibrated(contest, device, track)
-    facts: dict[str, object] = {"device": device, "track": track, "calibration": calibration.id}
-    contest.store.log_event(now, None, "device-calibrated", **facts, found=where, no_work=reason)
+    reason, where = (
+        why_no_work(contest, device, track, now),
+        calibrated(contest, device, track),
+    )
+    facts: dict[str, object] = {
+        "device": device,
+        "track": track,
+        "calibration": calibration.id,
+    }
+    contest.store.log_event(
+        now, None, "device-calibrated", **facts, found=where, no_work=reason
+    )
     return (
-        f"calibrated: {where or 'in doubt'}." if reason is None else f"calibrated, but gets no work: {reason}"
+        f"calibrated: {where or 'in doubt'}."
+        if reason is None
+        else f"calibrated, but gets no work: {reason}"
     )
 
 
-def _results_of(contest: Contest, made: Submission, device: str) -> list[tuple[float, float]]:
+def _results_of(
+    contest: Contest, made: Submission, device: str
+) -> list[tuple[float, float]]:
     """(latency [ms], accuracy [%]) of that model on that device and test set, since it was enabled."""
     enabled_utc = contest.store.devices()[device].enabled_utc or ""
     found = []
     for one in contest.store.submissions(made.track):
         outcome = one.measurement
-        if (one.model_sha256, one.testset_digest) != (made.model_sha256, made.testset_digest):
+        if (one.model_sha256, one.testset_digest) != (
+            made.model_sha256,
+            made.testset_digest,
+        ):
             continue
-        if outcome is None or outcome.measured is None or outcome.unstable or outcome.device != device:
+        if (
+            outcome is None
+            or outcome.measured is None
+            or outcome.unstable
+            or outcome.device != device
+        ):
             continue
         if outcome.measured_utc > enabled_utc:
-            found.append((outcome.measured["latency_ms"], outcome.measured["accuracy_percent"]))
+            found.append(
+                (outcome.measured["latency_ms"], outcome.measured["accuracy_percent"])
+            )
     return found
 
 

@@ -36,7 +36,9 @@ def by_how_much(own: Calibration, pool: Sequence[Calibration]) -> tuple[str, boo
         f"{_latency_ms(own):.3f} ms, {apart:+.1%} from its pool's middle of {middle_ms:.3f} ms;"
         f" {_accuracy_percent(own):.3f} % right, {apart_percent:+.3f} points from the middle"
     )
-    is_near = abs(apart) <= LATENCY_TOLERANCE and abs(apart_percent) <= ACCURACY_TOLERANCE
+    is_near = (
+        abs(apart) <= LATENCY_TOLERANCE and abs(apart_percent) <= ACCURACY_TOLERANCE
+    )
     return words, is_near
 
 
@@ -44,7 +46,8 @@ def contradiction(newest: Calibration, earlier: Sequence[Calibration]) -> str | 
     """How a device's newest calibration contradicts one of its earlier ones; None where none does."""
     for one in earlier:
         found = difference(
-            (_latency_ms(one), _accuracy_percent(one)), (_latency_ms(newest), _accuracy_percent(newest))
+            (_latency_ms(one), _accuracy_percent(one)),
+            (_latency_ms(newest), _accuracy_percent(newest)),
         )
         if found is not None:
             return f"its calibrations {one.id} and {newest.id} differ: {found}"

@@ -58,11 +58,17 @@ def in_turn(waiting: Iterable[Submission], served: Sequence[str]) -> list[Submis
 class CheckQueue:
     """Checks what was received, one upload at a time; `admitted` is called when one was found sound."""
 
-    def __init__(self, contest: Contest, clock: Clock, admitted: Callable[[], object]) -> None:
+    def __init__(
+        self, contest: Contest, clock: Clock, admitted: Callable[[], object]
+    ) -> None:
         self.contest, self.clock, self._admitted = contest, clock, admitted
         self._served: list[str] = []  # teams, the newest check last
         self._gone: set[int] = set()  # entries whose file is not there, as was said
-        self._lock, self._wake, self._stop = threading.Lock(), threading.Event(), threading.Event()
+        self._lock, self._wake, self._stop = (
+            threading.Lock(),
+            threading.Event(),
+            threading.Event(),
+        )
         self._ended = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -75,7 +81,9 @@ class CheckQueue:
         """Have what waits checked soon, also what has waited since before a restart."""
         with self._lock:
             if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._check_all, name="checks", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._check_all, name="checks", daemon=True
+                )
                 self._thread.start()
         self._wake.set()
 
@@ -142,7 +150,14 @@ class CheckQueue:
             return False
         self._served = [*(team for team in self._served if team != one.team), one.team]
         name = str(one.job)
-        carry_out(self.contest.store, {name: task}, self.workers, self.clock, self._stop, JobKind.CHECKING)
+        carry_out(
+            self.contest.store,
+            {name: task},
+            self.workers,
+            self.clock,
+            self._stop,
+            JobKind.CHECKING,
+        )
         return True
 
     def _say_gone(self, one: Submission, sentence: str) -> None:
@@ -156,14 +171,32 @@ class CheckQueue:
         jobs: dict[str, str] = {}
         if config.rule_name == RESULTS:
             of, kind = results_set(contest, config), JobKind.SCORING
-            jobs = {split: of.job(split, one.model_sha256) for split in (PUBLIC, HOLDOUT)}
-            work = partial(check_results, path, of, of.columns(contest.folder, one.model_sha256))
+            jobs = {
+                split: of.job(split, one.model_sha256) for split in (PUBLIC, HOLDOUT)
+            }
+            work = partial(
+                check_results, path, of, of.columns(contest.folder, one.model_sha256)
+            )
         else:
-            kind, sets = JobKind.MEASURING, {PUBLIC: config.testset, HOLDOUT: config.holdout}
-            folders = {split: contest.folder / name for split, name in sets.items() if name}
+            kind, sets = (
+                JobKind.MEASURING,
+                {PUBLIC: config.testset, HOLDOUT: config.holdout},
+            )
+            folders = {
+                split: contest.folder / name for split, name in sets.items() if name
+            }
             require_confined(contest, config)
-            limits, hidden = Limits(confined=not config.unconfined), hidden_files(contest)
-            checked_as = (one.model_file, rule_of(contest, config), folders, limits, hidden)
+            limits, hidden = (
+                Limits(confined=not config.unconfined),
+                hidden_files(contest),
+            )
+            checked_as = (
+                one.model_file,
+                rule_of(contest, config),
+                folders,
+                limits,
+                hidden,
+            )
             work = partial(check_other, check_model, path, *checked_as)
 
         def start(workers: Workers) -> Future[Any]:
@@ -181,9 +214,21 @@ class CheckQueue:
 
         return Task(f"submission {one.id}", start, done, lambda: None, failed)
 
-    def _admit(self, one: Submission, digests: dict[str, str], kind: JobKind, jobs: dict[str, str]) -> None:
+    def _admit(
+        self,
+        one: Submission,
+        digests: dict[str, str],
+        kind: JobKind,
+        jobs: dict[str, str],
+    ) -> None:
         parts = [
-            replace(one, split=split, testset_digest=digest, counts=split == PUBLIC, job=jobs.get(split))
+            replace(
+                one,
+                split=split,
+                testset_digest=digest,
+                counts=split == PUBLIC,
+                job=jobs.get(split),
+            )
             for split, digest in digests.items()
         ]
         parts.sort(key=lambda part: part.split != PUBLIC)
@@ -220,7 +265,11 @@ def _within_limit(workers: Workers, checked: Future[Any]) -> Future[Any]:
         try:
             outcome.set_result(ended.result())
         except WorkerLost as lost:
-            why = f"it did not end within {LIMIT_S:g} s" if is_late.is_set() else str(lost)
+            why = (
+                f"it did not end within {LIMIT_S:g} s"
+                if is_late.is_set()
+                else str(lost)
+            )
             outcome.set_exception(RefereeError("check-failed", f"{why}."))
         except Exception as error:  # noqa: BLE001 - the outcome
             outcome.set_exception(error)

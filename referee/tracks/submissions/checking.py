@@ -19,7 +19,9 @@ LIMIT_S = 60
 """Of processor time: the largest CSV takes 12 s."""
 MEMORY_BYTES = 3 << 30
 """Of its own data: the largest CSV takes 1.2 GB."""
-FAULTS_OF_FILE = frozenset({"bad-detections", "unreadable-file", "too-large", "model-refused"})
+FAULTS_OF_FILE = frozenset(
+    {"bad-detections", "unreadable-file", "too-large", "model-refused"}
+)
 
 
 class _OutOfTimeError(Exception):
@@ -38,7 +40,9 @@ class Refused:
         return cls({"code": error.code, "detail": error.sentence} | error.facts)
 
 
-def check_results(path: Path, of: ResultsSet, columns: Path) -> dict[str, str] | Refused:
+def check_results(
+    path: Path, of: ResultsSet, columns: Path
+) -> dict[str, str] | Refused:
     """What `check_file` finds within the limits."""
     try:
         with _limited():
@@ -53,7 +57,9 @@ def check_results(path: Path, of: ResultsSet, columns: Path) -> dict[str, str] |
         return _given_up(f"it took more than {MEMORY_BYTES >> 30} GiB of memory")
 
 
-def check_other(check: Callable[..., dict[str, str]], *args: object) -> dict[str, str] | Refused:
+def check_other(
+    check: Callable[..., dict[str, str]], *args: object
+) -> dict[str, str] | Refused:
     """What another check finds, which has limits of its own."""
     try:
         return check(*args)
@@ -73,11 +79,16 @@ def _limited() -> Iterator[None]:
     """Limit the processor time and the data of this process."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     soft = math.ceil(usage.ru_utime + usage.ru_stime) + LIMIT_S
-    former = {which: resource.getrlimit(which) for which in (resource.RLIMIT_CPU, resource.RLIMIT_DATA)}
+    former = {
+        which: resource.getrlimit(which)
+        for which in (resource.RLIMIT_CPU, resource.RLIMIT_DATA)
+    }
     handler = signal.signal(signal.SIGXCPU, _out_of_time)
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (soft, former[resource.RLIMIT_CPU][1]))
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, former[resource.RLIMIT_DATA][1]))
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (MEMORY_BYTES, former[resource.RLIMIT_DATA][1])
+        )
         yield
     finally:
         for which, limits in former.items():

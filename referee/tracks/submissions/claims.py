@@ -35,7 +35,9 @@ TIMEOUT_S = 10.0
 """For one inference here, whatever the device needs for it."""
 BEST_ROWS = 20  # of an image, by confidence
 LEAST_OVERLAP = 0.75  # intersection over union of one box of both
-CONFIDENCE_SHARE = 0.1  # of the image's best confidence, by which two runtimes may differ
+CONFIDENCE_SHARE = (
+    0.1  # of the image's best confidence, by which two runtimes may differ
+)
 CATEGORY, CONFIDENCE, CORNERS = 1, 2, slice(3, 7)  # of a row
 LEAST_PARTNERS = 0.9  # of the best rows of an image, on both sides
 
@@ -69,7 +71,9 @@ def doubt_of(
     try:
         own = running.result()
     except (RefereeError, WorkerLost) as error:
-        reason, _, _ = str(error).removesuffix(".").partition("; --")  # which option would allow more
+        reason, _, _ = (
+            str(error).removesuffix(".").partition("; --")
+        )  # which option would allow more
         return f"the referee could not repeat the device's answers on {len(numbers)} of its images: {reason}."
     return difference(document, own, numbers)
 
@@ -128,10 +132,14 @@ def _run_here(
         return parse_result(harness.bench(own, folder, rule, None, limits))
 
 
-def difference(document: ResultDocument, own: ResultDocument, numbers: Sequence[int]) -> str | None:
+def difference(
+    document: ResultDocument, own: ResultDocument, numbers: Sequence[int]
+) -> str | None:
     """How a device's answers on those images differ from the referee's own; None where they are equal enough."""
     differing = [
-        number for place, number in enumerate(numbers, start=1) if not _is_equal(document, number, own, place)
+        number
+        for place, number in enumerate(numbers, start=1)
+        if not _is_equal(document, number, own, place)
     ]
     if len(differing) <= len(numbers) // IMAGES_FOR_ONE_DIFFERENCE:
         return None
@@ -139,26 +147,37 @@ def difference(document: ResultDocument, own: ResultDocument, numbers: Sequence[
     return f"the device's answers differ from the referee's own on {len(differing)} of {len(numbers)} images ({shown})."
 
 
-def _is_equal(document: ResultDocument, number: int, own: ResultDocument, place: int) -> bool:
+def _is_equal(
+    document: ResultDocument, number: int, own: ResultDocument, place: int
+) -> bool:
     if document["task"] == "classification":
         return dict(document.answers).get(number) == dict(own.answers).get(place)
     theirs = _rows(document, number)
     ours = _rows(own, place)
-    scale = max((float(rows[0, CONFIDENCE]) for rows in (theirs, ours) if len(rows)), default=0.0)
+    scale = max(
+        (float(rows[0, CONFIDENCE]) for rows in (theirs, ours) if len(rows)),
+        default=0.0,
+    )
     their_best = theirs[:BEST_ROWS]
     our_best = ours[:BEST_ROWS]
-    found = _with_partner(their_best, ours, scale) + _with_partner(our_best, theirs, scale)
+    found = _with_partner(their_best, ours, scale) + _with_partner(
+        our_best, theirs, scale
+    )
     return found >= LEAST_PARTNERS * (len(their_best) + len(our_best))
 
 
 def _rows(document: ResultDocument, number: int) -> NDArray[np.float64]:
     """The rows (M, 7) of an image, the surest first."""
     rows = document.rows[document.rows[:, 0] == number]
-    surest_first: NDArray[np.float64] = rows[np.argsort(-rows[:, CONFIDENCE], kind="stable")]
+    surest_first: NDArray[np.float64] = rows[
+        np.argsort(-rows[:, CONFIDENCE], kind="stable")
+    ]
     return surest_first
 
 
-def _with_partner(rows: NDArray[np.float64], others: NDArray[np.float64], scale: float) -> int:
+def _with_partner(
+    rows: NDArray[np.float64], others: NDArray[np.float64], scale: float
+) -> int:
     """How many rows have one like them among the others: category, place and confidence."""
     found = 0
     for row in rows:

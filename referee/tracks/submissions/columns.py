@@ -21,7 +21,9 @@ COLUMNS = "columns"
 def write_columns(path: Path, given: Detections) -> None:
     """Keep columns at a path; without free space for them, do not."""
     partial = path.with_name(f".{secrets.token_hex(8)}.partial")
-    present = {name: column for name, column in vars(given).items() if column is not None}
+    present = {
+        name: column for name, column in vars(given).items() if column is not None
+    }
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         with partial.open("wb") as file:

@@ -59,7 +59,9 @@ def confinement_of(hidden: Sequence[Path]) -> Confinement:
     try:
         unit = unit_socket()
         if unit is not None:
-            return Confinement(True, _unit_sentence(ask_unit(unit, None, [], {}, hidden)))
+            return Confinement(
+                True, _unit_sentence(ask_unit(unit, None, [], {}, hidden))
+            )
         _require_bubblewrap()
     except RefereeError as error:
         return Confinement(False, error.sentence)
@@ -99,14 +101,23 @@ def require_confined(contest: Contest, track: ModelTrack) -> None:
     if takes_models(track) and not track.unconfined:
         found = _LOOKS.confinement_of(hidden_files(contest))
         if not found.is_in_force:
-            raise RefereeError(NOT_CONFINED, f"The track {track.name} takes no models: {found.sentence}")
+            raise RefereeError(
+                NOT_CONFINED,
+                f"The track {track.name} takes no models: {found.sentence}",
+            )
 
 
-def unconfined_tracks(contest: Contest, found: Confinement) -> Iterator[tuple[ModelTrack, str]]:
+def unconfined_tracks(
+    contest: Contest, found: Confinement
+) -> Iterator[tuple[ModelTrack, str]]:
     """The tracks that take models, and what follows for each where models are not confined."""
     for track in contest.config.tracks:
         if takes_models(track) and not found.is_in_force:
-            words = "runs models with all rights of this user" if track.unconfined else "takes no models"
+            words = (
+                "runs models with all rights of this user"
+                if track.unconfined
+                else "takes no models"
+            )
             yield track, f"The track {track.name} {words}: {found.sentence}"
 
 
@@ -122,7 +133,12 @@ def note_confinement(contest: Contest) -> None:
 
 def hidden_files(contest: Contest) -> list[Path]:
     """What no model may see: the contest folder, and the test sets of its tracks."""
-    sets = {name for track in contest.config.tracks for name in (track.testset, track.holdout) if name}
+    sets = {
+        name
+        for track in contest.config.tracks
+        for name in (track.testset, track.holdout)
+        if name
+    }
     folders = (contest.folder, *(contest.folder / name for name in sorted(sets)))
     return [folder.resolve() for folder in folders]
 
@@ -169,7 +185,10 @@ def ask_unit(
 
 
 def _send(connection: socket.socket, files: Mapping[str, bytes]) -> None:
-    with connection.makefile("wb") as stream, tarfile.open(fileobj=stream, mode="w|") as archive:
+    with (
+        connection.makefile("wb") as stream,
+        tarfile.open(fileobj=stream, mode="w|") as archive,
+    ):
         for name, data in files.items():
             member = tarfile.TarInfo(name)
             member.size, member.mode = len(data), 0o600
@@ -181,9 +200,7 @@ def _received(connection: socket.socket, until_s: float) -> dict[str, Any]:
     try:
         answer: dict[str, Any] = json.loads(b"".join(_parts(connection, until_s)))
     except (OSError, ValueError) as error:
-        words = (
-            "it ended without an answer, by its limits of memory or time; journalctl -u 'referee-models@*'"
-        )
+        words = "it ended without an answer, by its limits of memory or time; journalctl -u 'referee-models@*'"
         sentence = f"The unit of models has not checked the model: {words}"
         raise RefereeError("check-failed", f"{sentence}.") from error
     return answer
@@ -206,10 +223,16 @@ def _parts(connection: socket.socket, until_s: float) -> Iterator[bytes]:
 
 def _unit_sentence(limits: Mapping[str, Any]) -> str:
     memory, processes = limits["memory_bytes"], limits["processes"]
-    within = "with no limit of memory" if memory is None else f"at most {memory >> 20} MB of memory"
+    within = (
+        "with no limit of memory"
+        if memory is None
+        else f"at most {memory >> 20} MB of memory"
+    )
     many = "any number of processes" if processes is None else f"{processes} processes"
     user = "as a user of its own, no network, no file of this contest"
-    return f"Models run confined in a unit of systemd each, {user}, {within} and {many}."
+    return (
+        f"Models run confined in a unit of systemd each, {user}, {within} and {many}."
+    )
 
 
 def _require_bubblewrap() -> None:
@@ -223,7 +246,11 @@ def _require_bubblewrap() -> None:
         )
         answer = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
-        raise RefereeError(NOT_CONFINED, f"The device harness does not start here; {ADVICE}.") from None
+        raise RefereeError(
+            NOT_CONFINED, f"The device harness does not start here; {ADVICE}."
+        ) from None
     if "error" in answer:
         sentence = str(answer["error"]["sentence"])
-        raise RefereeError(NOT_CONFINED, f"{sentence[:1].upper()}{sentence[1:]}; {ADVICE}.")
+        raise RefereeError(
+            NOT_CONFINED, f"{sentence[:1].upper()}{sentence[1:]}; {ADVICE}."
+        )

@@ -36,41 +36,74 @@ SUFFIXES = {True: (".json", ".csv", ".txt"), False: (".tflite", ".onnx")}
 """Of results files, and of models."""
 
 
-def require_open(contest: Contest, config: ModelTrack, team: str, file: str, now: datetime) -> None:
+def require_open(
+    contest: Contest, config: ModelTrack, team: str, file: str, now: datetime
+) -> None:
     """Raise RefereeError unless an entry of that name may come: `track-closed`, `submission-limit`, ..."""
     if is_closed(config, now):
-        raise RefereeError("track-closed", f"The track {config.name} was closed at {config.holdout_until}.")
-    if contest.store.publication(config.name) is not None:  # also where holdout_until was moved since
+        raise RefereeError(
+            "track-closed",
+            f"The track {config.name} was closed at {config.holdout_until}.",
+        )
+    if (
+        contest.store.publication(config.name) is not None
+    ):  # also where holdout_until was moved since
         sentence = f"The track {config.name} takes no more entries: its final board was published."
         raise RefereeError("track-closed", sentence)
     suffixes = SUFFIXES[config.rule_name == RESULTS]
-    if not (file.lower().endswith(suffixes) and file.isprintable() and len(file) <= LONGEST_NAME):
+    if not (
+        file.lower().endswith(suffixes)
+        and file.isprintable()
+        and len(file) <= LONGEST_NAME
+    ):
         words = f"be at most {LONGEST_NAME} printable characters and end in {' or '.join(suffixes)}."
-        raise RefereeError("unsupported-media-type", f"name={file[:LONGEST_NAME]!r} must {words}")
-    if rule_of(contest, config).needs_energy and not _has_metered_device(contest, config.name):
+        raise RefereeError(
+            "unsupported-media-type", f"name={file[:LONGEST_NAME]!r} must {words}"
+        )
+    if rule_of(contest, config).needs_energy and not _has_metered_device(
+        contest, config.name
+    ):
         words = "needs energy, and no device that measures it has said yet that it has a meter"
-        raise RefereeError("track-closed", f"The track {config.name} takes no uploads: it {words}.")
-    contest.store.require_below_limit(config.name, team, config.submissions_per_day, now)
+        raise RefereeError(
+            "track-closed", f"The track {config.name} takes no uploads: it {words}."
+        )
+    contest.store.require_below_limit(
+        config.name, team, config.submissions_per_day, now
+    )
     require_confined(contest, config)
 
 
 def _has_metered_device(contest: Contest, track: str) -> bool:
     """Whether a device whose measurements count has a meter; no device named: any device."""
     meters = contest.store.meters()
-    return any(device in meters for device in expected_devices(contest, track) or meters)
+    return any(
+        device in meters for device in expected_devices(contest, track) or meters
+    )
 
 
 def check_model(
-    model: Path, file: str, rule: Track, folders: dict[str, Path], limits: Limits, hidden: Sequence[Path]
+    model: Path,
+    file: str,
+    rule: Track,
+    folders: dict[str, Path],
+    limits: Limits,
+    hidden: Sequence[Path],
 ) -> dict[str, str]:
     """The digests of the splits that a model is measured on; it runs where it does not see `hidden`.
 
     Raises RefereeError `model-refused`, with every reason, `not-confined`.
     """
     if found := refusals(model, rule, limits, unit_socket(), hidden):
-        reasons = [one.replace(str(model), file).replace(model.name, file) for one in found]
-        raise RefereeError("model-refused", f"The model is refused: {reasons[0]}", refusals=reasons)
-    opened = {split: track_on(one, "", rule, split, to_run=False) for split, one in folders.items()}
+        reasons = [
+            one.replace(str(model), file).replace(model.name, file) for one in found
+        ]
+        raise RefereeError(
+            "model-refused", f"The model is refused: {reasons[0]}", refusals=reasons
+        )
+    opened = {
+        split: track_on(one, "", rule, split, to_run=False)
+        for split, one in folders.items()
+    }
     return {split: one.digest for split, one in opened.items()}
 
 
@@ -81,29 +114,56 @@ def is_closed(config: ModelTrack, now: datetime) -> bool:
 
 def entry_document(store: Store, one: Submission) -> dict[str, Any]:
     """An entry as its team sees it: where it stands now. See also `upload_document`."""
-    keys = {"id": one.id, "track": one.track, "split": one.split, "file": one.model_file}
+    keys = {
+        "id": one.id,
+        "track": one.track,
+        "split": one.split,
+        "file": one.model_file,
+    }
     keys |= {"sha256": one.model_sha256, "accepted_utc": one.accepted_utc}
     if one.withdrawn is not None and one.is_unchecked and one.withdrawn_utc is None:
         return keys | {"state": "refused", "reason": one.withdrawn}
     if one.withdrawn is not None:
-        return keys | {"state": "withdrawn", "reason": one.withdrawn, "since_utc": one.withdrawn_utc}
+        return keys | {
+            "state": "withdrawn",
+            "reason": one.withdrawn,
+            "since_utc": one.withdrawn_utc,
+        }
     if (outcome := one.measurement) is not None:
         ended = {"since_utc": outcome.measured_utc}
         if outcome.doubt is not None:
             return keys | ended | {"state": "review", "reason": outcome.doubt}
         if outcome.valid:
-            return keys | ended | {"state": "scored", "score": outcome.metric, "sentence": outcome.sentence}
+            return (
+                keys
+                | ended
+                | {
+                    "state": "scored",
+                    "score": outcome.metric,
+                    "sentence": outcome.sentence,
+                }
+            )
         return keys | ended | {"state": "failed", "reason": outcome.sentence}
     job = store.job(one.job or "")
     keys |= {"attempts": job.failures + job.losses, "reason": job.reason}
     if job.kind is JobKind.CHECKING:
-        return keys | {"state": "checking" if job.state is JobState.LEASED else "received"}
+        return keys | {
+            "state": "checking" if job.state is JobState.LEASED else "received"
+        }
     if job.state is JobState.WAITING:
-        waiting = [other.created_utc for other in store.jobs(JobState.WAITING) if other.kind is job.kind]
+        waiting = [
+            other.created_utc
+            for other in store.jobs(JobState.WAITING)
+            if other.kind is job.kind
+        ]
         place = 1 + sum(created_utc < job.created_utc for created_utc in waiting)
         return keys | {"state": "waiting", "place": place}
     doing = "scoring" if job.kind is JobKind.SCORING else "measuring"
-    return keys | {"state": doing, "by": job.worker, "lease_until_utc": job.lease_until_utc}
+    return keys | {
+        "state": doing,
+        "by": job.worker,
+        "lease_until_utc": job.lease_until_utc,
+    }
 
 
 def board_by(
@@ -120,7 +180,10 @@ def board_by(
     rule = rule_of(contest, config)
     made = [one for one in submissions if one.withdrawn is None]
     lines = _lines(rule, made, split, digest)
-    public = {line.candidate.made.team: line.verdict.value for line in _lines(rule, made, PUBLIC, None)}
+    public = {
+        line.candidate.made.team: line.verdict.value
+        for line in _lines(rule, made, PUBLIC, None)
+    }
     handed_in = {one.model_key for one in made if one.split in (PUBLIC, split)}
     entries = Counter(team for team, _ in handed_in)
     places = []
@@ -151,12 +214,16 @@ def board_by(
     }
 
 
-def _without_place(made: Sequence[Submission], split: str, digest: str | None) -> dict[str, int]:
+def _without_place(
+    made: Sequence[Submission], split: str, digest: str | None
+) -> dict[str, int]:
     """How many of the standing entries failed, wait for their measurement, or were measured on other images."""
     newest = {one.model_key: one for one in made if one.split == split}.values()
     images = digest or _newest_images(made, split)
     measured = [one for one in newest if one.measurement is not None]
-    valid = [one for one in measured if one.measurement is not None and one.measurement.valid]
+    valid = [
+        one for one in measured if one.measurement is not None and one.measurement.valid
+    ]
     return {
         "failed": len(measured) - len(valid),
         "in_review": sum(one.doubt is not None for one in valid),
@@ -165,9 +232,13 @@ def _without_place(made: Sequence[Submission], split: str, digest: str | None) -
     }
 
 
-def _lines(rule: Track, made: Sequence[Submission], split: str, digest: str | None) -> tuple[Line, ...]:
+def _lines(
+    rule: Track, made: Sequence[Submission], split: str, digest: str | None
+) -> tuple[Line, ...]:
     images = digest or _newest_images(made, split)
-    comparable = [one for one in candidates(made, split) if one.made.testset_digest == images]
+    comparable = [
+        one for one in candidates(made, split) if one.made.testset_digest == images
+    ]
     return board(rule, comparable).lines
 
 
@@ -182,10 +253,15 @@ def _level(store: Store, lines: Sequence[Line]) -> list[list[str]]:
     for at, pair in enumerate(pairwise(lines)):
         kept = [store.scoring(line.candidate.made.job or "") for line in pair]
         halves = [np.frombuffer((each and each[1]) or b"") for each in kept]
-        if any(len(each) != HALVES for each in halves):  # bootstrap resamples of an earlier version, or none
+        if any(
+            len(each) != HALVES for each in halves
+        ):  # bootstrap resamples of an earlier version, or none
             continue
         scores = [json.loads(each[0])[0] for each in kept if each]
-        one, two = (Halved(score, each, images=SEED) for score, each in zip(scores, halves, strict=True))
+        one, two = (
+            Halved(score, each, images=SEED)
+            for score, each in zip(scores, halves, strict=True)
+        )
         if chance_of_order(one, two, "map") < SURE:
             level[at].append(pair[1].candidate.made.team)
             level[at + 1].append(pair[0].candidate.made.team)

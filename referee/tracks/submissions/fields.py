@@ -35,7 +35,9 @@ def number(least: float) -> Field:
 
     def check(path: str, value: object) -> None:
         if not is_number(value) or value < least:
-            raise bad(f"{path} = {shown(value)} is not a number from {least:g} to {LARGEST_NUMBER:g}")
+            raise bad(
+                f"{path} = {shown(value)} is not a number from {least:g} to {LARGEST_NUMBER:g}"
+            )
 
     return check
 
@@ -45,7 +47,9 @@ def whole(least: int, most: int) -> Field:
 
     def check(path: str, value: object) -> None:
         if type(value) is not int or not least <= value <= most:
-            raise bad(f"{path} = {shown(value)} is not a whole number from {least} to {most}")
+            raise bad(
+                f"{path} = {shown(value)} is not a whole number from {least} to {most}"
+            )
 
     return check
 
@@ -84,7 +88,12 @@ def list_of(field: Field) -> Field:
 
 def text(path: str, value: object) -> None:
     """Check that it is a printable line of at most a thousand characters, not empty."""
-    if not isinstance(value, str) or not value or len(value) > LONGEST_TEXT or not value.isprintable():
+    if (
+        not isinstance(value, str)
+        or not value
+        or len(value) > LONGEST_TEXT
+        or not value.isprintable()
+    ):
         raise bad(f"{path} = {shown(value)} is not a line of text")
 
 
@@ -104,4 +113,8 @@ def shown(value: object) -> str:
 
 def is_number(value: object, largest: float = LARGEST_NUMBER) -> TypeGuard[float]:
     """Whether it is a finite number, not beyond `largest`."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= largest  # not NaN
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= largest
+    )  # not NaN

@@ -20,7 +20,14 @@ from referee.tracks.submissions.confining import ADVICE, NOT_CONFINED, PROGRAM, 
 PREFIX = "lpirc-harness: "
 LONGEST_LINE = 300
 CRASHED = frozenset(
-    {"model-crashed", "model-ended", "model-timeout", "out-of-memory", "model-failed", "wrong-count"}
+    {
+        "model-crashed",
+        "model-ended",
+        "model-timeout",
+        "out-of-memory",
+        "model-failed",
+        "wrong-count",
+    }
 )
 REFUSED = frozenset(
     {"not-tflite", "empty-model", "model-too-large", "unreadable-model"}
@@ -54,7 +61,11 @@ def client_version() -> str:
 
 
 def refusals(
-    model: Path, rule: Track, limits: Limits, unit: Path | None = None, hidden: Sequence[Path] = ()
+    model: Path,
+    rule: Track,
+    limits: Limits,
+    unit: Path | None = None,
+    hidden: Sequence[Path] = (),
 ) -> tuple[str, ...]:
     """The validator's reasons to refuse a model, one sentence each; empty for a valid model.
 
@@ -66,13 +77,19 @@ def refusals(
     if unit is None:
         done = _run("validate", model, options | {"confined": limits.confined})
     else:
-        done = in_unit(unit, "validate", model.name, model.read_bytes(), options, {}, hidden)
+        done = in_unit(
+            unit, "validate", model.name, model.read_bytes(), options, {}, hidden
+        )
     if done.returncode == 0:
         return ()
     refused = failure(done)
     if not isinstance(refused, ModelFault):
         raise refused
-    reasons = [line.removeprefix(PREFIX) for line in _lines(done.stderr) if line.startswith(PREFIX)]
+    reasons = [
+        line.removeprefix(PREFIX)
+        for line in _lines(done.stderr)
+        if line.startswith(PREFIX)
+    ]
     return tuple(dict.fromkeys([refused.sentence, *reasons]))
 
 
@@ -88,7 +105,11 @@ def bench(
 
     Raises RefereeError with the harness's code and sentence: ModelCrashed, ModelFault for a model it refuses.
     """
-    options = of_rule(rule) | {"images": images, "preprocessing": rule.preprocessing, "budget_s": budget_s}
+    options = of_rule(rule) | {
+        "images": images,
+        "preprocessing": rule.preprocessing,
+        "budget_s": budget_s,
+    }
     given = asdict(limits) | {"threads": limits.threads or rule.threads}
     options |= {"energy_loop_s": energy_loop_s, **given}
     done = _run("bench", model, options)
@@ -99,15 +120,28 @@ def bench(
 
 def of_rule(rule: Track) -> dict[str, Any]:
     """The options that a rule asks for."""
-    runtime, rules = None if rule.runtime == "any" else rule.runtime, "open" if rule.is_suite else None
+    runtime, rules = (
+        None if rule.runtime == "any" else rule.runtime,
+        "open" if rule.is_suite else None,
+    )
     return {"task": rule.task, "runtime": runtime, "rules": rules}
 
 
-def _run(command: str, model: Path, options: dict[str, Any]) -> subprocess.CompletedProcess[bytes]:
+def _run(
+    command: str, model: Path, options: dict[str, Any]
+) -> subprocess.CompletedProcess[bytes]:
     """Run the harness to its end. It ends when this process does, or when this call is interrupted."""
     client_version()
     process = subprocess.Popen(  # noqa: S603 - our own program
-        [*PROGRAM, command, f"--parent={os.getpid()}", *_words(options), "--json", "--", str(model)],
+        [
+            *PROGRAM,
+            command,
+            f"--parent={os.getpid()}",
+            *_words(options),
+            "--json",
+            "--",
+            str(model),
+        ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -136,11 +170,14 @@ def in_unit(
 
     Raises RefereeError as `ask_unit`.
     """
-    files = {f"model/{name}": model} | {f"images/{file}": data for file, data in images.items()}
+    files = {f"model/{name}": model} | {
+        f"images/{file}": data for file, data in images.items()
+    }
     words = _words(options)
     answer = ask_unit(unit, command, words, files, hidden)
     stdout, stderr = (
-        answer[stream].replace(answer["model"], name).encode() for stream in ("stdout", "stderr")
+        answer[stream].replace(answer["model"], name).encode()
+        for stream in ("stdout", "stderr")
     )
     return subprocess.CompletedProcess(words, answer["returncode"], stdout, stderr)
 
@@ -148,23 +185,37 @@ def in_unit(
 def _words(options: Mapping[str, Any]) -> list[str]:
     """Options as the harness takes them; None and False: not given."""
     named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
-    given = {name: value for name, value in named.items() if value is not None and value is not False}
-    return [name if value is True else f"{name}={value}" for name, value in given.items()]
+    given = {
+        name: value
+        for name, value in named.items()
+        if value is not None and value is not False
+    }
+    return [
+        name if value is True else f"{name}={value}" for name, value in given.items()
+    ]
 
 
 def _lines(stderr: bytes) -> list[str]:
-    return [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
+    return [
+        line for line in stderr.decode(errors="replace").splitlines() if line.strip()
+    ]
 
 
 def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
     """Why the harness failed: ModelCrashed, ModelFault for a model that it refuses, or another."""
     try:
         error: Any = json.loads(done.stdout)["error"]
-        code, sentence, facts = str(error["code"]), str(error["sentence"]), dict(error["facts"])
+        code, sentence, facts = (
+            str(error["code"]),
+            str(error["sentence"]),
+            dict(error["facts"]),
+        )
     except (ValueError, KeyError, TypeError):
         lines = _lines(done.stderr) or [f"it ended with exit code {done.returncode}"]
         last = lines[-1][-LONGEST_LINE:]
-        return RefereeError("harness-failed", f"The device harness failed: {last.removeprefix(PREFIX)}")
+        return RefereeError(
+            "harness-failed", f"The device harness failed: {last.removeprefix(PREFIX)}"
+        )
     if code == NOT_CONFINED:
         sentence = f"{sentence[:1].upper()}{sentence[1:]}; {ADVICE}."
     if code in CRASHED:

@@ -59,7 +59,9 @@ def _abandoned(contest: Contest) -> frozenset[int]:
     unmeasured = frozenset(one.id for one in standing if one.measurement is None)
     if not unmeasured:
         return unmeasured
-    return unmeasured - {_in_progress(contest.folder / name) for name in (MEASURING, HANDING_IN)}
+    return unmeasured - {
+        _in_progress(contest.folder / name) for name in (MEASURING, HANDING_IN)
+    }
 
 
 def _recorder(file: FileIO) -> Record:

@@ -18,7 +18,13 @@ from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
-from referee.errors import DeviceDoubted, ModelCrashed, ModelFault, RefereeError, WrongDevice
+from referee.errors import (
+    DeviceDoubted,
+    ModelCrashed,
+    ModelFault,
+    RefereeError,
+    WrongDevice,
+)
 from referee.store.model_records import Device, JobKind, JobState, Submission
 from referee.store.submissions import lease_lost
 from referee.tracks.submissions import calibrating, harness
@@ -31,10 +37,14 @@ from referee.tracks.submissions.submitting import Doubt, expected_devices, measu
 
 LEASE_S = 30.0
 SETUP_S = 300.0  # to start the harness, and to load and check the model
-PASSES = 10  # twice as many as the harness makes: its budget leaves out the preprocessing
+PASSES = (
+    10  # twice as many as the harness makes: its budget leaves out the preprocessing
+)
 UNBUDGETED_IMAGE_S = 1.0  # of a rule without a budget
 RENEWALS_BY_LEASE = 3  # as the client does
-IMAGES_BY_RENEWAL = 25  # fetching them renews the lease, too; the client fetches 50 at a time
+IMAGES_BY_RENEWAL = (
+    25  # fetching them renews the lease, too; the client fetches 50 at a time
+)
 SPARE_RENEWALS = 20
 METER = "meter-"
 """How the codes of lpirc_power begin: a meter that failed says nothing of a model, as a device that vanished."""
@@ -50,8 +60,16 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
     """
     store, now = contest.store, clock.utc()
     known = store.devices().get(device)
-    leases = [job.lease_until_utc or "" for job in store.jobs(JobState.LEASED) if job.worker == device]
-    if known is None or known.disabled is not None or max(leases, default="") > now.isoformat():
+    leases = [
+        job.lease_until_utc or ""
+        for job in store.jobs(JobState.LEASED)
+        if job.worker == device
+    ]
+    if (
+        known is None
+        or known.disabled is not None
+        or max(leases, default="") > now.isoformat()
+    ):
         return None
     # Who vanished with a job must be known before it is leased again.
     for kind in (JobKind.CALIBRATING, JobKind.MEASURING):
@@ -61,7 +79,11 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
         work = _leased_work(contest, JobKind.CALIBRATING, made, known, now)
         if work is not None:
             return work
-    working = {track for track in may_measure if calibrating.why_no_work(contest, device, track, now) is None}
+    working = {
+        track
+        for track in may_measure
+        if calibrating.why_no_work(contest, device, track, now) is None
+    }
     for made in store.queued_submissions(JobKind.MEASURING):
         if made.track in working and not _suits_another(contest, made, device, now):
             work = _leased_work(contest, JobKind.MEASURING, made, known, now)
@@ -78,8 +100,16 @@ def _leased_work(
     if not store.lease_job(kind, device.name, now, LEASE_S, made.job, alone=True):
         return None
     try:
-        work = _work(track_of(contest, made), made, device.name, has_meter=device.meter is not None)
-    except (RefereeError, TestSetError) as error:  # only the operator can put this right
+        work = _work(
+            track_of(contest, made),
+            made,
+            device.name,
+            has_meter=device.meter is not None,
+        )
+    except (
+        RefereeError,
+        TestSetError,
+    ) as error:  # only the operator can put this right
         logger.error("%s cannot be measured: %s", made.model_file, error)  # noqa: TRY400
         reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
         store.give_job_back(str(made.job), device.name, reason, now)
@@ -101,13 +131,17 @@ def _calibrations(
             yield made
 
 
-def _suits_another(contest: Contest, made: Submission, device: str, now: datetime) -> bool:
+def _suits_another(
+    contest: Contest, made: Submission, device: str, now: datetime
+) -> bool:
     """Whether a model failed on this device, while one of its pool on which it has not failed may soon take it."""
     failed_on = contest.store.job(str(made.job)).failed_on
     return device in failed_on and _is_there_another(contest, made, {*failed_on}, now)
 
 
-def _is_there_another(contest: Contest, made: Submission, than: set[str], now: datetime) -> bool:
+def _is_there_another(
+    contest: Contest, made: Submission, than: set[str], now: datetime
+) -> bool:
     """Whether a device of a model's pool that is none of `than` may soon take it."""
     known = contest.store.devices()
     others = set(expected_devices(contest, made.track)) - than
@@ -118,7 +152,9 @@ def _is_there_another(contest: Contest, made: Submission, than: set[str], now: d
     )
 
 
-def _tracks_of(contest: Contest, device: str, now: datetime, *, has_meter: bool) -> frozenset[str]:
+def _tracks_of(
+    contest: Contest, device: str, now: datetime, *, has_meter: bool
+) -> frozenset[str]:
     """The tracks whose models a device may measure.
 
     Where no device is named, and none has measured yet, whoever is at the first model keeps the track: a second
@@ -159,13 +195,22 @@ def limit_s(track: OpenTrack) -> float:
     return SETUP_S + PASSES * budget_s
 
 
-def _work(track: OpenTrack, made: Submission, device: str, *, has_meter: bool) -> dict[str, Any]:
+def _work(
+    track: OpenTrack, made: Submission, device: str, *, has_meter: bool
+) -> dict[str, Any]:
     rule, count = track.rule, len(track.test_set.images)
-    bench = {"preprocessing": rule.preprocessing, "threads": rule.threads, "budget_s": rule.budget_s(count)}
+    bench = {
+        "preprocessing": rule.preprocessing,
+        "threads": rule.threads,
+        "budget_s": rule.budget_s(count),
+    }
     if has_meter:
         bench["energy_loop_s"] = DEFAULT_LOOP_S
     longest_s = limit_s(track)
-    renewals = math.ceil(longest_s / LEASE_S * RENEWALS_BY_LEASE + count / IMAGES_BY_RENEWAL) + SPARE_RENEWALS
+    renewals = (
+        math.ceil(longest_s / LEASE_S * RENEWALS_BY_LEASE + count / IMAGES_BY_RENEWAL)
+        + SPARE_RENEWALS
+    )
     work: dict[str, Any] = {"job": made.job, "device": device, "lease_s": LEASE_S}
     work |= {"limit_s": longest_s, "renewals": renewals}
     work |= {"track": made.track, "split": made.split}
@@ -208,7 +253,9 @@ def _require_confirmed(
     Another one of the pool tries the model next, if there is one; what it finds counts.
     """
     job = contest.store.job(str(made.job))
-    if job.failures or not _is_there_another(contest, made, {device, *job.failed_on}, now):
+    if job.failures or not _is_there_another(
+        contest, made, {device, *job.failed_on}, now
+    ):
         return
     sentence = f"{fault.sentence.removesuffix('.')}, on {device}; another device tries it before that counts."
     raise RefereeError("not-confirmed", sentence)
@@ -242,7 +289,9 @@ def take_outcome(
             raise ModelCrashed(error.code, error.sentence)
         document = parse_result(printed)
         if document.is_elsewhere or document["device.host"] != device:
-            raise bad(f"lpirc-harness on {device!r} must have made it, not {document['device.host']!r}")
+            raise bad(
+                f"lpirc-harness on {device!r} must have made it, not {document['device.host']!r}"
+            )
         return printed
 
     now, track = clock.utc(), track_of(contest, made)
@@ -256,16 +305,29 @@ def take_outcome(
         return doubt(document)
 
     try:
-        measure(contest, track, made, bench, Path(made.model_sha256), clock, doubt_of_both)
+        measure(
+            contest, track, made, bench, Path(made.model_sha256), clock, doubt_of_both
+        )
     except (RefereeError, TestSetError) as error:
         is_lost = isinstance(error, RefereeError) and error.code.startswith(METER)
-        is_its_fault = not isinstance(error, WrongDevice | DeviceDoubted) and not is_lost
+        is_its_fault = (
+            not isinstance(error, WrongDevice | DeviceDoubted) and not is_lost
+        )
         reason = str(error)
         contest.store.give_job_back(
-            str(made.job), device, reason, clock.utc(), failed=is_its_fault, lost=is_lost
+            str(made.job),
+            device,
+            reason,
+            clock.utc(),
+            failed=is_its_fault,
+            lost=is_lost,
         )
         raise RefereeError("not-measured", str(error)) from error
     outcome = contest.store.submission(made.id).measurement
     if outcome is None:
         return ""
-    return outcome.sentence if outcome.doubt is None else f"{outcome.sentence} In review: {outcome.doubt}"
+    return (
+        outcome.sentence
+        if outcome.doubt is None
+        else f"{outcome.sentence} In review: {outcome.doubt}"
+    )

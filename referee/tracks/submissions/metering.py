@@ -27,7 +27,9 @@ class Metering:
     idle_s: float | None = None
 
 
-def bench_on(track: OpenTrack, limits: Limits, metering: Metering | None, clock: Clock) -> Bench:
+def bench_on(
+    track: OpenTrack, limits: Limits, metering: Metering | None, clock: Clock
+) -> Bench:
     """What benches a model on a track's test set, within the rule's budget, with a meter where there is one."""
     images, rule = track.test_set, track.rule
     bench = partial(
@@ -39,7 +41,9 @@ def bench_on(track: OpenTrack, limits: Limits, metering: Metering | None, clock:
     )
     if metering is None:
         return bench
-    return lambda model: metered(metering, lambda: bench(model, energy_loop_s=metering.loop_s), clock)
+    return lambda model: metered(
+        metering, lambda: bench(model, energy_loop_s=metering.loop_s), clock
+    )
 
 
 def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> bytes:
@@ -51,7 +55,12 @@ def metered(metering: Metering, bench: Callable[[], bytes], clock: Clock) -> byt
     of_process_s = clock.of_process_s
     try:
         return loop.metered(
-            address, bench, clock.monotonic_s, clock.utc, idle_s=idle_s, of_process_s=of_process_s
+            address,
+            bench,
+            clock.monotonic_s,
+            clock.utc,
+            idle_s=idle_s,
+            of_process_s=of_process_s,
         )
     except EnergyUnmeasured as error:
         raise RefereeError(error.code, error.sentence) from error

@@ -23,7 +23,9 @@ class Oddity:
     submissions: tuple[int, ...]
 
 
-def oddities(config: ModelTrack, submissions: Sequence[Submission], holdout_digest: str) -> Iterator[Oddity]:
+def oddities(
+    config: ModelTrack, submissions: Sequence[Submission], holdout_digest: str
+) -> Iterator[Oddity]:
     """What an operator should look at before publishing the final board of a track with these submissions."""
     standing = [one for one in submissions if one.withdrawn is None]
     yield from _equal_files(standing)
@@ -43,9 +45,7 @@ def _equal_files(standing: Sequence[Submission]) -> Iterator[Oddity]:
     for sha256, alike in by_file.items():
         teams = sorted({one.team for one in alike})
         if len(teams) > 1:
-            sentence = (
-                f"Teams {', '.join(teams)} handed in the same file, SHA-256 {sha256[:DIGITS_OF_SHA256]}."
-            )
+            sentence = f"Teams {', '.join(teams)} handed in the same file, SHA-256 {sha256[:DIGITS_OF_SHA256]}."
             yield Oddity("equal-files", sentence, tuple(one.id for one in alike))
 
 
@@ -63,8 +63,14 @@ def _withdrawn(submissions: Sequence[Submission]) -> Iterator[Oddity]:
 
 def _without_holdout(standing: Sequence[Submission], digest: str) -> Iterator[Oddity]:
     """Entries with a score on the public images, but no chance of one on the final board."""
-    on_holdout = {one.model_key for one in standing if one.split == HOLDOUT and one.testset_digest == digest}
-    for key, one in {one.model_key: one for one in standing if one.split == PUBLIC}.items():
+    on_holdout = {
+        one.model_key
+        for one in standing
+        if one.split == HOLDOUT and one.testset_digest == digest
+    }
+    for key, one in {
+        one.model_key: one for one in standing if one.split == PUBLIC
+    }.items():
         is_valid = one.measurement is not None and one.measurement.valid
         if is_valid and key not in on_holdout:
             sentence = f"{_named(one)} was not measured on the present hold-out images."
@@ -75,10 +81,14 @@ def equal_scores(places: Sequence[Mapping[str, Any]]) -> Iterator[Oddity]:
     """Teams whose scores are equal on both test sets, as of a copy with another blank at its end."""
     by_scores: dict[tuple[float, float | None], list[str]] = {}
     for place in places:
-        by_scores.setdefault((place["score"], place["public_score"]), []).append(place["team"])
+        by_scores.setdefault((place["score"], place["public_score"]), []).append(
+            place["team"]
+        )
     for teams in by_scores.values():
         if len(teams) > 1:
-            sentence = f"Teams {', '.join(sorted(teams))} have equal scores, public and final."
+            sentence = (
+                f"Teams {', '.join(sorted(teams))} have equal scores, public and final."
+            )
             yield Oddity("equal-scores", sentence, ())
 
 
@@ -87,9 +97,15 @@ def _unsettled(one: Submission) -> Iterator[Oddity]:
     if outcome is None:
         yield Oddity("not-measured", f"{_named(one)} is not measured yet.", (one.id,))
     elif outcome.unstable:
-        yield Oddity("unstable", f"{_named(one)} is to be measured again: {outcome.sentence}", (one.id,))
+        yield Oddity(
+            "unstable",
+            f"{_named(one)} is to be measured again: {outcome.sentence}",
+            (one.id,),
+        )
     elif not outcome.valid:
-        yield Oddity("not-valid", f"{_named(one)} is not valid: {outcome.sentence}", (one.id,))
+        yield Oddity(
+            "not-valid", f"{_named(one)} is not valid: {outcome.sentence}", (one.id,)
+        )
 
 
 def _doubtful(config: ModelTrack, one: Submission) -> Iterator[Oddity]:
@@ -99,12 +115,18 @@ def _doubtful(config: ModelTrack, one: Submission) -> Iterator[Oddity]:
 
 def _doubts(config: ModelTrack, one: Submission) -> Iterator[tuple[str, str]]:
     if one.measured_by is not None:
-        yield "measured-elsewhere", f"was measured by {one.measured_by}, not by the organiser"
+        yield (
+            "measured-elsewhere",
+            f"was measured by {one.measured_by}, not by the organiser",
+        )
     outcome, until = one.measurement, config.holdout_until
     if outcome is not None and outcome.doubt is not None:
         yield "in-review", f"has no place: {outcome.doubt.removesuffix('.')}"
     if outcome is not None and outcome.confined is False:
-        yield "not-confined", "could reach the network or the contest folder while it was measured"
+        yield (
+            "not-confined",
+            "could reach the network or the contest folder while it was measured",
+        )
     if outcome is not None and not outcome.official:
         yield "unofficial-meter", "has its energy from an unofficial meter"
     accepted = datetime.fromisoformat(one.accepted_utc)

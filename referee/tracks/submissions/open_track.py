@@ -10,13 +10,25 @@ from typing import cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth, read_labels
+from lpirc_testsets import (
+    GroundTruth,
+    TestSet,
+    TestSetError,
+    load_test_set,
+    read_ground_truth,
+    read_labels,
+)
 from referee.config import CONFIG_NAME
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest, require_unchanged
 from referee.errors import BadTrack, RefereeError
 from referee.tracks import Track, track_named
-from referee.tracks.accuracy import coco_ap_percent, mean_iou_percent, only_objects, top1_percent
+from referee.tracks.accuracy import (
+    coco_ap_percent,
+    mean_iou_percent,
+    only_objects,
+    top1_percent,
+)
 from referee.tracks.submissions.result_document import ResultDocument
 from referee.tracks.submissions.results_files import HOLDOUT, PUBLIC, results_set
 from referee.tracks.track import Runtime
@@ -52,7 +64,11 @@ def configured_track(contest: Contest, name: str) -> ModelTrack:
         if one.name == name:
             return one
     names = ", ".join(one.name for one in contest.config.tracks)
-    hint = f"its tracks are {names}" if names else f"add a [[tracks]] table to its {CONFIG_NAME}"
+    hint = (
+        f"its tracks are {names}"
+        if names
+        else f"add a [[tracks]] table to its {CONFIG_NAME}"
+    )
     raise RefereeError("track-unknown", f"The contest has no track {name!r}; {hint}.")
 
 
@@ -66,7 +82,9 @@ def rule_of(contest: Contest, config: ModelTrack) -> Track:
     except RefereeError as error:
         raise RefereeError("bad-config", f"{where}: {error.sentence}") from error
     if rule.is_suite:
-        sentence = f"{where}: {rule.name} is a suite of many models; see: referee suite run"
+        sentence = (
+            f"{where}: {rule.name} is a suite of many models; see: referee suite run"
+        )
         raise RefereeError("bad-config", sentence)
     taken = get_args(Runtime) if rule.runtime == "any" else (rule.runtime,)
     if config.runtime not in taken:
@@ -75,7 +93,9 @@ def rule_of(contest: Contest, config: ModelTrack) -> Track:
     return replace(rule, runtime=cast(Runtime, config.runtime))
 
 
-def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bool = True) -> OpenTrack:
+def open_track(
+    contest: Contest, name: str, *, holdout: bool = False, to_run: bool = True
+) -> OpenTrack:
     """A track on its public or its hold-out test set; `to_run` as for `track_on`.
 
     Raises RefereeError `track-unknown`, `bad-config`, `no-holdout`, and what `track_on` raises.
@@ -87,17 +107,26 @@ def open_track(contest: Contest, name: str, *, holdout: bool = False, to_run: bo
             sentence = f"Track {name!r} takes results files, by POST /v1/entries."
             raise RefereeError("track-of-results", sentence)
         of = results_set(contest, config)
-        return OpenTrack(name, rule, split, of.test_set, of.digest(split), "", np.empty(0, np.int64))
+        return OpenTrack(
+            name, rule, split, of.test_set, of.digest(split), "", np.empty(0, np.int64)
+        )
     if holdout and not config.holdout:
-        raise RefereeError("no-holdout", f"The track {name!r} has no hold-out test set; give it a holdout.")
+        raise RefereeError(
+            "no-holdout",
+            f"The track {name!r} has no hold-out test set; give it a holdout.",
+        )
     folder = contest.folder / (config.holdout if holdout else config.testset)
     opened = track_on(folder, name, rule, split, to_run=to_run)
     if config.holdout:
-        _require_kept_back(opened, contest.folder / (config.testset if holdout else config.holdout))
+        _require_kept_back(
+            opened, contest.folder / (config.testset if holdout else config.holdout)
+        )
     return opened
 
 
-def track_on(folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_run: bool = True) -> OpenTrack:
+def track_on(
+    folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_run: bool = True
+) -> OpenTrack:
     """A rule on the test set in `folder`. `to_run`: a model will see the images, so each file is verified first.
 
     Raises RefereeError `testset-empty`, `testset-changed`, `testset-unfit` (no labels, or no categories),
@@ -105,11 +134,15 @@ def track_on(folder: Path, name: str, rule: Track, split: str = PUBLIC, *, to_ru
     """
     test_set = load_test_set(folder)
     if not test_set.images:
-        raise RefereeError("testset-empty", f"{test_set.folder} has no images to measure a model with.")
+        raise RefereeError(
+            "testset-empty", f"{test_set.folder} has no images to measure a model with."
+        )
     if to_run:
         require_unchanged(test_set)
     digest, truth = _truth(rule, test_set)
-    return OpenTrack(name, rule, split, test_set, digest, images_sha256(test_set), truth)
+    return OpenTrack(
+        name, rule, split, test_set, digest, images_sha256(test_set), truth
+    )
 
 
 def _require_kept_back(opened: OpenTrack, other: Path) -> None:
@@ -130,7 +163,12 @@ def first_images(track: OpenTrack, limit: int | None) -> OpenTrack:
     if limit is None or isinstance(truth, GroundTruth):
         return track
     test_set = replace(track.test_set, images=track.test_set.images[:limit])
-    return replace(track, test_set=test_set, images_sha256=images_sha256(test_set), truth=truth[:limit])
+    return replace(
+        track,
+        test_set=test_set,
+        images_sha256=images_sha256(test_set),
+        truth=truth[:limit],
+    )
 
 
 def images_sha256(test_set: TestSet) -> str:
@@ -139,7 +177,9 @@ def images_sha256(test_set: TestSet) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def _truth(rule: Track, test_set: TestSet) -> tuple[str, GroundTruth | NDArray[np.int64]]:
+def _truth(
+    rule: Track, test_set: TestSet
+) -> tuple[str, GroundTruth | NDArray[np.int64]]:
     if rule.task != "classification":
         if not test_set.categories:
             raise _unfit(rule, test_set, "no categories", "voc or coco")

@@ -46,16 +46,17 @@ def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoa
     raises.
     """
     if config.holdout_until is None:
-        sentence = (
-            f"The track {config.name} has no holdout_until, so no final board; give it one in contest.toml."
-        )
+        sentence = f"The track {config.name} has no holdout_until, so no final board; give it one in contest.toml."
         raise RefereeError("no-holdout", sentence)
     if now < config.holdout_until:
         sentence = f"The track {config.name} takes entries until {config.holdout_until}; publish its final board then."
         raise RefereeError("track-open", sentence)
     mark = contest.store.track_mark(config.name)
     if (unsettled := unsettled_sentence(contest, config, now)) is not None:
-        raise RefereeError("track-unsettled", f"{unsettled} Publish the final board of {config.name} then.")
+        raise RefereeError(
+            "track-unsettled",
+            f"{unsettled} Publish the final board of {config.name} then.",
+        )
     submissions = contest.store.submissions(config.name)
     opened = open_track(contest, config.name, holdout=True, to_run=False)
     document = board_by(contest, config, submissions, HOLDOUT, opened.digest)
@@ -63,13 +64,18 @@ def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoa
         sentence = f"No entry of the track {config.name} has a valid measurement on the hold-out set."
         raise RefereeError("nothing-to-publish", sentence)
     judged = [judged_now(one, opened.rule) for one in submissions]
-    found = (*oddities(config, judged, opened.digest), *equal_scores(document["places"]))
+    found = (
+        *oddities(config, judged, opened.digest),
+        *equal_scores(document["places"]),
+    )
     text = json.dumps([document, [asdict(one) for one in found]])
     code = hashlib.sha256(text.encode()).hexdigest()[:CODE_LENGTH]
     return FinalBoard(document, found, code, mark)
 
 
-def publish(contest: Contest, config: ModelTrack, code: str, by: str, now: datetime) -> FinalBoard:
+def publish(
+    contest: Contest, config: ModelTrack, code: str, by: str, now: datetime
+) -> FinalBoard:
     """Publish the final board that has this code, so what the operator looked at.
 
     Raises RefereeError as `final_board`, `track-changed`, `already-published`.
@@ -77,13 +83,21 @@ def publish(contest: Contest, config: ModelTrack, code: str, by: str, now: datet
     made = final_board(contest, config, now)
     if made.code != code:
         sentence = f"The board or what looks odd is not that of {code}, but of {made.code}, so nothing was published;"
-        raise RefereeError("track-changed", f"{sentence} look at it again.", now=made.code)
-    publication = Publication(config.name, now.isoformat(), by, made.code, made.document)
-    contest.store.publish_track(publication, made.mark, [one.sentence for one in made.oddities])
+        raise RefereeError(
+            "track-changed", f"{sentence} look at it again.", now=made.code
+        )
+    publication = Publication(
+        config.name, now.isoformat(), by, made.code, made.document
+    )
+    contest.store.publish_track(
+        publication, made.mark, [one.sentence for one in made.oddities]
+    )
     return made
 
 
-def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[str, Any]:
+def board_document(
+    contest: Contest, config: ModelTrack, now: datetime
+) -> dict[str, Any]:
     """The board for everyone, by the hold-out images once it is published: `published` says when and by whom.
 
     `taken_back` says why there is no final board any more, null while there is none or it stands; `closed`, whether the
@@ -97,7 +111,9 @@ def board_document(contest: Contest, config: ModelTrack, now: datetime) -> dict[
     if newest is None or newest.taken_back is not None:
         provisional = unsettled_sentence(contest, config, now)
     standing = {"closed": is_over, "being_scored": scoring, "provisional": provisional}
-    standing |= {"public_key": contest.store.public_key()}  # that the receipts of entries are verified with
+    standing |= {
+        "public_key": contest.store.public_key()
+    }  # that the receipts of entries are verified with
     return _board_document(contest, config, newest, now) | standing
 
 
@@ -113,25 +129,41 @@ def _board_document(
         if document["places"]:
             itself = {"utc": document["holdout_until"], "by": None}
             return document | {"published": itself, "taken_back": None}
-    taken_back = None if newest is None else {"utc": newest.taken_back_utc, "reason": newest.taken_back}
+    taken_back = (
+        None
+        if newest is None
+        else {"utc": newest.taken_back_utc, "reason": newest.taken_back}
+    )
     document = board_by(contest, config, submissions, PUBLIC)
     return document | {"published": None, "taken_back": taken_back}
 
 
 def count_unscored(contest: Contest, config: ModelTrack) -> int:
     """How many entries of a track are being received, checked, scored or measured."""
-    standing = (one for one in contest.store.submissions(config.name) if one.job and one.withdrawn is None)
+    standing = (
+        one
+        for one in contest.store.submissions(config.name)
+        if one.job and one.withdrawn is None
+    )
     unscored = {one.model_key for one in standing if one.measurement is None}
     return len(unscored) + count_arrived(contest)
 
 
-def unsettled_sentence(contest: Contest, config: ModelTrack, now: datetime) -> str | None:
+def unsettled_sentence(
+    contest: Contest, config: ModelTrack, now: datetime
+) -> str | None:
     """Why the board may still change by what came in time, or may come to replace it; None if it cannot."""
     if count := count_unscored(contest, config):
         return f"Provisional: {count} {'entry is' if count == 1 else 'entries are'} being scored."
     since = now - timedelta(minutes=config.replacement_minutes)
-    refused = contest.store.refused_uploads(config.name, since) if is_closed(config, now) else []
-    until = max((replaceable_until(config, one) for one in refused), key=str, default=None)
+    refused = (
+        contest.store.refused_uploads(config.name, since)
+        if is_closed(config, now)
+        else []
+    )
+    until = max(
+        (replaceable_until(config, one) for one in refused), key=str, default=None
+    )
     if until is None:
         return None
     return f"Provisional: files that were found broken may be replaced until {until.isoformat()[:19]} UTC."

@@ -52,13 +52,19 @@ def require_takes(contest: Contest, offer: Offer, now: datetime) -> str | None:
 
     Returns the day whose limit it counts towards where it is not that of `now`.
     """
-    replaced = None if offer.replaces is None else _replaceable(contest, offer, offer.replaces, now)
+    replaced = (
+        None
+        if offer.replaces is None
+        else _replaceable(contest, offer, offer.replaces, now)
+    )
     until = now if replaced is None else datetime.fromisoformat(replaced.received_utc)
     require_open(contest, offer.config, offer.team, offer.file, until)
     return None if replaced is None else until.date().isoformat()
 
 
-def receive_body(contest: Contest, clock: Clock, offer: Offer, body: Iterable[bytes]) -> Submission:
+def receive_body(
+    contest: Contest, clock: Clock, offer: Offer, body: Iterable[bytes]
+) -> Submission:
     """Receive a file that comes in one piece. What is refused leaves nothing.
 
     Raises as `require_takes` and `SubmissionTables.receive_upload`, and what `body` raises; OSError.
@@ -92,23 +98,29 @@ def receive_file(
             size = file.seek(0, os.SEEK_END)
             os.fsync(file.fileno())
         if sha256 not in (None, found):
-            sentence = (
-                f"The file of {size} bytes has the SHA-256 {found}, not {sha256}: parts of another file came."
+            sentence = f"The file of {size} bytes has the SHA-256 {found}, not {sha256}: parts of another file came."
+            raise RefereeError(
+                "upload-mismatch", f"{sentence} Nothing was taken; begin it again."
             )
-            raise RefereeError("upload-mismatch", f"{sentence} Nothing was taken; begin it again.")
         who = offer.config.name, offer.team, PUBLIC, program_version()
-        given = Submission(0, "", *who, offer.file, found, "", counts=True, limit_day=limit_day)
+        given = Submission(
+            0, "", *who, offer.file, found, "", counts=True, limit_day=limit_day
+        )
         upload = Upload(0, received.isoformat(), size, offer.replaces)
         kept = kept_upload(contest, given)
         copy_aside(contest, arrived, kept.name)
         with _moving:
-            copy_aside(contest, arrived, kept.name)  # again: another team may have had it removed
+            copy_aside(
+                contest, arrived, kept.name
+            )  # again: another team may have had it removed
             kept.parent.mkdir(mode=0o700, exist_ok=True)
             _keep(arrived, kept)
             sync_folder(kept.parent)
             limit = offer.config.submissions_per_day
             try:
-                return contest.store.receive_upload(given, upload, limit, offer.config.holdout_until)
+                return contest.store.receive_upload(
+                    given, upload, limit, offer.config.holdout_until
+                )
             except RefereeError:
                 _remove_unneeded(contest, given)
                 raise
@@ -132,7 +144,9 @@ def _remove_unneeded(contest: Contest, refused: Submission) -> None:
             kept.unlink(missing_ok=True)
             remove_copy(contest, kept.name)
         except OSError as error:
-            logger.warning("the file %s, which no entry needs, is left: %s", kept.name, error)
+            logger.warning(
+                "the file %s, which no entry needs, is left: %s", kept.name, error
+            )
 
 
 def _keep(file: Path, kept: Path) -> None:
@@ -167,9 +181,15 @@ def count_arrived(contest: Contest) -> int:
 
 def replaceable_until(config: ModelTrack, upload: Upload) -> datetime | None:
     """Until when a refused upload may be replaced; None if it may not."""
-    if upload.problem is None or upload.checked_utc is None or upload.replaces is not None:
+    if (
+        upload.problem is None
+        or upload.checked_utc is None
+        or upload.replaces is not None
+    ):
         return None
-    return datetime.fromisoformat(upload.checked_utc) + timedelta(minutes=config.replacement_minutes)
+    return datetime.fromisoformat(upload.checked_utc) + timedelta(
+        minutes=config.replacement_minutes
+    )
 
 
 def upload_document(contest: Contest, one: Submission) -> dict[str, Any]:
@@ -180,31 +200,54 @@ def upload_document(contest: Contest, one: Submission) -> dict[str, Any]:
     upload = contest.store.upload(one.id)
     if upload is None:  # of an earlier version
         return {}
-    what = (one.team, one.track, one.model_file, upload.size, one.model_sha256, upload.received_utc)
+    what = (
+        one.team,
+        one.track,
+        one.model_file,
+        upload.size,
+        one.model_sha256,
+        upload.received_utc,
+    )
     names = ("team", "track", "file", "size", "sha256", "received_utc")
-    receipt: dict[str, Any] = {"contest": contest.id, "entry": one.id} | dict(zip(names, what, strict=True))
+    receipt: dict[str, Any] = {"contest": contest.id, "entry": one.id} | dict(
+        zip(names, what, strict=True)
+    )
     receipt["signature"] = contest.key.sign(entry_text(contest.id, one.id, *what))
     receipt["public_key"] = contest.key.public
     found: dict[str, Any] = {"receipt": receipt, "replaces": upload.replaces}
     if upload.problem is None:
         return found
     found |= {"since_utc": upload.checked_utc, "problem": upload.problem}
-    config = next((config for config in contest.config.tracks if config.name == one.track), None)
+    config = next(
+        (config for config in contest.config.tracks if config.name == one.track), None
+    )
     until = None if config is None else replaceable_until(config, upload)
-    return found | {"replaceable_until_utc": None if until is None else until.isoformat()}
+    return found | {
+        "replaceable_until_utc": None if until is None else until.isoformat()
+    }
 
 
 def _replaceable(contest: Contest, offer: Offer, number: int, now: datetime) -> Upload:
     """The refused upload that an offer replaces. Raises RefereeError `not-replaceable`."""
     upload = contest.store.upload(number)
     one = None if upload is None else contest.store.submission(number)
-    if upload is None or one is None or (one.team, one.track) != (offer.team, offer.config.name):
+    if (
+        upload is None
+        or one is None
+        or (one.team, one.track) != (offer.team, offer.config.name)
+    ):
         sentence = f"The team {offer.team} has no upload {number} to the track {offer.config.name}."
         raise RefereeError("not-replaceable", sentence)
     until = replaceable_until(offer.config, upload)
     if until is None:
-        which = "is a replacement itself" if upload.replaces is not None else "was not found broken"
-        raise RefereeError("not-replaceable", f"The entry {number} cannot be replaced: it {which}.")
+        which = (
+            "is a replacement itself"
+            if upload.replaces is not None
+            else "was not found broken"
+        )
+        raise RefereeError(
+            "not-replaceable", f"The entry {number} cannot be replaced: it {which}."
+        )
     if now >= until:
         sentence = f"The entry {number} could be replaced until {until.isoformat()[:19]}, and it is later."
         raise RefereeError("not-replaceable", sentence)

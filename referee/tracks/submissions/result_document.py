@@ -146,16 +146,25 @@ def parse_result(content: bytes) -> ResultDocument:
     document = ResultDocument(values, np.empty((0, len(COLUMNS))), ())
     for path, check in ADDED_FIELDS.items():
         optional(check)(path, document.get(path))
-    images, processed, stopped_by = (document[path] for path in ("images.count", "processed", "stopped_by"))
+    images, processed, stopped_by = (
+        document[path] for path in ("images.count", "processed", "stopped_by")
+    )
     if processed > images:
         raise bad(f"processed = {processed} is more than images.count = {images}")
     if (processed < images) != (stopped_by == "budget"):
-        raise bad(f"processed = {processed} of {images} images, but stopped_by is {stopped_by!r}")
+        raise bad(
+            f"processed = {processed} of {images} images, but stopped_by is {stopped_by!r}"
+        )
     _check_latency(document)
     _check_energy(values)
     if document["task"] == "detection":
-        return replace(document, rows=_detection_rows(document["predictions.rows"], processed))
-    return replace(document, answers=_top1_answers(document["predictions.labels"], images, processed))
+        return replace(
+            document, rows=_detection_rows(document["predictions.rows"], processed)
+        )
+    return replace(
+        document,
+        answers=_top1_answers(document["predictions.labels"], images, processed),
+    )
 
 
 def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
@@ -165,7 +174,11 @@ def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
     for path, check in ELSEWHERE_FIELDS.items():
         check(path, field_of(given, path))
     images, mean_ms = given["images"]["count"], given["latency"]["mean_ms"]
-    rows, answers, processed = np.empty((0, len(COLUMNS))), tuple[tuple[int, int], ...](), images
+    rows, answers, processed = (
+        np.empty((0, len(COLUMNS))),
+        tuple[tuple[int, int], ...](),
+        images,
+    )
     if given["task"] == "detection":
         rows = _detection_rows(field_of(given, "predictions.rows"), images)
     else:
@@ -173,17 +186,33 @@ def _elsewhere(given: Mapping[str, Any]) -> ResultDocument:
         processed = len(labels) if isinstance(labels, list) else images
         FIELDS["processed"]("the number of predictions.labels", processed)
         answers = _top1_answers(labels, images, processed)
-    kept = {key: given[key] for key in (ELSEWHERE, "task", "images", "runtime", "predictions")}
-    kept |= {"device": {"name": given["device"]["name"], "host": given["device"]["name"]}, "energy": None}
-    latency = {"mean_ms": mean_ms, "counted": given["latency"]["counted"], "max_ms": None}
+    kept = {
+        key: given[key]
+        for key in (ELSEWHERE, "task", "images", "runtime", "predictions")
+    }
+    kept |= {
+        "device": {"name": given["device"]["name"], "host": given["device"]["name"]},
+        "energy": None,
+    }
+    latency = {
+        "mean_ms": mean_ms,
+        "counted": given["latency"]["counted"],
+        "max_ms": None,
+    }
     latency |= {"total_s": mean_ms * processed / 1000, "repeat_means_ms": [mean_ms]}
-    return ResultDocument(kept | {"processed": processed, "latency": latency}, rows, answers)
+    return ResultDocument(
+        kept | {"processed": processed, "latency": latency}, rows, answers
+    )
 
 
 def says_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two documents state the same measurement, in whatever form; unknown keys are ignored."""
-    answers = "predictions.rows" if one.get("task") == "detection" else "predictions.labels"
-    figures = tuple(ELSEWHERE_FIELDS) if ELSEWHERE in other else (*FIELDS, *ENERGY_FIELDS)
+    answers = (
+        "predictions.rows" if one.get("task") == "detection" else "predictions.labels"
+    )
+    figures = (
+        tuple(ELSEWHERE_FIELDS) if ELSEWHERE in other else (*FIELDS, *ENERGY_FIELDS)
+    )
     return all(_found(one, path) == _found(other, path) for path in (*figures, answers))
 
 
@@ -200,9 +229,14 @@ def _check_energy(values: Mapping[str, Any]) -> None:
         return
     for path, check in ENERGY_FIELDS.items():
         check(path, field_of(values, path))
-    each_wh, expected_wh = energy["inference_wh"], energy["loop_wh"] / energy["inferences"]
+    each_wh, expected_wh = (
+        energy["inference_wh"],
+        energy["loop_wh"] / energy["inferences"],
+    )
     if not _is_near(each_wh, expected_wh):
-        raise bad(f"energy.inference_wh = {each_wh} is not loop_wh / inferences = {expected_wh:g}")
+        raise bad(
+            f"energy.inference_wh = {each_wh} is not loop_wh / inferences = {expected_wh:g}"
+        )
 
 
 def _json(content: bytes) -> dict[str, Any]:
@@ -220,8 +254,13 @@ def _json(content: bytes) -> dict[str, Any]:
         return found
 
     try:
-        values = json.loads(content, parse_constant=refuse_constant, object_pairs_hook=unique)
-    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or a number of too many digits
+        values = json.loads(
+            content, parse_constant=refuse_constant, object_pairs_hook=unique
+        )
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # not JSON, not UTF-8, or a number of too many digits
         raise bad(f"it is not JSON ({error})") from error
     if not isinstance(values, dict):
         raise bad("it is not a JSON object")
@@ -236,20 +275,31 @@ def _check_latency(document: ResultDocument) -> None:
     figures = [(name, document[f"latency.{name}"]) for name in ORDERED]
     for (low, low_value), (high, high_value) in pairwise(figures):
         if low_value > high_value:
-            raise bad(f"latency.{low} = {low_value} is above latency.{high} = {high_value}")
+            raise bad(
+                f"latency.{low} = {low_value} is above latency.{high} = {high_value}"
+            )
     mean_ms, counted = document["latency.mean_ms"], document["latency.counted"]
     _require_between(mean_ms, "min_ms and max_ms", figures[0][1], figures[-1][1])
     means_ms = document["latency.repeat_means_ms"]
     if not 1 <= len(means_ms) <= document["settings.repeats"]:
         repeats = document["settings.repeats"]
-        raise bad(f"latency.repeat_means_ms has {len(means_ms)} means of {repeats} repeats")
+        raise bad(
+            f"latency.repeat_means_ms has {len(means_ms)} means of {repeats} repeats"
+        )
     _require_between(mean_ms, "the repeat_means_ms", min(means_ms), max(means_ms))
-    least, most = document["processed"] - 1, len(means_ms) * (document["images.count"] - 1)
+    least, most = (
+        document["processed"] - 1,
+        len(means_ms) * (document["images.count"] - 1),
+    )
     if not least <= counted <= most:
-        raise bad(f"latency.counted = {counted} is not from {least} to {most}, by processed and repeats")
+        raise bad(
+            f"latency.counted = {counted} is not from {least} to {most}, by processed and repeats"
+        )
     total_s, pass_s = document["latency.total_s"], means_ms[0] * least / 1000
     if not _is_near(total_s, pass_s):
-        raise bad(f"latency.total_s = {total_s} is not the time of the first pass, {pass_s:g} s")
+        raise bad(
+            f"latency.total_s = {total_s} is not the time of the first pass, {pass_s:g} s"
+        )
     timed_s = document["timed.end_monotonic_s"] - document["timed.start_monotonic_s"]
     if timed_s < total_s * (1 - TOLERANCE):
         raise bad(f"timed has {timed_s:g} s, less than latency.total_s = {total_s}")
@@ -257,7 +307,9 @@ def _check_latency(document: ResultDocument) -> None:
 
 def _require_between(mean_ms: float, ends: str, least: float, most: float) -> None:
     if not least * (1 - TOLERANCE) <= mean_ms <= most * (1 + TOLERANCE):
-        raise bad(f"latency.mean_ms = {mean_ms} does not lie between {ends}, {least} and {most}")
+        raise bad(
+            f"latency.mean_ms = {mean_ms} does not lie between {ends}, {least} and {most}"
+        )
 
 
 def _is_near(value: float, other: float) -> bool:
@@ -273,19 +325,29 @@ def _detection_rows(rows: Any, processed: int) -> NDArray[np.float64]:
     if not isinstance(rows, list):
         raise bad(f"predictions.rows = {shown(rows)} is not a list")
     for place, row in enumerate(rows):
-        if not (isinstance(row, list) and len(row) == len(COLUMNS) and all(map(_is_pixel, row))):
-            raise bad(f"predictions.rows[{place}] = {shown(row)} is not seven finite numbers")
+        if not (
+            isinstance(row, list)
+            and len(row) == len(COLUMNS)
+            and all(map(_is_pixel, row))
+        ):
+            raise bad(
+                f"predictions.rows[{place}] = {shown(row)} is not seven finite numbers"
+            )
     table = np.array(rows, dtype=np.float64).reshape(-1, len(COLUMNS))
     _require_whole(table, 0, processed)
     _require_whole(table, 1, LARGEST_CATEGORY)
     images, counts = np.unique(table[:, 0], return_counts=True)
     if len(images) and counts.max() > MOST_ROWS_BY_IMAGE:
         worst = int(np.argmax(counts))
-        raise bad(f"image {images[worst]:g} has {counts[worst]} rows, more than {MOST_ROWS_BY_IMAGE}")
+        raise bad(
+            f"image {images[worst]:g} has {counts[worst]} rows, more than {MOST_ROWS_BY_IMAGE}"
+        )
     return table
 
 
-def _top1_answers(labels: Any, images: int, processed: int) -> tuple[tuple[int, int], ...]:
+def _top1_answers(
+    labels: Any, images: int, processed: int
+) -> tuple[tuple[int, int], ...]:
     """The answers (image, index 0..1000), one for each of `processed` images of 1..`images`.
 
     Raises ModelFault `bad-result`.
@@ -293,17 +355,25 @@ def _top1_answers(labels: Any, images: int, processed: int) -> tuple[tuple[int, 
     if not isinstance(labels, list):
         raise bad(f"predictions.labels = {shown(labels)} is not a list")
     if len(labels) != processed:
-        raise bad(f"predictions.labels has {len(labels)} answers, processed is {processed}")
+        raise bad(
+            f"predictions.labels has {len(labels)} answers, processed is {processed}"
+        )
     found: dict[int, int] = {}
     for place, one in enumerate(labels):
         where = f"predictions.labels[{place}]"
         if not (isinstance(one, list) and len(one) == 3 and _is_pixel(one[2])):
-            raise bad(f"{where} = {shown(one)} is not an image, an index and a finite number")
+            raise bad(
+                f"{where} = {shown(one)} is not an image, an index and a finite number"
+            )
         image, index, _ = one
         if type(image) is not int or not 1 <= image <= images:
-            raise bad(f"{where}: image {shown(image)} is not a whole number from 1 to {images}")
+            raise bad(
+                f"{where}: image {shown(image)} is not a whole number from 1 to {images}"
+            )
         if type(index) is not int or not 0 <= index <= LARGEST_INDEX:
-            raise bad(f"{where}: index {shown(index)} is not a whole number from 0 to {LARGEST_INDEX}")
+            raise bad(
+                f"{where}: index {shown(index)} is not a whole number from 0 to {LARGEST_INDEX}"
+            )
         if image in found:
             raise bad(f"{where}: image {image} is answered twice")
         found[image] = index
@@ -312,7 +382,9 @@ def _top1_answers(labels: Any, images: int, processed: int) -> tuple[tuple[int, 
 
 def _require_whole(table: NDArray[np.float64], column: int, most: int) -> None:
     values = table[:, column]
-    wrong = np.flatnonzero((values != np.floor(values)) | (values < 1) | (values > most))
+    wrong = np.flatnonzero(
+        (values != np.floor(values)) | (values < 1) | (values > most)
+    )
     if len(wrong):
         what = f"predictions.rows[{wrong[0]}]: {COLUMNS[column]} {values[wrong[0]]:g}"
         raise bad(f"{what} is not a whole number from 1 to {most}")

@@ -16,7 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_testsets import GroundTruth, TestSet, TestSetError, load_test_set, read_ground_truth
+from lpirc_testsets import (
+    GroundTruth,
+    TestSet,
+    TestSetError,
+    load_test_set,
+    read_ground_truth,
+)
 from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import Contest
@@ -54,23 +60,39 @@ class ResultsSet:
 
     def digest(self, split: str) -> str:
         """Identifies images, ground truth, metric and part."""
-        return _digest(self.test_set.digest, self.metric, self.part, self.key.hex(), split)
+        return _digest(
+            self.test_set.digest, self.metric, self.part, self.key.hex(), split
+        )
 
     def job(self, split: str, file_sha256: str) -> str:
         """The name of the job that scores a file: a hash of all that the result follows from."""
-        return _digest("entry-2", RULES_VERSION, HALVES, SEED, self.digest(split), file_sha256)
+        return _digest(
+            "entry-2", RULES_VERSION, HALVES, SEED, self.digest(split), file_sha256
+        )
 
     def columns(self, folder: Path, file_sha256: str) -> Path:
         """Where the columns of a file are kept in a contest's folder: they follow from file, images and rules."""
         return (
-            folder / COLUMNS / f"{_digest('columns-1', RULES_VERSION, self.test_set.digest, file_sha256)}.npz"
+            folder
+            / COLUMNS
+            / f"{_digest('columns-1', RULES_VERSION, self.test_set.digest, file_sha256)}.npz"
         )
 
     def images(self, split: str) -> list[int]:
         """The numbers of a split's images: one is held out if its draw, a keyed hash, lies below `part`."""
-        drawn = ((one, hmac.digest(self.key, one.sha256.encode(), "sha256")) for one in self.test_set.images)
-        below = ((one, int.from_bytes(draw[:8], "big") < self.part * 2**64) for one, draw in drawn)
-        return [one.number for one, is_held_out in below if is_held_out == (split == HOLDOUT)]
+        drawn = (
+            (one, hmac.digest(self.key, one.sha256.encode(), "sha256"))
+            for one in self.test_set.images
+        )
+        below = (
+            (one, int.from_bytes(draw[:8], "big") < self.part * 2**64)
+            for one, draw in drawn
+        )
+        return [
+            one.number
+            for one, is_held_out in below
+            if is_held_out == (split == HOLDOUT)
+        ]
 
 
 def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
@@ -86,13 +108,16 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
     key = hmac.digest(contest.secret, f"holdout {config.name}".encode(), "sha256")
     test_set = load_test_set(contest.folder / config.testset)
     if not test_set.images:
-        raise RefereeError("testset-empty", f"{test_set.folder} has no images to score a file on.")
+        raise RefereeError(
+            "testset-empty", f"{test_set.folder} has no images to score a file on."
+        )
     part = 0.0 if config.holdout_until is None else config.holdout_part
     found = ResultsSet(test_set, metric, part, key)
     if not found.images(PUBLIC) or (part and not found.images(HOLDOUT)):
         words = f"{len(test_set.images)} images are too few for holdout_part = {part:g}: the lot left one part empty"
         raise RefereeError(
-            "testset-unfit", f"Track {config.name!r}: {words}; use more images, or another part."
+            "testset-unfit",
+            f"Track {config.name!r}: {words}; use more images, or another part.",
         )
     return found
 
@@ -127,7 +152,9 @@ def score_file(
         whole = read_ground_truth(of.test_set.folder)
     truth = restricted_to(whole, images)
     kept = np.isin(given.image, images)
-    present = {name: column for name, column in vars(given).items() if column is not None}
+    present = {
+        name: column for name, column in vars(given).items() if column is not None
+    }
     own = Detections(**{name: column[kept] for name, column in present.items()})
     found, halves = evaluate(truth, own, of.metric), half_maps(truth, own, of.metric)
     return found.map, len(images), halves.astype("<f8").tobytes()
@@ -140,15 +167,23 @@ def _read(path: Path, of: ResultsSet) -> tuple[GroundTruth, Detections]:
         raise RefereeError("too-large", f"The JSON file has {size} bytes; {words}")
     whole = read_ground_truth(of.test_set.folder)
     try:
-        return whole, read_submission(path, whole, STRICT, MOST_PROBLEMS, stops=True).detections
+        return whole, read_submission(
+            path, whole, STRICT, MOST_PROBLEMS, stops=True
+        ).detections
     except RefereeError as error:
         error.facts.pop("file", None)
-        raise RefereeError(error.code, error.sentence.removeprefix(f"{path}: "), **error.facts) from error
+        raise RefereeError(
+            error.code, error.sentence.removeprefix(f"{path}: "), **error.facts
+        ) from error
 
 
 def kept_upload(contest: Contest, one: Submission) -> Path:
     """Where the file of an upload is kept."""
-    return contest.folder / MODELS / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
+    return (
+        contest.folder
+        / MODELS
+        / f"{one.model_sha256}{Path(one.model_file).suffix.lower()}"
+    )
 
 
 class EntryDesk:
@@ -156,7 +191,11 @@ class EntryDesk:
 
     def __init__(self, contest: Contest, clock: Clock) -> None:
         self.contest, self.clock = contest, clock
-        self._asked, self._scoring, self._stop = threading.Semaphore(), threading.Lock(), threading.Event()
+        self._asked, self._scoring, self._stop = (
+            threading.Semaphore(),
+            threading.Lock(),
+            threading.Event(),
+        )
 
     @cached_property
     def workers(self) -> LocalWorkers:
@@ -180,7 +219,9 @@ class EntryDesk:
             self._asked.release()
             # Once it is to stop, the database may be closed.
             is_over = self._stop.is_set() or self._all_are_scored()
-        if not is_over and not self.clock.wait(self._stop, self.clock.monotonic_s() + RETRY_S):
+        if not is_over and not self.clock.wait(
+            self._stop, self.clock.monotonic_s() + RETRY_S
+        ):
             self.ask()
 
     def _all_are_scored(self) -> bool:
@@ -189,8 +230,15 @@ class EntryDesk:
         try:
             for one in self._waiting():
                 if one.track not in tracks:
-                    self._end(one, False, f"The contest has no track {one.track} any more.", unstable=True)
-            results = [config for config in tracks.values() if config.rule_name == RESULTS]
+                    self._end(
+                        one,
+                        False,
+                        f"The contest has no track {one.track} any more.",
+                        unstable=True,
+                    )
+            results = [
+                config for config in tracks.values() if config.rule_name == RESULTS
+            ]
             for config in results:
                 try:
                     self._accept_again(config)
@@ -207,13 +255,21 @@ class EntryDesk:
         return is_done
 
     def _waiting(self, track: str | None = None) -> list[Submission]:
-        standing = (one for one in self.contest.store.submissions(track) if one.job and not one.withdrawn)
-        return [one for one in standing if one.measurement is None and not one.is_unchecked]
+        standing = (
+            one
+            for one in self.contest.store.submissions(track)
+            if one.job and not one.withdrawn
+        )
+        return [
+            one for one in standing if one.measurement is None and not one.is_unchecked
+        ]
 
     def _accept_again(self, config: ModelTrack) -> None:
         """Accept again what was handed in before the set was corrected: its score is computed again."""
         store, of = self.contest.store, results_set(self.contest, config)
-        newest = {(one.model_key, one.split): one for one in store.submissions(config.name)}
+        newest = {
+            (one.model_key, one.split): one for one in store.submissions(config.name)
+        }
         for one in newest.values():
             digest, job = of.digest(one.split), of.job(one.split, one.model_sha256)
             is_of_another = one.testset_digest != digest and not one.is_unchecked
@@ -227,7 +283,11 @@ class EntryDesk:
     def _carry_out(self, config: ModelTrack, one: Submission) -> None:
         if self._is_withdrawn(one):  # since it was listed
             return
-        store, name, of = self.contest.store, one.job or "", results_set(self.contest, config)
+        store, name, of = (
+            self.contest.store,
+            one.job or "",
+            results_set(self.contest, config),
+        )
         path = kept_upload(self.contest, one)
         columns = of.columns(self.contest.folder, one.model_sha256)
         try:
@@ -237,16 +297,26 @@ class EntryDesk:
             return
 
         def start(workers: Workers) -> Future[Any]:
-            return workers.submit(score_file, path, of, one.split, one.testset_digest or "", columns)
+            return workers.submit(
+                score_file, path, of, one.split, one.testset_digest or "", columns
+            )
 
         def found() -> None:
             mean_ap, images = json.loads((store.scoring(name) or ("",))[0])
             measured = Measured(100 * mean_ap, LEAST, images, images, LEAST)
             verdict = track_named(RESULTS).measure(measured)
-            self._end(one, True, verdict.sentence, metric=verdict.value, measured=asdict(measured))
+            self._end(
+                one,
+                True,
+                verdict.sentence,
+                metric=verdict.value,
+                measured=asdict(measured),
+            )
 
         def done(result: tuple[float, int, bytes]) -> None:
-            store.add_scoring(name, name, json.dumps(result[:2]), result[2], self.clock.utc())
+            store.add_scoring(
+                name, name, json.dumps(result[:2]), result[2], self.clock.utc()
+            )
             found()
 
         failed = partial(self._end, one, False, unstable=True)
@@ -257,7 +327,9 @@ class EntryDesk:
         """Store the outcome; a withdrawn entry has failed at nothing, and is scored if it is restored."""
         if not valid and self._is_withdrawn(one):
             return
-        made = ModelMeasurement(self.clock.utc().isoformat(), valid, sentence, **figures)
+        made = ModelMeasurement(
+            self.clock.utc().isoformat(), valid, sentence, **figures
+        )
         self.contest.store.add_measurement(one.id, made)
 
 

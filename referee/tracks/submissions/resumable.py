@@ -22,7 +22,14 @@ from referee.errors import RefereeError, StorageFailed
 from referee.files.atomic_write import parts_of, write_atomically
 from referee.store.model_records import Submission
 from referee.tracks.submissions.open_track import configured_track
-from referee.tracks.submissions.receiving import ARRIVED, PART, Offer, append, receive_file, uploads_folder
+from referee.tracks.submissions.receiving import (
+    ARRIVED,
+    PART,
+    Offer,
+    append,
+    receive_file,
+    uploads_folder,
+)
 
 IDLE = timedelta(days=1)
 MOST_OF_A_TEAM = 4
@@ -90,7 +97,9 @@ class ResumableUploads:
             raise _unknown(number)
         return found
 
-    def add(self, one: Resumable, offset: int, body: Iterable[bytes]) -> Submission | None:
+    def add(
+        self, one: Resumable, offset: int, body: Iterable[bytes]
+    ) -> Submission | None:
         """Append what comes; the submission once the whole file is there, else None.
 
         Raises RefereeError `upload-unknown`, `offset-mismatch`, `upload-busy`, and what `body` and `receive_file`
@@ -101,9 +110,7 @@ class ResumableUploads:
             if not one.path.is_file():
                 raise _unknown(one.number)
             if offset != (now := one.offset):
-                sentence = (
-                    f"The upload goes on at {now}, not at {offset}; ask for its Upload-Offset with HEAD."
-                )
+                sentence = f"The upload goes on at {now}, not at {offset}; ask for its Upload-Offset with HEAD."
                 raise RefereeError("offset-mismatch", sentence, offset=now)
             append(one.path, body)
             if one.offset < one.stated.size:
@@ -112,7 +119,9 @@ class ResumableUploads:
             try:
                 config = configured_track(self._contest, stated.track)
                 offer = Offer(config, stated.team, stated.file, stated.replaces)
-                made = receive_file(self._contest, self._clock, offer, one.path, stated.sha256)
+                made = receive_file(
+                    self._contest, self._clock, offer, one.path, stated.sha256
+                )
             except (OSError, StorageFailed):
                 _ask_for_last_byte(one)
                 raise
@@ -190,7 +199,9 @@ def _ask_for_last_byte(one: Resumable) -> None:
     """
     size = max(0, one.stated.size - 1)
     try:
-        if one.path.stat().st_nlink > 1:  # it may be kept for an entry by now: only a copy is cut
+        if (
+            one.path.stat().st_nlink > 1
+        ):  # it may be kept for an entry by now: only a copy is cut
             write_atomically(one.path, parts_of(one.path, size), 0o600)
         else:
             os.truncate(one.path, size)

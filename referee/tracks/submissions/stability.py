@@ -14,7 +14,11 @@ def disturbance(document: ResultDocument) -> str | None:
     mean_ms, means_ms = document["latency.mean_ms"], document["latency.repeat_means_ms"]
     counted_s = document["latency.counted"] * mean_ms / 1000
     share = document.get("latency.processor_share")
-    if share is not None and share < LEAST_PROCESSOR_SHARE and (1 - share) * counted_s > NOTICED_S:
+    if (
+        share is not None
+        and share < LEAST_PROCESSOR_SHARE
+        and (1 - share) * counted_s > NOTICED_S
+    ):
         return f"the model had a processor for only {share:.0%} of its {mean_ms:.3f} ms, another job for the rest"
     low_ms, high_ms = min(means_ms), max(means_ms)
     lost_s = (high_ms - low_ms) / mean_ms * counted_s / len(means_ms)

@@ -28,13 +28,21 @@ from referee.tracks.submissions.board import outcome_of
 from referee.tracks.submissions.fields import bad
 from referee.tracks.submissions.lock import Record, handing_in_lock, measuring_lock
 from referee.tracks.submissions.open_track import OpenTrack, configured_track
-from referee.tracks.submissions.result_document import ResultDocument, parse_result, says_same
+from referee.tracks.submissions.result_document import (
+    ResultDocument,
+    parse_result,
+    says_same,
+)
 from referee.tracks.submissions.results_files import PUBLIC
 from referee.tracks.submissions.second_copies import MODELS, require_file
 from referee.tracks.submissions.stability import disturbance
 
 LARGEST_MODEL_BYTES = 500 << 20
-PLAIN = {"settings.channels": "RGB", "settings.mean": [0, 0, 0], "settings.sigma": [1, 1, 1]}
+PLAIN = {
+    "settings.channels": "RGB",
+    "settings.mean": [0, 0, 0],
+    "settings.sigma": [1, 1, 1],
+}
 """The only settings of the input that a document may state: a track's model does the rest by itself."""
 ATTEMPTS = 3  # to measure a stable latency
 
@@ -73,9 +81,18 @@ def submit(
     contest.store.require_team(order.team)
     _require_build(order.build)
     data = b"" if order.model is None else _model_bytes(order.model)
-    file, sha256 = ("", "") if order.model is None else (order.model.name, hashlib.sha256(data).hexdigest())
-    who, counts = (track.name, order.team, track.split, order.build), track.split == PUBLIC
-    made = Submission(0, "", *who, file, sha256, track.digest, counts, measured_by=order.measured_by)
+    file, sha256 = (
+        ("", "")
+        if order.model is None
+        else (order.model.name, hashlib.sha256(data).hexdigest())
+    )
+    who, counts = (
+        (track.name, order.team, track.split, order.build),
+        track.split == PUBLIC,
+    )
+    made = Submission(
+        0, "", *who, file, sha256, track.digest, counts, measured_by=order.measured_by
+    )
     if made.counts:  # before any work; and again when the submission is accepted
         limit = configured_track(contest, track.name).submissions_per_day
         contest.store.require_below_limit(track.name, order.team, limit, clock.utc())
@@ -87,19 +104,28 @@ def submit(
     content = order.result or b""
     document = parse_result(content)
     if document.is_elsewhere and order.measured_by is None:
-        raise bad("lpirc-harness did not make it; say who measured it, with --measured-by NAME")
+        raise bad(
+            "lpirc-harness did not make it; say who measured it, with --measured-by NAME"
+        )
     if order.model is not None and not document.is_elsewhere:
         validate(order.model)
     check_result(contest, track, document, made.model_sha256)
     judge(track, document)
     with handing_in_lock(contest) as record:
         _require_new(contest, made, document)
-        kept = b"" if document.is_elsewhere else data  # a model for another runtime cannot be measured again
+        kept = (
+            b"" if document.is_elsewhere else data
+        )  # a model for another runtime cannot be measured again
         return _carry_out(contest, track, made, kept, lambda _: content, record, clock)
 
 
 def measure_again(
-    contest: Contest, track: OpenTrack, earlier: Submission, build: str, bench: Bench, clock: Clock
+    contest: Contest,
+    track: OpenTrack,
+    earlier: Submission,
+    build: str,
+    bench: Bench,
+    clock: Clock,
 ) -> Submission:
     """Measure a kept model again, in another build or on the other test set; this counts towards no limit.
 
@@ -127,15 +153,25 @@ def kept_model(contest: Contest, made: Submission) -> bytes:
     return data
 
 
-def to_measure_again(submissions: Sequence[Submission], split: str, build: str) -> list[Submission]:
+def to_measure_again(
+    submissions: Sequence[Submission], split: str, build: str
+) -> list[Submission]:
     """Each team's models that no submission of that build has measured on `split`, by the oldest submission.
 
     A measurement that was broken off, is in review, or whose latency is unstable, is repeated; a model that failed, or
     whose submissions are withdrawn, is not.
     """
-    standing = [one for one in submissions if one.withdrawn is None and one.measurement is not None]
+    standing = [
+        one
+        for one in submissions
+        if one.withdrawn is None and one.measurement is not None
+    ]
     settled = [one for one in standing if not one.has_no_place]
-    done = {(one.team, one.model_sha256) for one in settled if (one.split, one.build) == (split, build)}
+    done = {
+        (one.team, one.model_sha256)
+        for one in settled
+        if (one.split, one.build) == (split, build)
+    }
     wanted: dict[tuple[str, str], Submission] = {}
     for one in standing:
         key = (one.team, one.model_sha256)
@@ -160,7 +196,9 @@ def _carry_out(
     try:
         record(accepted.id)
         file, sha256 = made.model_file, made.model_sha256
-        kept = keep_model(contest.folder, data, sha256, file) if data else contest.folder
+        kept = (
+            keep_model(contest.folder, data, sha256, file) if data else contest.folder
+        )
         measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
         contest.store.give_up_submission(accepted.id, _reason(failure))
@@ -186,8 +224,12 @@ def measure(
             if unstable is None:
                 break
     except ModelCrashed as failure:
-        sentence = failure.sentence.replace(model.name, accepted.model_file)  # the name that the team knows
-        failed = ModelMeasurement(clock.utc().isoformat(), valid=False, sentence=sentence)
+        sentence = failure.sentence.replace(
+            model.name, accepted.model_file
+        )  # the name that the team knows
+        failed = ModelMeasurement(
+            clock.utc().isoformat(), valid=False, sentence=sentence
+        )
         contest.store.add_measurement(accepted.id, failed)
         return
     check_result(contest, track, document, accepted.model_sha256)
@@ -201,10 +243,19 @@ def measure(
     )
     if document.values.get("energy") is not None:
         official = document["energy.official"]
-        outcome = replace(outcome, meter=document["energy.meter"], meter_official=official)
+        outcome = replace(
+            outcome, meter=document["energy.meter"], meter_official=official
+        )
     if unstable is not None:
         sentence = f"the latency is unstable, {unstable}."
-        outcome = replace(outcome, valid=False, sentence=sentence, metric=None, figures={}, unstable=True)
+        outcome = replace(
+            outcome,
+            valid=False,
+            sentence=sentence,
+            metric=None,
+            figures={},
+            unstable=True,
+        )
     elif outcome.valid:
         outcome = replace(outcome, doubt=doubt(document))
     contest.store.add_measurement(accepted.id, outcome, content)
@@ -220,20 +271,31 @@ def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict
         processed=document["processed"],
         total_s=document["latency.total_s"],
         longest_ms=document["latency.max_ms"],
-        energy_wh=None if energy is None else energy["inference_wh"] * document["processed"],
+        energy_wh=None
+        if energy is None
+        else energy["inference_wh"] * document["processed"],
     )
     return measured, track.rule.measure(measured)
 
 
-def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, model_sha256: str) -> None:
+def check_result(
+    contest: Contest, track: OpenTrack, document: ResultDocument, model_sha256: str
+) -> None:
     """Raise RefereeError `bad-result` or `wrong-device` unless the document is of this model, test set and device."""
     images = len(track.test_set.images)
     wanted: dict[str, Any] = {"task": track.rule.task, "images.count": images}
     wanted["images.sha256"] = track.images_sha256
     if not document.is_elsewhere:
-        wanted |= {"preprocessing": track.rule.preprocessing, "settings.threads": track.rule.threads}
+        wanted |= {
+            "preprocessing": track.rule.preprocessing,
+            "settings.threads": track.rule.threads,
+        }
         wanted |= {"model.sha256": model_sha256}
-        wanted |= {path: value for path, value in PLAIN.items() if document.get(path) is not None}
+        wanted |= {
+            path: value
+            for path, value in PLAIN.items()
+            if document.get(path) is not None
+        }
     for path, value in wanted.items():
         if document[path] != value:
             needed = f"the track {track.name} needs {value!r}"
@@ -243,10 +305,18 @@ def check_result(contest: Contest, track: OpenTrack, document: ResultDocument, m
                 needed += "; bench the model on the images of the track's test set"
             raise bad(f"{path} is {document[path]!r}, {needed}")
     budget_s, used_s = track.rule.budget_s(images), document.get("settings.budget_s")
-    if budget_s is not None and not document.is_elsewhere and (used_s is None or used_s > budget_s):
-        raise bad(f"settings.budget_s is {used_s}, the budget for {images} images is {budget_s:g}")
+    if (
+        budget_s is not None
+        and not document.is_elsewhere
+        and (used_s is None or used_s > budget_s)
+    ):
+        raise bad(
+            f"settings.budget_s is {used_s}, the budget for {images} images is {budget_s:g}"
+        )
     if track.rule.needs_energy and document.values.get("energy") is None:
-        raise bad(f"energy is null, the track {track.name} needs it; bench the model with --meter")
+        raise bad(
+            f"energy is null, the track {track.name} needs it; bench the model with --meter"
+        )
     _require_device(contest, track, document["device.host"], "This was measured")
 
 
@@ -256,7 +326,9 @@ def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) ->
     if expected and host not in expected:
         names = " and ".join(map(repr, expected))
         board = f"the board of the track {track.name} is that of {names}; measure the model there."
-        raise WrongDevice("wrong-device", f"{what} on {host!r}, but {board}", device=host)
+        raise WrongDevice(
+            "wrong-device", f"{what} on {host!r}, but {board}", device=host
+        )
 
 
 def expected_devices(contest: Contest, track: str) -> tuple[str, ...]:
@@ -264,8 +336,14 @@ def expected_devices(contest: Contest, track: str) -> tuple[str, ...]:
     configured = configured_track(contest, track)
     if configured.devices or configured.device:
         return configured.devices or (configured.device,)
-    standing = (one.measurement for one in contest.store.submissions(track) if one.withdrawn is None)
-    return next(((one.device,) for one in standing if one is not None and one.device), ())
+    standing = (
+        one.measurement
+        for one in contest.store.submissions(track)
+        if one.withdrawn is None
+    )
+    return next(
+        ((one.device,) for one in standing if one is not None and one.device), ()
+    )
 
 
 def read_submitted(path: Path, most: int, what: str) -> bytes:
@@ -294,7 +372,11 @@ def _model_bytes(path: Path) -> bytes:
 
 
 def _kept_path(folder: Path, sha256: str, model_file: str) -> Path:
-    return folder / MODELS / f"{sha256}{'.onnx' if model_file.lower().endswith('.onnx') else '.tflite'}"
+    return (
+        folder
+        / MODELS
+        / f"{sha256}{'.onnx' if model_file.lower().endswith('.onnx') else '.tflite'}"
+    )
 
 
 def keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
@@ -312,14 +394,22 @@ def _intact_bytes(path: Path, sha256: str) -> bytes | None:
         data = path.read_bytes() if path.is_file() else None
     except OSError:
         return None
-    return data if data is not None and hashlib.sha256(data).hexdigest() == sha256 else None
+    return (
+        data
+        if data is not None and hashlib.sha256(data).hexdigest() == sha256
+        else None
+    )
 
 
 def _reason(failure: BaseException) -> str:
     if isinstance(failure, KeyboardInterrupt):
         return "the measurement was interrupted"
     if isinstance(failure, OSError) and failure.strerror:
-        return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
+        return (
+            f"{failure.filename}: {failure.strerror}"
+            if failure.filename
+            else failure.strerror
+        )
     return str(failure) or type(failure).__name__
 
 
@@ -331,9 +421,19 @@ def _require_build(build: str) -> None:
 def _require_new(contest: Contest, made: Submission, document: ResultDocument) -> None:
     """Raise RefereeError unless the document is new: the same measurement is not another build."""
     for one in contest.store.submissions(made.track):
-        is_same_model = (one.team, one.model_sha256, one.split) == (made.team, made.model_sha256, made.split)
-        former = contest.store.submission_result(one.id) if is_same_model and one.withdrawn is None else None
+        is_same_model = (one.team, one.model_sha256, one.split) == (
+            made.team,
+            made.model_sha256,
+            made.split,
+        )
+        former = (
+            contest.store.submission_result(one.id)
+            if is_same_model and one.withdrawn is None
+            else None
+        )
         if former is not None and says_same(json.loads(former), document.values):
             words = "measure the model again for another build."
-            earlier = f"This result document was handed in already, as submission {one.id}"
+            earlier = (
+                f"This result document was handed in already, as submission {one.id}"
+            )
             raise RefereeError("result-repeated", f"{earlier}; {words}")

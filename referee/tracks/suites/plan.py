@@ -66,16 +66,27 @@ def read_plan(path: Path) -> SuitePlan:
         why = (error.strerror or error) if isinstance(error, OSError) else error
         raise RefereeError("bad-suite", f"{path} cannot be read: {why}.") from error
     table, rows = _Table(str(path), values), values.get("tests", [])
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise table.bad("there is no test; add [[tests]] tables with model, implementation, file, mflops")
+    if (
+        not isinstance(rows, list)
+        or not rows
+        or not all(isinstance(row, dict) for row in rows)
+    ):
+        raise table.bad(
+            "there is no test; add [[tests]] tables with model, implementation, file, mflops"
+        )
     table.require_known("device", "cooldown_s", "limit", "tests")
     plan = SuitePlan(
         device=table.text("device", ""),
         cooldown_s=float(table.number("cooldown_s", 0, LONGEST_COOLDOWN_S, COOLDOWN_S)),
         limit=table.whole("limit", 2, 10_000_000, IMAGES),
-        tests=tuple(_test(_Table(f"{path}, test {n}", row), path.parent) for n, row in enumerate(rows, 1)),
+        tests=tuple(
+            _test(_Table(f"{path}, test {n}", row), path.parent)
+            for n, row in enumerate(rows, 1)
+        ),
     )
-    for (model, implementation), uses in Counter((t.model, t.implementation) for t in plan.tests).items():
+    for (model, implementation), uses in Counter(
+        (t.model, t.implementation) for t in plan.tests
+    ).items():
         if uses > 1:
             raise table.bad(f"the test {model} ({implementation}) is given twice")
     for test in plan.tests:
@@ -108,15 +119,27 @@ class _Table:
 
     def text(self, key: str, default: str | None = None) -> str:
         value = self.get(key, default)
-        is_line = isinstance(value, str) and value.isprintable() and (value.strip() or value == default)
+        is_line = (
+            isinstance(value, str)
+            and value.isprintable()
+            and (value.strip() or value == default)
+        )
         if not is_line:
             raise self.bad(f"{key} = {value!r} must be a line of text")
         return str(value).strip()
 
-    def number(self, key: str, least: float, most: float, default: float | None = None) -> float:
+    def number(
+        self, key: str, least: float, most: float, default: float | None = None
+    ) -> float:
         value = self.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise self.bad(f"{key} = {value!r} must be a number from {least:g} to {most:g}")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not least <= value <= most
+        ):
+            raise self.bad(
+                f"{key} = {value!r} must be a number from {least:g} to {most:g}"
+            )
         return value
 
     def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
@@ -129,23 +152,44 @@ class _Table:
         """One number for all channels, or a list of three, as the harness's option takes it."""
         value = self.values[key]
         each = value if isinstance(value, list) and len(value) == 3 else [value]
-        numbers = [replace(self, values={key: one}).number(key, least, most) for one in each]
+        numbers = [
+            replace(self, values={key: one}).number(key, least, most) for one in each
+        ]
         return ",".join(map(repr, numbers))
 
 
 def _test(table: _Table, folder: Path) -> PlannedTest:
-    table.require_known("model", "implementation", "file", "mflops", "timeout_s", *OPTIONS, *WORDS, *LEVELS)
+    table.require_known(
+        "model",
+        "implementation",
+        "file",
+        "mflops",
+        "timeout_s",
+        *OPTIONS,
+        *WORDS,
+        *LEVELS,
+    )
     file = folder / table.text("file")
     if not is_file(file):
         raise table.bad(f"file = {table.values['file']!r}: there is no file {file}")
     options: dict[str, int | float | str] = {
-        name: table.whole(name, 1, most) for name, most in OPTIONS.items() if name in table.values
+        name: table.whole(name, 1, most)
+        for name, most in OPTIONS.items()
+        if name in table.values
     }
     if "timeout_s" in table.values:
-        options["timeout_s"] = table.number("timeout_s", LEAST_TIMEOUT_S, LONGEST_TIMEOUT_S)
+        options["timeout_s"] = table.number(
+            "timeout_s", LEAST_TIMEOUT_S, LONGEST_TIMEOUT_S
+        )
     options |= {name: table.text(name) for name in WORDS if name in table.values}
-    options |= {name: table.levels(name, *ends) for name, ends in LEVELS.items() if name in table.values}
+    options |= {
+        name: table.levels(name, *ends)
+        for name, ends in LEVELS.items()
+        if name in table.values
+    }
     if options.get("channels", "RGB") not in ("RGB", "BGR"):
         raise table.bad(f"channels = {options['channels']!r} must be RGB or BGR")
     mflops = float(table.number("mflops", LEAST, MOST))
-    return PlannedTest(table.text("model"), table.text("implementation"), file, mflops, options)
+    return PlannedTest(
+        table.text("model"), table.text("implementation"), file, mflops, options
+    )

@@ -51,7 +51,9 @@ class SuiteRun:
             done.append(row)
             figures = f"failed: {row.sentence}"
             if not row.sentence:
-                figures = f"{row.test.accuracy_percent:.3f} % in {row.test.time_ms:.3f} ms"
+                figures = (
+                    f"{row.test.accuracy_percent:.3f} % in {row.test.time_ms:.3f} ms"
+                )
             self.report(f"{test.name}: {figures}{origin}")
         return done
 
@@ -72,21 +74,39 @@ class SuiteRun:
         test_set = self.track.test_set
         limits = Limits(limit=len(test_set.images), **test.options)  # type: ignore[arg-type]
         try:
-            content = harness.bench(test.file, test_set.folder, self.track.rule, None, limits)
+            content = harness.bench(
+                test.file, test_set.folder, self.track.rule, None, limits
+            )
         except ModelFault as failure:
             return replace(blank, sentence=failure.sentence)
         document = parse_result(content)
-        for path, value in (("images.sha256", blank.images_sha256), ("model.sha256", blank.model_sha256)):
+        for path, value in (
+            ("images.sha256", blank.images_sha256),
+            ("model.sha256", blank.model_sha256),
+        ):
             if document[path] != value:
-                raise RefereeError("suite-changed", f"{test.name}: {path} changed while it was measured.")
+                raise RefereeError(
+                    "suite-changed",
+                    f"{test.name}: {path} changed while it was measured.",
+                )
         if unstable := disturbance(document):
-            sentence = f"the latency is unstable, {unstable}; delete its line and run it again"
+            sentence = (
+                f"the latency is unstable, {unstable}; delete its line and run it again"
+            )
             return replace(blank, sentence=sentence)
-        self.report(f"{test.name}: loaded in {document.get('latency.load_ms') or 0:.1f} ms")
+        self.report(
+            f"{test.name}: loaded in {document.get('latency.load_ms') or 0:.1f} ms"
+        )
         accuracy = self.track.accuracy_percent(document)
-        return replace(blank, accuracy_percent=repr(accuracy), time_ms=repr(document["latency.mean_ms"]))
+        return replace(
+            blank,
+            accuracy_percent=repr(accuracy),
+            time_ms=repr(document["latency.mean_ms"]),
+        )
 
     def _cool_down(self) -> None:
         if self.plan.cooldown_s:
             self.report(f"cooling down for {self.plan.cooldown_s:g} s")
-            self.clock.wait(threading.Event(), self.clock.monotonic_s() + self.plan.cooldown_s)
+            self.clock.wait(
+                threading.Event(), self.clock.monotonic_s() + self.plan.cooldown_s
+            )

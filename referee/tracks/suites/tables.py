@@ -40,7 +40,10 @@ class SuiteRow:
     @property
     def test(self) -> SuiteTest:
         """The test as it is scored."""
-        figures = (float(cell) if cell else None for cell in (self.accuracy_percent, self.time_ms))
+        figures = (
+            float(cell) if cell else None
+            for cell in (self.accuracy_percent, self.time_ms)
+        )
         return SuiteTest(self.device, self.implementation, self.model, *figures)
 
 
@@ -72,13 +75,17 @@ def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]
     """
     found: dict[tuple[str, str, str], SuiteTest] = {}
     for row in read_table(path, TEST_COLUMNS):
-        device, implementation, model = (row.text(column) for column in TEST_COLUMNS[:3])
+        device, implementation, model = (
+            row.text(column) for column in TEST_COLUMNS[:3]
+        )
         key = (device, implementation, model)
         if key in found:
             raise row.bad(f"the test {', '.join(key)} is listed twice")
         if model not in mflops:
             where, known = f"{path}: line {row.line}", ", ".join(mflops)
-            sentence = f"{where}: the model {model!r} has no FLOPs; those of {known} are known"
+            sentence = (
+                f"{where}: the model {model!r} has no FLOPs; those of {known} are known"
+            )
             raise RefereeError("unknown-flops", sentence, model=model, line=row.line)
         found[key] = SuiteTest(*key, *_figures(row))
     return tuple(found.values())
@@ -92,7 +99,9 @@ def read_rows(path: Path) -> list[SuiteRow]:
     rows = []
     for line in read_table(path, COLUMNS) if is_there(path) else []:
         if (_figures(line) == (None, None)) != bool(line.cells["sentence"]):
-            raise line.bad("a test has figures, or a sentence that says why it failed; delete this line")
+            raise line.bad(
+                "a test has figures, or a sentence that says why it failed; delete this line"
+            )
         rows.append(SuiteRow(**{column: line.cells[column] for column in COLUMNS}))
     return rows
 
@@ -108,10 +117,15 @@ def row_of(rows: Iterable[SuiteRow], wanted: SuiteRow, path: Path) -> SuiteRow |
     Raises RefereeError `suite-changed` when that was another model file or other images.
     """
     key = (wanted.device, wanted.implementation, wanted.model)
-    row = next((one for one in rows if (one.device, one.implementation, one.model) == key), None)
+    row = next(
+        (one for one in rows if (one.device, one.implementation, one.model) == key),
+        None,
+    )
     for what, column in (("model file", "model_sha256"), ("images", "images_sha256")):
         if row is not None and getattr(row, column) != getattr(wanted, column):
-            line = f"{path} has {wanted.model} ({wanted.implementation}) with other {what}"
+            line = (
+                f"{path} has {wanted.model} ({wanted.implementation}) with other {what}"
+            )
             advice = "delete that line to measure it again, or choose another file with --out."
             raise RefereeError("suite-changed", f"{line}; {advice}")
     return row
@@ -128,12 +142,16 @@ def table_lock(path: Path) -> Iterator[None]:
     except OSError as error:
         sentence = f"{path}: {error.strerror}; choose another file with --out."
         raise RefereeError("bad-table", sentence) from error
-    folder = os.open(path.parent, os.O_RDONLY)  # the operating system releases the lock if we die
+    folder = os.open(
+        path.parent, os.O_RDONLY
+    )  # the operating system releases the lock if we die
     try:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            sentence = f"Another suite is being run into {path.parent}; run this one after it."
+            sentence = (
+                f"Another suite is being run into {path.parent}; run this one after it."
+            )
             raise RefereeError("suite-busy", sentence) from None
         yield
     finally:
@@ -146,6 +164,12 @@ def _figures(row: TableRow) -> tuple[float, float] | tuple[None, None]:
     if not accuracy and not time:
         return None, None
     if not accuracy or not time:
-        blank, given = ("accuracy_percent", "time_ms") if not accuracy else ("time_ms", "accuracy_percent")
-        raise row.bad(f"{given} = {row.cells[given]} stands without {blank}; give both, or neither")
+        blank, given = (
+            ("accuracy_percent", "time_ms")
+            if not accuracy
+            else ("time_ms", "accuracy_percent")
+        )
+        raise row.bad(
+            f"{given} = {row.cells[given]} stands without {blank}; give both, or neither"
+        )
     return row.number("accuracy_percent", 0, 100), row.number("time_ms", LEAST, MOST)

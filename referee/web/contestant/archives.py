@@ -19,11 +19,20 @@ _TIME, _DATE = 0, (1 << 5) | 1  # midnight of 1 January 1980, the first day ther
 _MADE_ON_UNIX, _MODE = 3 << 8, 0o100644 << 16
 _LOCAL = struct.pack("<4sHHHHH", b"PK\3\4", _VERSION, _NO_FLAGS, _STORED, _TIME, _DATE)
 _CENTRAL = struct.pack(
-    "<4sHHHHHH", b"PK\1\2", _MADE_ON_UNIX | _VERSION, _VERSION, _NO_FLAGS, _STORED, _TIME, _DATE
+    "<4sHHHHHH",
+    b"PK\1\2",
+    _MADE_ON_UNIX | _VERSION,
+    _VERSION,
+    _NO_FLAGS,
+    _STORED,
+    _TIME,
+    _DATE,
 )
 _facts = struct.Struct("<III")  # CRC-32, stored size, size
 _local_lengths = struct.Struct("<HH")  # of name, of extra field
-_central_rest = struct.Struct("<HHHHHII")  # lengths of name, extra, comment; disk; internal, external; offset
+_central_rest = struct.Struct(
+    "<HHHHHII"
+)  # lengths of name, extra, comment; disk; internal, external; offset
 _end = struct.Struct("<4sHHHHIIH")
 
 
@@ -47,13 +56,17 @@ class StoredZip:
             facts = _facts.pack(crc32, size, size)
             ending = name.encode("ascii")
             header = _LOCAL + facts + _local_lengths.pack(len(ending), 0) + ending
-            rest = _central_rest.pack(len(ending), 0, 0, 0, 0, _MODE, offset & 0xFFFFFFFF)
+            rest = _central_rest.pack(
+                len(ending), 0, 0, 0, 0, _MODE, offset & 0xFFFFFFFF
+            )
             central.append(_CENTRAL + facts + rest + ending)
             self._headers.append(header)
             offset += len(header) + size
         directory = b"".join(central)
         count = len(entries)
-        end = _end.pack(b"PK\5\6", 0, 0, count, count, len(directory), offset & 0xFFFFFFFF, 0)
+        end = _end.pack(
+            b"PK\5\6", 0, 0, count, count, len(directory), offset & 0xFFFFFFFF, 0
+        )
         self._directory = directory + end
         self.size = offset + len(self._directory)
 
@@ -65,7 +78,9 @@ class StoredZip:
         parts: list[bytes] = []
         ended: list[tuple[int, int]] = []
         size = 0
-        for place, (header, entry) in enumerate(zip(self._headers, self._entries, strict=True)):
+        for place, (header, entry) in enumerate(
+            zip(self._headers, self._entries, strict=True)
+        ):
             content = self._read(entry.number)
             parts += (header, content)
             ended.append((place, len(content)))

@@ -19,7 +19,9 @@ logger = logging.getLogger(__name__)
 
 LARGEST_BATCH = 1000
 USUAL_BATCH = 100
-CHUNK_BYTES = 2**17  # of a batch: a chunk takes a wake-up of the server's thread, and memory while it is sent
+CHUNK_BYTES = (
+    2**17
+)  # of a batch: a chunk takes a wake-up of the server's thread, and memory while it is sent
 PARAMETERS = 8  # a query has two
 
 
@@ -28,10 +30,14 @@ def batch(state: WebState, environ: Environ) -> Answer:
     live = open_run_of(state, environ)
     first, count = wanted(environ.get("QUERY_STRING", ""))
     live.testset_number(first)
-    return batch_of(state, environ, live, range(first, min(first + count, live.run.images + 1)))
+    return batch_of(
+        state, environ, live, range(first, min(first + count, live.run.images + 1))
+    )
 
 
-def batch_of(state: WebState, environ: Environ, live: OpenRun, numbers: range) -> Answer:
+def batch_of(
+    state: WebState, environ: Environ, live: OpenRun, numbers: range
+) -> Answer:
     """The images that the team of an open run knows by `numbers`, as a stored zip with entries <n>.jpg.
 
     HEAD tells nothing of them. It holds one of the run's slots until it is sent. Raises RefereeError `image-unknown`,
@@ -49,17 +55,22 @@ def batch_of(state: WebState, environ: Environ, live: OpenRun, numbers: range) -
         live.slots.release()
         raise
     headers.append(("Content-Length", str(archive.size)))
-    return Answer(200, headers, Stream(_chunks(live, numbers, archive), live.slots.release))
+    return Answer(
+        200, headers, Stream(_chunks(live, numbers, archive), live.slots.release)
+    )
 
 
 def _archive(state: WebState, live: OpenRun, numbers: range) -> StoredZip:
     originals = live.order[numbers.start - 1 : numbers.stop - 1].tolist()
     facts = state.images.facts
-    entries = [Entry(f"{n}.jpg", facts(o), o) for n, o in zip(numbers, originals, strict=True)]
+    entries = [
+        Entry(f"{n}.jpg", facts(o), o) for n, o in zip(numbers, originals, strict=True)
+    ]
     archive = StoredZip(entries, state.images.read)
     if archive.size > LARGEST_ARCHIVE_BYTES:
         raise RefereeError(
-            "bad-request", "These images make more bytes than one batch may have, 2 GiB; ask for fewer."
+            "bad-request",
+            "These images make more bytes than one batch may have, 2 GiB; ask for fewer.",
         )
     return archive
 
@@ -85,21 +96,29 @@ def wanted(query: str) -> tuple[int, int]:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=PARAMETERS)
     except ValueError as error:
         raise RefereeError(
-            "bad-request", f"The query has more than {PARAMETERS} parameters; send first and count."
+            "bad-request",
+            f"The query has more than {PARAMETERS} parameters; send first and count.",
         ) from error
     given = dict(pairs)
     if len(given) != len(pairs):
-        raise RefereeError("bad-request", "The query has a parameter twice; send first and count.")
+        raise RefereeError(
+            "bad-request", "The query has a parameter twice; send first and count."
+        )
     first = _whole(given, "first", 1, 10**LONGEST_NUMBER - 1)
     return first, _whole(given, "count", USUAL_BATCH, LARGEST_BATCH)
 
 
 def _whole(given: dict[str, str], name: str, default: int, largest: int) -> int:
     text = given.get(name, str(default))
-    value = int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER else 0
+    value = (
+        int(text)
+        if text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER
+        else 0
+    )
     if not 1 <= value <= largest:
         shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
         raise RefereeError(
-            "bad-request", f"{name} is {shown!r}; it must be a whole number from 1 to {largest}."
+            "bad-request",
+            f"{name} is {shown!r}; it must be a whole number from 1 to {largest}.",
         )
     return value

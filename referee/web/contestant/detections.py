@@ -30,7 +30,10 @@ def post(state: WebState, environ: Environ) -> Answer:
     key: str | None = environ.get("HTTP_IDEMPOTENCY_KEY")
     # The server in front of us passes on an empty text for a header that is not ASCII.
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
-        raise RefereeError("bad-request", f"An Idempotency-Key has 1 to {LONGEST_KEY} ASCII characters.")
+        raise RefereeError(
+            "bad-request",
+            f"An Idempotency-Key has 1 to {LONGEST_KEY} ASCII characters.",
+        )
     coding = environ.get("HTTP_CONTENT_ENCODING", "")
     if coding.strip().lower() not in ("", "identity"):
         raise RefereeError(
@@ -45,8 +48,15 @@ def post(state: WebState, environ: Environ) -> Answer:
         if not live.slots.acquire(blocking=False):
             raise too_many_requests()
         try:
-            read = BodyReader(content_type, live.run.images, state.category_ids, state.limits_for(live))
-            body = read_body(environ, LARGEST_BODY_BYTES)  # from here on to `accept` no time is lost
+            read = BodyReader(
+                content_type,
+                live.run.images,
+                state.category_ids,
+                state.limits_for(live),
+            )
+            body = read_body(
+                environ, LARGEST_BODY_BYTES
+            )  # from here on to `accept` no time is lost
             receipt = live.accept(body, key, read, content_type)
             warnings = read.found.sentences
             live.warnings = warnings or live.warnings
@@ -71,7 +81,10 @@ def post(state: WebState, environ: Environ) -> Answer:
             "received_utc": receipt.received_utc,
         }
         if receipt.meter is not None:
-            content["receipt"] |= {"readings": receipt.readings, "meter": receipt.meter.hex()}
+            content["receipt"] |= {
+                "readings": receipt.readings,
+                "meter": receipt.meter.hex(),
+            }
     return document(202, content | ({"warnings": warnings} if warnings else {}))
 
 

@@ -17,7 +17,12 @@ from referee.store.model_records import Submission
 from referee.tracks.submissions.entries import entry_document
 from referee.tracks.submissions.open_track import configured_track
 from referee.tracks.submissions.publishing import is_final_shown
-from referee.tracks.submissions.receiving import Offer, receive_body, require_takes, upload_document
+from referee.tracks.submissions.receiving import (
+    Offer,
+    receive_body,
+    require_takes,
+    upload_document,
+)
 from referee.tracks.submissions.results_files import PUBLIC, results_set
 from referee.tracks.submissions.submitting import LARGEST_MODEL_BYTES
 from referee.web.bodies import parts_of_body, stated_length
@@ -41,7 +46,9 @@ def hand_in() -> tuple[Response, int]:
     length = stated_length(request.environ, most_bytes(offer.config), "")
     state.contest.store.require_room(length)
     with upload_slot(team):
-        made = receive_body(state.contest, state.clock, offer, parts_of_body(request.environ, length))
+        made = receive_body(
+            state.contest, state.clock, offer, parts_of_body(request.environ, length)
+        )
     state.checks.ask()
     if wait_s:
         state.checks.wait(made.id, wait_s)
@@ -50,7 +57,11 @@ def hand_in() -> tuple[Response, int]:
         problem = dict(shown["problem"])
         code, sentence = problem.pop("code"), problem.pop("detail")
         until = shown["replaceable_until_utc"]
-        about = {"entry": made.id, "receipt": shown["receipt"], "replaceable_until_utc": until}
+        about = {
+            "entry": made.id,
+            "receipt": shown["receipt"],
+            "replaceable_until_utc": until,
+        }
         raise RefereeError(code, sentence, **about, **problem)
     return jsonify(shown), 202
 
@@ -63,7 +74,9 @@ def show(number: str | None = None) -> Response:
     wait_s = 0 if number is None else _wait_s()
     now, tracks = state.clock.utc(), state.contest.config.tracks
     out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
-    own = [one for one in state.contest.store.submissions() if one.team == team and one.job]
+    own = [
+        one for one in state.contest.store.submissions() if one.team == team and one.job
+    ]
     seen = {str(one.id): one for one in own if one.split == PUBLIC or one.track in out}
     if any(one.measurement is None for one in seen.values()):
         state.entries.ask()  # another process may have restored one
@@ -71,7 +84,9 @@ def show(number: str | None = None) -> Response:
     if number is None:
         return jsonify([document_of(one) for one in seen.values()])
     if number not in seen:
-        raise RefereeError("entry-unknown", f"The team {team} has no entry {number!r:.20}.")
+        raise RefereeError(
+            "entry-unknown", f"The team {team} has no entry {number!r:.20}."
+        )
     if wait_s and seen[number].is_unchecked:
         with upload_slot(team):
             state.checks.wait(seen[number].id, wait_s)
@@ -93,8 +108,12 @@ def offer_of(team: str, track: str, file: str, replaces: str | None) -> Offer:
     """What a team wants to hand in. Raises RefereeError unless it may do so now, before any byte is read."""
     contest = web_state().contest
     config = configured_track(contest, track)
-    if replaces is not None and not (replaces.isascii() and replaces.isdigit() and len(replaces) <= 12):
-        raise RefereeError("not-replaceable", f"replaces={replaces:.20} is not the number of an entry.")
+    if replaces is not None and not (
+        replaces.isascii() and replaces.isdigit() and len(replaces) <= 12
+    ):
+        raise RefereeError(
+            "not-replaceable", f"replaces={replaces:.20} is not the number of an entry."
+        )
     offer = Offer(config, team, file, None if replaces is None else int(replaces))
     require_takes(contest, offer, web_state().clock.utc())
     if config.rule_name == RESULTS:
@@ -137,6 +156,7 @@ def _wait_s() -> int:
     given = request.args.get("wait", "0")
     if not (given.isascii() and given.isdigit() and len(given) <= 9):
         raise RefereeError(
-            "bad-request", f"wait={given:.20} must be whole seconds; at most {LONGEST_WAIT_S} count."
+            "bad-request",
+            f"wait={given:.20} must be whole seconds; at most {LONGEST_WAIT_S} count.",
         )
     return min(int(given), LONGEST_WAIT_S)

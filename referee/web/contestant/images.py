@@ -24,7 +24,10 @@ def image_of(state: WebState, environ: Environ, live: OpenRun, number: int) -> A
 
     Raises RefereeError `image-unknown`, `window-closed`, `testset-changed`.
     """
-    original, headers = live.testset_number(number), [("Content-Type", "image/jpeg"), NOT_TO_BE_KEPT]
+    original, headers = (
+        live.testset_number(number),
+        [("Content-Type", "image/jpeg"), NOT_TO_BE_KEPT],
+    )
     if environ["REQUEST_METHOD"] == "HEAD":
         live.require_open()
         return Answer(200, headers)
@@ -49,7 +52,8 @@ def image_number(text: str, live: OpenRun) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER):
         shown = text if len(text) <= LONGEST_NUMBER else text[:LONGEST_NUMBER] + "..."
         raise RefereeError(
-            "image-unknown", f"{shown!r} is not an image number; the images are 1 to {live.run.images}."
+            "image-unknown",
+            f"{shown!r} is not an image number; the images are 1 to {live.run.images}.",
         )
     return int(text)
 

@@ -23,7 +23,13 @@ from referee.web.answers import through_flask
 from referee.web.bodies import read_texts
 from referee.web.contestant import batches, detections, images
 from referee.web.login import issue_token, require_password
-from referee.web.sessions import OPEN_RUN, open_run_of, require_own, session_of, stored_run_of
+from referee.web.sessions import (
+    OPEN_RUN,
+    open_run_of,
+    require_own,
+    session_of,
+    stored_run_of,
+)
 from referee.web.slots import prefer_slot
 from referee.web.state import web_state
 
@@ -36,8 +42,15 @@ blueprint = Blueprint("contest", __name__, url_prefix="/v1")
 def health() -> Response:
     """Whether the referee answers, and what contest this is; no login."""
     contest = web_state().contest
-    config, images = contest.config, contest.config.images.per_attempt or len(contest.test_set.images)
-    about = {"contest": config.name, "version": program_version(), "window_s": config.window_s}
+    config, images = (
+        contest.config,
+        contest.config.images.per_attempt or len(contest.test_set.images),
+    )
+    about = {
+        "contest": config.name,
+        "version": program_version(),
+        "window_s": config.window_s,
+    }
     return jsonify(status="ok", categories=_categories(), images=images, **about)
 
 
@@ -106,7 +119,9 @@ def _closed_session(number: int) -> dict[str, object]:
     phase: str = run.state
     if run.state is RunState.JUDGED and state.board.is_frozen():
         phase = RunState.CLOSED
-    elif run.state is RunState.OPEN:  # no server has taken it up: it has no closing receipt
+    elif (
+        run.state is RunState.OPEN
+    ):  # no server has taken it up: it has no closing receipt
         phase = CLOSING
     return {
         "run": run.id,
@@ -124,11 +139,17 @@ def _provisional(number: int) -> dict[str, object]:
     if web_state().board.is_frozen():
         return {"provisional": None}
     run = contest.store.run(number)
-    released, state = released_of(contest, run, now), figures_of(contest, run, now).figure_state
+    released, state = (
+        released_of(contest, run, now),
+        figures_of(contest, run, now).figure_state,
+    )
     if released is None:
         return {"provisional": None}
     age = now - datetime.fromisoformat(released.utc)
-    return {"provisional": asdict(released) | {"age_s": age.total_seconds(), "figure_state": state}}
+    return {
+        "provisional": asdict(released)
+        | {"age_s": age.total_seconds(), "figure_state": state}
+    }
 
 
 @blueprint.delete("/session")
@@ -160,7 +181,10 @@ def _closing(run: int) -> dict[str, object]:
     except RefereeError as error:
         logger.error("run %d gets no closing receipt: %s", run, error.sentence)  # noqa: TRY400
         return {}
-    receipt = asdict(closing) | {"signature": signature, "public_key": contest.key.public}
+    receipt = asdict(closing) | {
+        "signature": signature,
+        "public_key": contest.key.public,
+    }
     return {"receipt": receipt}
 
 

@@ -53,7 +53,9 @@ def create() -> Response:
     replaces = None if stated.replaces is None else str(stated.replaces)
     offer = offer_of(team, stated.track, stated.file, replaces)
     if stated.size > (most := most_bytes(offer.config)):
-        raise RefereeError("too-large", f"The file has {stated.size} bytes; at most {most} are taken.")
+        raise RefereeError(
+            "too-large", f"The file has {stated.size} bytes; at most {most} are taken."
+        )
     web_state().contest.store.require_room(stated.size)
     made = web_state().resumable.create(stated)
     location = url_for("uploads.offset", number=made.number)
@@ -88,7 +90,9 @@ def add(number: str) -> Response:
         return Response(status=204, headers=_headers(found))
     state.checks.ask()
     headers = {"Upload-Offset": str(found.stated.size)}
-    return Response(status=204, headers=headers | {"Content-Location": f"/v1/entries/{made.id}"})
+    return Response(
+        status=204, headers=headers | {"Content-Location": f"/v1/entries/{made.id}"}
+    )
 
 
 @blueprint.delete("/<number>")
@@ -108,7 +112,9 @@ def _headers(one: Resumable) -> dict[str, str]:
 def _require_version() -> None:
     """Raise RefereeError `bad-request` unless the client speaks this version."""
     if (given := request.headers.get("Tus-Resumable")) != VERSION:
-        raise RefereeError("tus-version", f"Tus-Resumable is {given!r:.20}; this is {VERSION}.")
+        raise RefereeError(
+            "tus-version", f"Tus-Resumable is {given!r:.20}; this is {VERSION}."
+        )
 
 
 def _stated(team: str) -> Stated:
@@ -116,17 +122,25 @@ def _stated(team: str) -> Stated:
     given = dict(_pairs(request.headers.get("Upload-Metadata", "")))
     missing = [name for name in ("track", "name", "sha256") if not given.get(name)]
     if missing:
-        raise RefereeError("bad-request", f"Upload-Metadata needs {', '.join(missing)}, each in base64.")
+        raise RefereeError(
+            "bad-request",
+            f"Upload-Metadata needs {', '.join(missing)}, each in base64.",
+        )
     if not _DIGEST.fullmatch(given["sha256"]):
         raise RefereeError(
-            "bad-request", "sha256 in Upload-Metadata must be 64 hexadecimal digits in lower case."
+            "bad-request",
+            "sha256 in Upload-Metadata must be 64 hexadecimal digits in lower case.",
         )
     size = _whole("Upload-Length")
     if size == 0:
         raise RefereeError("bad-request", "Upload-Length is 0: the file is empty.")
     replaces = given.get("replaces")
-    if replaces is not None and not (replaces.isascii() and replaces.isdigit() and len(replaces) <= 12):
-        raise RefereeError("not-replaceable", f"replaces={replaces:.20} is not the number of an entry.")
+    if replaces is not None and not (
+        replaces.isascii() and replaces.isdigit() and len(replaces) <= 12
+    ):
+        raise RefereeError(
+            "not-replaceable", f"replaces={replaces:.20} is not the number of an entry."
+        )
     number = None if replaces is None else int(replaces)
     return Stated(team, given["track"], given["name"], size, given["sha256"], number)
 
@@ -148,5 +162,8 @@ def _pairs(header: str) -> list[tuple[str, str]]:
 def _whole(header: str) -> int:
     given = request.headers.get(header, "")
     if not (given.isascii() and given.isdigit() and len(given) <= 15):
-        raise RefereeError("bad-request", f"{header} must be a whole number of bytes, not {given!r:.20}.")
+        raise RefereeError(
+            "bad-request",
+            f"{header} must be a whole number of bytes, not {given!r:.20}.",
+        )
     return int(given)

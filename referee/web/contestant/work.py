@@ -33,12 +33,21 @@ def authenticate() -> None:
     contest, clock = web_state().contest, web_state().clock
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     digest = hashlib.sha256(key.strip().encode()).hexdigest()
-    g.device = contest.store.device_of(digest, clock.utc()) if scheme.lower() == "bearer" else None
+    g.device = (
+        contest.store.device_of(digest, clock.utc())
+        if scheme.lower() == "bearer"
+        else None
+    )
     if g.device is None:
-        raise SessionRefused("bad-token", "This needs the device's newest key, of: referee device add NAME")
+        raise SessionRefused(
+            "bad-token",
+            "This needs the device's newest key, of: referee device add NAME",
+        )
     request.environ[TEAM] = f"device {g.device}"
     if request.view_args:
-        g.made = measuring_queue.leased(contest, request.view_args["job"], g.device, clock)
+        g.made = measuring_queue.leased(
+            contest, request.view_args["job"], g.device, clock
+        )
 
 
 @blueprint.post("")
@@ -47,7 +56,9 @@ def lease() -> Response:
     name, theirs, meter = read_texts("name", "version", meter="")
     ours = program_version()
     if name != g.device:
-        raise SessionRefused("bad-token", f"The key is that of device {g.device}, not of {name}.")
+        raise SessionRefused(
+            "bad-token", f"The key is that of device {g.device}, not of {name}."
+        )
     if theirs.split(".")[:2] != ours.split(".")[:2]:
         sentence = f"lpirc-client {theirs} does not fit the referee's {ours}; install lpirc-client {ours}."
         raise RefereeError("wrong-version", sentence)
@@ -56,7 +67,11 @@ def lease() -> Response:
         raise RefereeError("bad-json", sentence)
     web_state().contest.store.say_meter(g.device, meter or None)
     work = measuring_queue.next_work(web_state().contest, g.device, web_state().clock)
-    return jsonify(work) if work else Response(status=204, headers={"Retry-After": RETRY_S})
+    return (
+        jsonify(work)
+        if work
+        else Response(status=204, headers={"Retry-After": RETRY_S})
+    )
 
 
 @blueprint.route("/<job>", methods=["PUT", "DELETE"])
@@ -71,7 +86,9 @@ def renew(job: str) -> Response:
 @blueprint.get("/<job>/model")
 def model(job: str) -> Response:
     """The model's file."""
-    return Response(kept_model(web_state().contest, g.made), content_type="application/octet-stream")
+    return Response(
+        kept_model(web_state().contest, g.made), content_type="application/octet-stream"
+    )
 
 
 @blueprint.get("/<job>/images")
@@ -79,9 +96,17 @@ def images(job: str) -> Response:
     """Images as one zip, named by their numbers: a file's own name may tell what is to be seen."""
     test_set = measuring_queue.track_of(web_state().contest, g.made).test_set
     first, count = wanted(request.query_string.decode("latin-1"))
-    files, numbers = ImageFiles(test_set, 0), range(first, min(first + count, len(test_set.images) + 1))
-    archive = StoredZip([Entry(f"{one}.jpg", files.facts(one), one) for one in numbers], files.read)
-    headers = [("Content-Type", "application/zip"), ("Content-Length", str(archive.size))]
+    files, numbers = (
+        ImageFiles(test_set, 0),
+        range(first, min(first + count, len(test_set.images) + 1)),
+    )
+    archive = StoredZip(
+        [Entry(f"{one}.jpg", files.facts(one), one) for one in numbers], files.read
+    )
+    headers = [
+        ("Content-Type", "application/zip"),
+        ("Content-Length", str(archive.size)),
+    ]
     chunks = (chunk for chunk, _ in archive.chunks(CHUNK_BYTES))
     return through_flask(Answer(200, headers, Stream(chunks, lambda: None)))
 
@@ -91,7 +116,9 @@ def hand_in(job: str, what: str) -> Response:
     """What the harness printed: the result document, or how it failed."""
     printed, state = read_body(request.environ, LARGEST_BYTES), web_state()
     track = measuring_queue.track_of(state.contest, g.made)
-    keep_lease = partial(measuring_queue.leased, state.contest, job, g.device, state.clock)
+    keep_lease = partial(
+        measuring_queue.leased, state.contest, job, g.device, state.clock
+    )
     outcome = measuring_queue.take_outcome(
         state.contest,
         g.made,

@@ -14,9 +14,13 @@ from referee.errors import RefereeError
 from referee.web.answers import Answer, through_flask
 from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
 
-MOST_FIELDS = 10_000  # of a multipart form: about 1,400 rows, a third of a second of a processor
+MOST_FIELDS = (
+    10_000  # of a multipart form: about 1,400 rows, a third of a second of a processor
+)
 FEW_FIELDS = 100  # of a multipart form that is not authenticated
-TOKEN_PART = re.compile(rb'; *name="?token"?(?:\r?\n[^\r\n]{1,200}){0,4}\r?\n\r?\n([^\r\n]*)\r?\n')
+TOKEN_PART = re.compile(
+    rb'; *name="?token"?(?:\r?\n[^\r\n]{1,200}){0,4}\r?\n\r?\n([^\r\n]*)\r?\n'
+)
 MISSING_LOGIN = "Missing username or password\n"
 INVALID_LOGIN = "Invalid username or password\n"
 NO_METER = "Powermeter not connected\n"
@@ -78,7 +82,9 @@ class Form:
         place = self.body.find(b"&" + key)
         if place >= 0:
             return place + 1 + len(key)
-        escaped = re.compile(b"(?:^|&)" + b"".join(map(_as_it_is_or_escaped, key[:-1])) + b"=")
+        escaped = re.compile(
+            b"(?:^|&)" + b"".join(map(_as_it_is_or_escaped, key[:-1])) + b"="
+        )
         found = escaped.search(self.body[:LARGEST_DOCUMENT_BYTES])
         return None if found is None else found.end()
 
@@ -104,9 +110,13 @@ def form_of(body: bytes, boundary: bytes, most_fields: int = MOST_FIELDS) -> For
     try:
         fields, _ = parser.parse(BytesIO(body), boundary, len(body))
     except ValueError:
-        raise RefereeError("bad-request", "The multipart form is malformed: nothing was taken.") from None
+        raise RefereeError(
+            "bad-request", "The multipart form is malformed: nothing was taken."
+        ) from None
     except RequestEntityTooLarge:
-        sentence = f"A multipart form has at most {most_fields} fields here; send several."
+        sentence = (
+            f"A multipart form has at most {most_fields} fields here; send several."
+        )
         raise RefereeError("too-large", sentence) from None
     return Form(urlencode([*fields.items(multi=True)]).encode())
 

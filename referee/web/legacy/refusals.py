@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from referee.errors import LengthMismatch, LoginRefused, RefereeError, SessionRefused
 from referee.web.answers import NOT_TO_BE_KEPT, Answer
-from referee.web.legacy.answers import INVALID_LOGIN, INVALID_TOKEN, LENGTH_MISMATCH, NO_METER
+from referee.web.legacy.answers import (
+    INVALID_LOGIN,
+    INVALID_TOKEN,
+    LENGTH_MISMATCH,
+    NO_METER,
+)
 from referee.web.problems import STATUS_OF_CODE, facts_of
 from referee.web.slots import OLD_LOG_INS
 
@@ -30,7 +35,9 @@ def _of_those_years(path: str, error: RefereeError) -> tuple[int, str] | None:
     if path in OLD_LOG_INS:
         if isinstance(error, LoginRefused):
             return 401, INVALID_LOGIN
-        return (500, NO_METER) if error.code == "too-many-requests" else None  # "not now; try again"
+        return (
+            (500, NO_METER) if error.code == "too-many-requests" else None
+        )  # "not now; try again"
     if isinstance(error, SessionRefused):
         return 401, INVALID_TOKEN
     return (406, LENGTH_MISMATCH) if isinstance(error, LengthMismatch) else None

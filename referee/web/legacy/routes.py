@@ -237,7 +237,12 @@ def result() -> Response:
         finally:
             for line, reason, _ in read.refused.first[:1]:
                 sentence = f"{read.refused.total} rows refused, line {line}: {reason}"
-                note_refusal(state, request.environ, RefereeError("rows-refused", sentence), HTTPStatus.OK)
+                note_refusal(
+                    state,
+                    request.environ,
+                    RefereeError("rows-refused", sentence),
+                    HTTPStatus.OK,
+                )
     except WindowClosed:
         # Too late for a new body, but not to say again that this one was in time.
         if not _was_stored(session, key):
@@ -321,7 +326,10 @@ def _index(form: Form, live: OpenRun) -> int:
     if not (name.isascii() and name.isdigit()):
         raise Refusal(406, INVALID_INDEX)
     number = int(name[-images.LONGEST_NUMBER :])
-    if len(name.lstrip("0")) > images.LONGEST_NUMBER or not 1 <= number <= live.run.images:
+    if (
+        len(name.lstrip("0")) > images.LONGEST_NUMBER
+        or not 1 <= number <= live.run.images
+    ):
         raise Refusal(406, OUT_OF_RANGE)
     return number
 

@@ -31,7 +31,9 @@ LIFETIME_S = 12 * 3600
 LONGEST_NAME = 60
 GENERATION_BYTES = 16
 SAFE = ("GET", "HEAD", "OPTIONS")
-OWN_PAGE = re.compile(r"/(operator|display)/[^\x00-\x1f]*")  # a browser would read "/\t/host" as another host
+OWN_PAGE = re.compile(
+    r"/(operator|display)/[^\x00-\x1f]*"
+)  # a browser would read "/\t/host" as another host
 
 blueprint = Blueprint("operator-access", __name__, url_prefix=OPERATOR_PATH)
 
@@ -56,7 +58,10 @@ def who() -> dict[str, object]:
 
 
 def _record(operator: Operator) -> dict[str, object]:
-    found: dict[str, object] = {"operator": operator.name, "address": request.remote_addr}
+    found: dict[str, object] = {
+        "operator": operator.name,
+        "address": request.remote_addr,
+    }
     if operator.user:
         found["user"] = operator.user
     return found
@@ -65,17 +70,24 @@ def _record(operator: Operator) -> dict[str, object]:
 def require_operator() -> None:
     """Let only operators in; a console's request that changes something must bear its CSRF token."""
     acting()
-    if request.method in SAFE or request.headers.get("Authorization", "").lower().startswith("bearer "):
+    if request.method in SAFE or request.headers.get(
+        "Authorization", ""
+    ).lower().startswith("bearer "):
         return  # no page can make a browser send a bearer
-    if not hmac.compare_digest(request.headers.get("X-CSRF-Token", "").encode(), csrf_token().encode()):
+    if not hmac.compare_digest(
+        request.headers.get("X-CSRF-Token", "").encode(), csrf_token().encode()
+    ):
         raise SessionRefused(
-            "bad-token", "The header X-CSRF-Token is not that of this session; load the page again."
+            "bad-token",
+            "The header X-CSRF-Token is not that of this session; load the page again.",
         )
 
 
 def csrf_token() -> str:
     """What the pages of the present session send as X-CSRF-Token."""
-    return tokens.csrf_token(web_state().contest.secret, operator_cookie(request.environ))
+    return tokens.csrf_token(
+        web_state().contest.secret, operator_cookie(request.environ)
+    )
 
 
 @blueprint.post("/login")
@@ -87,7 +99,9 @@ def log_in() -> Response:
     state = web_state()
     body = read_body(request.environ, LARGEST_DOCUMENT_BYTES).decode("utf-8", "replace")
     fields = parse_qs(body, keep_blank_values=True, separator="&")
-    name, password, wanted = (fields.get(key, [""])[0] for key in ("name", "password", "next"))
+    name, password, wanted = (
+        fields.get(key, [""])[0] for key in ("name", "password", "next")
+    )
     if not OWN_PAGE.fullmatch(wanted):
         wanted = f"{OPERATOR_PATH}/"
     try:
@@ -97,7 +111,9 @@ def log_in() -> Response:
         back = urlencode({"refused": error.code, "next": wanted})
         return _redirect(f"{OPERATOR_PATH}/login?{back}")
     operator = operator_named(proved)
-    with state.contest.store.act(state.clock.utc(), None, None, **_record(operator), action="log-in"):
+    with state.contest.store.act(
+        state.clock.utc(), None, None, **_record(operator), action="log-in"
+    ):
         drawn = secrets.token_hex(GENERATION_BYTES)
         generation = state.contest.store.begin_session(str(operator), drawn)
     session = replace(proved, generation=generation)
@@ -105,7 +121,12 @@ def log_in() -> Response:
     is_secure = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
     cookie = tokens.issue_operator(state.contest.secret, session)
     response.set_cookie(
-        OPERATOR_COOKIE, cookie, LIFETIME_S, httponly=True, samesite="Strict", secure=is_secure
+        OPERATOR_COOKIE,
+        cookie,
+        LIFETIME_S,
+        httponly=True,
+        samesite="Strict",
+        secure=is_secure,
     )
     return response
 
@@ -115,7 +136,9 @@ def log_out() -> Response:
     """End all sessions of this operator, on disk before it is answered: no copy of a cookie outlives it."""
     require_operator()
     state = web_state()
-    with state.contest.store.act(state.clock.utc(), None, None, **who(), action="log-out"):
+    with state.contest.store.act(
+        state.clock.utc(), None, None, **who(), action="log-out"
+    ):
         state.contest.store.end_sessions(str(acting()))
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
@@ -129,15 +152,21 @@ def _proved(name: str, password: str) -> OperatorSession:
     """
     state = web_state()
     if len(name) > LONGEST_NAME or not name.isprintable():
-        raise RefereeError("bad-request", f"A name has at most {LONGEST_NAME} printable characters.")
+        raise RefereeError(
+            "bad-request", f"A name has at most {LONGEST_NAME} printable characters."
+        )
     request.environ[TEAM] = f"operator {name}".strip()
     secret, expires_s = state.contest.secret, state.clock.utc().timestamp() + LIFETIME_S
     key = state.contest.operator_key
     if hmac.compare_digest(password.strip().encode(), key.encode()):
-        return OperatorSession(name, tokens.stamp(secret, key), "", expires_s, by_key=True)
+        return OperatorSession(
+            name, tokens.stamp(secret, key), "", expires_s, by_key=True
+        )
     stored = None if is_reserved(name) else state.contest.store.operators().get(name)
     now_s = state.clock.monotonic_s()
-    state.operator_passwords.require(request.remote_addr or "", name, stored, password, now_s)
+    state.operator_passwords.require(
+        request.remote_addr or "", name, stored, password, now_s
+    )
     return OperatorSession(name, tokens.stamp(secret, str(stored)), "", expires_s)
 
 

@@ -26,7 +26,9 @@ def freeze() -> Response:
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
         with act("board-freeze"):
-            state.contest.store.freeze_board(state.clock.utc(), empty_board(state.contest))
+            state.contest.store.freeze_board(
+                state.clock.utc(), empty_board(state.contest)
+            )
     return _changed(state)
 
 
@@ -39,18 +41,23 @@ def unveil() -> Response:
     """
     wanted, seen = read_texts(places="1", seen="")
     if wanted not in ("1", ALL):
-        raise RefereeError("bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".')
+        raise RefereeError(
+            "bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".'
+        )
     state = web_state()
     found = state.contest.store.published()
     if found is None or found.state is BoardState.LIVE:
-        raise RefereeError("board-state", "The board is live, there is nothing to unveil; freeze it first.")
+        raise RefereeError(
+            "board-state",
+            "The board is live, there is nothing to unveil; freeze it first.",
+        )
     now, contest = state.clock.utc(), state.contest
     final = found.final or public_board(contest, now, log=log_head(contest, now))
     places = 1 if wanted == "1" else MANY
     with act("board-unveil", places=wanted):
-        if str(found.unveiled) != (seen or str(found.unveiled)) or not state.contest.store.unveil_board(
-            now, final, found.unveiled, places
-        ):
+        if str(found.unveiled) != (
+            seen or str(found.unveiled)
+        ) or not state.contest.store.unveil_board(now, final, found.unveiled, places):
             sentence = "Another operator has just unveiled; look at the board, then go on from there."
             raise RefereeError("board-state", sentence)
     return _changed(state)
@@ -59,4 +66,9 @@ def unveil() -> Response:
 def _changed(state: WebState) -> Response:
     state.board.forget()
     row = state.board.row()
-    return jsonify(state=row.state, frozen_utc=row.frozen_utc, unveiled=row.unveiled, places=row.places)
+    return jsonify(
+        state=row.state,
+        frozen_utc=row.frozen_utc,
+        unveiled=row.unveiled,
+        places=row.places,
+    )

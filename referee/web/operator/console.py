@@ -24,12 +24,14 @@ from referee.web.state import web_state
 
 LOGIN = "console.login"
 LISTS = ("queue", "runs", "teams", "announcements", "refusals", "events", "left_out")
-FOLLOWED = dict.fromkeys(("elapsed_s", "energy_wh", "map", "score"))  # of an open run, at its station
-REFUSED = {"too-many-failures": "There were too many failed log-ins. Wait a minute, then try again."}
+FOLLOWED = dict.fromkeys(
+    ("elapsed_s", "energy_wh", "map", "score")
+)  # of an open run, at its station
+REFUSED = {
+    "too-many-failures": "There were too many failed log-ins. Wait a minute, then try again."
+}
 # A report is one file with its own styles and pictures, and no script.
-REPORT_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
-)
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'"
 WAIT_S = 30.0  # for the reports that another operator asked for
 
 logger = logging.getLogger(__name__)
@@ -44,7 +46,9 @@ def lead_to_log_in() -> Any:
         return None
     is_page = request.method == "GET" and not request.path.endswith("/live")
     if is_page and operator_of(web_state(), request.environ) is None:
-        return redirect(f"{OPERATOR_PATH}/login?next={request.path}", HTTPStatus.SEE_OTHER)
+        return redirect(
+            f"{OPERATOR_PATH}/login?next={request.path}", HTTPStatus.SEE_OTHER
+        )
     return require_operator()
 
 
@@ -54,7 +58,10 @@ def console() -> Response:
     state = web_state()
     operator = operator_of(state, request.environ)
     return page(
-        "operator/console.html", **_shown(state.status.look().body), operator=operator, csrf=csrf_token()
+        "operator/console.html",
+        **_shown(state.status.look().body),
+        operator=operator,
+        csrf=csrf_token(),
     )
 
 
@@ -69,7 +76,10 @@ def login() -> Response:
     """The log-in."""
     code = request.args.get("refused")
     sentence = code and REFUSED.get(code, "The name or the password is wrong.")
-    contest, back = web_state().contest.config.name, request.args.get("next", f"{OPERATOR_PATH}/")
+    contest, back = (
+        web_state().contest.config.name,
+        request.args.get("next", f"{OPERATOR_PATH}/"),
+    )
     return page("operator/login.html", contest=contest, sentence=sentence, next=back)
 
 
@@ -99,10 +109,13 @@ def _reports(numbers: list[int]) -> list[Path]:
     """Write reports in a process of its own and of low priority; returns their files. Raises RefereeError."""
     if not _report_lock.acquire(timeout=WAIT_S):
         raise RefereeError(
-            "too-many-requests", "Other reports are being written; try again when they are done."
+            "too-many-requests",
+            "Other reports are being written; try again when they are done.",
         )
     try:
-        done, said = run_command("report", *map(str, numbers), "--contest", str(web_state().contest.folder))
+        done, said = run_command(
+            "report", *map(str, numbers), "--contest", str(web_state().contest.folder)
+        )
     finally:
         _report_lock.release()
     if done.returncode:
@@ -115,13 +128,28 @@ def _shown(body: bytes) -> dict[str, Any]:
     """What the templates take: the status document `body`, and what follows from it for the actions."""
     now = orjson.loads(body)
     queued = [one["team"] for one in now["queue"]]
-    others = [one["team"] for one in now["teams"] if not one["disabled"] and one["team"] not in queued]
+    others = [
+        one["team"]
+        for one in now["teams"]
+        if not one["disabled"] and one["team"] not in queued
+    ]
     free = [station["name"] for station in now["stations"] if station["run"] is None]
-    choices = {"free": free, "queued": queued, "callable": queued + others, "window_s": now["window_s"]}
+    choices = {
+        "free": free,
+        "queued": queued,
+        "callable": queued + others,
+        "window_s": now["window_s"],
+    }
     choices["board"] = now["board"]["state"]
-    choices["arming_s"] = {station["name"]: station["arming_at_least_s"] for station in now["stations"]}
+    choices["arming_s"] = {
+        station["name"]: station["arming_at_least_s"] for station in now["stations"]
+    }
     runs = [one | FOLLOWED if one["state"] == "open" else one for one in now["runs"]]
-    lists = _lists(orjson.dumps({"now": {key: now[key] for key in LISTS} | {"runs": runs}} | choices))
+    lists = _lists(
+        orjson.dumps(
+            {"now": {key: now[key] for key in LISTS} | {"runs": runs}} | choices
+        )
+    )
     return {"now": now, "lists": Markup(lists)} | choices  # noqa: S704 - rendered
 
 

@@ -24,8 +24,16 @@ blueprint.before_request(require_operator)
 def draw() -> Response:
     """Draw by lot the order of all teams that may run again and have no run now; it replaces the queue."""
     contest = web_state().contest
-    busy = {run.team for run in contest.store.runs() if run.state in (RunState.ARMED, RunState.OPEN)}
-    used, limit, teams = contest.store.attempts_used(), contest.config.attempts, contest.store.teams()
+    busy = {
+        run.team
+        for run in contest.store.runs()
+        if run.state in (RunState.ARMED, RunState.OPEN)
+    }
+    used, limit, teams = (
+        contest.store.attempts_used(),
+        contest.config.attempts,
+        contest.store.teams(),
+    )
     drawn = [
         team
         for team, off in teams.items()
@@ -46,7 +54,8 @@ def change(action: str) -> Response:
     def changed(queue: list[str]) -> list[str]:
         if action == "add" and team in queue:
             raise RefereeError(
-                "team-queued", f"{team} is number {queue.index(team) + 1} of the queue already."
+                "team-queued",
+                f"{team} is number {queue.index(team) + 1} of the queue already.",
             )
         if action != "add" and team not in queue:
             raise RefereeError("team-not-queued", f"{team} is not in the queue.")

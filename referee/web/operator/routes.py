@@ -29,12 +29,17 @@ blueprint.before_request(require_operator)
 
 @contextmanager
 def act(
-    action: str, run: int | None = None, turns_to: RunState | None = None, **detail: object
+    action: str,
+    run: int | None = None,
+    turns_to: RunState | None = None,
+    **detail: object,
 ) -> Iterator[None]:
     """What is done within is an act of this operator; the store keeps both or neither: see `DayTables.act`."""
     state, named = web_state(), who() | {"action": action}
     try:
-        with state.contest.store.act(state.clock.utc(), run, turns_to, **named, **detail):
+        with state.contest.store.act(
+            state.clock.utc(), run, turns_to, **named, **detail
+        ):
             yield
     finally:
         state.status.renew()
@@ -57,7 +62,9 @@ def arm() -> tuple[Response, int]:
     `extra_s` lengthens its window by whole seconds; `beyond_attempts` = "yes": also for a team that has used its own.
     """
     state = web_state()
-    given = dict.fromkeys(("station", "heat", "extra_s", "beyond_attempts", "reason"), NOT_GIVEN)
+    given = dict.fromkeys(
+        ("station", "heat", "extra_s", "beyond_attempts", "reason"), NOT_GIVEN
+    )
     team, station, heat, extra, beyond, reason = read_texts("team", **given)
     extra_s = int(extra[:9]) if extra.isascii() and extra.isdigit() else -1
     more: dict[str, Any] = {"beyond_attempts": beyond or None, "reason": reason or None}
@@ -90,7 +97,11 @@ def close(number: int) -> Response:
     """Close an open run now."""
     run = web_state().contest.store.run(number)
     if run.state is RunState.ARMED:
-        raise RefereeError("run-state", f"Run {number} is armed, not open; void it instead.", run=number)
+        raise RefereeError(
+            "run-state",
+            f"Run {number} is armed, not open; void it instead.",
+            run=number,
+        )
     with act("close", number, RunState.CLOSED, reason=_reason()):
         closed = web_state().control.close(number, "operator")
     return jsonify(asdict(closed))
@@ -131,7 +142,9 @@ def judge(number: int) -> Response:
     run = web_state().contest.store.run(number)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
-            "run-state", f"Run {number} is {run.state}; only a closed run can be judged.", run=number
+            "run-state",
+            f"Run {number} is {run.state}; only a closed run can be judged.",
+            run=number,
         )
     return _judge([number])
 
@@ -145,7 +158,9 @@ def judge_all() -> Response:
 def _judge(numbers: list[int]) -> Response:
     state = web_state()
     for number in numbers:
-        state.contest.store.log_event(state.clock.utc(), number, "operator", **who(), action="judge")
+        state.contest.store.log_event(
+            state.clock.utc(), number, "operator", **who(), action="judge"
+        )
     state.judging.ask(numbers)
     state.status.renew()
     return jsonify(judging=numbers)
@@ -160,6 +175,7 @@ def _only_station(contest: Contest) -> str:
     names = [station.name for station in contest.config.stations]
     if len(names) > 1:
         raise RefereeError(
-            "station-missing", f"There are several stations; add --station with one of {', '.join(names)}."
+            "station-missing",
+            f"There are several stations; add --station with one of {', '.join(names)}.",
         )
     return names[0]

@@ -34,9 +34,20 @@ def front() -> AnyResponse:
     state = web_state()
     row = state.board.row()
     live = _live_part(row, is_old=_is_old(state, row))
-    hall = {"view": "projector", "theme": "dark"} if request.args.get("view") == "projector" else {"view": ""}
+    hall = (
+        {"view": "projector", "theme": "dark"}
+        if request.args.get("view") == "projector"
+        else {"view": ""}
+    )
     config = state.contest.config
-    return page("public/board.html", 200, live=live, contest=config.name, tracks=config.tracks, **hall)
+    return page(
+        "public/board.html",
+        200,
+        live=live,
+        contest=config.name,
+        tracks=config.tracks,
+        **hall,
+    )
 
 
 def live_part(state: WebState, environ: Environ) -> Answer:
@@ -93,10 +104,22 @@ def _kept_live_part(row: Published, *, is_old: bool) -> Kept:
 def _live_part(row: Published, *, is_old: bool) -> str:
     board = _board(row, is_old=is_old)
     for run in board["now"]:
-        ends = None if run["ends_utc"] is None else datetime.fromisoformat(run["ends_utc"])
-        left_s = None if ends is None else (ends - datetime.fromisoformat(board["utc"])).total_seconds()
+        ends = (
+            None if run["ends_utc"] is None else datetime.fromisoformat(run["ends_utc"])
+        )
+        left_s = (
+            None
+            if ends is None
+            else (ends - datetime.fromisoformat(board["utc"])).total_seconds()
+        )
         run["remaining_s"] = None if left_s is None else max(0.0, left_s)
-    most = max((place["score_high"] or place["score"] for place in board["ranking"]), default=1.0) or 1.0
+    most = (
+        max(
+            (place["score_high"] or place["score"] for place in board["ranking"]),
+            default=1.0,
+        )
+        or 1.0
+    )
     for place in board["ranking"]:
         place["bar"] = _bar(place, most)
     return rendered("public/board_live.html", board=board)

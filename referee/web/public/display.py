@@ -48,7 +48,9 @@ def following(station: str) -> Response:
     state.contest.station(station)
     run, image = (request.args.get(name, type=int) for name in Picture._fields)
     shown = None if run is None or image is None else Picture(run, image)
-    wanted = state.screens.next(station, shown, lambda number: _is_open(number, station))
+    wanted = state.screens.next(
+        station, shown, lambda number: _is_open(number, station)
+    )
     return jsonify({} if wanted is None else wanted._asdict())
 
 
@@ -65,7 +67,9 @@ def _open_run(run: int, station: str) -> OpenRun:
     live = web_state().control.live(run)
     live.require_open()
     if live.run.station != station:
-        raise RefereeError("run-unknown", f"Run {run} is at station {live.run.station}.", run=run)
+        raise RefereeError(
+            "run-unknown", f"Run {run} is at station {live.run.station}.", run=run
+        )
     return live
 
 

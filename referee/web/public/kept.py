@@ -37,7 +37,9 @@ def keep(text: str, media_type: str) -> Kept:
     plain = text.encode()
     digest = hashlib.sha256(plain).hexdigest()[:_ETAG_LENGTH]
     # Weak: one tag for two codings.
-    return Kept(media_type, plain, gzip.compress(plain, _PACKED, mtime=0), f'W/"{digest}"')
+    return Kept(
+        media_type, plain, gzip.compress(plain, _PACKED, mtime=0), f'W/"{digest}"'
+    )
 
 
 def answer_of(kept: Kept, environ: Environ) -> Answer:
@@ -62,7 +64,11 @@ def answer_of(kept: Kept, environ: Environ) -> Answer:
 
 def _is_known(etag: str, stated: str) -> bool:
     opaque = etag.removeprefix("W/")
-    return any(one.strip().removeprefix("W/") in (opaque, "*") for one in stated.split(",") if stated)
+    return any(
+        one.strip().removeprefix("W/") in (opaque, "*")
+        for one in stated.split(",")
+        if stated
+    )
 
 
 @lru_cache(64)  # browsers send few different ones

@@ -18,7 +18,15 @@ from referee.web.public.kept import Kept, answer_of, keep
 from referee.web.state import web_state
 
 blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")
-COLUMNS = ("rank", "team", "score", "public_score", "entries", "accepted_utc", "level_with")
+COLUMNS = (
+    "rank",
+    "team",
+    "score",
+    "public_score",
+    "entries",
+    "accepted_utc",
+    "level_with",
+)
 LEVEL = "Level with: its order with that neighbour is less than 95 % sure on other images of this kind."
 
 
@@ -27,14 +35,19 @@ def as_json(name: str) -> Response:
     """The board of a track as a document."""
     state = web_state()
     second = int(state.clock.utc().timestamp())
-    return through_flask(answer_of(_kept_at(state.contest.folder, name, second), request.environ))
+    return through_flask(
+        answer_of(_kept_at(state.contest.folder, name, second), request.environ)
+    )
 
 
 @blueprint.get("/<name>")
 def as_page(name: str) -> Response:
     """The board of a track for a browser."""
     board = _board(name)
-    rows = [[_cell(_shown(place, column)) for column in COLUMNS] for place in board["places"]]
+    rows = [
+        [_cell(_shown(place, column)) for column in COLUMNS]
+        for place in board["places"]
+    ]
     counts = f"Entries: {board['entries']}; failed: {board['failed']}; not scored yet: {board['waiting']}"
     if board.get("in_review"):  # a board that an earlier version published does not say
         counts += f"; in review: {board['in_review']}"
@@ -44,7 +57,10 @@ def as_page(name: str) -> Response:
         "table.html",
         title=name,
         about=f"{board['title']}: {board['metric']}. {_which(board)}",
-        columns=[(column.replace("_", " "), column not in ("team", "level_with")) for column in COLUMNS],
+        columns=[
+            (column.replace("_", " "), column not in ("team", "level_with"))
+            for column in COLUMNS
+        ],
         rows=rows,
         notes=[*_provisional(board), f"{counts}.", LEVEL, *_notes(board)],
         made=f"{web_state().clock.utc():%Y-%m-%d %H:%M} UTC",
@@ -70,7 +86,9 @@ def _notes(board: dict[str, Any]) -> list[str]:
     if board["published"] is not None or board["holdout_until"] is None:
         return []
     until = board["holdout_until"]
-    state = f"was closed at {until}" if board["closed"] else f"takes entries until {until}"
+    state = (
+        f"was closed at {until}" if board["closed"] else f"takes entries until {until}"
+    )
     later = "The final board, by images that are secret, is shown once the organiser has published it."
     notes = [f"The track {state}. {later}"]
     if (taken_back := board["taken_back"]) is not None:
@@ -84,7 +102,9 @@ def _provisional(board: dict[str, Any]) -> list[str]:
 
 
 def _board(name: str) -> dict[str, Any]:
-    return _board_at(web_state().contest.folder, name, int(web_state().clock.utc().timestamp()))
+    return _board_at(
+        web_state().contest.folder, name, int(web_state().clock.utc().timestamp())
+    )
 
 
 @lru_cache(16)
@@ -96,7 +116,9 @@ def _kept_at(folder: Path, name: str, second: int) -> Kept:
 def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
     """The board, the same one for all who ask within a second."""
     contest = web_state().contest
-    return board_document(contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC))
+    return board_document(
+        contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC)
+    )
 
 
 def _shown(place: dict[str, Any], column: str) -> object:

@@ -23,13 +23,20 @@ def test_a_run_with_a_model_by_name_posts_its_boxes(
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(finder("yolov8"))
     (tmp_path / "small.json").write_text('{"model": "model.onnx", "score": 0.5}')
-    images = [jpeg((64, 64), (8, 16, 40, 32)), jpeg((64, 64), None), jpeg((128, 64), (32, 8, 64, 40))]
+    images = [
+        jpeg((64, 64), (8, 16, 40, 32)),
+        jpeg((64, 64), None),
+        jpeg((128, 64), (32, 8, 64, 40)),
+    ]
     referee = serve(images=images, categories=[{"id": 7, "name": "Red Box"}])
     options = ["run", referee.url, "--team", "alpha", "--detector", "onnx:small.json"]
     command = ["lpirc-client", *options]
     done = warm_programs.run(command, timeout=TIMEOUT_S, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
-    assert sorted(referee.rows) == [[1, 7, 0.75, 8, 16, 39, 31], [3, 7, 0.75, 32, 8, 63, 39]]
+    assert sorted(referee.rows) == [
+        [1, 7, 0.75, 8, 16, 39, 31],
+        [3, 7, 0.75, 32, 8, 63, 39],
+    ]
 
 
 def test_a_check_tells_the_settings_of_a_model_once(
@@ -38,16 +45,29 @@ def test_a_check_tells_the_settings_of_a_model_once(
     (tmp_path / "model.onnx").write_bytes(finder("yolov8"))
     for name in ("1.jpg", "2.jpg"):
         (tmp_path / name).write_bytes(jpeg((64, 64), (8, 16, 40, 32)))
-    command = ["check", "--detector", f"onnx:{tmp_path / 'model.onnx'}", "--images", str(tmp_path)]
+    command = [
+        "check",
+        "--detector",
+        f"onnx:{tmp_path / 'model.onnx'}",
+        "--images",
+        str(tmp_path),
+    ]
     assert cli.main(command) == 0
     told = capsys.readouterr()
     assert told.err.count("head = yolov8, ") == told.err.count("\n") == 1
     assert "2 images, 2 rows" in told.out
 
 
-def test_a_model_that_is_not_there_costs_no_log_in(referee: Referee, client: Client) -> None:
-    done = client("run", referee.url, "--team", "alpha", "--detector", "litert:gone.tflite")
-    assert (done.returncode, done.stderr) == (1, "lpirc-client: gone.tflite: there is no such model\n")
+def test_a_model_that_is_not_there_costs_no_log_in(
+    referee: Referee, client: Client
+) -> None:
+    done = client(
+        "run", referee.url, "--team", "alpha", "--detector", "litert:gone.tflite"
+    )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "lpirc-client: gone.tflite: there is no such model\n",
+    )
     assert referee.opened_at is None
 
 
@@ -58,7 +78,12 @@ def test_without_numpy_it_says_what_to_install() -> None:
         "sys.exit(main(['run', 'http://127.0.0.1:1', '--team', 'a', '--detector', 'onnx:model.onnx']))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={"LPIRC_PASSWORD": "x"}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={"LPIRC_PASSWORD": "x"},
     )
     assert done.returncode == 1
-    assert done.stderr.endswith('needs numpy; in the project\'s folder: pip install "./client[onnx]"\n')
+    assert done.stderr.endswith(
+        'needs numpy; in the project\'s folder: pip install "./client[onnx]"\n'
+    )

@@ -18,12 +18,21 @@ from lpirc_client.errors import ModelError
 from lpirc_client.wire import Category
 from tests import tflite_models
 from tests.forbidden import LOOP, loop_at
-from tests.lpirc_client.adapters.models import NAMES, RED, SIDE, classifier, finder, two_inputs
+from tests.lpirc_client.adapters.models import (
+    NAMES,
+    RED,
+    SIDE,
+    classifier,
+    finder,
+    two_inputs,
+)
 
 CONTEST = (Category(7, "Red Box"), Category(9, "Sky"))
 
 
-def jpeg(size: tuple[int, int], box: tuple[int, int, int, int] | None, **options: Any) -> bytes:
+def jpeg(
+    size: tuple[int, int], box: tuple[int, int, int, int] | None, **options: Any
+) -> bytes:
     image = Image.new("RGB", size, (60, 60, 60))
     if box:
         image.paste((250, 20, 20), box)
@@ -39,12 +48,21 @@ def saved(folder: Path, data: bytes, **settings: Any) -> Path:
     return file
 
 
-@pytest.mark.parametrize("head", ["yolov5", "yolov8", "yolov10", "tf-ssd", "torchvision"])
-def test_each_head_is_recognized_and_gives_the_exact_box(tmp_path: Path, head: str) -> None:
+@pytest.mark.parametrize(
+    "head", ["yolov5", "yolov8", "yolov10", "tf-ssd", "torchvision"]
+)
+def test_each_head_is_recognized_and_gives_the_exact_box(
+    tmp_path: Path, head: str
+) -> None:
     shape = (3, SIDE, SIDE) if head == "torchvision" else (1, 3, SIDE, SIDE)
     stated = {"names": NAMES} if "yolo" not in head else {}
     dtype = TensorProto.UINT8 if head == "tf-ssd" else TensorProto.FLOAT
-    detect = Adapter("onnx", saved(tmp_path, finder(head, shape, None if stated else NAMES, dtype), **stated))
+    detect = Adapter(
+        "onnx",
+        saved(
+            tmp_path, finder(head, shape, None if stated else NAMES, dtype), **stated
+        ),
+    )
     assert f"head = {head}, " in detect.description
     assert list(detect(jpeg((128, 64), (32, 8, 64, 40)), CONTEST)) == [
         (7, 0.75, *(pytest.approx(side, abs=1e-3) for side in (32, 8, 63, 39)))
@@ -52,11 +70,15 @@ def test_each_head_is_recognized_and_gives_the_exact_box(tmp_path: Path, head: s
     assert list(detect(jpeg((64, 64), None), CONTEST)) == []
 
 
-def test_a_letterboxed_image_gives_boxes_in_its_own_pixels_whatever_its_exif_says(tmp_path: Path) -> None:
+def test_a_letterboxed_image_gives_boxes_in_its_own_pixels_whatever_its_exif_says(
+    tmp_path: Path,
+) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # to be shown turned by 90 degrees
     detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
-    ((category, _, *box),) = detect(jpeg((64, 128), (16, 32, 48, 96), exif=exif), CONTEST)
+    ((category, _, *box),) = detect(
+        jpeg((64, 128), (16, 32, 48, 96), exif=exif), CONTEST
+    )
     assert (category, box) == (7, pytest.approx([16, 32, 47, 95]))
 
 
@@ -73,11 +95,15 @@ def test_bytes_in_nhwc_of_any_size_stretched_and_bgr(tmp_path: Path) -> None:
     ((category, score, *box),) = detect(jpeg((64, 64), (8, 16, 40, 32)), CONTEST)
     assert (category, score, box) == (7, 0.75, pytest.approx([8, 16, 39, 31]))
     file = saved(tmp_path, data, size=[64, 64], colour="bgr", names=NAMES)
-    assert list(Adapter("onnx", file)(jpeg((64, 64), (8, 16, 40, 32)), CONTEST)) == []  # red is its blue
+    assert (
+        list(Adapter("onnx", file)(jpeg((64, 64), (8, 16, 40, 32)), CONTEST)) == []
+    )  # red is its blue
 
 
 @pytest.mark.parametrize("quantized", [False, True])
-def test_a_tflite_ssd_finds_the_brightest_cells(tmp_path: Path, quantized: bool) -> None:
+def test_a_tflite_ssd_finds_the_brightest_cells(
+    tmp_path: Path, quantized: bool
+) -> None:
     (tmp_path / "model.tflite").write_bytes(tflite_models.detector(quantized=quantized))
     settings = 'names = ["red box", "green", "blue"]\nscore = 0.9\nmean = 0\nstd = 1\nthreads = 1\n'
     (tmp_path / "model.toml").write_text(settings)
@@ -88,7 +114,9 @@ def test_a_tflite_ssd_finds_the_brightest_cells(tmp_path: Path, quantized: bool)
     assert score == pytest.approx(250 / 255, abs=0.01)
 
 
-def test_an_int8_yolo_of_tflite_is_quantized_and_dequantized_by_its_own_scales(tmp_path: Path) -> None:
+def test_an_int8_yolo_of_tflite_is_quantized_and_dequantized_by_its_own_scales(
+    tmp_path: Path,
+) -> None:
     """Output 0 is the mean red, as the x of the first box: pixels go in and fractions come out by their scales."""
     model = tflite_models.Model()
     graph = model.graph()
@@ -102,7 +130,9 @@ def test_an_int8_yolo_of_tflite_is_quantized_and_dequantized_by_its_own_scales(t
     rows = graph.tensor("rows", (1, 1, 1, 5 * 21), "int8", 1 / 255, -128)
     # x, y, width, height and score of 21 boxes: all from the mean red, which is 250 / 255.
     weights = graph.constant(
-        "weights", np.tile(np.array([127, 0, 0], np.int8), (105, 1, 1, 1)).reshape(105, 1, 1, 3), 1 / 127
+        "weights",
+        np.tile(np.array([127, 0, 0], np.int8), (105, 1, 1, 1)).reshape(105, 1, 1, 3),
+        1 / 127,
     )
     bias = graph.constant("bias", np.zeros(105, np.int32), 1 / 255 / 127)
     convolution = tflite_models.schema.Conv2DOptionsT()
@@ -152,7 +182,11 @@ def refused(tmp_path: Path, kind: str, data: bytes, **settings: Any) -> str:
             "head = torchvision does not fit: its outputs are output0 float32 (1, 6, 84);",
         ),
         (b"no model", {}, "Load model from "),
-        (two_inputs(), {}, "its inputs are [[1, 3, 8, 8], [1, 3, 8, 8]]: a detector takes one image"),
+        (
+            two_inputs(),
+            {},
+            "its inputs are [[1, 3, 8, 8], [1, 3, 8, 8]]: a detector takes one image",
+        ),
         (
             finder("yolov8", (1, 4, 64, 64)),
             {},
@@ -169,9 +203,17 @@ def refused(tmp_path: Path, kind: str, data: bytes, **settings: Any) -> str:
             {},
             'it does not name its classes: state names = ["...", ...] in a TOML',
         ),
-        (finder("yolov8"), {"head": "yolo"}, "head = 'yolo': there is yolov5, yolov8, "),
+        (
+            finder("yolov8"),
+            {"head": "yolo"},
+            "head = 'yolo': there is yolov5, yolov8, ",
+        ),
         (finder("yolov8"), {"names": "person"}, "names = 'person': must be a list"),
-        (finder("yolov8"), {"iou": "0.5"}, "model.json: iou = '0.5': must be a number from 0 to 1"),
+        (
+            finder("yolov8"),
+            {"iou": "0.5"},
+            "model.json: iou = '0.5': must be a number from 0 to 1",
+        ),
         (finder("yolov8"), {"mean": [0.5, 0.5]}, "mean = [0.5, 0.5]: must be "),
         (finder("yolov8"), {"std": 0}, "std = 0: must be "),
         (finder("yolov8"), {"names": 5}, "names = 5: must be a list, "),
@@ -179,7 +221,11 @@ def refused(tmp_path: Path, kind: str, data: bytes, **settings: Any) -> str:
         (finder("yolov8"), {"score": 3}, "score = 3: must be a number from 0 to 1"),
         (finder("yolov8"), {"max": 0}, "max = 0: must be a whole number above 0"),
         (finder("yolov8"), {"threads": 1.5}, "threads = 1.5: must be a whole number"),
-        (finder("yolov8"), {"size": [64]}, "size = [64]: must be a whole number above 0, or [height, width]"),
+        (
+            finder("yolov8"),
+            {"size": [64]},
+            "size = [64]: must be a whole number above 0, or [height, width]",
+        ),
         (finder("yolov8"), {"nms": 1}, "nms = 1: there is layout, resize, "),
     ],
 )
@@ -200,17 +246,23 @@ def test_files_that_are_not_there_or_of_another_kind_are_named(tmp_path: Path) -
 
 def test_categories_that_match_nothing_are_named_on_both_sides(tmp_path: Path) -> None:
     detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
-    with pytest.raises(ModelError, match=r"has the classes sky, red box .* but not car, bus"):
+    with pytest.raises(
+        ModelError, match=r"has the classes sky, red box .* but not car, bus"
+    ):
         list(detect(jpeg((64, 64), None), (Category(1, "car"), Category(2, "bus"))))
 
 
-def test_where_categories_are_unknown_the_class_numbers_stand_for_them(tmp_path: Path) -> None:
+def test_where_categories_are_unknown_the_class_numbers_stand_for_them(
+    tmp_path: Path,
+) -> None:
     detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
     ((category, *_),) = detect(jpeg((64, 64), (8, 16, 40, 32)), ())
     assert category == RED
 
 
-def test_categories_without_a_class_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_categories_without_a_class_are_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
     contest = (*CONTEST, Category(1, "car"))
     for _ in range(2):
@@ -218,16 +270,23 @@ def test_categories_without_a_class_are_said_once(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().err.count("car") == 1
 
 
-def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_extra_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     file = saved(tmp_path, finder("yolov8"))
-    with pytest.raises(ModelError, match=r'needs onnxruntime; .*pip install "\./client\[onnx\]"'):
+    with pytest.raises(
+        ModelError, match=r'needs onnxruntime; .*pip install "\./client\[onnx\]"'
+    ):
         Adapter("onnx", file)
 
 
 def test_names_that_a_file_states_in_another_form_are_none(tmp_path: Path) -> None:
     file = saved(
-        tmp_path, finder("yolov8").replace(b"{0: 'sky', 1: 'red box'}", b"sky, red box, and no dict"[:24])
+        tmp_path,
+        finder("yolov8").replace(
+            b"{0: 'sky', 1: 'red box'}", b"sky, red box, and no dict"[:24]
+        ),
     )
     with pytest.raises(ModelError, match="does not name its classes"):
         Adapter("onnx", file)

@@ -62,8 +62,12 @@ def relay(url: str, before: Fault = nothing, after: Fault = nothing) -> Iterator
             body = self.rfile.read(size) if size <= LARGEST_BODY_BYTES else b""
             message = Message(self.command, self.path, dict(self.headers), body)
             before(message)
-            with contextlib.suppress(ConnectionError):  # it may refuse before it has read all
-                self.referee.request(message.method, message.path, message.body, message.headers)
+            with contextlib.suppress(
+                ConnectionError
+            ):  # it may refuse before it has read all
+                self.referee.request(
+                    message.method, message.path, message.body, message.headers
+                )
             answer = self.referee.getresponse()
             message.status, message.answer_headers = (
                 answer.status,

@@ -15,11 +15,20 @@ from tests.contest_day import PASSWORD, TEAM, Day
 from tests.lpirc_client.conformance.conftest import TEAMS
 from tests.lpirc_client.conformance.relay import Fault, Message, nothing, relay
 
-READ_ONLY = ["health", "openapi", "no-token", "wrong-password", "problem-documents", "documented"]
+READ_ONLY = [
+    "health",
+    "openapi",
+    "no-token",
+    "wrong-password",
+    "problem-documents",
+    "documented",
+]
 
 
 def failed(url: str, team: str = TEAM) -> list[str]:
-    return [one.name for one in Checks(url, team, PASSWORD).all() if one.result != "PASS"]
+    return [
+        one.name for one in Checks(url, team, PASSWORD).all() if one.result != "PASS"
+    ]
 
 
 def when(condition: Callable[[Message], bool], fault: Fault) -> Fault:
@@ -80,18 +89,28 @@ def new_clock() -> Fault:
     """Each log-in says that more is left than the one before."""
     left_s = iter(range(100, 600))
     return when(
-        is_to("POST", "/v1/session"), when(answers(201), lambda m: m.change(remaining_s=next(left_s)))
+        is_to("POST", "/v1/session"),
+        when(answers(201), lambda m: m.change(remaining_s=next(left_s))),
     )
 
 
 POST = is_to("POST", "/v1/detections")
 FAULTS: dict[str, tuple[Fault, Fault]] = {
-    "health": (nothing, when(is_to("GET", "/v1/health"), lambda m: m.change(status="fine"))),
-    "wrong-password": (nothing, when(is_to("POST", "/v1/session"), when(answers(401), refuse_otherwise))),
+    "health": (
+        nothing,
+        when(is_to("GET", "/v1/health"), lambda m: m.change(status="fine")),
+    ),
+    "wrong-password": (
+        nothing,
+        when(is_to("POST", "/v1/session"), when(answers(401), refuse_otherwise)),
+    ),
     "log-in-again": (nothing, new_clock()),
     "image-head": (when(is_to("HEAD", "/v1/images"), serve_for_head), nothing),
     "batch": (nothing, when(is_to("GET", "/v1/images?"), compress)),
-    "rows": (nothing, when(POST, when(answers(202), lambda m: m.change(sha256="0" * 64)))),
+    "rows": (
+        nothing,
+        when(POST, when(answers(202), lambda m: m.change(sha256="0" * 64))),
+    ),
     "idempotency-key": (when(POST, forget_key), nothing),
     "bad-row": (nothing, when(answers(422), lambda m: m.change(problems=[], total=0))),
     "too-large": (nothing, when(answers(413), refuse_otherwise)),
@@ -99,7 +118,10 @@ FAULTS: dict[str, tuple[Fault, Fault]] = {
     "window-header": (nothing, when(is_to("GET", "/v1/images/"), without_header)),
     "window-closed": (
         nothing,
-        when(is_to("GET", "/v1/images"), when(answers(409), lambda m: m.change(code="over"))),
+        when(
+            is_to("GET", "/v1/images"),
+            when(answers(409), lambda m: m.change(code="over")),
+        ),
     ),
     "problem-documents": (nothing, when(answers(415), another_type)),
     "documented": (nothing, when(is_to("GET", "/v1/openapi.json"), undocumented)),
@@ -138,15 +160,24 @@ def without_receipts(message: Message) -> None:
     message.content = json.dumps(document).encode()
 
 
-def test_what_a_referee_of_another_implementer_does_not_have_is_skipped(url: str) -> None:
+def test_what_a_referee_of_another_implementer_does_not_have_is_skipped(
+    url: str,
+) -> None:
     def lessen(message: Message) -> None:
         when(is_to("GET", "/v1/openapi.json"), without_batches)(message)
         when(POST, when(answers(202), without_receipts))(message)
         when(is_to("DELETE", "/v1/session"), without_receipts)(message)
 
     with relay(url, nothing, lessen) as lesser:
-        found = {one.name: one for one in Checks(lesser, TEAMS[-1], PASSWORD).all() if one.result != "PASS"}
-    assert {name: one.result for name, one in found.items()} == {"batch": "SKIP", "receipts": "SKIP"}
+        found = {
+            one.name: one
+            for one in Checks(lesser, TEAMS[-1], PASSWORD).all()
+            if one.result != "PASS"
+        }
+    assert {name: one.result for name, one in found.items()} == {
+        "batch": "SKIP",
+        "receipts": "SKIP",
+    }
 
 
 def test_a_server_that_is_no_referee_fails_and_one_that_speaks_no_http_is_one_sentence(
@@ -160,7 +191,9 @@ def test_a_server_that_is_no_referee_fails_and_one_that_speaks_no_http_is_one_se
         assert main(["check", page, "--proxy", "0"]) == 1
     assert "is this its URL?" in capsys.readouterr().err
     assert "is this a referee?" in found["health"].detail
-    assert {one.result for name, one in found.items() if name in READ_ONLY[:4]} == {"FAIL"}
+    assert {one.result for name, one in found.items() if name in READ_ONLY[:4]} == {
+        "FAIL"
+    }
     assert found["documented"].result == "SKIP"
     assert main(["check", url.replace("http", "https"), "--read-only"]) == 1
     shown = capsys.readouterr()
@@ -169,7 +202,9 @@ def test_a_server_that_is_no_referee_fails_and_one_that_speaks_no_http_is_one_se
 
 def test_a_refused_log_in_is_told_in_the_words_of_the_referee(url: str) -> None:
     found = {one.name: one for one in Checks(url, "nobody", "wrong").all()}
-    assert found["log-in"].detail.startswith("POST /v1/session: expected 201, got 401 bad-credentials (")
+    assert found["log-in"].detail.startswith(
+        "POST /v1/session: expected 201, got 401 bad-credentials ("
+    )
 
 
 def test_without_a_log_in_the_checks_of_a_run_are_skipped(url: str) -> None:
@@ -197,10 +232,25 @@ def test_the_command_reports_as_table_and_junit_and_opens_a_run_only_if_told(
     assert [one["name"] for one in findings if one["result"] == "PASS"] == READ_ONLY
     with trial_day.store() as store:
         assert len(store.runs()) == runs
-    assert main(["check", url, "--team", TEAM, "--yes", "--junit", str(tmp_path / "found.xml")]) == 0
+    assert (
+        main(
+            [
+                "check",
+                url,
+                "--team",
+                TEAM,
+                "--yes",
+                "--junit",
+                str(tmp_path / "found.xml"),
+            ]
+        )
+        == 0
+    )
     assert capsys.readouterr().out.endswith("21 PASS\n")
     suite = ET.parse(tmp_path / "found.xml").getroot()  # noqa: S314 - our own
-    counts = {name: suite.attrib[name] for name in ("tests", "failures", "errors", "skipped")}
+    counts = {
+        name: suite.attrib[name] for name in ("tests", "failures", "errors", "skipped")
+    }
     assert counts == {"tests": "21", "failures": "0", "errors": "0", "skipped": "0"}
     assert float(suite.attrib["time"]) == pytest.approx(
         sum(float(one.attrib["time"]) for one in suite), abs=1e-6
@@ -211,7 +261,12 @@ def test_a_failure_ends_the_command_with_1_and_is_in_the_junit_file(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with relay(url, *FAULTS["health"]) as faulty:
-        assert main(["check", faulty, "--read-only", "--junit", str(tmp_path / "found.xml")]) == 1
+        assert (
+            main(
+                ["check", faulty, "--read-only", "--junit", str(tmp_path / "found.xml")]
+            )
+            == 1
+        )
     shown = capsys.readouterr()
     assert "FAIL  health                     status: expected ok, got fine" in shown.out
     assert "1 of 21 do not hold: health" in shown.err
@@ -219,7 +274,9 @@ def test_a_failure_ends_the_command_with_1_and_is_in_the_junit_file(
     assert failure.attrib["message"] == "status: expected ok, got fine"
 
 
-def test_where_nothing_listens_one_sentence_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_nothing_listens_one_sentence_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for more in (["--read-only"], ["--proxy", "0"]):
         assert main(["check", "http://127.0.0.1:9", *more]) == 1
         assert "nothing listens there" in capsys.readouterr().err

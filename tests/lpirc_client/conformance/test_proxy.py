@@ -30,7 +30,9 @@ ROW = [1, 1, 0.5, 1, 1, 5, 5]
 
 
 @contextlib.contextmanager
-def proxied(url: str, findings: list[Finding], seen: list[Exchange] | None = None) -> Iterator[str]:
+def proxied(
+    url: str, findings: list[Finding], seen: list[Exchange] | None = None
+) -> Iterator[str]:
     """A proxy until its run is over; gives its address, and fills in what it found and saw."""
     seen = [] if seen is None else seen
     with Proxy(("127.0.0.1", 0), url) as proxy:
@@ -68,14 +70,22 @@ class Client:
         self.connection = http.client.HTTPConnection(self.where, timeout=TIMEOUT_S)
         self.headers: dict[str, str] = {}
 
-    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
-        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    def ask(
+        self, method: str, path: str, body: object = None, **headers: str
+    ) -> tuple[int, bytes]:
+        content = (
+            body
+            if isinstance(body, bytes) or body is None
+            else json.dumps(body).encode()
+        )
         self.connection.request(method, path, content, {**self.headers, **headers})
         answer = self.connection.getresponse()
         return answer.status, answer.read()
 
     def log_in(self) -> None:
-        status, content = self.ask("POST", "/v1/session", {"team": TEAM, "password": PASSWORD})
+        status, content = self.ask(
+            "POST", "/v1/session", {"team": TEAM, "password": PASSWORD}
+        )
         assert status == 201, content
         self.headers = {"Authorization": f"Bearer {json.loads(content)['token']}"}
 
@@ -139,7 +149,10 @@ def no_bearer_token(client: Client) -> None:
 def unanswered_images(client: Client) -> None:
     client.ask("GET", "/v1/images?count=3")
     client.ask(
-        "POST", "/v1/detections", struct.pack("<7f", *ROW), **{"Content-Type": "application/octet-stream"}
+        "POST",
+        "/v1/detections",
+        struct.pack("<7f", *ROW),
+        **{"Content-Type": "application/octet-stream"},
     )
 
 
@@ -149,7 +162,9 @@ def single_images(client: Client) -> None:
 
 
 def rows_as_text(client: Client) -> None:
-    client.ask("POST", "/v1/detections", b"1 1 0.5 1 1 5 5", **{"Content-Type": "text/plain"})
+    client.ask(
+        "POST", "/v1/detections", b"1 1 0.5 1 1 5 5", **{"Content-Type": "text/plain"}
+    )
 
 
 BAD: list[Callable[[Client], None]] = [
@@ -159,7 +174,9 @@ BAD: list[Callable[[Client], None]] = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.__name__)
-def test_a_client_that_does_something_wrong_is_told(url: str, bad: Callable[[Client], None]) -> None:
+def test_a_client_that_does_something_wrong_is_told(
+    url: str, bad: Callable[[Client], None]
+) -> None:
     findings: list[Finding] = []
     with proxied(url, findings) as address:
         client = Client(address)
@@ -182,24 +199,42 @@ def test_the_sample_client_does_nothing_wrong_and_fetches_its_batches_on_one_con
     findings: list[Finding] = []
     seen: list[Exchange] = []
     with proxied(url, findings, seen) as address:
-        options = ["--team", TEAM, "--password-file", str(tmp_path / "password"), "--fetch", "2"]
+        options = [
+            "--team",
+            TEAM,
+            "--password-file",
+            str(tmp_path / "password"),
+            "--fetch",
+            "2",
+        ]
         assert main(["run", address, *options]) == 0
     assert [one for one in findings if one.result == "FAULT"] == []
     batches = [one.connection for one in seen if one.route == "GET /v1/images"]
     assert (len(batches), len(set(batches))) == (3, 1)
 
 
-def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_too(url: str) -> None:
+def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_too(
+    url: str,
+) -> None:
     findings: list[Finding] = []
     with proxied(url, findings) as address, requests.Session() as session:
         session.trust_env = False
-        token = session.post(f"{address}/login", {"username": TEAM, "password": PASSWORD}).text
-        session.headers.update({"Authorization": f"Bearer {token}", "Connection": "close"})
-        through, direct = (session.get(f"{where}/v1/images/3") for where in (address, url))
+        token = session.post(
+            f"{address}/login", {"username": TEAM, "password": PASSWORD}
+        ).text
+        session.headers.update(
+            {"Authorization": f"Bearer {token}", "Connection": "close"}
+        )
+        through, direct = (
+            session.get(f"{where}/v1/images/3") for where in (address, url)
+        )
         assert through.content == direct.content
         assert list(through.headers) == list(direct.headers)
         assert through.headers["X-Window-Remaining-Ms"].isdigit()
-        batches = [session.get(f"{where}/v1/images?count=6").content for where in (address, url)]
+        batches = [
+            session.get(f"{where}/v1/images?count=6").content
+            for where in (address, url)
+        ]
         assert batches[0] == batches[1]
         body = json.dumps([ROW] * 2000).encode()
         receipt = session.post(f"{address}/v1/detections", body).json()
@@ -207,7 +242,9 @@ def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_t
         old = session.post(f"{address}/image", {"token": token, "image_name": "3"})
         assert old.content == direct.content
         assert (
-            session.post(f"{address}/logout", {"token": token}, headers={"Connection": "close"}).text
+            session.post(
+                f"{address}/logout", {"token": token}, headers={"Connection": "close"}
+            ).text
             == "Logout success\n"
         )
     assert {one.name: one.result for one in findings}["no-log-out"] == "PASS"
@@ -215,7 +252,8 @@ def test_what_goes_through_is_the_same_bytes_with_the_window_and_legacy_routes_t
 
 STRANGE = {
     "HTTP/1.0": b"GET /v1/health HTTP/1.0\r\n\r\n",
-    "two at once": b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n" * 2 + b"GET /help HTTP/1.0\r\n\r\n",
+    "two at once": b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n" * 2
+    + b"GET /help HTTP/1.0\r\n\r\n",
     "not ASCII": "GET /é HTTP/1.0\r\nHost: a\r\n\r\n".encode("latin-1"),
     "chunked": b"POST /v1/detections HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n",
@@ -228,12 +266,18 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_a_strange_request_gets_the_very_bytes_that_the_referee_answers(url: str, name: str) -> None:
+def test_a_strange_request_gets_the_very_bytes_that_the_referee_answers(
+    url: str, name: str
+) -> None:
     def answer(to: str) -> bytes:
-        with socket.create_connection(to.rpartition("/")[2].split(":"), TIMEOUT_S) as connection:
+        with socket.create_connection(
+            to.rpartition("/")[2].split(":"), TIMEOUT_S
+        ) as connection:
             connection.sendall(STRANGE[name])
             with connection.makefile("rb") as read:
-                return re.sub(rb"\r\ndate: [^\r]*|\r\nconnection: close", b"", read.read())
+                return re.sub(
+                    rb"\r\ndate: [^\r]*|\r\nconnection: close", b"", read.read()
+                )
 
     with serving(url) as proxy:
         assert answer(address_of(proxy)) == answer(url) != b""
@@ -245,7 +289,11 @@ def test_what_is_no_http_is_refused_and_reported(url: str) -> None:
             connection.sendall(b"\x16\x03\x01 tls\r\n\r\n")
             with connection.makefile("rb") as answer:
                 assert answer.read().startswith(b"HTTP/1.1 400 ")
-        (found,) = [one for one in Run([*proxy.exchanges.values()]).judge() if one.result == "FAULT"]
+        (found,) = [
+            one
+            for one in Run([*proxy.exchanges.values()]).judge()
+            if one.result == "FAULT"
+        ]
     assert found.name == "other-refusals"
     assert "This is not HTTP" in found.detail
 
@@ -283,10 +331,16 @@ def test_a_connection_that_the_referee_ended_is_closed_when_another_takes_its_pl
         opened.append(connect(*arguments, **more))
         return opened[-1]
 
-    with Impatient() as referee, ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as at_the_end:
+    with (
+        Impatient() as referee,
+        ThreadPoolExecutor(1) as pool,
+        contextlib.ExitStack() as at_the_end,
+    ):
         pool.submit(referee.serve_forever, 0.01)
         at_the_end.callback(referee.shutdown)
-        proxy = at_the_end.enter_context(serving(f"http://127.0.0.1:{referee.server_address[1]}"))
+        proxy = at_the_end.enter_context(
+            serving(f"http://127.0.0.1:{referee.server_address[1]}")
+        )
         client = at_the_end.enter_context(connect(proxy.server_address))
         monkeypatch.setattr("socket.create_connection", kept)
         for _ in range(2):
@@ -297,18 +351,24 @@ def test_a_connection_that_the_referee_ended_is_closed_when_another_takes_its_pl
     assert first.fileno() == -1
 
 
-def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(url: str, tmp_path: Path) -> None:
+def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(
+    url: str, tmp_path: Path
+) -> None:
     command = ["lpirc-client", "check", url, "--proxy", "0", "--json"]
     with warm_programs.start(command) as process:
         address = process.stderr.readline().split(" as ")[0].split()[-1]
         client = Client(address)
         client.log_in()
-        client.ask("GET", "/v1/health")  # on the same connection: by then the log-in is noted
+        client.ask(
+            "GET", "/v1/health"
+        )  # on the same connection: by then the log-in is noted
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT_S) == 1
         document = json.loads(process.stdout.read())
         assert "no-log-out" in process.stderr.read()
-    assert {one["name"] for one in document["findings"] if one["result"] == "FAULT"} == {"no-log-out"}
+    assert {
+        one["name"] for one in document["findings"] if one["result"] == "FAULT"
+    } == {"no-log-out"}
     assert document["client_waited_s"] >= 0
     client.connection.close()
     client.where = url.rpartition("/")[2]
@@ -317,7 +377,9 @@ def test_interrupted_it_reports_what_it_has_seen_and_that_nobody_logged_out(url:
     client.connection.close()
 
 
-def test_a_port_that_is_taken_is_named(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken_is_named(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     taken = url.rpartition(":")[2]
     assert main(["check", url, "--proxy", taken]) == 1
     assert f"--proxy {taken}: " in capsys.readouterr().err

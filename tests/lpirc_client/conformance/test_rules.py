@@ -18,7 +18,9 @@ POST = Exchange(
     1, "POST /v1/detections", 4.0, 5.0, 202, {}, key="a", sha256="b", images=range(1, 7),
     media_type="application/octet-stream",
 )  # fmt: skip
-BUSY = replace(POST, status=429, answer={"code": "too-many-requests"}, retry_after_s=2.0)
+BUSY = replace(
+    POST, status=429, answer={"code": "too-many-requests"}, retry_after_s=2.0
+)
 
 
 def broken(*seen: Exchange) -> list[str]:
@@ -46,32 +48,63 @@ def test_a_body_whose_answer_got_lost_is_sent_again_with_its_key(
     again: dict[str, str], rules: list[str]
 ) -> None:
     lost = replace(POST, status=0, ended_s=0.0)
-    assert broken(LOGIN, FETCH, lost, replace(POST, started_s=6.0, ended_s=7.0, **again), LOGOUT) == rules
+    assert (
+        broken(
+            LOGIN,
+            FETCH,
+            lost,
+            replace(POST, started_s=6.0, ended_s=7.0, **again),
+            LOGOUT,
+        )
+        == rules
+    )
 
 
-@pytest.mark.parametrize(("started_s", "rules"), [(6.9, ["retry-after-ignored"]), (7.0, [])])
+@pytest.mark.parametrize(
+    ("started_s", "rules"), [(6.9, ["retry-after-ignored"]), (7.0, [])]
+)
 def test_retry_after_is_waited_for(started_s: float, rules: list[str]) -> None:
-    assert broken(LOGIN, FETCH, BUSY, replace(POST, started_s=started_s, ended_s=8.0), LOGOUT) == rules
+    assert (
+        broken(
+            LOGIN, FETCH, BUSY, replace(POST, started_s=started_s, ended_s=8.0), LOGOUT
+        )
+        == rules
+    )
 
 
 def test_another_image_may_be_asked_for_while_one_is_refused() -> None:
-    busy = Exchange(1, "GET /v1/images/", 2.0, 2.1, 429, BUSY.answer, images=[1], retry_after_s=1.0)
-    other = replace(busy, started_s=2.2, ended_s=2.3, status=200, answer={}, images=[2], retry_after_s=0.0)
+    busy = Exchange(
+        1, "GET /v1/images/", 2.0, 2.1, 429, BUSY.answer, images=[1], retry_after_s=1.0
+    )
+    other = replace(
+        busy,
+        started_s=2.2,
+        ended_s=2.3,
+        status=200,
+        answer={},
+        images=[2],
+        retry_after_s=0.0,
+    )
     assert "retry-after-ignored" not in broken(LOGIN, busy, other, LOGOUT)
-    assert "retry-after-ignored" in broken(LOGIN, busy, replace(other, images=[1]), LOGOUT)
+    assert "retry-after-ignored" in broken(
+        LOGIN, busy, replace(other, images=[1]), LOGOUT
+    )
 
 
 def test_what_the_referee_or_the_operator_does_is_no_fault_of_the_client() -> None:
     polls = [
-        Exchange(1, "GET /v1/session", at_s, at_s + 0.1, status) for at_s, status in ((2.0, 0), (2.1, 200))
+        Exchange(1, "GET /v1/session", at_s, at_s + 0.1, status)
+        for at_s, status in ((2.0, 0), (2.1, 200))
     ]
     assert broken(LOGIN, *polls, FETCH, POST, LOGOUT) == []
     busy = [
-        Exchange(1, "POST /v1/session", 0, 0, 409, {"code": code}) for code in ("station-busy", "team-busy")
+        Exchange(1, "POST /v1/session", 0, 0, 409, {"code": code})
+        for code in ("station-busy", "team-busy")
     ]
     assert broken(*busy, LOGIN, FETCH, POST, LOGOUT) == []
     ended = [
-        replace(LOGIN, connection=n, route="GET /v1/health", is_ended_by_referee=True) for n in range(5, 15)
+        replace(LOGIN, connection=n, route="GET /v1/health", is_ended_by_referee=True)
+        for n in range(5, 15)
     ]
     assert broken(*ended, LOGIN, FETCH, POST, LOGOUT) == []
     lone = [replace(one, is_ended_by_referee=False) for one in ended]
@@ -84,8 +117,12 @@ def test_rows_of_images_that_an_old_route_served_are_no_fault() -> None:
 
 
 def test_two_bodies_that_are_not_known_are_not_the_same() -> None:
-    chunked = replace(POST, status=411, sha256="", key="", answer={"code": "length-missing"})
-    assert broken(LOGIN, FETCH, replace(chunked, status=0), chunked, POST, LOGOUT) == ["other-refusals"]
+    chunked = replace(
+        POST, status=411, sha256="", key="", answer={"code": "length-missing"}
+    )
+    assert broken(LOGIN, FETCH, replace(chunked, status=0), chunked, POST, LOGOUT) == [
+        "other-refusals"
+    ]
 
 
 def test_junit_counts_a_fault_as_a_failure_and_a_hint_not() -> None:
@@ -113,7 +150,13 @@ def test_a_client_that_the_deadline_finds_with_unposted_images_is_told(
     last_s: float, is_silent: bool
 ) -> None:
     post = replace(POST, images=[1], started_s=last_s - 1, ended_s=last_s)
-    late = replace(POST, started_s=99.0, ended_s=100.0, status=409, answer={"code": "window-closed"})
+    late = replace(
+        POST,
+        started_s=99.0,
+        ended_s=100.0,
+        status=409,
+        answer={"code": "window-closed"},
+    )
     last = Exchange(1, "GET /v1/session", 99.0, 100.0, 200)
     assert ("silent-at-the-end" in broken(LOGIN, FETCH, post, last)) == is_silent
     assert "late-posts" in broken(LOGIN, FETCH, post, late)
@@ -125,13 +168,22 @@ def test_a_second_run_needs_its_log_in() -> None:
 
 def test_it_says_how_often_when_first_and_the_first_problem() -> None:
     refused = replace(
-        POST, status=422, answer={"code": "bad-rows", "problems": [{"line": 1, "problem": "no category 9"}]}
+        POST,
+        status=422,
+        answer={
+            "code": "bad-rows",
+            "problems": [{"line": 1, "problem": "no category 9"}],
+        },
     )
-    found = {one.name: one for one in Run([LOGIN, FETCH, refused, refused, POST, LOGOUT]).judge()}[
-        "rows-refused"
-    ]
+    found = {
+        one.name: one
+        for one in Run([LOGIN, FETCH, refused, refused, POST, LOGOUT]).judge()
+    }["rows-refused"]
     assert (found.result, found.count, found.first_s) == ("FAULT", 2, 3.0)
-    assert found.detail == "2 x, first at 3.0 s: nothing of such a body counts. no category 9"
+    assert (
+        found.detail
+        == "2 x, first at 3.0 s: nothing of such a body counts. no category 9"
+    )
 
 
 def test_who_waited_for_whom() -> None:
@@ -142,9 +194,17 @@ def test_who_waited_for_whom() -> None:
 
 def test_the_page_has_every_check_and_rule_in_order() -> None:
     page = (ROOT / "docs" / "conformance.md").read_text()
-    checks = [name[len("_check_") :].replace("_", "-") for name in vars(Checks) if name.startswith("_check_")]
-    hints = [f"{name}` | {severity.lower()}" for name, (severity, _, _) in RULES.items()]
+    checks = [
+        name[len("_check_") :].replace("_", "-")
+        for name in vars(Checks)
+        if name.startswith("_check_")
+    ]
+    hints = [
+        f"{name}` | {severity.lower()}" for name, (severity, _, _) in RULES.items()
+    ]
     assert re.findall(r"^\| `([a-z-]+)`", page, re.MULTILINE) == [*checks, *RULES]
-    assert re.findall(r"^\| `([a-z-]+` \| (?:fault|hint)) \|", page, re.MULTILINE) == hints
+    assert (
+        re.findall(r"^\| `([a-z-]+` \| (?:fault|hint)) \|", page, re.MULTILINE) == hints
+    )
     assert f"{len(checks)} checks" in page
     assert f"{len(hints)} rules" in page

@@ -26,6 +26,8 @@ def harness(environment: dict[str, str], tmp_path: Path) -> Client:
     """Run `lpirc-harness` in a folder of its own; returns its exit code, stdout and stderr."""
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return warm_programs.run(["lpirc-harness", *map(str, arguments)], TIMEOUT_S, tmp_path, environment)
+        return warm_programs.run(
+            ["lpirc-harness", *map(str, arguments)], TIMEOUT_S, tmp_path, environment
+        )
 
     return run

@@ -22,7 +22,9 @@ def model_file(data: bytes) -> ModelFile:
     return ModelFile(Path("m.tflite"), data, hashlib.sha256(data).hexdigest())
 
 
-def picture(cells: Cells, mode: str = "RGB", ground: tuple[int, int, int] = GREY) -> Image.Image:
+def picture(
+    cells: Cells, mode: str = "RGB", ground: tuple[int, int, int] = GREY
+) -> Image.Image:
     """Draw a picture of 160 x 80 whose cells (row, column) have these colours."""
     pixels = np.full((10 * ROW_PX, 10 * COLUMN_PX, 3), ground, np.uint8)
     for (row, column), colour in cells.items():
@@ -38,7 +40,17 @@ def exact_jpeg(image: Image.Image) -> bytes:
         return file.getvalue()
 
 
-def cell_row(image: int, category: int, level: int, row: int, column: int) -> list[float]:
+def cell_row(
+    image: int, category: int, level: int, row: int, column: int
+) -> list[float]:
     """Return the detection of a cell of a picture of 160 x 80."""
     left, top = column * COLUMN_PX, row * ROW_PX
-    return [image, category, level / 255, left, top, left + COLUMN_PX - 1, top + ROW_PX - 1]
+    return [
+        image,
+        category,
+        level / 255,
+        left,
+        top,
+        left + COLUMN_PX - 1,
+        top + ROW_PX - 1,
+    ]

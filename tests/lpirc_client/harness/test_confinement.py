@@ -21,7 +21,9 @@ from tests.deploy.deployment import program
 from tests.lpirc_client.harness.pictures import model_file
 from tests.tflite_models import classifier
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are those of Linux")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="namespaces are those of Linux"
+)
 
 OPEN = Confinement(reason="for comparison")
 BREAKING_OUT = """
@@ -75,13 +77,18 @@ def test_code_in_a_models_process_reads_no_labels_writes_nothing_and_reaches_no_
     with socket.create_server(("127.0.0.1", 0)) as server:
         places = (labels, server.getsockname()[1], os.getpid(), tmp_path)
         outside = attempts(OPEN, *places)
-        inside = attempts(confined, *places, "/", "/tmp", "/dev", "/dev/shm", f"{sys.prefix}/lib")  # noqa: S108
+        folders = ("/", "/tmp", "/dev", "/dev/shm", f"{sys.prefix}/lib")  # noqa: S108
+        inside = attempts(confined, *places, *folders)
     done = ("reads", "lists", "connects", "signals")
     assert [outside[name] for name in done] == ["done"] * 4
     assert [inside[name] for name in done] == [
         "FileNotFoundError", "FileNotFoundError", "ConnectionRefusedError", "ProcessLookupError"
     ]  # fmt: skip
-    assert (inside["writes"], inside["processes"], inside["environment"]) == ([], 2, None)
+    assert (inside["writes"], inside["processes"], inside["environment"]) == (
+        [],
+        2,
+        None,
+    )
     assert outside["writes"] == [str(tmp_path)]
 
 
@@ -89,11 +96,17 @@ def test_a_model_runs_confined_with_its_limits(confined: Confinement) -> None:
     with ModelProcess("m.tflite") as process:
         assert process.confinement is confined
         load(process, model_file(classifier()), Settings("classification", "resize"))
-        (model,) = [pid for pid in descendants_of(process.pid) if b"harness.child" in _command(pid)][-1:]
+        (model,) = [
+            pid
+            for pid in descendants_of(process.pid)
+            if b"harness.child" in _command(pid)
+        ][-1:]
         limits = Path(f"/proc/{model}/limits").read_text()
     hard = {line[:26].strip(): line[26:].split()[1] for line in limits.splitlines()}
     assert int(hard["Max processes"]) < 64
-    assert int(hard["Max address space"]) < 16 << 30  # code that took over the runtime cannot raise it
+    assert (
+        int(hard["Max address space"]) < 16 << 30
+    )  # code that took over the runtime cannot raise it
 
 
 def _command(pid: int) -> bytes:

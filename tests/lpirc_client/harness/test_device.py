@@ -14,7 +14,9 @@ def put(root: Path, **files: str) -> None:
         path.write_text(text)
 
 
-def test_a_board_is_named_by_its_device_tree_else_by_its_processor(tmp_path: Path) -> None:
+def test_a_board_is_named_by_its_device_tree_else_by_its_processor(
+    tmp_path: Path,
+) -> None:
     put(tmp_path, proc__cpuinfo="processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n")
     assert device_facts(0, tmp_path)["processor"] == "Some CPU @ 2 GHz"
     put(tmp_path / "proc/device-tree", model="Raspberry Pi 4 Model B\0")
@@ -23,7 +25,10 @@ def test_a_board_is_named_by_its_device_tree_else_by_its_processor(tmp_path: Pat
 
 def test_the_governor_is_that_of_the_core_in_use(tmp_path: Path) -> None:
     assert device_facts(1, tmp_path)["governor"] is None
-    put(tmp_path / "sys/devices/system/cpu/cpu1/cpufreq", scaling_governor="performance\n")
+    put(
+        tmp_path / "sys/devices/system/cpu/cpu1/cpufreq",
+        scaling_governor="performance\n",
+    )
     assert device_facts(1, tmp_path)["governor"] == "performance"
     assert device_facts(0, tmp_path)["governor"] is None
 
@@ -40,6 +45,12 @@ def test_the_temperature_is_the_processors_else_the_highest(tmp_path: Path) -> N
 
 def test_throttling_is_summed_over_the_cores(tmp_path: Path) -> None:
     assert throttle_count(tmp_path) is None
-    put(tmp_path / "sys/devices/system/cpu/cpu0/thermal_throttle", core_throttle_count="3\n")
-    put(tmp_path / "sys/devices/system/cpu/cpu1/thermal_throttle", core_throttle_count="4\n")
+    put(
+        tmp_path / "sys/devices/system/cpu/cpu0/thermal_throttle",
+        core_throttle_count="3\n",
+    )
+    put(
+        tmp_path / "sys/devices/system/cpu/cpu1/thermal_throttle",
+        core_throttle_count="4\n",
+    )
     assert throttle_count(tmp_path) == 7

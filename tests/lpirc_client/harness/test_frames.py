@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from lpirc_client.harness.frames import HEAD, LARGEST_JSON, BrokenFrameError, receive, send
+from lpirc_client.harness.frames import (
+    HEAD,
+    LARGEST_JSON,
+    BrokenFrameError,
+    receive,
+    send,
+)
 
 
 @pytest.fixture
@@ -22,7 +28,9 @@ def pipe() -> Iterator[tuple[int, int]]:
 def test_a_message_larger_than_the_pipe_arrives_whole(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     payload = os.urandom(1 << 20)
-    sender = threading.Thread(target=send, args=(writing, {"do": "run", "ä": None}, payload))
+    sender = threading.Thread(
+        target=send, args=(writing, {"do": "run", "ä": None}, payload)
+    )
     sender.start()
     assert receive(reading) == ({"do": "run", "ä": None}, payload)
     sender.join()

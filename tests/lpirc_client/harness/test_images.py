@@ -25,7 +25,9 @@ def set_in(folder: Path, *entries: dict[str, object]) -> Path:
     return folder
 
 
-def test_a_plain_folder_is_numbered_by_name_and_other_files_left_aside(tmp_path: Path) -> None:
+def test_a_plain_folder_is_numbered_by_name_and_other_files_left_aside(
+    tmp_path: Path,
+) -> None:
     for name in ("b.png", "a.JPG", "notes.txt", "c.jpeg"):
         (tmp_path / name).touch()
     images = [
@@ -38,7 +40,11 @@ def test_a_plain_folder_is_numbered_by_name_and_other_files_left_aside(tmp_path:
 
 
 def test_a_test_set_gives_its_own_numbers_in_its_order(tmp_path: Path) -> None:
-    folder = set_in(tmp_path, {"number": 7, "file": "b.jpg", "sha256": "x"}, {"number": 2, "file": "a.jpg"})
+    folder = set_in(
+        tmp_path,
+        {"number": 7, "file": "b.jpg", "sha256": "x"},
+        {"number": 2, "file": "a.jpg"},
+    )
     assert list_images(folder) == [
         ImageFile(7, folder / "images" / "b.jpg", "x"),
         ImageFile(2, folder / "images" / "a.jpg"),
@@ -58,7 +64,9 @@ def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
     (image,) = list_images(folder)
     assert content(image) == b"bee"
     image.path.write_bytes(b"wasp")
-    with pytest.raises(ModelError, match=r"image 1 .*its SHA-256 is not the manifest's"):
+    with pytest.raises(
+        ModelError, match=r"image 1 .*its SHA-256 is not the manifest's"
+    ):
         content(image)
 
 
@@ -67,7 +75,10 @@ def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
     [
         ("{", "not a test set's manifest"),
         ("[]", "not a test set's manifest"),
-        ('{"images": [{"number": 1e999, "file": "a"}]}', "not a test set's manifest: OverflowError"),
+        (
+            '{"images": [{"number": 1e999, "file": "a"}]}',
+            "not a test set's manifest: OverflowError",
+        ),
         ("[" * 100_000, "not a test set's manifest: RecursionError"),
         ('{"images": [{"number": 1}]}', "not a test set's manifest: KeyError"),
         (
@@ -77,7 +88,9 @@ def test_an_image_that_is_not_the_manifests_is_refused(tmp_path: Path) -> None:
         ('{"images": []}', "there is no image in it"),
     ],
 )
-def test_a_file_that_is_not_a_manifest_is_refused(tmp_path: Path, manifest: str, said: str) -> None:
+def test_a_file_that_is_not_a_manifest_is_refused(
+    tmp_path: Path, manifest: str, said: str
+) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
     with pytest.raises(ClientError, match=said):
         list_images(tmp_path)
@@ -100,7 +113,9 @@ def test_a_missing_folder_image_or_file_is_reported(tmp_path: Path) -> None:
         list_images(tmp_path / "nowhere")
     with pytest.raises(ModelError, match="there is no image in it"):
         list_images(tmp_path)
-    with pytest.raises(ModelError, match=r"image 1 \(.*gone.png\): it cannot be read: No such file"):
+    with pytest.raises(
+        ModelError, match=r"image 1 \(.*gone.png\): it cannot be read: No such file"
+    ):
         content(ImageFile(1, tmp_path / "gone.png"))
 
 
@@ -108,14 +123,20 @@ def test_a_missing_folder_image_or_file_is_reported(tmp_path: Path) -> None:
 def test_a_pipe_as_image_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.jpg")
     with pytest.raises(
-        ModelError, match=r"image 1 \(.*a\.jpg\): it cannot be read: it is not a regular file"
+        ModelError,
+        match=r"image 1 \(.*a\.jpg\): it cannot be read: it is not a regular file",
     ):
         digest(list_images(tmp_path))
 
 
-def test_a_manifest_that_cannot_be_looked_at_makes_no_plain_folder_of_a_test_set(tmp_path: Path) -> None:
+def test_a_manifest_that_cannot_be_looked_at_makes_no_plain_folder_of_a_test_set(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.jpg").touch()
     loop = loop_at(tmp_path / "manifest.json")
     with pytest.raises(ClientError) as caught:
         list_images(tmp_path)
-    assert (caught.value.code, caught.value.sentence) == ("bad-testset", f"{loop}: cannot be read: {LOOP}")
+    assert (caught.value.code, caught.value.sentence) == (
+        "bad-testset",
+        f"{loop}: cannot be read: {LOOP}",
+    )

@@ -29,7 +29,11 @@ def blues(*levels: int) -> np.ndarray:
 
 def test_a_model_tells_its_tensors(loaded: RuntimeModel) -> None:
     (image,), (scores,) = loaded.signature.inputs, loaded.signature.outputs
-    assert (image.shape, image.dtype, image.scale) == ((1, 4, 4, 3), "uint8", pytest.approx(1 / 255))
+    assert (image.shape, image.dtype, image.scale) == (
+        (1, 4, 4, 3),
+        "uint8",
+        pytest.approx(1 / 255),
+    )
     assert scores == Tensor("scores", (1, 1001), "float32", 0.0, 0)
 
 
@@ -42,12 +46,16 @@ def test_each_image_has_its_outputs_and_its_time(loaded: RuntimeModel) -> None:
     assert run.times_ns.sum() / 1e9 < run.end_monotonic_s - run.start_monotonic_s
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="cores are chosen on Linux")
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="cores are chosen on Linux"
+)
 def test_a_job_on_the_same_core_takes_its_share_of_the_processor_time() -> None:
     cores, slow = os.sched_getaffinity(0), RuntimeModel(classifier(500, 500), 1)
     pixels = np.zeros((2000, 500, 500, 3), np.uint8)
     busy = f"import os\nos.sched_setaffinity(0, {{{max(cores)}}})\nprint(flush=True)\nwhile True: pass"
-    with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", busy], stdout=subprocess.PIPE
+    ) as other:
         assert other.stdout is not None
         other.stdout.readline()
         try:

@@ -26,8 +26,13 @@ def test_a_mean_is_stable_when_the_last_three_lie_within_2_percent(
     assert is_stable(means_ms) is stable
 
 
-def test_figures_are_of_all_counted_inferences_and_the_total_of_the_first_repeat() -> None:
-    repeats = [np.array([1_000_000, 2_000_000, 3_000_000]), np.array([4_000_000, 5_000_000])]
+def test_figures_are_of_all_counted_inferences_and_the_total_of_the_first_repeat() -> (
+    None
+):
+    repeats = [
+        np.array([1_000_000, 2_000_000, 3_000_000]),
+        np.array([4_000_000, 5_000_000]),
+    ]
     assert summarize(repeats, 9_000_000) == {
         "mean_ms": 3.0,
         "sd_ms": pytest.approx(2.5**0.5),

@@ -23,9 +23,17 @@ def test_a_model_is_read_once_and_hashed(tmp_path: Path) -> None:
     ("data", "code", "said"),
     [
         (b"", "empty-model", "m.tflite: the file is empty"),
-        (b"GIF89a, surely no model", "not-tflite", "not a TFLite flatbuffer: its identifier is b'9a, '"),
+        (
+            b"GIF89a, surely no model",
+            "not-tflite",
+            "not a TFLite flatbuffer: its identifier is b'9a, '",
+        ),
         (b"\x1c\0\0\0TFL3", "not-tflite", "not a TFLite flatbuffer"),
-        (b"\x1c\0\0\0TFL2 and some more", "not-tflite", "identifier is b'TFL2' instead of b'TFL3'"),
+        (
+            b"\x1c\0\0\0TFL2 and some more",
+            "not-tflite",
+            "identifier is b'TFL2' instead of b'TFL3'",
+        ),
         (b"\x1c\0\0\0TFL3" + bytes(1 << 20), "model-too-large", "larger than the 1 MB"),
     ],
 )
@@ -39,7 +47,9 @@ def test_what_is_not_a_model_is_refused_with_its_value(
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize("path", [Path("/nowhere/m.tflite"), Path("/"), Path("/dev/zero")])
+@pytest.mark.parametrize(
+    "path", [Path("/nowhere/m.tflite"), Path("/"), Path("/dev/zero")]
+)
 def test_a_file_that_cannot_be_read_is_reported(path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read: ") as caught:
         read_model(path)

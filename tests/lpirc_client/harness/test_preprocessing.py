@@ -68,7 +68,10 @@ def test_the_central_square_has_the_shorter_side() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ((0, 100), (0, 50, 100, 100)),  # at 0, 0.5, 1, 1.5: beyond the last pixel there is only itself
+        (
+            (0, 100),
+            (0, 50, 100, 100),
+        ),  # at 0, 0.5, 1, 1.5: beyond the last pixel there is only itself
         ((0, 10, 20, 30), (0, 20)),  # at 0 and 2: no mean of neighbours when it shrinks
         ((0, 10, 40), (0, 25)),  # at 0 and 1.5
         ((0, 1), (0, 1, 1, 1)),  # 0.5 is rounded up
@@ -76,9 +79,13 @@ def test_the_central_square_has_the_shorter_side() -> None:
         ((0, 90, 180), (0, 90, 180)),
     ],
 )
-def test_resizing_takes_places_from_the_first_pixel_on(old: tuple[int, ...], new: tuple[int, ...]) -> None:
+def test_resizing_takes_places_from_the_first_pixel_on(
+    old: tuple[int, ...], new: tuple[int, ...]
+) -> None:
     assert levels(resized(line(*old), 1, len(new))) == list(new)
-    assert resized(line(*old).swapaxes(0, 1), len(new), 1)[:, 0, 1].tolist() == list(new)
+    assert resized(line(*old).swapaxes(0, 1), len(new), 1)[:, 0, 1].tolist() == list(
+        new
+    )
 
 
 def test_resizing_mixes_rows_and_columns() -> None:
@@ -94,7 +101,9 @@ def test_an_even_colour_stays_as_it_is_at_every_size(level: int) -> None:
         assert (resized(even, height, width) == level).all()
 
 
-@pytest.mark.parametrize("size", [(30, 41, 17, 23), (20, 20, 33, 47), (64, 48, 30, 30), (5, 90, 50, 9)])
+@pytest.mark.parametrize(
+    "size", [(30, 41, 17, 23), (20, 20, 33, 47), (64, 48, 30, 30), (5, 90, 50, 9)]
+)
 def test_resizing_is_that_of_tensorflow(size: tuple[int, int, int, int]) -> None:
     height, width, new_height, new_width = size
     pixels = np.random.default_rng(5).integers(0, 256, (height, width, 3), np.uint8)
@@ -106,10 +115,13 @@ def test_resizing_is_that_of_tensorflow(size: tuple[int, int, int, int]) -> None
     options = schema.ResizeBilinearOptionsT()
     graph.operator("RESIZE_BILINEAR", [*graph.inputs, wanted], graph.outputs, options)
     runtime = Interpreter(
-        model_content=model.data(), experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+        model_content=model.data(),
+        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
     )
     runtime.allocate_tensors()
-    runtime.set_tensor(runtime.get_input_details()[0]["index"], pixels[None].astype(np.float32))
+    runtime.set_tensor(
+        runtime.get_input_details()[0]["index"], pixels[None].astype(np.float32)
+    )
     runtime.invoke()
     exact = runtime.get_tensor(runtime.get_output_details()[0]["index"])[0]
     assert np.abs(resized(pixels, new_height, new_width) - exact).max() <= 0.5 + 1e-3
@@ -126,8 +138,15 @@ def test_grey_cmyk_and_palette_images_become_rgb() -> None:
     grey = decode(IMAGE, encoded(Image.new("L", (8, 8), 128), "JPEG"))
     assert grey.shape == (8, 8, 3)
     assert (grey == 128).all()
-    assert decode(IMAGE, encoded(Image.new("CMYK", (8, 8), (0, 0, 0, 0)), "JPEG"))[0, 0].tolist() == [255] * 3
-    palette = Image.new("RGB", (2, 2), (255, 0, 0)).convert("P", palette=Image.Palette.ADAPTIVE)
+    assert (
+        decode(IMAGE, encoded(Image.new("CMYK", (8, 8), (0, 0, 0, 0)), "JPEG"))[
+            0, 0
+        ].tolist()
+        == [255] * 3
+    )
+    palette = Image.new("RGB", (2, 2), (255, 0, 0)).convert(
+        "P", palette=Image.Palette.ADAPTIVE
+    )
     assert decode(IMAGE, encoded(palette, "PNG"))[0, 0].tolist() == [255, 0, 0]
 
 
@@ -136,25 +155,36 @@ def test_transparency_is_dropped_and_exif_orientation_left_aside() -> None:
     assert decode(IMAGE, seen_through)[0, 0].tolist() == [9, 8, 7]
     exif = Image.Exif()
     exif[0x0112] = 6  # stored turned by 90 degrees
-    assert decode(IMAGE, encoded(Image.new("RGB", (16, 8)), "JPEG", exif=exif)).shape == (8, 16, 3)
+    assert decode(
+        IMAGE, encoded(Image.new("RGB", (16, 8)), "JPEG", exif=exif)
+    ).shape == (8, 16, 3)
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         (b"no image", "it is not an image of a known kind"),
-        (encoded(Image.new("RGB", (64, 64), (1, 2, 3)), "JPEG")[:-200], "cannot be decoded"),
+        (
+            encoded(Image.new("RGB", (64, 64), (1, 2, 3)), "JPEG")[:-200],
+            "cannot be decoded",
+        ),
         (encoded(Image.new("I;16", (4, 4)), "PNG"), "mode I;16, not 8 bits"),
     ],
 )
-def test_what_is_not_a_complete_8_bit_image_is_refused_by_number_and_name(data: bytes, said: str) -> None:
+def test_what_is_not_a_complete_8_bit_image_is_refused_by_number_and_name(
+    data: bytes, said: str
+) -> None:
     with pytest.raises(ModelError, match=said) as caught:
         decode(IMAGE, data)
     assert caught.value.code == "bad-image"
     assert caught.value.sentence.startswith("image 3 (three.jpg): ")
 
 
-def test_a_picture_of_a_kind_that_is_not_listed_is_not_opened_by_another_program() -> None:
-    eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+def test_a_picture_of_a_kind_that_is_not_listed_is_not_opened_by_another_program() -> (
+    None
+):
+    eps = (
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+    )
     with pytest.raises(ModelError, match="it is not an image of a known kind"):
         decode(ImageFile(1, Path("x.jpg")), eps)

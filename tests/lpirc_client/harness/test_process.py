@@ -25,7 +25,9 @@ from tests.contest_day import descendants_of
 from tests.lpirc_client.harness.pictures import model_file
 from tests.tflite_models import classifier, endless, greedy, unknown_operator
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals are those of Linux")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="limits and signals are those of Linux"
+)
 
 SETTINGS = Settings("classification", "central-crop", memory_mb=300, timeout_s=20.0)
 GONE_MS = 20_000
@@ -51,13 +53,17 @@ def has_ended(process: int) -> bool:
         return bool(gone.poll(GONE_MS))
 
 
-def failure(process: ModelProcess, data: bytes, settings: Settings = SETTINGS) -> ModelError:
+def failure(
+    process: ModelProcess, data: bytes, settings: Settings = SETTINGS
+) -> ModelError:
     with pytest.raises(ModelError) as caught:
         examine(process, model_file(data), settings)
     return caught.value
 
 
-def test_it_stays_on_its_core_with_one_thread_and_without_core_dumps(own: ModelProcess) -> None:
+def test_it_stays_on_its_core_with_one_thread_and_without_core_dumps(
+    own: ModelProcess,
+) -> None:
     load(own, model_file(classifier()), SETTINGS)
     pid = inside(own)
     assert os.sched_getaffinity(pid) == {min(os.sched_getaffinity(0))}
@@ -65,7 +71,9 @@ def test_it_stays_on_its_core_with_one_thread_and_without_core_dumps(own: ModelP
     assert resource.prlimit(pid, resource.RLIMIT_CORE) == (0, 0)
 
 
-def test_memory_is_limited_beyond_what_the_runtime_itself_takes(own: ModelProcess) -> None:
+def test_memory_is_limited_beyond_what_the_runtime_itself_takes(
+    own: ModelProcess,
+) -> None:
     load(own, model_file(classifier()), SETTINGS)
     soft, _ = resource.prlimit(inside(own), resource.RLIMIT_AS)
     pages = int(Path(f"/proc/{inside(own)}/statm").read_text().split()[0])
@@ -80,7 +88,9 @@ def test_a_model_that_never_ends_is_killed_in_time(own: ModelProcess) -> None:
     with pytest.raises(ModelError) as caught:
         own.ask("run", request, 0.3, bytes(8 * 8 * 3))
     assert caught.value.code == "model-timeout"
-    assert caught.value.sentence.startswith("m.tflite: no answer within 0.3 s while it was being run; ")
+    assert caught.value.sentence.startswith(
+        "m.tflite: no answer within 0.3 s while it was being run; "
+    )
     assert own.is_dead
     assert has_ended(model)
 
@@ -101,10 +111,26 @@ def test_a_model_that_exhausts_memory_is_reported_and_the_process_lives_on(
 @pytest.mark.parametrize(
     ("number", "code", "said"),
     [
-        (signal.SIGSEGV, "model-crashed", "it crashed the runtime (SIGSEGV) while it was being run"),
-        (signal.SIGABRT, "model-crashed", "it crashed the runtime (SIGABRT) while it was being run"),
-        (signal.SIGKILL, "out-of-memory", "killed by the system while it was being run"),
-        (signal.SIGXCPU, "model-timeout", "no answer within 20 s while it was being run"),
+        (
+            signal.SIGSEGV,
+            "model-crashed",
+            "it crashed the runtime (SIGSEGV) while it was being run",
+        ),
+        (
+            signal.SIGABRT,
+            "model-crashed",
+            "it crashed the runtime (SIGABRT) while it was being run",
+        ),
+        (
+            signal.SIGKILL,
+            "out-of-memory",
+            "killed by the system while it was being run",
+        ),
+        (
+            signal.SIGXCPU,
+            "model-timeout",
+            "no answer within 20 s while it was being run",
+        ),
     ],
 )
 def test_a_process_that_dies_in_the_middle_is_reported_by_its_signal(
@@ -114,20 +140,26 @@ def test_a_process_that_dies_in_the_middle_is_reported_by_its_signal(
     killer = threading.Timer(0.05, os.kill, (inside(own), number))
     killer.start()
     with pytest.raises(ModelError) as caught:
-        own.ask("run", {"do": "run", "budget_ns": 1, "slice_ns": 1}, 20.0, bytes(8 * 8 * 3))
+        own.ask(
+            "run", {"do": "run", "budget_ns": 1, "slice_ns": 1}, 20.0, bytes(8 * 8 * 3)
+        )
     killer.join()
     assert caught.value.code == code
     assert f"m.tflite: {said}" in caught.value.sentence
     assert own.is_dead
 
 
-def test_a_process_that_dies_between_requests_is_reported_at_the_next(own: ModelProcess) -> None:
+def test_a_process_that_dies_between_requests_is_reported_at_the_next(
+    own: ModelProcess,
+) -> None:
     load(own, model_file(classifier()), SETTINGS)
     os.kill(inside(own), signal.SIGSEGV)
     assert failure(own, classifier()).code == "model-crashed"
 
 
-def test_noise_on_stdout_and_stderr_is_not_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_on_stdout_and_stderr_is_not_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os\nfor _ in range(40):\n    os.write(1, b'{}' * 20000)\n    os.write(2, b'noise\\n' * 5000)\n"
     )
@@ -140,7 +172,9 @@ def test_noise_on_stdout_and_stderr_is_not_an_answer(tmp_path: Path, monkeypatch
 
 SENT = "os.write(int(sys.orig_argv[5]), struct.pack('!IQ', len(text), 0) + text)"
 FRAME = "import os, struct, sys\ntext = {!r}\n" + SENT + "\n"
-HUGE = b'{"inputs": [{"shape": [1e999], "name": "", "dtype": "", "scale": 0, "zero": 0}]}'
+HUGE = (
+    b'{"inputs": [{"shape": [1e999], "name": "", "dtype": "", "scale": 0, "zero": 0}]}'
+)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +203,9 @@ def test_nonsense_on_the_pipe_is_a_broken_process(
 def test_without_the_runtime_one_sentence_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "ai_edge_litert.py").write_text("raise ModuleNotFoundError(name='ai_edge_litert')\n")
+    (tmp_path / "ai_edge_litert.py").write_text(
+        "raise ModuleNotFoundError(name='ai_edge_litert')\n"
+    )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ModelProcess("m.tflite", confined=OPEN) as bare:
         error = failure(bare, classifier() + bytes(4 << 20))  # more than the pipe holds
@@ -194,7 +230,8 @@ def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) 
         "process.ask('run', {'do': 'run', 'budget_ns': 1, 'slice_ns': 1}, 60, bytes(192))\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path / "endless.tflite")], stdout=subprocess.PIPE
+        [sys.executable, "-c", program, str(tmp_path / "endless.tflite")],
+        stdout=subprocess.PIPE,
     ) as harness:
         assert harness.stdout is not None
         model = os.pidfd_open(int(harness.stdout.readline()))
@@ -202,7 +239,9 @@ def test_it_dies_with_the_harness_even_in_the_middle_of_a_model(tmp_path: Path) 
     assert has_ended(model)
 
 
-def test_what_a_model_makes_the_runtime_say_is_one_printable_line(own: ModelProcess) -> None:
+def test_what_a_model_makes_the_runtime_say_is_one_printable_line(
+    own: ModelProcess,
+) -> None:
     error = failure(own, unknown_operator("Evil\x1b]0;gone\x07\nreferee: all is well"))
     assert error.code == "model-failed"
     assert error.sentence.isprintable()
@@ -221,7 +260,9 @@ def test_each_thread_has_the_processor_time_of_a_request(own: ModelProcess) -> N
     assert 400 < soft < 500
 
 
-def test_a_models_process_does_not_inherit_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_models_process_does_not_inherit_passwords(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("LPIRC_PASSWORD", "otters' own")
     monkeypatch.setenv("CLOUD_KEY", "otters' second")
     for confined, others in ((OPEN, 1), (None, 0)):
@@ -229,4 +270,6 @@ def test_a_models_process_does_not_inherit_passwords(monkeypatch: pytest.MonkeyP
             load(started, model_file(classifier()), SETTINGS)
             content = Path(f"/proc/{inside(started)}/environ").read_bytes()
             others = others if started.confinement.prefix else 1
-            assert [content.count(words) for words in (b"otters' own", b"otters' second")] == [0, others]
+            assert [
+                content.count(words) for words in (b"otters' own", b"otters' second")
+            ] == [0, others]

@@ -17,16 +17,34 @@ def settings_of(*options: object) -> Settings:
 
 
 def test_a_track_sets_task_preprocessing_budget_and_cooldown() -> None:
-    ovic, aiot = settings_of("--track", "ovic-detection"), settings_of("--track", "aiotbench")
-    assert (ovic.task, ovic.preprocessing, ovic.cooldown_s) == ("detection", "resize", 0)
+    ovic, aiot = (
+        settings_of("--track", "ovic-detection"),
+        settings_of("--track", "aiotbench"),
+    )
+    assert (ovic.task, ovic.preprocessing, ovic.cooldown_s) == (
+        "detection",
+        "resize",
+        0,
+    )
     assert ovic.budget_s == pytest.approx(0.036 * IMAGES)
-    assert (aiot.task, aiot.preprocessing, aiot.cooldown_s) == ("classification", "central-square", 300)
+    assert (aiot.task, aiot.preprocessing, aiot.cooldown_s) == (
+        "classification",
+        "central-square",
+        300,
+    )
     assert aiot.budget_s is None
 
 
 def test_an_option_overrides_the_track() -> None:
     made = settings_of(
-        "--track", "aiotbench", "--cooldown-s", 0, "--budget-s", 7, "--preprocessing", "resize"
+        "--track",
+        "aiotbench",
+        "--cooldown-s",
+        0,
+        "--budget-s",
+        7,
+        "--preprocessing",
+        "resize",
     )
     assert (made.cooldown_s, made.budget_s, made.preprocessing) == (0, 7, "resize")
 
@@ -44,7 +62,11 @@ def test_only_one_thread_stays_on_a_core() -> None:
     ("options", "code", "said"),
     [
         ((), "no-task", "which task? give --task"),
-        (("--track", "ovic-detection", "--task", "classification"), "bad-task", "is for detection"),
+        (
+            ("--track", "ovic-detection", "--task", "classification"),
+            "bad-task",
+            "is for detection",
+        ),
         (("--task", "detection", "--core", 999), "no-core", "--core 999: "),
         (
             ("--task", "detection", "--preprocessing", "central-crop"),
@@ -53,7 +75,9 @@ def test_only_one_thread_stays_on_a_core() -> None:
         ),
     ],
 )
-def test_options_that_contradict_are_refused(options: tuple[object, ...], code: str, said: str) -> None:
+def test_options_that_contradict_are_refused(
+    options: tuple[object, ...], code: str, said: str
+) -> None:
     with pytest.raises(ModelError) as caught:
         settings_of(*options)
     assert caught.value.code == code

@@ -16,7 +16,11 @@ from lpirc_client.sample_detector.regions import regions
 from lpirc_client.wire import Category
 from lpirc_testsets import synthesize
 
-CATEGORIES = (Category(3, "red-disc"), Category(5, "striped-blue-square"), Category(8, "green-ring"))
+CATEGORIES = (
+    Category(3, "red-disc"),
+    Category(5, "striped-blue-square"),
+    Category(8, "green-ring"),
+)
 VOC100 = Path(__file__).resolve().parents[4] / "shared" / "data" / "voc100"
 
 
@@ -40,9 +44,15 @@ def picture() -> Image.Image:
 
 
 def test_shapes_are_found_with_category_and_box(picture: Image.Image) -> None:
-    found = {category: box for category, _, *box in detect(jpeg_of(picture), CATEGORIES)}
+    found = {
+        category: box for category, _, *box in detect(jpeg_of(picture), CATEGORIES)
+    }
     assert set(found) == {3, 5, 8}
-    for category, box in ((3, (20, 30, 80, 90)), (5, (120, 120, 180, 180)), (8, (200, 20, 260, 80))):
+    for category, box in (
+        (3, (20, 30, 80, 90)),
+        (5, (120, 120, 180, 180)),
+        (8, (200, 20, 260, 80)),
+    ):
         assert np.abs(np.subtract(found[category], box)).max() <= 2
 
 
@@ -53,19 +63,28 @@ def test_only_asked_for_categories_are_found(picture: Image.Image) -> None:
 
 
 def test_pictures_without_strong_colour_hold_nothing() -> None:
-    for grey in (Image.new("RGB", (64, 48), (90, 90, 90)), Image.new("L", (64, 48), 128)):
+    for grey in (
+        Image.new("RGB", (64, 48), (90, 90, 90)),
+        Image.new("L", (64, 48), 128),
+    ):
         assert list(detect(jpeg_of(grey), CATEGORIES)) == []
 
 
 def test_a_picture_of_one_colour_does_not_crash() -> None:
-    assert len(list(detect(jpeg_of(Image.new("RGB", (64, 48), (255, 0, 0))), CATEGORIES))) <= 1
+    assert (
+        len(list(detect(jpeg_of(Image.new("RGB", (64, 48), (255, 0, 0))), CATEGORIES)))
+        <= 1
+    )
 
 
 def test_regions_are_those_of_a_flood_fill() -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
         classes = rng.integers(0, 3, (12, 17)).astype(np.uint8)
-        found = {(r.value, r.xmin, r.ymin, r.xmax, r.ymax, int(r.mask.sum())) for r in regions(classes, 1)}
+        found = {
+            (r.value, r.xmin, r.ymin, r.xmax, r.ymax, int(r.mask.sum()))
+            for r in regions(classes, 1)
+        }
         assert found == set(_flood(classes))
 
 
@@ -75,7 +94,12 @@ def _flood(classes: np.ndarray) -> list[tuple[int, ...]]:
         todo, pixels = [tuple(start)], []
         while todo:
             y, x = todo.pop()
-            if 0 <= y < 12 and 0 <= x < 17 and not seen[y, x] and classes[y, x] == classes[tuple(start)]:
+            if (
+                0 <= y < 12
+                and 0 <= x < 17
+                and not seen[y, x]
+                and classes[y, x] == classes[tuple(start)]
+            ):
                 seen[y, x] = True
                 pixels.append((y, x))
                 todo += [(y + 1, x), (y - 1, x), (y, x + 1), (y, x - 1)]
@@ -93,11 +117,18 @@ def test_on_the_synthetic_set_it_is_good_but_not_perfect(tmp_path: Path) -> None
     right, found = 0, 0
     for image in made.images:
         boxes = [
-            (a["category_id"], *a["bbox"]) for a in truth["annotations"] if a["image_id"] == image.number
+            (a["category_id"], *a["bbox"])
+            for a in truth["annotations"]
+            if a["image_id"] == image.number
         ]
-        for category, _, *box in detect(made.image_path(image.number).read_bytes(), categories):
+        for category, _, *box in detect(
+            made.image_path(image.number).read_bytes(), categories
+        ):
             found += 1
-            right += any(category == other[0] and _overlap(box, other[1:]) >= 0.5 for other in boxes)
+            right += any(
+                category == other[0] and _overlap(box, other[1:]) >= 0.5
+                for other in boxes
+            )
     assert right / found > 0.6
     assert 0.5 < right / len(truth["annotations"]) < 1
 
@@ -107,7 +138,9 @@ def _overlap(box: list[float], coco: tuple[float, ...]) -> float:
     wide = min(box[2], x + width - 1) - max(box[0], x) + 1
     high = min(box[3], y + height - 1) - max(box[1], y) + 1
     both = max(wide, 0) * max(high, 0)
-    return both / ((box[2] - box[0] + 1) * (box[3] - box[1] + 1) + width * height - both)
+    return both / (
+        (box[2] - box[0] + 1) * (box[3] - box[1] + 1) + width * height - both
+    )
 
 
 def test_on_real_photographs_it_finds_nothing_it_was_asked_for() -> None:
@@ -118,5 +151,8 @@ def test_on_real_photographs_it_finds_nothing_it_was_asked_for() -> None:
             pytest.fail(reason)
         pytest.skip(reason)
     for path in photographs:
-        assert list(detect(path.read_bytes(), [Category(1, "dog"), Category(2, "person")])) == []
+        assert (
+            list(detect(path.read_bytes(), [Category(1, "dog"), Category(2, "person")]))
+            == []
+        )
         list(detect(path.read_bytes(), CATEGORIES))

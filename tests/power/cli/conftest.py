@@ -38,7 +38,9 @@ def started(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     with contextlib.ExitStack() as stack:
 
         def start(*arguments: str) -> Any:
-            process = stack.enter_context(warm_programs.start(["meter", *arguments], cwd=tmp_path))
+            process = stack.enter_context(
+                warm_programs.start(["meter", *arguments], cwd=tmp_path)
+            )
             stack.callback(process.kill)
             return process
 
@@ -73,14 +75,20 @@ def knobs(asked: Callable[..., list[str]]) -> Callable[[str], list[str]]:
 def went_well(ended: subprocess.CompletedProcess[str]) -> bool:
     """Whether a recording came to its energy; that of so short a one may need review on a busy machine."""
     review = "meter: The energy needs review: "
-    return ended.returncode == 0 or (ended.returncode == 1 and ended.stderr.startswith(review))
+    return ended.returncode == 0 or (
+        ended.returncode == 1 and ended.stderr.startswith(review)
+    )
 
 
 def start_stop_j(facts: dict[str, Any]) -> float:
     """What starting and stopping took at 36 W, and one update, as the recording itself has measured it."""
-    return float(36 * facts["duration_s"] * facts["accuracy"]["start_stop_percent"] / 100)
+    return float(
+        36 * facts["duration_s"] * facts["accuracy"]["start_stop_percent"] / 100
+    )
 
 
 def one_line(text: str) -> bool:
     """Whether a failure was told in one line, without a trace."""
-    return text.startswith("meter: ") and text.count("\n") == 1 and "Traceback" not in text
+    return (
+        text.startswith("meter: ") and text.count("\n") == 1 and "Traceback" not in text
+    )

@@ -61,7 +61,12 @@ def test_the_help_tells_every_form_of_an_address() -> None:
 def test_a_full_disk_behind_stdout_is_one_line() -> None:
     with open("/dev/full", "w") as full:  # noqa: PTH123  a device, not a file
         ended = subprocess.run(
-            [*METER, "probe", "sim:"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+            [*METER, "probe", "sim:"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
         )
     assert ended.returncode == 1
     assert one_line(ended.stderr)
@@ -74,7 +79,11 @@ def test_closed_and_full_outputs_leave_no_trace(closing: str) -> None:
         # Where PYTHONUNBUFFERED is set, nothing is left to be written at exit.
         command = f'env -u PYTHONUNBUFFERED "$0" -m lpirc_power {arguments} {closing}'
         ended = subprocess.run(
-            ["bash", "-c", command, sys.executable], capture_output=True, text=True, timeout=60, check=False
+            ["bash", "-c", command, sys.executable],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         assert "Traceback" not in ended.stderr + ended.stdout
         assert ended.returncode == (1 if "wind" in arguments else 0)

@@ -62,13 +62,22 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
         str(file),
         *RANGES,
     ]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as program:
         person = Person(program)
         for question in ("load off", "load on", "unplug"):
             person.asked(question)
             person.enters()
         # In mid-run: the start has been confirmed.
-        until(lambda: float(asked(box.address, ":NUMERIC:NORMAL:ITEM255 TIME,1;VALUE? 255")[0]) >= 1)
+        until(
+            lambda: (
+                float(
+                    asked(box.address, ":NUMERIC:NORMAL:ITEM255 TIME,1;VALUE? 255")[0]
+                )
+                >= 1
+            )
+        )
         cable.cut()
         noticed = cable.accepted
         until(lambda: cable.accepted > noticed)
@@ -83,7 +92,11 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
     assert not found["load-power"]["ok"]
     assert found["load-power"]["sentence"] == "36 W measured, 40 W known."
     # On a busy machine some updates may be missed.
-    wrong = {code for code, one in found.items() if not one["ok"] and not code.endswith("-reading-gaps")}
+    wrong = {
+        code
+        for code, one in found.items()
+        if not one["ok"] and not code.endswith("-reading-gaps")
+    }
     assert wrong == {"load-power"}
     assert {
         "restored",
@@ -119,31 +132,46 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
 
 
 @pytest.mark.parametrize(
-    ("serial", "kept"), [("C2PH13047V", False), ("SIMULATED-1", True), ("10", True), ("", True)]
+    ("serial", "kept"),
+    [("C2PH13047V", False), ("SIMULATED-1", True), ("10", True), ("", True)],
 )
 def test_the_file_names_no_address_and_the_serial_number_only_of_a_simulated_meter(
     serial: str, kept: bool
 ) -> None:
     address = "USB0::0x0B21::0x0025::43325048313330343756::INSTR"
-    tried = Certification(address, Setup(None, None, 0.25, 0), identity=Identity("M", "WT310", serial, "F1"))
+    tried = Certification(
+        address,
+        Setup(None, None, 0.25, 0),
+        identity=Identity("M", "WT310", serial, "F1"),
+    )
     masked = tried.masked(f"M,WT310,{serial},F1.10; {address}; {serial}")
     assert (serial in masked) == kept
     assert address not in masked
 
 
 def test_the_file_names_neither_resource_nor_host_where_a_sentence_does() -> None:
-    tried = Certification("TCPIP::box.lab.example::INSTR@py", Setup(None, None, 0.25, 0))
-    found = tried.masked(str(no_host("TCPIP::box.lab.example::INSTR", "box.lab.example")))
+    tried = Certification(
+        "TCPIP::box.lab.example::INSTR@py", Setup(None, None, 0.25, 0)
+    )
+    found = tried.masked(
+        str(no_host("TCPIP::box.lab.example::INSTR", "box.lab.example"))
+    )
     assert "box.lab" not in found
 
 
-def test_a_file_that_cannot_be_written_is_said_before_anything_is_tried(meter: Any) -> None:
-    ended = meter("certify", "sim:", "--yes", "--seconds", "5", "--out", "/proc/certified.json")
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_tried(
+    meter: Any,
+) -> None:
+    ended = meter(
+        "certify", "sim:", "--yes", "--seconds", "5", "--out", "/proc/certified.json"
+    )
     assert (ended.returncode, ended.stdout) == (1, "")
     assert one_line(ended.stderr)
 
 
-def test_a_meter_that_integrates_is_left_alone(simulate: Any, meter: Any, asked: Any, tmp_path: Path) -> None:
+def test_a_meter_that_integrates_is_left_alone(
+    simulate: Any, meter: Any, asked: Any, tmp_path: Path
+) -> None:
     address = simulate().address
     asked(address, ":INTEGRATE:START;:INTEGRATE:STATE?")
     ended = meter("certify", address, "--yes")
@@ -176,11 +204,20 @@ def test_a_file_that_is_there_already_is_kept(meter: Any, tmp_path: Path) -> Non
 def test_a_part_is_skipped_however_a_person_writes_it(tmp_path: Path) -> None:
     file = tmp_path / "box.json"
     command = [*METER, "certify", "sim:", "--out", str(file)]
-    subprocess.run(command, input="S\n s \nskip\n", text=True, capture_output=True, timeout=60, check=True)
+    subprocess.run(
+        command,
+        input="S\n s \nskip\n",
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
     assert json.loads(file.read_text())["skipped"] == ["idle", "load", "link"]
 
 
-def test_a_folder_that_is_not_there_is_told_before_the_meter_is_touched(meter: Any) -> None:
+def test_a_folder_that_is_not_there_is_told_before_the_meter_is_touched(
+    meter: Any,
+) -> None:
     ended = meter("certify", "sim:", "--yes", "--out", "none/x.json")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "no folder 'none'" in ended.stderr
@@ -205,8 +242,15 @@ def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None
         "> :INTEGRATE:STATE?",
         "! meter-timeout",
     ]
-    assert [exchange["answer"] for exchange in transcript.exchanges] == [None, "A,B,C,D\r\n", None]
-    assert parse("marked", "\n".join(transcript.conversation)).exchanges[-1].failure == "meter-timeout"
+    assert [exchange["answer"] for exchange in transcript.exchanges] == [
+        None,
+        "A,B,C,D\r\n",
+        None,
+    ]
+    assert (
+        parse("marked", "\n".join(transcript.conversation)).exchanges[-1].failure
+        == "meter-timeout"
+    )
 
 
 def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
@@ -214,7 +258,9 @@ def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
 ) -> None:
     address = simulate().address
     before = knobs(address)
-    certifying = started("certify", address, "--yes", "--mode", "dc", "--update", "1", *RANGES)
+    certifying = started(
+        "certify", address, "--yes", "--mode", "dc", "--update", "1", *RANGES
+    )
     until(lambda: asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR"))
     certifying.send_signal(signal.SIGINT)
     assert certifying.wait(TIMEOUT_S) == 130
@@ -225,11 +271,19 @@ def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
 
 
 def test_a_link_lost_between_the_calls_leaves_the_meter_as_it_was(
-    simulate: Any, relay: Any, started: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
+    simulate: Any,
+    relay: Any,
+    started: Any,
+    asked: Any,
+    knobs: Any,
+    until: Any,
+    tmp_path: Path,
 ) -> None:
     box = simulate()
     cable, before = relay(box.port), knobs(box.address)
-    certifying = started("certify", cable.address, "--yes", "--mode", "dc", "--update", "1", *RANGES)
+    certifying = started(
+        "certify", cable.address, "--yes", "--mode", "dc", "--update", "1", *RANGES
+    )
     until(lambda: asked(box.address, ":INTEGRATE:STATE?")[0].startswith("STAR"))
     cable.cut()
     noticed = cable.accepted

@@ -57,7 +57,9 @@ def test_a_second_ending_does_not_cut_the_cleaning_up_after_the_first(
     assert {signal.getsignal(number) for number in ENDINGS} == {signal.SIG_DFL}
 
 
-def test_ctrl_c_is_heeded_though_a_script_has_started_the_command_in_the_background() -> None:
+def test_ctrl_c_is_heeded_though_a_script_has_started_the_command_in_the_background() -> (
+    None
+):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with pytest.raises(KeyboardInterrupt), on_endings(interrupt):
         signal.raise_signal(signal.SIGINT)
@@ -97,7 +99,9 @@ def test_a_watch_that_is_signalled_twice_puts_back_what_it_took(
     assert asked(address, FORMAT) == before
 
 
-def test_ctrl_c_while_the_program_is_being_loaded_leaves_no_trace(tmp_path: Path) -> None:
+def test_ctrl_c_while_the_program_is_being_loaded_leaves_no_trace(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
     command = [
         sys.executable,

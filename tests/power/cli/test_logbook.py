@@ -43,15 +43,20 @@ def fail(logbook: Logbook, error: BaseException, *readings: Reading) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [MeterError("meter-setup-changed", "x"), OSError(5, "x"), KeyboardInterrupt()]
+    "error",
+    [MeterError("meter-setup-changed", "x"), OSError(5, "x"), KeyboardInterrupt()],
 )
-def test_a_new_file_without_a_reading_is_gone_after_any_failure(tmp_path: Path, error: BaseException) -> None:
+def test_a_new_file_without_a_reading_is_gone_after_any_failure(
+    tmp_path: Path, error: BaseException
+) -> None:
     with pytest.raises(type(error)):
         fail(Logbook(tmp_path / "run.csv", force=False), error)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_recording_that_fails_keeps_its_readings(tmp_path: Path, reading: Make) -> None:
+def test_a_recording_that_fails_keeps_its_readings(
+    tmp_path: Path, reading: Make
+) -> None:
     with pytest.raises(MeterError):
         fail(Logbook(tmp_path / "run.csv", force=False), MeterLost("x"), reading(1.0))
     assert read_recording(tmp_path / "run.csv") == [reading(1.0)]
@@ -61,11 +66,17 @@ def test_what_the_meter_showed_before_a_program_that_cannot_be_run_is_no_recordi
     tmp_path: Path, reading: Make
 ) -> None:
     with pytest.raises(MeterError):
-        fail(Logbook(tmp_path / "run.csv", force=False), ProgramMissing("x"), reading(1.0))
+        fail(
+            Logbook(tmp_path / "run.csv", force=False),
+            ProgramMissing("x"),
+            reading(1.0),
+        )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_former_file_lives_until_the_first_reading(tmp_path: Path, reading: Make) -> None:
+def test_a_former_file_lives_until_the_first_reading(
+    tmp_path: Path, reading: Make
+) -> None:
     path = tmp_path / "run.csv"
     path.write_text("precious, and longer than what comes" * 99)
     with pytest.raises(KeyboardInterrupt):
@@ -79,7 +90,9 @@ def test_a_former_file_lives_until_the_first_reading(tmp_path: Path, reading: Ma
     assert read_recording(path) == [reading(1.0)]
 
 
-def test_every_row_is_on_its_way_before_the_next_one(tmp_path: Path, reading: Make) -> None:
+def test_every_row_is_on_its_way_before_the_next_one(
+    tmp_path: Path, reading: Make
+) -> None:
     logbook = Logbook(tmp_path / "run.csv", force=False)
     with logbook.opened():
         assert logbook.path.read_text() == header_line() + "\n"
@@ -95,7 +108,9 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("existed", [False, True])
-def test_a_disk_that_gets_full_leaves_whole_rows(tmp_path: Path, reading: Make, existed: bool) -> None:
+def test_a_disk_that_gets_full_leaves_whole_rows(
+    tmp_path: Path, reading: Make, existed: bool
+) -> None:
     path = tmp_path / "run.csv"
     if existed:
         path.write_text("former")
@@ -111,7 +126,9 @@ def test_a_disk_that_gets_full_leaves_whole_rows(tmp_path: Path, reading: Make, 
     assert FULL_AT_BYTES - 150 < path.stat().st_size <= FULL_AT_BYTES
 
 
-def test_a_disk_that_is_full_already_is_told_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_already_is_told_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
     logbook = Logbook(tmp_path / "run.csv", force=False)
     with (
         files_up_to(20),
@@ -123,7 +140,9 @@ def test_a_disk_that_is_full_already_is_told_before_anything_is_measured(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_program_that_cannot_be_run_leaves_no_file(simulate: Any, meter: Any, tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_run_leaves_no_file(
+    simulate: Any, meter: Any, tmp_path: Path
+) -> None:
     program = tmp_path / "program"
     program.write_bytes(b"\x7fELF and nothing more")
     program.chmod(0o755)
@@ -139,7 +158,15 @@ def test_a_program_that_cannot_be_run_leaves_no_file(simulate: Any, meter: Any, 
 def test_a_full_disk_in_a_run_costs_the_rest_of_the_file_but_not_the_energy(
     simulate: Any, tmp_path: Path
 ) -> None:
-    limited = ["sh", "-c", 'ulimit -f 2; exec "$@"', "sh", *METER, "record", simulate().address]
+    limited = [
+        "sh",
+        "-c",
+        'ulimit -f 2; exec "$@"',
+        "sh",
+        *METER,
+        "record",
+        simulate().address,
+    ]
     ended = subprocess.run(
         [*limited, "-o", "run.csv", "--duration", "3", "--json", *FIXED],
         capture_output=True,
@@ -156,7 +183,9 @@ def test_a_full_disk_in_a_run_costs_the_rest_of_the_file_but_not_the_energy(
     assert 5 <= len(read_recording(tmp_path / "run.csv")) < facts["readings"]
 
 
-def test_a_place_that_may_not_be_looked_at_is_not_taken_for_free(tmp_path: Path) -> None:
+def test_a_place_that_may_not_be_looked_at_is_not_taken_for_free(
+    tmp_path: Path,
+) -> None:
     place = loop_at(tmp_path / "loop")
     for path in (place, place / "readings.csv"):
         with pytest.raises(OSError, match=LOOP):

@@ -14,7 +14,9 @@ from lpirc_power.visa.link import Link
 from tests.power.cli.conftest import one_line
 
 
-def test_probe_shows_who_answers_and_changes_no_setting(simulate: Any, meter: Any, knobs: Any) -> None:
+def test_probe_shows_who_answers_and_changes_no_setting(
+    simulate: Any, meter: Any, knobs: Any
+) -> None:
     address = simulate("--serial", "S1").address
     before = knobs(address)[:-1]
     ended = meter("probe", address, "--json")
@@ -39,12 +41,21 @@ def test_probe_starts_a_meter_of_its_own_and_leaves_nothing_behind() -> None:
     ran = CliRunner().invoke(main, ["probe", "sim:constant:5W"])
     assert ran.exit_code == 0, ran.output
     assert "meter            YOKOGAWA WT310, serial SIMULATED" in ran.output
-    assert "standing         NOT OFFICIAL: its serial number says that it is simulated" in ran.output
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-    assert all("simulate" not in Path(f"/proc/{pid}/cmdline").read_text() for pid in children)
+    assert (
+        "standing         NOT OFFICIAL: its serial number says that it is simulated"
+        in ran.output
+    )
+    children = (
+        Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    )
+    assert all(
+        "simulate" not in Path(f"/proc/{pid}/cmdline").read_text() for pid in children
+    )
 
 
-def test_probe_tells_the_accuracy_in_the_present_ranges(simulate: Any, meter: Any) -> None:
+def test_probe_tells_the_accuracy_in_the_present_ranges(
+    simulate: Any, meter: Any
+) -> None:
     address = simulate("--load", "constant:36W").address
     with contextlib.closing(Link(address)) as knob:
         knob.write(":INPUT:VOLTAGE:RANGE 150V")
@@ -55,7 +66,9 @@ def test_probe_tells_the_accuracy_in_the_present_ranges(simulate: Any, meter: An
     assert facts["accuracy"]["percent"] == pytest.approx(100 * 3.036 / 36)
 
 
-def test_probe_says_when_what_it_reads_is_over_range(simulate: Any, meter: Any, until: Any) -> None:
+def test_probe_says_when_what_it_reads_is_over_range(
+    simulate: Any, meter: Any, until: Any
+) -> None:
     address = simulate("--load", "constant:36W,crest=4").address
     with contextlib.closing(Link(address)) as knob:
         knob.write(":INPUT:VOLTAGE:RANGE 150V")
@@ -66,7 +79,9 @@ def test_probe_says_when_what_it_reads_is_over_range(simulate: Any, meter: Any, 
     assert "accuracy         unknown" in ended.stdout
 
 
-def test_probe_explains_the_errors_that_the_meter_has_queued(simulate: Any, meter: Any) -> None:
+def test_probe_explains_the_errors_that_the_meter_has_queued(
+    simulate: Any, meter: Any
+) -> None:
     address = simulate().address
     with contextlib.closing(Link(address)) as knob:
         knob.write(":INTEGRATE:STOP")
@@ -74,11 +89,16 @@ def test_probe_explains_the_errors_that_the_meter_has_queued(simulate: Any, mete
     assert "errors           none" in meter("probe", address).stdout
 
 
-def test_zero_says_that_it_is_done_and_why_it_cannot_be(simulate: Any, meter: Any) -> None:
+def test_zero_says_that_it_is_done_and_why_it_cannot_be(
+    simulate: Any, meter: Any
+) -> None:
     address = simulate("--serial", "S1").address
     done = meter("zero", address)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "The zero level of the meter YOKOGAWA WT310 SIMULATED-S1 F1.03 is compensated.\n"
+    assert (
+        done.stdout
+        == "The zero level of the meter YOKOGAWA WT310 SIMULATED-S1 F1.03 is compensated.\n"
+    )
     with contextlib.closing(Link(address)) as knob:
         knob.write(":INTEGRATE:START")
     refused = meter("zero", address, "--json")

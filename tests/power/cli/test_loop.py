@@ -14,7 +14,9 @@ time.sleep(1.5)
 loop = {"inferences": 100, "start_monotonic_s": start_s, "end_monotonic_s": time.monotonic()}
 print(json.dumps({"kept": 1, "energy_loop": loop}))
 """
-ABSENT = '{"energy_loop": {"inferences": 0, "start_monotonic_s": 1, "end_monotonic_s": 2}}'
+ABSENT = (
+    '{"energy_loop": {"inferences": 0, "start_monotonic_s": 1, "end_monotonic_s": 2}}'
+)
 
 
 def test_what_a_program_prints_gets_the_energy_of_its_loop_and_the_meter_its_settings(
@@ -26,7 +28,11 @@ def test_what_a_program_prints_gets_the_energy_of_its_loop_and_the_meter_its_set
     assert ended.returncode == 0, ended.stderr
     document = json.loads(ended.stdout)
     energy = document["energy"]
-    assert (document["kept"], energy["inferences"], energy["official"]) == (1, 100, False)
+    assert (document["kept"], energy["inferences"], energy["official"]) == (
+        1,
+        100,
+        False,
+    )
     assert energy["inference_j"] == pytest.approx(36 * energy["loop_s"] / 100, rel=0.02)
     assert knobs(address)[4:] == before[4:]  # ranges on automatic may have moved
 
@@ -42,10 +48,19 @@ def test_what_a_program_prints_gets_the_energy_of_its_loop_and_the_meter_its_set
     ],
 )
 def test_what_fails_is_told_as_a_benchmark_tells_it(
-    meter: Any, tmp_path: Path, address: str, program: tuple[str, ...], code: int, told: str
+    meter: Any,
+    tmp_path: Path,
+    address: str,
+    program: tuple[str, ...],
+    code: int,
+    told: str,
 ) -> None:
     ended = meter("loop", address, "--", *program)
     assert (ended.returncode, ended.stderr) == (code, "")
     assert told in ended.stdout
-    assert code == 7 or set(json.loads(ended.stdout)["error"]) == {"code", "sentence", "facts"}
+    assert code == 7 or set(json.loads(ended.stdout)["error"]) == {
+        "code",
+        "sentence",
+        "facts",
+    }
     assert not (tmp_path / "it-ran").exists()

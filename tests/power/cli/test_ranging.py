@@ -13,7 +13,9 @@ from tests.power.cli.conftest import one_line
 from tests.timeouts import TIMEOUT_S
 
 
-def test_the_smallest_ranges_that_hold_the_load_are_proposed(simulate: Any, meter: Any, knobs: Any) -> None:
+def test_the_smallest_ranges_that_hold_the_load_are_proposed(
+    simulate: Any, meter: Any, knobs: Any
+) -> None:
     address = simulate("--load", "constant:36W", "--serial", "S1").address
     with contextlib.closing(Link(address)) as knob:
         knob.write(":INPUT:VOLTAGE:RANGE 600V")
@@ -21,7 +23,10 @@ def test_the_smallest_ranges_that_hold_the_load_are_proposed(simulate: Any, mete
     before = knobs(address)
     ended = meter("range", address, "--duration", "3", "--update", "0.1")
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.splitlines()[-2:] == ["voltage_range_v = 150.0", "current_range_a = 0.5"]
+    assert ended.stdout.splitlines()[-2:] == [
+        "voltage_range_v = 150.0",
+        "current_range_a = 0.5",
+    ]
     assert "120 V rms x 1.2 = 144 V" in ended.stdout
     assert "accuracy         +-0.308 %" in ended.stdout
     assert knobs(address) == before
@@ -29,11 +34,23 @@ def test_the_smallest_ranges_that_hold_the_load_are_proposed(simulate: Any, mete
 
 def test_headroom_and_steep_currents_ask_for_more(simulate: Any, meter: Any) -> None:
     address = simulate("--load", "constant:36W,crest=4.5").address
-    facts = json.loads(meter("range", address, "--duration", "3", "--update", "0.1", "--json").stdout)
+    facts = json.loads(
+        meter("range", address, "--duration", "3", "--update", "0.1", "--json").stdout
+    )
     # 1.35 A peak x 1.2 does not fit in 3 x 0.5 A.
     assert (facts["voltage_range_v"], facts["current_range_a"]) == (150, 1)
     more = json.loads(
-        meter("range", address, "--duration", "2", "--update", "0.1", "--headroom", "2", "--json").stdout
+        meter(
+            "range",
+            address,
+            "--duration",
+            "2",
+            "--update",
+            "0.1",
+            "--headroom",
+            "2",
+            "--json",
+        ).stdout
     )
     assert (more["voltage_range_v"], more["current_range_a"]) == (300, 1)
 
@@ -41,23 +58,33 @@ def test_headroom_and_steep_currents_ask_for_more(simulate: Any, meter: Any) -> 
 def test_clipped_readings_ask_for_another_run(simulate: Any, meter: Any) -> None:
     address = simulate("--load", "constant:36W,crest=6").address
     fixed = ("--voltage-range", "150", "--current-range")
-    facts = json.loads(meter("range", address, "--duration", "1", *fixed, "0.5", "--json").stdout)
+    facts = json.loads(
+        meter("range", address, "--duration", "1", *fixed, "0.5", "--json").stdout
+    )
     assert "Run it again" in facts["run_again"]
     # On a busy machine one update may be of the former range, and a reading that holds is enough for a result.
-    runs = (meter("range", address, "--duration", "1", *fixed, "0.2") for _ in range(10))
+    runs = (
+        meter("range", address, "--duration", "1", *fixed, "0.2") for _ in range(10)
+    )
     told = next(run for run in runs if run.returncode)
     assert (told.returncode, told.stdout) == (1, "")
     assert "were over range or clipped: use larger ranges" in told.stderr
 
 
 def test_the_load_may_be_a_program(simulate: Any, meter: Any) -> None:
-    program = (sys.executable, "-c", "import time; time.sleep(2); print('found'); raise SystemExit(3)")
+    program = (
+        sys.executable,
+        "-c",
+        "import time; time.sleep(2); print('found'); raise SystemExit(3)",
+    )
     ended = meter("range", simulate().address, "--update", "0.1", "--", *program)
     assert (ended.returncode, ended.stdout) == (3, "found\n")
     assert "current_range_a = " in ended.stderr
 
 
-def test_ctrl_c_ends_the_run_with_its_result(simulate: Any, started: Any, until: Any, asked: Any) -> None:
+def test_ctrl_c_ends_the_run_with_its_result(
+    simulate: Any, started: Any, until: Any, asked: Any
+) -> None:
     address = simulate("--load", "constant:36W").address
     ranging = started("range", address, "--update", "0.1")
     items = tuple(f":NUMERIC:NORMAL:ITEM{n}?" for n in range(1, 20))
@@ -78,9 +105,13 @@ def test_ctrl_c_ends_the_run_with_its_result(simulate: Any, started: Any, until:
         (("sim:", "--duration", "0.01", "--update", "5"), 1, "last longer"),
     ],
 )
-def test_bad_input_is_said(meter: Any, arguments: tuple[str, ...], code: int, told: str) -> None:
+def test_bad_input_is_said(
+    meter: Any, arguments: tuple[str, ...], code: int, told: str
+) -> None:
     # An update of the meter, one in 5 s, may fall into the shortest of these runs.
-    ended = next(one for _ in range(3) if (one := meter("range", *arguments)).returncode)
+    ended = next(
+        one for _ in range(3) if (one := meter("range", *arguments)).returncode
+    )
     assert (ended.returncode, ended.stdout) == (code, "")
     assert told in ended.stderr
     assert code == 2 or one_line(ended.stderr)

@@ -30,7 +30,9 @@ def recording(started: Any, tmp_path: Path, until: Any) -> Any:
     """Start a recording and wait for its first rows."""
 
     def start(address: str, *options: str) -> Any:
-        process = started("record", address, "-o", "run.csv", "--json", *FIXED, *options)
+        process = started(
+            "record", address, "-o", "run.csv", "--json", *FIXED, *options
+        )
         until(lambda: lines_in(tmp_path / "run.csv") > 8)
         return process
 
@@ -46,7 +48,9 @@ def ended(process: Any) -> tuple[dict[str, Any], str]:
     return json.loads(told), complaint.splitlines()[-1]
 
 
-def test_a_meter_that_was_switched_off_gives_no_energy(simulate: Any, meter: Any, recording: Any) -> None:
+def test_a_meter_that_was_switched_off_gives_no_energy(
+    simulate: Any, meter: Any, recording: Any
+) -> None:
     box = simulate("--control", "0")
     control = box.process.stdout.readline().split()[1]
     process = recording(box.address)
@@ -55,7 +59,11 @@ def test_a_meter_that_was_switched_off_gives_no_energy(simulate: Any, meter: Any
         if "is back" in process.stderr.readline():
             break
     facts, last = ended(process)
-    assert (facts["energy_wh"], facts["energy_j"], facts["mean_power_w"]) == (None, None, None)
+    assert (facts["energy_wh"], facts["energy_j"], facts["mean_power_w"]) == (
+        None,
+        None,
+        None,
+    )
     assert last.startswith("meter: There is no energy of the meter YOKOGAWA WT310")
     assert facts["no_energy"] in last
 
@@ -76,14 +84,18 @@ def test_a_recording_that_takes_the_meter_over_spoils_the_other_and_it_is_told(
 ) -> None:
     address = simulate("--load", "constant:36W").address
     process = recording(address)
-    other = meter("record", address, "-o", "other.csv", "--duration", "1", "--take-over", *FIXED)
+    other = meter(
+        "record", address, "-o", "other.csv", "--duration", "1", "--take-over", *FIXED
+    )
     assert went_well(other), other.stderr
     facts, last = ended(process)
     assert facts["energy_wh"] is None
     assert "There is no energy" in last
 
 
-def test_a_stop_at_the_panel_needs_review(simulate: Any, recording: Any, tmp_path: Path, until: Any) -> None:
+def test_a_stop_at_the_panel_needs_review(
+    simulate: Any, recording: Any, tmp_path: Path, until: Any
+) -> None:
     address = simulate("--load", "constant:36W").address
     process = recording(address)
     with contextlib.closing(Link(address)) as panel:
@@ -96,7 +108,9 @@ def test_a_stop_at_the_panel_needs_review(simulate: Any, recording: Any, tmp_pat
     assert "integrator-stopped" in last
 
 
-def test_a_failed_check_is_exit_code_1_and_stands_beside_the_energy(simulate: Any, meter: Any) -> None:
+def test_a_failed_check_is_exit_code_1_and_stands_beside_the_energy(
+    simulate: Any, meter: Any
+) -> None:
     address = simulate("--load", "constant:36W").address
     failed = meter("record", address, "-o", "run.csv", "--duration", "1", *CLIPPED)
     assert failed.returncode == 1
@@ -109,14 +123,30 @@ def test_a_failed_check_is_exit_code_1_and_stands_beside_the_energy(simulate: An
 def test_a_programs_own_failure_is_the_exit_code(simulate: Any, meter: Any) -> None:
     address = simulate("--load", "constant:36W").address
     for own, code in ((7, 7), (0, 1)):
-        program = (sys.executable, "-c", f"import time; time.sleep(0.5); raise SystemExit({own})")
-        ran = meter("record", address, "-o", "run.csv", "--force", "--json", *CLIPPED, "--", *program)
+        program = (
+            sys.executable,
+            "-c",
+            f"import time; time.sleep(0.5); raise SystemExit({own})",
+        )
+        ran = meter(
+            "record",
+            address,
+            "-o",
+            "run.csv",
+            "--force",
+            "--json",
+            *CLIPPED,
+            "--",
+            *program,
+        )
         assert ran.returncode == code
         assert one_line(ran.stderr)
         assert json.loads(ran.stdout)["needs_review"] is True
 
 
-def test_a_short_program_has_an_energy_but_no_mean_power(simulate: Any, meter: Any) -> None:
+def test_a_short_program_has_an_energy_but_no_mean_power(
+    simulate: Any, meter: Any
+) -> None:
     address = simulate("--load", "constant:36W").address
     program = (sys.executable, "-c", "import time; time.sleep(1.2)")
     ran = meter("record", address, "-o", "run.csv", *FIXED[:-1], "0.5", "--", *program)
@@ -132,8 +162,19 @@ def test_a_dash_is_no_file(meter: Any, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_told_with_the_file_and_how_much_is_in_it(simulate: Any, meter: Any) -> None:
-    full = meter("record", simulate().address, "-o", "/dev/full", "--force", "--duration", "1", *FIXED)
+def test_a_full_disk_is_told_with_the_file_and_how_much_is_in_it(
+    simulate: Any, meter: Any
+) -> None:
+    full = meter(
+        "record",
+        simulate().address,
+        "-o",
+        "/dev/full",
+        "--force",
+        "--duration",
+        "1",
+        *FIXED,
+    )
     assert full.returncode == 1
     assert one_line(full.stderr)
     assert "/dev/full is incomplete: it holds 0 of " in full.stderr
@@ -147,7 +188,10 @@ def test_ctrl_c_before_a_result_is_one_sentence_and_130(started: Any) -> None:
         with connection:
             probing.send_signal(signal.SIGINT)
             _, complaint = probing.communicate(timeout=TIMEOUT_S)
-    assert (probing.returncode, complaint) == (130, "meter: Ended by Ctrl-C, before there was a result.\n")
+    assert (probing.returncode, complaint) == (
+        130,
+        "meter: Ended by Ctrl-C, before there was a result.\n",
+    )
 
 
 def test_a_server_of_another_kind_is_told_as_such(meter: Any) -> None:
@@ -157,7 +201,9 @@ def test_a_server_of_another_kind_is_told_as_such(meter: Any) -> None:
             connection, _ = web.accept()
             with connection:
                 connection.recv(4096)
-                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+                connection.sendall(
+                    b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
+                )
 
         server = threading.Thread(target=answer)
         server.start()

@@ -20,7 +20,9 @@ def test_simulate_prints_its_address_and_ends_when_told(simulate: Any) -> None:
 
 
 def test_simulate_ends_with_the_process_it_serves() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+    ) as parent:
         command = [*METER, "simulate", "--parent", str(parent.pid)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as simulator:
             assert simulator.stdout is not None
@@ -33,7 +35,9 @@ def test_simulate_on_a_taken_port_says_so(simulate: Any, meter: Any) -> None:
     port = str(simulate().port)
     ended = meter("simulate", "--port", port)
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr.startswith(f"meter: The simulated meter cannot listen on 127.0.0.1 port {port}")
+    assert ended.stderr.startswith(
+        f"meter: The simulated meter cannot listen on 127.0.0.1 port {port}"
+    )
     assert ended.stderr.count("\n") == 1
 
 
@@ -44,7 +48,13 @@ def test_a_wrong_load_is_one_line_and_exit_one(meter: Any) -> None:
     assert ended.stderr.count("\n") == 1
 
 
-def test_a_meter_without_what_a_real_one_may_lack_is_simulated(simulate: Any, asked: Any) -> None:
-    address = simulate("--without", "lock", "--without", "filters", "--dialect", "free-running").address
+def test_a_meter_without_what_a_real_one_may_lack_is_simulated(
+    simulate: Any, asked: Any
+) -> None:
+    address = simulate(
+        "--without", "lock", "--without", "filters", "--dialect", "free-running"
+    ).address
     asked(address, "*OPC?;:STATUS:FILTER2?", "*OPC?;:SYSTEM:KLOCK?")
-    assert [answer.split(",")[0] for answer in asked(address, *2 * [":STATUS:ERROR?"])] == ["114", "113"]
+    assert [
+        answer.split(",")[0] for answer in asked(address, *2 * [":STATUS:ERROR?"])
+    ] == ["114", "113"]

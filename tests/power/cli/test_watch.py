@@ -11,7 +11,9 @@ from tests.timeouts import TIMEOUT_S
 
 
 def test_watch_prints_one_object_for_each_update(simulate: Any, meter: Any) -> None:
-    ended = meter("watch", simulate("--load", "constant:36W").address, "--count", "2", "--json")
+    ended = meter(
+        "watch", simulate("--load", "constant:36W").address, "--count", "2", "--json"
+    )
     assert ended.returncode == 0, ended.stderr
     readings = [json.loads(line) for line in ended.stdout.splitlines()]
     assert len(readings) == 2
@@ -27,7 +29,9 @@ def test_watch_ends_cleanly_with_ctrl_c(simulate: Any, started: Any) -> None:
     assert watching.stderr.read() == ""
 
 
-def test_watch_tells_of_a_lost_link_and_goes_on(simulate: Any, relay: Any, started: Any) -> None:
+def test_watch_tells_of_a_lost_link_and_goes_on(
+    simulate: Any, relay: Any, started: Any
+) -> None:
     cable = relay(simulate("--load", "constant:36W").port)
     watching = started("watch", cable.address, "--json")
     assert watching.stdout.readline()
@@ -35,7 +39,9 @@ def test_watch_tells_of_a_lost_link_and_goes_on(simulate: Any, relay: Any, start
     assert "is lost" in watching.stderr.readline()
     cable.mend()
     assert "is back" in watching.stderr.readline()
-    assert any(json.loads(watching.stdout.readline())["power_w"] == 36.0 for _ in range(20))
+    assert any(
+        json.loads(watching.stdout.readline())["power_w"] == 36.0 for _ in range(20)
+    )
     watching.send_signal(signal.SIGINT)
     assert watching.wait(TIMEOUT_S) == 0
 
@@ -48,10 +54,14 @@ def test_watch_ends_if_another_meter_answers(simulate: Any, started: Any) -> Non
     simulate("--port", str(first.port), "--serial", "S2")
     _, told = watching.communicate(timeout=TIMEOUT_S)
     assert watching.returncode == 1
-    assert told.splitlines()[-1].startswith("meter: Another meter answers: YOKOGAWA WT310 SIMULATED-S2")
+    assert told.splitlines()[-1].startswith(
+        "meter: Another meter answers: YOKOGAWA WT310 SIMULATED-S2"
+    )
 
 
-def test_watch_of_an_element_that_is_not_there_is_one_line(simulate: Any, meter: Any) -> None:
+def test_watch_of_an_element_that_is_not_there_is_one_line(
+    simulate: Any, meter: Any
+) -> None:
     ended = meter("watch", simulate().address, "--element", "2", "--count", "1")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert one_line(ended.stderr)

@@ -19,7 +19,12 @@ SOUND = Measurement(
     integrator_s=10.0,
     start_s=0.0,
     end_s=10.0,
-    setup=Setup(voltage_range_v=150.0, current_range_a=0.1, update_interval_s=1.0, integrator_timer_s=10),
+    setup=Setup(
+        voltage_range_v=150.0,
+        current_range_a=0.1,
+        update_interval_s=1.0,
+        integrator_timer_s=10,
+    ),
     model="WT310E",
     limits=limits_of("WT310E"),
 )
@@ -33,7 +38,9 @@ def measurement() -> Callable[..., Measurement]:
     """
 
     def make(
-        setup: dict[str, object] | None = None, power_w: float = 6.0, **different: object
+        setup: dict[str, object] | None = None,
+        power_w: float = 6.0,
+        **different: object,
     ) -> Measurement:
         made = replace(SOUND, setup=replace(SOUND.setup, **(setup or {})))  # type: ignore[arg-type]
         made = replace(made, **({"integrator_wh": power_w * 10 / 3600} | different))  # type: ignore[arg-type]
@@ -45,4 +52,6 @@ def measurement() -> Callable[..., Measurement]:
 @pytest.fixture(scope="session")
 def checks() -> Callable[[Sequence[Reading], Measurement], dict[str, Check]]:
     """The checks of a measurement, by their codes."""
-    return lambda readings, measured: {check.code: check for check in energy_checks(readings, measured)}
+    return lambda readings, measured: {
+        check.code: check for check in energy_checks(readings, measured)
+    }

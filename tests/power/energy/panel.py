@@ -39,11 +39,15 @@ def load(kind: str, steps: int, rng: Rng) -> NDArray[np.float64]:
     at_s = np.arange(steps) * STEP_S
     low, high = sorted(rng.uniform(10.0, 60.0, 2))
     if kind == "steps":
-        return np.where(at_s % (period := rng.uniform(0.7, 9.0)) < period / 2, low, high)
+        return np.where(
+            at_s % (period := rng.uniform(0.7, 9.0)) < period / 2, low, high
+        )
     if kind == "bursts":
         return np.where(rng.random(steps // 30 + 1).repeat(30)[:steps] < 0.1, high, low)
     if kind == "noise":
-        return np.clip(rng.normal(low, 2.0, steps // 5 + 1), 5.0, 65.0).repeat(5)[:steps]
+        return np.clip(rng.normal(low, 2.0, steps // 5 + 1), 5.0, 65.0).repeat(5)[
+            :steps
+        ]
     if kind == "ramp":
         return low + (high - low) * at_s / at_s[-1]
     return np.full(steps, low)
@@ -91,9 +95,15 @@ class Panel:
         elif kind == "reset" and not running:
             self.state, self.joules, self.ran = states.RESET, 0.0, 0
         elif kind == "voltage":
-            self.blind, self.voltage = self.blind or self.voltage != action.value, action.value
+            self.blind, self.voltage = (
+                self.blind or self.voltage != action.value,
+                action.value,
+            )
         elif kind == "current":
-            self.blind, self.current = self.blind or self.current != action.value, action.value
+            self.blind, self.current = (
+                self.blind or self.current != action.value,
+                action.value,
+            )
         elif kind == "hold":
             self.hold = bool(action.value)
         elif kind == "averaging":
@@ -142,8 +152,15 @@ class Case:
 class Window:
     """A run in progress: the panel, what was integrated since its last update, and what the host has read."""
 
-    def __init__(self, rng: Rng, interval_s: float, length_s: float, busy: float) -> None:
-        self.rng, self.interval_s, self.length_s, self.busy = rng, interval_s, length_s, busy
+    def __init__(
+        self, rng: Rng, interval_s: float, length_s: float, busy: float
+    ) -> None:
+        self.rng, self.interval_s, self.length_s, self.busy = (
+            rng,
+            interval_s,
+            length_s,
+            busy,
+        )
         self.panel = Panel(rate_s=interval_s, state=IntegratorState.START)
         self.readings: list[Reading] = []
         self.lost: list[tuple[float, float]] = []
@@ -168,11 +185,15 @@ class Window:
 
     def _update(self) -> None:
         panel = self.panel
-        gain = self._gains.setdefault((panel.voltage, panel.current), float(self.rng.choice([-1.0, 1.0])))
+        gain = self._gains.setdefault(
+            (panel.voltage, panel.current), float(self.rng.choice([-1.0, 1.0]))
+        )
         if not (panel.blind or panel.is_over):
             panel.joules += self._counted_ws * (1 + 0.0009 * gain)
             if self._counted_ws:
-                panel.joules += 0.00045 * gain * panel.range_w * len(panel.since) * STEP_S
+                panel.joules += (
+                    0.00045 * gain * panel.range_w * len(panel.since) * STEP_S
+                )
         panel.update(gain)
         panel.since, panel.blind, self._counted_ws = [], False, 0.0
 
@@ -185,7 +206,9 @@ class Window:
             count = min(SETTINGS, math.ceil(SETTINGS * self.interval_s / 2))
             asked = [(self._turn + place) % SETTINGS for place in range(count)]
             self._turn += count
-            self.readings.append(_reading(self.panel, START_S + at_s, asked, self.interval_s))
+            self.readings.append(
+                _reading(self.panel, START_S + at_s, asked, self.interval_s)
+            )
 
     def end(self) -> tuple[float, float]:
         """Stop, and return WH and TIME."""
@@ -210,7 +233,9 @@ def run(
     window = Window(rng, interval_s, length_s, busy)
     window.panel.latches = latches
     todo = sorted(actions, key=lambda action: action.at_s)
-    window.lost = [(one.at_s, one.at_s + one.value) for one in todo if one.kind == "lost"]
+    window.lost = [
+        (one.at_s, one.at_s + one.value) for one in todo if one.kind == "lost"
+    ]
     left = [one for one in todo if one.at_s < length_s]
     for step, power_w in enumerate(powers):
         at_s = (step - lead) * STEP_S
@@ -266,7 +291,11 @@ def _falsified(readings: list[Reading], actions: list[Action]) -> list[Reading]:
     """Replace single readings by well-formed false ones."""
     changed = list(readings)
     for action in actions:
-        places = [place for place, one in enumerate(changed) if one.monotonic_s >= START_S + action.at_s]
+        places = [
+            place
+            for place, one in enumerate(changed)
+            if one.monotonic_s >= START_S + action.at_s
+        ]
         if not places or not action.kind.startswith("false-"):
             continue
         one = changed[places[0]]

@@ -14,10 +14,15 @@ from lpirc_power.energy.limit import relative_uncertainty, uncertainty
 from lpirc_power.meter import IntegratorState, Reading, Setup
 
 
-def evenly(reading: Any, interval_s: float = 0.25, power_w: float = 6.0) -> list[Reading]:
+def evenly(
+    reading: Any, interval_s: float = 0.25, power_w: float = 6.0
+) -> list[Reading]:
     """Ten seconds of one power, a reading for each update."""
     times_s = [interval_s * place for place in range(1, round(10 / interval_s))]
-    return [reading(at_s, power_w=power_w, energy_wh=power_w * at_s / 3600) for at_s in times_s]
+    return [
+        reading(at_s, power_w=power_w, energy_wh=power_w * at_s / 3600)
+        for at_s in times_s
+    ]
 
 
 @pytest.mark.parametrize(
@@ -32,27 +37,43 @@ def evenly(reading: Any, interval_s: float = 0.25, power_w: float = 6.0) -> list
 def test_the_longer_a_pause_the_less_is_known_of_the_power_in_it(
     reading: Any, measurement: Any, checks: Any, pause_s: float, unseen_ws: float
 ) -> None:
-    readings = [replace(one, power_w=10.0) if one.monotonic_s > 5.0 else one for one in evenly(reading)]
+    readings = [
+        replace(one, power_w=10.0) if one.monotonic_s > 5.0 else one
+        for one in evenly(reading)
+    ]
     readings[8] = replace(readings[8], power_w=20.0)
     after = [one for one in readings if one.monotonic_s > 5.0]
-    later = [reading(5.0 + pause_s, power_w=10.0), *(x for x in after if x.monotonic_s > 5.0 + pause_s)]
+    later = [
+        reading(5.0 + pause_s, power_w=10.0),
+        *(x for x in after if x.monotonic_s > 5.0 + pause_s),
+    ]
     measured = measurement({"update_interval_s": 0.25})
     whole, paused = (
-        checks([*readings[:20], *some], measured)["integrator-trapezoid"].figures["tolerance_wh"]
+        checks([*readings[:20], *some], measured)["integrator-trapezoid"].figures[
+            "tolerance_wh"
+        ]
         for some in (after, later)
     )
     relative_wh = 0.00501 * 10.0 / 3600  # the sum of the readings differs
     assert paused - whole == pytest.approx(unseen_ws / 3600, abs=relative_wh)
 
 
-def test_every_long_pause_adds_to_what_was_not_seen(reading: Any, measurement: Any, checks: Any) -> None:
+def test_every_long_pause_adds_to_what_was_not_seen(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
     readings = evenly(reading)
     readings[8] = replace(readings[8], power_w=20.0)
     measured = measurement({"update_interval_s": 0.25})
 
     def tolerance_wh(*pauses_s: float) -> float:
-        kept = [one for one in readings if not any(at_s < one.monotonic_s < at_s + 1.0 for at_s in pauses_s)]
-        return float(checks(kept, measured)["integrator-trapezoid"].figures["tolerance_wh"])
+        kept = [
+            one
+            for one in readings
+            if not any(at_s < one.monotonic_s < at_s + 1.0 for at_s in pauses_s)
+        ]
+        return float(
+            checks(kept, measured)["integrator-trapezoid"].figures["tolerance_wh"]
+        )
 
     for pauses_s in ((5.0,), (5.0, 7.0)):
         added_wh = tolerance_wh(*pauses_s) - tolerance_wh()
@@ -62,19 +83,31 @@ def test_every_long_pause_adds_to_what_was_not_seen(reading: Any, measurement: A
 def test_a_run_whose_first_update_was_missed_can_be_compared(
     reading: Any, measurement: Any, checks: Any
 ) -> None:
-    assert checks(evenly(reading)[1:], measurement({"update_interval_s": 0.25}))["integrator-trapezoid"].ok
+    assert checks(evenly(reading)[1:], measurement({"update_interval_s": 0.25}))[
+        "integrator-trapezoid"
+    ].ok
 
 
-@pytest.mark.parametrize(("at_s", "near"), [(1.5, True), (1.75, False), (8.5, True), (8.25, False)])
+@pytest.mark.parametrize(
+    ("at_s", "near"), [(1.5, True), (1.75, False), (8.5, True), (8.25, False)]
+)
 def test_the_edges_of_a_window_are_a_second_and_two_updates_wide(
     reading: Any, measurement: Any, checks: Any, at_s: float, near: bool
 ) -> None:
-    readings = [replace(one, power_w=20.0) if one.monotonic_s == at_s else one for one in evenly(reading)]
+    readings = [
+        replace(one, power_w=20.0) if one.monotonic_s == at_s else one
+        for one in evenly(reading)
+    ]
     instant, usual = (
-        checks(readings, measurement({"update_interval_s": 0.25}, start_stop_s=start_stop_s))
+        checks(
+            readings,
+            measurement({"update_interval_s": 0.25}, start_stop_s=start_stop_s),
+        )
         for start_stop_s in (0.0, 1.0)
     )
-    allowed = [one["integrator-trapezoid"].figures["tolerance_wh"] for one in (instant, usual)]
+    allowed = [
+        one["integrator-trapezoid"].figures["tolerance_wh"] for one in (instant, usual)
+    ]
     assert allowed[1] - allowed[0] == pytest.approx((20.0 if near else 6.0) / 3600)
 
 
@@ -84,10 +117,13 @@ def test_the_first_update_may_hold_only_a_part_of_the_integration(
 ) -> None:
     update_wh = 6.0 * 0.25 / 3600
     readings = [
-        replace(one, energy_wh=(place + share) * update_wh) for place, one in enumerate(evenly(reading))
+        replace(one, energy_wh=(place + share) * update_wh)
+        for place, one in enumerate(evenly(reading))
     ]
     readings = [reading(0.1, energy_wh=0.0), *readings]
-    measured = measurement({"update_interval_s": 0.25}, integrator_wh=(39 + share) * update_wh)
+    measured = measurement(
+        {"update_interval_s": 0.25}, integrator_wh=(39 + share) * update_wh
+    )
     assert checks(readings, measured)["integrator-steps"].ok
 
 
@@ -95,13 +131,19 @@ def test_a_wh_that_stands_still_between_the_updates_that_were_read_is_told(
     reading: Any, measurement: Any, checks: Any
 ) -> None:
     readings = evenly(reading)[::2]  # every second one was missed
-    stood = [replace(one, energy_wh=min(one.energy_wh, 6.0 * 5 / 3600)) for one in readings]
+    stood = [
+        replace(one, energy_wh=min(one.energy_wh, 6.0 * 5 / 3600)) for one in readings
+    ]
     on = [
-        replace(one, energy_wh=one.energy_wh - 6.0 * 2 / 3600) if one.monotonic_s > 7.0 else old
+        replace(one, energy_wh=one.energy_wh - 6.0 * 2 / 3600)
+        if one.monotonic_s > 7.0
+        else old
         for one, old in zip(readings, stood, strict=True)
     ]
     measured = measurement({"update_interval_s": 0.25}, integrator_wh=6.0 * 8 / 3600)
-    assert checks(readings, replace(measured, integrator_wh=6.0 * 10 / 3600))["integrator-steps"].ok
+    assert checks(readings, replace(measured, integrator_wh=6.0 * 10 / 3600))[
+        "integrator-steps"
+    ].ok
     assert not checks(on, measured)["integrator-steps"].ok
 
 
@@ -109,7 +151,10 @@ def test_a_wh_that_stands_still_between_the_updates_that_were_read_is_told(
 def test_a_power_that_wh_does_not_show_is_told_in_the_last_seconds_too(
     reading: Any, measurement: Any, checks: Any, at_s: float
 ) -> None:
-    readings = [replace(one, power_w=60.0) if one.monotonic_s == at_s else one for one in evenly(reading)]
+    readings = [
+        replace(one, power_w=60.0) if one.monotonic_s == at_s else one
+        for one in evenly(reading)
+    ]
     # The timer could not have ended it: it is longer.
     measured = measurement({"update_interval_s": 0.25, "integrator_timer_s": 60})
     found = checks(readings, measured)["integrator-steps"]
@@ -124,11 +169,16 @@ def test_a_stop_costs_what_the_readings_in_it_show_since_those_before_them(
     readings[19] = replace(readings[19], state=IntegratorState.STOP)
     readings[20] = replace(readings[20], state=IntegratorState.STOP, power_w=math.nan)
     readings[21] = replace(readings[21], stopped=True, power_w=12.0)
-    found = checks(readings, measurement({"update_interval_s": 0.25}))["integrator-stopped"]
+    found = checks(readings, measurement({"update_interval_s": 0.25}))[
+        "integrator-stopped"
+    ]
     assert found.figures == {
         "stopped": 3, "readings": 39, "first_s": 5.0, "last_s": 5.5, "missing_wh": pytest.approx(18.0 * 0.25 / 3600)
     }  # fmt: skip
-    assert "(STOP, stopped, and started again) in 3 of 39 readings, from 5.0 s to 5.5 s" in found.sentence
+    assert (
+        "(STOP, stopped, and started again) in 3 of 39 readings, from 5.0 s to 5.5 s"
+        in found.sentence
+    )
 
 
 def test_half_a_second_has_a_mean_power_and_no_time_has_none() -> None:
@@ -137,7 +187,9 @@ def test_half_a_second_has_a_mean_power_and_no_time_has_none() -> None:
 
 
 @pytest.mark.parametrize("power_w", [0.5, 0.0, -0.5])
-def test_a_limit_is_relative_to_any_power_above_nothing_and_to_no_other(power_w: float) -> None:
+def test_a_limit_is_relative_to_any_power_above_nothing_and_to_no_other(
+    power_w: float,
+) -> None:
     setup, limits = Setup(150.0, 0.1, 0.25, 0), limits_of("WT310E")
     found = [
         uncertainty(setup, limits, 120.0, 0.01, power_w, 1.2),
@@ -149,7 +201,14 @@ def test_a_limit_is_relative_to_any_power_above_nothing_and_to_no_other(power_w:
 
 def test_the_limit_of_a_sum_has_the_ranges_of_all_elements() -> None:
     one, whole = (
-        uncertainty(Setup(150.0, 0.1, 0.25, 0, element=element), limits_of("WT333E"), 120.0, 0.05, 6.0, 6.0)
+        uncertainty(
+            Setup(150.0, 0.1, 0.25, 0, element=element),
+            limits_of("WT333E"),
+            120.0,
+            0.05,
+            6.0,
+            6.0,
+        )
         for element in ("1", "sum")
     )
     assert one is not None

@@ -19,8 +19,13 @@ CODES = [
 ANY = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf])
 
 
-def test_a_sound_run_passes_every_check(reading: Any, measurement: Any, checks: Any) -> None:
-    readings = [reading(0.0, power_w=math.nan), *(reading(float(t)) for t in range(1, 11))]
+def test_a_sound_run_passes_every_check(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
+    readings = [
+        reading(0.0, power_w=math.nan),
+        *(reading(float(t)) for t in range(1, 11)),
+    ]
     found = checks(readings, measurement())
     assert list(found) == CODES
     assert [check.sentence for check in found.values() if not check.ok] == []
@@ -42,9 +47,17 @@ def test_an_answer_that_comes_late_from_a_busy_host_is_no_jump_of_wh(
 @example(said=[(0.0, 0.0, math.inf), (0.0, 0.0, -math.inf)], wh=0.0, s=0.0)
 @given(st.lists(st.tuples(st.floats(-1, 12), ANY, ANY), max_size=8), ANY, ANY)
 def test_whatever_a_meter_says_every_check_gives_figures_that_json_can_hold(
-    reading: Any, measurement: Any, checks: Any, said: list[tuple[float, float, float]], wh: float, s: float
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    said: list[tuple[float, float, float]],
+    wh: float,
+    s: float,
 ) -> None:
-    readings = [reading(t, power_w=power_w, apparent_va=apparent) for t, power_w, apparent in said]
+    readings = [
+        reading(t, power_w=power_w, apparent_va=apparent)
+        for t, power_w, apparent in said
+    ]
     found = checks(readings, measurement(integrator_wh=wh, integrator_s=s))
     assert list(found) == CODES
     for check in found.values():
@@ -56,9 +69,13 @@ def test_whatever_a_meter_says_every_check_gives_figures_that_json_can_hold(
 def test_a_meter_at_home_without_voltage_passes_but_for_being_one(
     reading: Any, measurement: Any, checks: Any, home: str
 ) -> None:
-    unknown = dict.fromkeys(("voltage_v", "current_a", "apparent_va", "power_factor"), math.nan)
+    unknown = dict.fromkeys(
+        ("voltage_v", "current_a", "apparent_va", "power_factor"), math.nan
+    )
     readings = [reading(float(t), **unknown) for t in range(11)]
-    found = checks(readings, measurement({"voltage_range_v": None}, model=home, official=False))
+    found = checks(
+        readings, measurement({"voltage_range_v": None}, model=home, official=False)
+    )
     assert [code for code, check in found.items() if not check.ok] == ["official-meter"]
 
 

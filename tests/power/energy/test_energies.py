@@ -13,7 +13,9 @@ from lpirc_power.energy import above_idle_wh, mean_power_w, trapezoid_wh
 WATTS = st.floats(0, 5000)
 # Readings closer than a nanosecond make slopes that no float holds.
 MOMENTS = st.floats(0, 100).map(lambda moment_s: round(moment_s, 9))
-SAMPLES = st.lists(st.tuples(MOMENTS, WATTS), min_size=1, max_size=30, unique_by=lambda one: one[0])
+SAMPLES = st.lists(
+    st.tuples(MOMENTS, WATTS), min_size=1, max_size=30, unique_by=lambda one: one[0]
+)
 
 
 def recorded(path: Path) -> tuple[list[float], list[float], float]:
@@ -24,9 +26,13 @@ def recorded(path: Path) -> tuple[list[float], list[float], float]:
 
 
 @given(WATTS, st.floats(0.1, 10000))
-def test_constant_power_integrates_to_power_times_time(power_w: float, length_s: float) -> None:
+def test_constant_power_integrates_to_power_times_time(
+    power_w: float, length_s: float
+) -> None:
     expected = power_w * length_s / 3600
-    assert trapezoid_wh([1.0, 2.0, 3.0], [power_w] * 3, 0.0, length_s) == pytest.approx(expected, rel=1e-9)
+    assert trapezoid_wh([1.0, 2.0, 3.0], [power_w] * 3, 0.0, length_s) == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 @given(st.floats(-50, 50), st.floats(-100, 100), st.floats(0, 50), st.floats(0.1, 50))
@@ -48,7 +54,9 @@ def test_two_parts_of_a_window_add_up_to_the_whole(
     times, powers = zip(*samples, strict=True)
     first = trapezoid_wh(times, powers, 0.0, middle_s)
     second = trapezoid_wh(times, powers, middle_s, 100.0)
-    assert first + second == pytest.approx(trapezoid_wh(times, powers, 0.0, 100.0), rel=1e-6, abs=1e-9)
+    assert first + second == pytest.approx(
+        trapezoid_wh(times, powers, 0.0, 100.0), rel=1e-6, abs=1e-9
+    )
 
 
 @given(SAMPLES, st.floats(0, 100))
@@ -68,14 +76,17 @@ def test_the_order_of_the_readings_does_not_matter(
 ) -> None:
     shuffled = list(samples)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    energies = [trapezoid_wh(*zip(*some, strict=True), 0.0, 100.0) for some in (samples, shuffled)]
+    energies = [
+        trapezoid_wh(*zip(*some, strict=True), 0.0, 100.0)
+        for some in (samples, shuffled)
+    ]
     assert energies[0] == energies[1]
 
 
 def test_edges_hold_the_first_and_last_finite_value() -> None:
-    assert trapezoid_wh([0, 1, 2, 3], [math.nan, 3600, 7200, math.inf], 0, 4) == pytest.approx(
-        1 * 1 + 1.5 + 2 * 2
-    )
+    assert trapezoid_wh(
+        [0, 1, 2, 3], [math.nan, 3600, 7200, math.inf], 0, 4
+    ) == pytest.approx(1 * 1 + 1.5 + 2 * 2)
 
 
 def test_readings_outside_the_window_shape_its_edges_only() -> None:
@@ -95,7 +106,9 @@ def test_above_idle_is_what_the_power_above_idle_makes(
 ) -> None:
     energy_wh = power_w * elapsed_s / 3600
     expected = (power_w - idle_w) * elapsed_s / 3600
-    assert above_idle_wh(energy_wh, idle_w, elapsed_s) == pytest.approx(expected, abs=1e-6)
+    assert above_idle_wh(energy_wh, idle_w, elapsed_s) == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 def test_above_idle_may_be_below_nothing() -> None:
@@ -105,10 +118,14 @@ def test_above_idle_may_be_below_nothing() -> None:
 def test_a_real_wt310_integrates_like_its_readings(recordings: Path) -> None:
     times, powers, integrator_wh = recorded(recordings / "wt310_readings_user_330.csv")
     assert math.isnan(powers[0])
-    assert trapezoid_wh(times, powers, times[0], times[-1]) == pytest.approx(integrator_wh, rel=0.002)
+    assert trapezoid_wh(times, powers, times[0], times[-1]) == pytest.approx(
+        integrator_wh, rel=0.002
+    )
 
 
 def test_a_real_wt310_without_load_integrates_its_own_noise(recordings: Path) -> None:
     times, powers, integrator_wh = recorded(recordings / "wt310_readings_lpirc.csv")
     assert times[-1] == 300
-    assert trapezoid_wh(times, powers, 0.0, 300.0) == pytest.approx(integrator_wh, abs=1e-9)
+    assert trapezoid_wh(times, powers, 0.0, 300.0) == pytest.approx(
+        integrator_wh, abs=1e-9
+    )

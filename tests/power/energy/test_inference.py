@@ -15,7 +15,10 @@ METER = Identity("YOKOGAWA", "WT310", "C2VC", "F1.04")
 
 def readings(power_w: float = 36.0, count: int = 41) -> list[Reading]:
     """One each tenth of a second from 100 s on."""
-    return [replace(reading(), monotonic_s=100 + n / 10, power_w=power_w) for n in range(count)]
+    return [
+        replace(reading(), monotonic_s=100 + n / 10, power_w=power_w)
+        for n in range(count)
+    ]
 
 
 def complaint(*changed: Reading, start_s: float = 101.0, end_s: float = 103.0) -> str:
@@ -37,7 +40,9 @@ def test_an_inference_has_its_share_of_the_loops_energy() -> None:
 
 def test_only_what_was_read_in_the_loop_counts() -> None:
     before = [replace(one, power_w=1000.0) for one in readings(count=8)]
-    energy = inference_energy([*before, *readings()[8:]], 101.0, 103.0, 1000, METER, None)
+    energy = inference_energy(
+        [*before, *readings()[8:]], 101.0, 103.0, 1000, METER, None
+    )
     assert energy["mean_power_w"] == pytest.approx(36)
 
 
@@ -47,7 +52,9 @@ def test_above_idle_is_what_the_inference_adds() -> None:
 
 
 def test_a_loop_with_too_few_readings_tells_no_energy() -> None:
-    assert "only 9 readings fell into its 0.8 s; make the loop longer" in complaint(start_s=101, end_s=101.85)
+    assert "only 9 readings fell into its 0.8 s; make the loop longer" in complaint(
+        start_s=101, end_s=101.85
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +70,9 @@ def test_a_loop_with_too_few_readings_tells_no_energy() -> None:
         ),
     ],
 )
-def test_a_doubtful_reading_in_the_loop_tells_no_energy(changes: dict[str, object], told: str) -> None:
+def test_a_doubtful_reading_in_the_loop_tells_no_energy(
+    changes: dict[str, object], told: str
+) -> None:
     doubtful = readings()
     doubtful[20] = replace(doubtful[20], **changes)  # type: ignore[arg-type]
     assert told in complaint(*doubtful)
@@ -74,7 +83,9 @@ def test_a_doubtful_reading_in_the_loop_tells_no_energy(changes: dict[str, objec
 
 def test_a_loop_of_which_two_seconds_were_not_seen_tells_no_energy() -> None:
     taken = readings(count=101)
-    assert "nothing was read for 2.2 s" in complaint(*taken[:40], *taken[61:], end_s=109.0)
+    assert "nothing was read for 2.2 s" in complaint(
+        *taken[:40], *taken[61:], end_s=109.0
+    )
     assert "nothing was read for 4.0 s" in complaint(*taken[:51], end_s=109.0)
     inference_energy([*taken[:40], *taken[58:]], 101.0, 109.0, 1000, METER, None)
 

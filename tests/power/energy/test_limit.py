@@ -53,19 +53,31 @@ def test_the_limit_is_the_manuals(
 ) -> None:
     volts, mode = (12.0, "dc") if signal == "dc" else (120.0, "rms")
     setup = Setup(
-        volts, range_w / volts, 0.25, 0, mode=mode, crest_factor=crest_factor, line_filter=line_filter
+        volts,
+        range_w / volts,
+        0.25,
+        0,
+        mode=mode,
+        crest_factor=crest_factor,
+        line_filter=line_filter,
     )
-    found = uncertainty(setup, limits_of(model), volts, apparent_va / volts, power_w, apparent_va)
+    found = uncertainty(
+        setup, limits_of(model), volts, apparent_va / volts, power_w, apparent_va
+    )
     assert found == pytest.approx(manual, abs=5e-6)
 
 
-def test_the_figure_published_for_a_real_run_is_specs_and_more_than_the_manuals() -> None:
+def test_the_figure_published_for_a_real_run_is_specs_and_more_than_the_manuals() -> (
+    None
+):
     # SPEC's power daemon, 23.49 W at a power factor of .484 in the ranges 300 V and 0.5 A: 0.626 %.
     apparent_va = 23.49 / 0.484
     spec = (0.001 * 23.49 + 0.0005 * 150 + 0.001 * apparent_va) / 23.49
     found = relative_uncertainty(23.49, apparent_va, 150.0, limits_of("WT310E"))
     assert spec == pytest.approx(0.00626, abs=5e-6)
-    assert found == pytest.approx(0.001 + 0.0005 * 150 / apparent_va + 0.001 * math.tan(math.acos(0.484)))
+    assert found == pytest.approx(
+        0.001 + 0.0005 * 150 / apparent_va + 0.001 * math.tan(math.acos(0.484))
+    )
     assert found == pytest.approx(0.00435, abs=5e-6)
 
 
@@ -97,10 +109,19 @@ def test_a_signal_is_known_only_where_the_readings_tell(
 
 def test_of_an_unknown_signal_the_larger_limit_counts() -> None:
     limits = limits_of("WT310E")
-    by_signal = [relative_uncertainty(10.0, 10.0, 30.0, limits, signal) for signal in ("ac", "dc", None)]
-    assert by_signal == [pytest.approx(0.0025), pytest.approx(0.007), pytest.approx(0.007)]
+    by_signal = [
+        relative_uncertainty(10.0, 10.0, 30.0, limits, signal)
+        for signal in ("ac", "dc", None)
+    ]
+    assert by_signal == [
+        pytest.approx(0.0025),
+        pytest.approx(0.007),
+        pytest.approx(0.007),
+    ]
     # At a low power factor that of AC is larger.
-    assert limit_w(0.1, 50.0, 1.0, limits, None) == limit_w(0.1, 50.0, 1.0, limits, "ac")
+    assert limit_w(0.1, 50.0, 1.0, limits, None) == limit_w(
+        0.1, 50.0, 1.0, limits, "ac"
+    )
 
 
 @pytest.mark.parametrize("voltage_share", [0.3, 0.6, 1.3])
@@ -110,7 +131,10 @@ def test_without_ranges_the_limit_covers_whatever_automatic_ranging_chose(
 ) -> None:
     power_w, apparent_va = 12.0, 20.0
     known = relative_uncertainty(
-        power_w, apparent_va, apparent_va / (voltage_share * current_share), limits_of("WT310E")
+        power_w,
+        apparent_va,
+        apparent_va / (voltage_share * current_share),
+        limits_of("WT310E"),
     )
     unknown = relative_uncertainty(power_w, apparent_va, None, limits_of("WT310E"))
     assert known is not None
@@ -119,25 +143,39 @@ def test_without_ranges_the_limit_covers_whatever_automatic_ranging_chose(
 
 
 def test_an_apparent_power_below_the_active_one_is_noise() -> None:
-    assert relative_uncertainty(10.0, 9.99, 60.0, limits_of("WT310E")) == relative_uncertainty(
-        10.0, 10.0, 60.0, limits_of("WT310E")
-    )
+    assert relative_uncertainty(
+        10.0, 9.99, 60.0, limits_of("WT310E")
+    ) == relative_uncertainty(10.0, 10.0, 60.0, limits_of("WT310E"))
 
 
 @pytest.mark.parametrize(
-    ("power_w", "apparent_va"), [(0.0, 1.0), (-1.0, 1.0), (math.nan, 1.0), (1.0, math.inf)]
+    ("power_w", "apparent_va"),
+    [(0.0, 1.0), (-1.0, 1.0), (math.nan, 1.0), (1.0, math.inf)],
 )
 def test_without_power_there_is_no_limit(power_w: float, apparent_va: float) -> None:
     assert relative_uncertainty(power_w, apparent_va, 60.0, limits_of("WT310E")) is None
 
 
 @pytest.mark.parametrize(
-    "model", ["WT310", "WT310HC", "WT332", "WT333", "WT310E", "WT310EH", "WT332E", "WT333E", "wt310e"]
+    "model",
+    [
+        "WT310",
+        "WT310HC",
+        "WT332",
+        "WT333",
+        "WT310E",
+        "WT310EH",
+        "WT332E",
+        "WT333E",
+        "wt310e",
+    ],
 )
 def test_limits_are_known_of_the_family(model: str) -> None:
     limits = limits_of(model)
     assert limits is not None
-    assert limits.source.startswith("IM WT310E-02EN" if "E" in model.upper() else "IM WT310-02EN")
+    assert limits.source.startswith(
+        "IM WT310E-02EN" if "E" in model.upper() else "IM WT310-02EN"
+    )
 
 
 @pytest.mark.parametrize("model", ["", "rapl", "hwmon", "replay", "WT500"])
@@ -149,21 +187,34 @@ def test_nothing_is_known_of_others(model: str) -> None:
 
 @pytest.mark.parametrize(
     ("model", "element", "range_w"),
-    [("WT333E", "1", 75.0), ("WT333E", "sum", 225.0), ("WT332E", "sum", 150.0), ("WT310E", "sum", 75.0)],
+    [
+        ("WT333E", "1", 75.0),
+        ("WT333E", "sum", 225.0),
+        ("WT332E", "sum", 150.0),
+        ("WT310E", "sum", 75.0),
+    ],
 )
-def test_each_element_of_a_sum_has_a_range(model: str, element: str, range_w: float) -> None:
-    assert power_range_w(Setup(150.0, 0.5, 0.1, 0, element=element), limits_of(model)) == range_w
+def test_each_element_of_a_sum_has_a_range(
+    model: str, element: str, range_w: float
+) -> None:
+    assert (
+        power_range_w(Setup(150.0, 0.5, 0.1, 0, element=element), limits_of(model))
+        == range_w
+    )
 
 
 def test_an_automatic_range_is_as_large_as_it_may_be_for_what_it_measures() -> None:
-    assert power_range_w(Setup(None, None, 0.1, 0), limits_of("WT310E"), 120.0, 0.05) is None
+    assert (
+        power_range_w(Setup(None, None, 0.1, 0), limits_of("WT310E"), 120.0, 0.05)
+        is None
+    )
     assert power_range_w(Setup(None, 0.5, 0.1, 0), limits_of("WT310E")) is None
-    assert power_range_w(Setup(None, 0.5, 0.1, 0), limits_of("WT310E"), voltage_v=120.0) == pytest.approx(
-        200.0
-    )
-    assert power_range_w(Setup(150.0, None, 0.1, 0), limits_of("WT310E"), current_a=0.03) == pytest.approx(
-        15.0
-    )
+    assert power_range_w(
+        Setup(None, 0.5, 0.1, 0), limits_of("WT310E"), voltage_v=120.0
+    ) == pytest.approx(200.0)
+    assert power_range_w(
+        Setup(150.0, None, 0.1, 0), limits_of("WT310E"), current_a=0.03
+    ) == pytest.approx(15.0)
 
 
 def test_no_range_is_smaller_than_the_smallest_of_the_model() -> None:
@@ -173,7 +224,9 @@ def test_no_range_is_smaller_than_the_smallest_of_the_model() -> None:
 
 
 def test_a_negative_power_has_the_limit_of_its_size() -> None:
-    assert limit_w(-10.0, 12.0, 60.0, limits_of("WT310E")) == limit_w(10.0, 12.0, 60.0, limits_of("WT310E"))
+    assert limit_w(-10.0, 12.0, 60.0, limits_of("WT310E")) == limit_w(
+        10.0, 12.0, 60.0, limits_of("WT310E")
+    )
     assert relative_uncertainty(-10.0, 12.0, 60.0, limits_of("WT310E")) is None
 
 
@@ -188,11 +241,13 @@ def test_a_small_board_on_dc_drifts_by_more_than_the_published_limit() -> None:
     setup = Setup(15.0, 0.5, 0.1, 0, mode="dc")
     published, drift = 0.001 + 0.002 * 7.5 / 2, (0.015 * 0.4 + 0.0025 * 5) / 2
     assert (published, drift) == (pytest.approx(0.0085), pytest.approx(0.00925))
-    assert uncertainty(setup, limits_of("WT310E"), 5.0, 0.4, 2.0, 2.0) == pytest.approx(published + drift)
-    steadier = replace(setup, ambient_change_c=1.0)
-    assert uncertainty(steadier, limits_of("WT310E"), 5.0, 0.4, 2.0, 2.0) == pytest.approx(
-        published + drift / 5
+    assert uncertainty(setup, limits_of("WT310E"), 5.0, 0.4, 2.0, 2.0) == pytest.approx(
+        published + drift
     )
+    steadier = replace(setup, ambient_change_c=1.0)
+    assert uncertainty(
+        steadier, limits_of("WT310E"), 5.0, 0.4, 2.0, 2.0
+    ) == pytest.approx(published + drift / 5)
 
 
 @pytest.mark.parametrize(
@@ -220,12 +275,15 @@ def test_the_drift_of_the_current_is_that_of_its_range_in_the_manual(
 
 def test_of_a_sum_each_element_drifts() -> None:
     one, all_of_them = (
-        drift_w("WT333E", Setup(15.0, 0.5, 0.1, 0, element=e), 5.0, 0.4) for e in ("1", "sum")
+        drift_w("WT333E", Setup(15.0, 0.5, 0.1, 0, element=e), 5.0, 0.4)
+        for e in ("1", "sum")
     )
     assert all_of_them == pytest.approx(3 * one)
 
 
-def test_the_drift_in_automatic_ranges_covers_whatever_automatic_ranging_chose() -> None:
+def test_the_drift_in_automatic_ranges_covers_whatever_automatic_ranging_chose() -> (
+    None
+):
     for crest_factor in (3, 6):
         automatic = Setup(None, None, 0.1, 0, crest_factor=crest_factor)
         for volts, range_v, amperes, range_a in (
@@ -234,14 +292,21 @@ def test_the_drift_in_automatic_ranges_covers_whatever_automatic_ranging_chose()
             (18.0, 60.0, 9.0, 20.0),
         ):
             halved = 3 / crest_factor
-            fixed = replace(automatic, voltage_range_v=range_v * halved, current_range_a=range_a * halved)
+            fixed = replace(
+                automatic,
+                voltage_range_v=range_v * halved,
+                current_range_a=range_a * halved,
+            )
             found, chosen = (
-                drift_w("WT310E", setup, volts * halved, amperes * halved) for setup in (automatic, fixed)
+                drift_w("WT310E", setup, volts * halved, amperes * halved)
+                for setup in (automatic, fixed)
             )
             assert chosen - 1e-15 <= found <= 1.2 * chosen
 
 
-def test_ac_does_not_drift_and_an_unknown_signal_only_where_dc_has_the_larger_limit() -> None:
+def test_ac_does_not_drift_and_an_unknown_signal_only_where_dc_has_the_larger_limit() -> (
+    None
+):
     limits = limits_of("WT310E")
     found = [
         limit_of(10.0, va, 30.0, limits, signal, 0.05)

@@ -20,9 +20,18 @@ def checked(recordings: Path) -> Callable[[str], tuple[Measurement, dict[str, Ch
         readings = read_recording(recordings / name)
         last, setup = readings[-1], Setup(None, None, 1.0, 0)
         measured = Measurement(
-            last.energy_wh, last.integrator_s, 0.0, last.integrator_s, setup, "WT310", None, start_stop_s=0.0
+            last.energy_wh,
+            last.integrator_s,
+            0.0,
+            last.integrator_s,
+            setup,
+            "WT310",
+            None,
+            start_stop_s=0.0,
         )
-        return measured, {check.code: check for check in energy_checks(readings, measured)}
+        return measured, {
+            check.code: check for check in energy_checks(readings, measured)
+        }
 
     return check
 
@@ -32,7 +41,9 @@ def test_a_recorded_run_has_one_energy_by_integrator_and_by_trapezoid(
 ) -> None:
     measured, checks = checked("wt310_readings_user_330.csv")
     assert (measured.integrator_wh, measured.integrator_s) == (0.000729776, 30.0)
-    assert checks["integrator-trapezoid"].figures["trapezoid_wh"] == pytest.approx(0.000729776, rel=0.002)
+    assert checks["integrator-trapezoid"].figures["trapezoid_wh"] == pytest.approx(
+        0.000729776, rel=0.002
+    )
     assert [code for code, check in checks.items() if not check.ok] == []
 
 

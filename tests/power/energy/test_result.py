@@ -19,17 +19,25 @@ def taken(reading: Any, power_w: float, **different: float) -> list[Any]:
     return [reading(float(t), power_w=power_w, **values) for t in range(11)]
 
 
-def on_dc(reading: Any, measurement: Any, power_w: float = 2.0, **setup: object) -> Energy:
+def on_dc(
+    reading: Any, measurement: Any, power_w: float = 2.0, **setup: object
+) -> Energy:
     """A board on 5 V by a WT310E in 15 V and 0.5 A."""
     given = {"voltage_range_v": 15.0, "current_range_a": 0.5, "mode": "dc"} | setup
     readings = taken(reading, power_w, voltage_v=5.0, current_a=power_w / 5.0)
     return energy_of(readings, measurement(given, power_w=power_w))
 
 
-def test_an_energy_says_its_power_its_limit_and_how_it_is_known(reading: Any, measurement: Any) -> None:
+def test_an_energy_says_its_power_its_limit_and_how_it_is_known(
+    reading: Any, measurement: Any
+) -> None:
     found = energy_of(taken(reading, 6.0), measurement())
     assert (found.energy_wh, found.energy_s) == (pytest.approx(6.0 / 360), 10.0)
-    assert (found.mean_power_w, found.range_w, found.signal) == (pytest.approx(6.0), 15.0, "ac")
+    assert (found.mean_power_w, found.range_w, found.signal) == (
+        pytest.approx(6.0),
+        15.0,
+        "ac",
+    )
     assert (found.limit, found.drift) == (pytest.approx(0.001 + 0.0005 * 15 / 6), 0.0)
     assert found.known_by == "IM WT310E-02EN, pages 7-7 and 7-8"
 
@@ -40,7 +48,8 @@ def test_what_start_and_stop_took_and_what_a_stop_was_late_are_in_the_limit(
     long = {"integrator_timer_s": 600, "update_interval_s": 0.1}
     readings = taken(reading, 6.0)
     in_time, late = (
-        energy_of(readings, measurement(long, start_stop_s=0.3, late_s=late_s)) for late_s in (0.0, 1.5)
+        energy_of(readings, measurement(long, start_stop_s=0.3, late_s=late_s))
+        for late_s in (0.0, 1.5)
     )
     assert in_time.start_stop_share == pytest.approx((0.3 + 0.1) / 10)
     assert late.limit - in_time.limit == pytest.approx(1.5 / 10)
@@ -50,16 +59,22 @@ def test_a_meter_that_tells_fractions_of_a_second_says_itself_how_much_longer_it
     reading: Any, measurement: Any
 ) -> None:
     long = {"integrator_timer_s": 600}
-    found = energy_of(taken(reading, 6.0), measurement(long, integrator_s=10.4, start_stop_s=0.1))
+    found = energy_of(
+        taken(reading, 6.0), measurement(long, integrator_s=10.4, start_stop_s=0.1)
+    )
     assert found.start_stop_share == pytest.approx(0.4 / 10)
 
 
-def test_the_check_states_the_energy_that_it_is_given(reading: Any, measurement: Any) -> None:
+def test_the_check_states_the_energy_that_it_is_given(
+    reading: Any, measurement: Any
+) -> None:
     readings, measured = taken(reading, 6.0), measurement()
     energy = energy_of(readings, measured)
     assert accuracy(energy) in energy_checks(readings, measured)
     other = replace(energy, meter_limit=0.02)
-    found = {one.code: one for one in energy_checks(readings, measured, other)}["accuracy"]
+    found = {one.code: one for one in energy_checks(readings, measured, other)}[
+        "accuracy"
+    ]
     assert (found.ok, found.figures["uncertainty"]) == (False, 0.02)
 
 
@@ -67,7 +82,10 @@ def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_i
     reading: Any, measurement: Any
 ) -> None:
     energy = on_dc(reading, measurement)
-    assert (energy.limit, energy.drift) == (pytest.approx(0.01775), pytest.approx(0.00925))
+    assert (energy.limit, energy.drift) == (
+        pytest.approx(0.01775),
+        pytest.approx(0.00925),
+    )
     found = accuracy(energy)
     assert (found.ok, found.figures["ambient_change_c"]) == (False, 5.0)
     assert found.sentence == (
@@ -80,15 +98,20 @@ def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_i
     assert "0.148% for 0.8 degrees C of drift" in steady.sentence
 
 
-def test_a_drift_that_does_not_matter_is_not_told(reading: Any, measurement: Any) -> None:
+def test_a_drift_that_does_not_matter_is_not_told(
+    reading: Any, measurement: Any
+) -> None:
     sentence = accuracy(on_dc(reading, measurement, ambient_change_c=0.1)).sentence
     assert (
-        sentence == "The meter's limit of error is 0.869% of the energy by IM WT310E-02EN, pages 7-7 and 7-8."
+        sentence
+        == "The meter's limit of error is 0.869% of the energy by IM WT310E-02EN, pages 7-7 and 7-8."
     )
 
 
 def watts_only(measurement: Any, **limits: object) -> Measurement:
-    made: Measurement = replace(measurement(model="PM100"), limits=replace(PLAIN, **limits))  # type: ignore[arg-type]
+    made: Measurement = replace(
+        measurement(model="PM100"), limits=replace(PLAIN, **limits)
+    )  # type: ignore[arg-type]
     return made
 
 
@@ -108,7 +131,12 @@ def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
 @pytest.mark.parametrize(
     ("limits", "power_w", "read_w", "sentence"),
     [
-        ({"apparent_share": 0.001}, 6.0, 6.0, "No reading tells a power factor, on which the meter's limit"),
+        (
+            {"apparent_share": 0.001},
+            6.0,
+            6.0,
+            "No reading tells a power factor, on which the meter's limit",
+        ),
         ({"drift": True}, 6.0, 6.0, "The readings show no voltage and current"),
         ({}, 6.0, math.nan, "No reading shows a power"),
         (
@@ -120,12 +148,19 @@ def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
     ],
 )
 def test_where_a_limit_is_not_known_the_sentence_says_why_and_does_not_hold(
-    reading: Any, measurement: Any, limits: dict[str, Any], power_w: float, read_w: float, sentence: str
+    reading: Any,
+    measurement: Any,
+    limits: dict[str, Any],
+    power_w: float,
+    read_w: float,
+    sentence: str,
 ) -> None:
     if "drift" in limits:
         limits = {"drift": measurement().limits.drift}
     nothing = {"voltage_v": math.nan, "current_a": math.nan, "apparent_va": math.nan}
-    measured = replace(watts_only(measurement, **limits), integrator_wh=power_w * 10 / 3600)
+    measured = replace(
+        watts_only(measurement, **limits), integrator_wh=power_w * 10 / 3600
+    )
     found = accuracy(energy_of(taken(reading, read_w, **nothing), measured))
     assert not found.ok
     assert found.sentence.startswith(sentence)

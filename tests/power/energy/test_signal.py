@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 
 
 def flat(reading: Any, power_w: float, **different: object) -> list[Any]:
-    given_too = {"apparent_va": abs(power_w), "current_a": abs(power_w) / 120.0, **different}
+    given_too = {
+        "apparent_va": abs(power_w),
+        "current_a": abs(power_w) / 120.0,
+        **different,
+    }
     return [reading(float(t), power_w=power_w, **given_too) for t in range(11)]
 
 
@@ -42,21 +46,33 @@ def test_what_holds_is_not_told_in_the_words_of_a_failure(
         f"No reading was over range, of {length} in all.",
         f"No reading was clipped at the peaks, of {length} in all.",
     ]
-    clipped = checks([reading(5.0, current_peak_over=True)], measurement())["peak-clipping"].sentence
+    clipped = checks([reading(5.0, current_peak_over=True)], measurement())[
+        "peak-clipping"
+    ].sentence
     assert (
-        clipped == "Readings clipped at the peaks, so the energy reads too low: 1 of 1; use a larger range."
+        clipped
+        == "Readings clipped at the peaks, so the energy reads too low: 1 of 1; use a larger range."
     )
 
 
-def test_a_flag_outside_the_window_does_not_count(reading: Any, measurement: Any, checks: Any) -> None:
+def test_a_flag_outside_the_window_does_not_count(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
     readings = [*flat(reading, 6.0), reading(11.0, over_range=True)]
     assert checks(readings, measurement())["over-range"].ok
 
 
-def test_a_clamp_the_wrong_way_round_is_an_error(reading: Any, measurement: Any, checks: Any) -> None:
+def test_a_clamp_the_wrong_way_round_is_an_error(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
     found = checks(flat(reading, -6.0), measurement())["negative-power"]
     assert (found.ok, found.severity) == (False, "error")
-    assert found.figures == {"negative": 11, "readings": 11, "least_w": -6.0, "first_monotonic_s": 0.0}
+    assert found.figures == {
+        "negative": 11,
+        "readings": 11,
+        "least_w": -6.0,
+        "first_monotonic_s": 0.0,
+    }
     assert "the wrong way round" in found.sentence
 
 
@@ -67,7 +83,10 @@ def test_a_reading_is_negative_exactly_beyond_the_meters_own_error(
     reading: Any, measurement: Any, checks: Any, power_w: float, apparent_va: float
 ) -> None:
     apparent_va = max(apparent_va, abs(power_w))
-    readings = [*flat(reading, 6.0), reading(5.5, power_w=power_w, apparent_va=apparent_va)]
+    readings = [
+        *flat(reading, 6.0),
+        reading(5.5, power_w=power_w, apparent_va=apparent_va),
+    ]
     limit_w = 0.002 * 15.0 + 0.001 * abs(power_w)
     found = checks(readings, measurement())["negative-power"]
     assert found.ok is (power_w >= -limit_w)
@@ -85,11 +104,20 @@ def test_nanowatts_below_nothing_are_noise_in_automatic_ranges_too(
 def test_a_meter_of_unknown_error_may_be_a_hundredth_of_its_largest_power_below_nothing(
     reading: Any, measurement: Any, checks: Any
 ) -> None:
-    home = measurement({"voltage_range_v": None, "current_range_a": None}, model="hwmon", official=False)
+    home = measurement(
+        {"voltage_range_v": None, "current_range_a": None},
+        model="hwmon",
+        official=False,
+    )
 
     def ok(least_w: float) -> bool:
-        unknown = dict.fromkeys(("voltage_v", "current_a", "apparent_va", "power_factor"), math.nan)
-        readings = [*flat(reading, 6.0, **unknown), reading(5.5, **{**unknown, "power_w": least_w})]
+        unknown = dict.fromkeys(
+            ("voltage_v", "current_a", "apparent_va", "power_factor"), math.nan
+        )
+        readings = [
+            *flat(reading, 6.0, **unknown),
+            reading(5.5, **{**unknown, "power_w": least_w}),
+        ]
         return bool(checks(readings, home)["negative-power"].ok)
 
     assert ok(-0.06)
@@ -117,14 +145,16 @@ def test_at_crest_factor_6_twice_as_much_is_shown_as_nothing(
     reading: Any, measurement: Any, checks: Any, crest_factor: int, ok: bool
 ) -> None:
     # 0.1 W is 0.67 % of 15 W.
-    found = checks(flat(reading, 0.1, current_a=0.05), measurement({"crest_factor": crest_factor}))[
-        "low-load"
-    ]
+    found = checks(
+        flat(reading, 0.1, current_a=0.05), measurement({"crest_factor": crest_factor})
+    )["low-load"]
     assert found.ok is ok
     assert ok or "less than 1.0% of the range of 15 W" in found.sentence
 
 
-def test_a_negative_load_is_not_low(reading: Any, measurement: Any, checks: Any) -> None:
+def test_a_negative_load_is_not_low(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
     assert checks(flat(reading, -6.0), measurement())["low-load"].ok
 
 
@@ -146,7 +176,9 @@ def test_readings_that_all_show_nothing_are_an_error_in_automatic_ranges_too(
     assert checks(flat(reading, 1e-3), automatic)["low-load"].ok
 
 
-def test_without_any_reading_there_is_no_word_of_the_load(measurement: Any, checks: Any) -> None:
+def test_without_any_reading_there_is_no_word_of_the_load(
+    measurement: Any, checks: Any
+) -> None:
     found = checks([], measurement())
     assert found["low-load"].ok
     assert found["low-load"].sentence == "Unknown: no reading carries a power."

@@ -16,7 +16,10 @@ JOULES_PER_WH = 3600.0
 
 
 def run_of(
-    reading: Any, powers_w: dict[float, float], lost: tuple[float, float] = (0.0, 0.0), share: float = 1.0
+    reading: Any,
+    powers_w: dict[float, float],
+    lost: tuple[float, float] = (0.0, 0.0),
+    share: float = 1.0,
 ) -> list[Any]:
     """Readings once a second of a load, none while the link is `lost`; WH rises by a `share` of it meanwhile."""
     joules, found = 0.0, []
@@ -25,7 +28,9 @@ def run_of(
         drawn_w = powers_w[at_s] if math.isfinite(power_w) else 0.0
         joules += drawn_w * (share if is_lost else 1.0)
         if not is_lost:
-            found.append(reading(at_s, power_w=power_w, energy_wh=joules / JOULES_PER_WH))
+            found.append(
+                reading(at_s, power_w=power_w, energy_wh=joules / JOULES_PER_WH)
+            )
     return found
 
 
@@ -33,7 +38,9 @@ STEADY = {float(at_s): 6.0 for at_s in range(1, 11)}
 BURSTS = {float(at_s): 20.0 if at_s % 5 == 1 else 2.5 for at_s in range(1, 11)}
 
 
-def test_a_gap_in_a_steady_load_costs_nothing(reading: Any, measurement: Any, checks: Any) -> None:
+def test_a_gap_in_a_steady_load_costs_nothing(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
     readings = run_of(reading, STEADY, lost=(3.0, 8.0))
     found = energy_of(readings, measurement())
     assert [one.unseen_s for one in found.unseen.stretches] == [5.0]
@@ -65,9 +72,13 @@ def test_a_gap_in_a_load_of_bursts_may_hide_the_largest_power(
     assert check.figures["off_wh"] == pytest.approx(3 * 17.5 / JOULES_PER_WH)
 
 
-def test_updates_without_data_are_lost_energy(reading: Any, measurement: Any, checks: Any) -> None:
+def test_updates_without_data_are_lost_energy(
+    reading: Any, measurement: Any, checks: Any
+) -> None:
     readings = run_of(reading, STEADY | {5.0: math.nan, 6.0: math.nan})
-    check = checks(readings, measurement(integrator_wh=48.0 / JOULES_PER_WH))["unseen-energy"]
+    check = checks(readings, measurement(integrator_wh=48.0 / JOULES_PER_WH))[
+        "unseen-energy"
+    ]
     assert not check.ok
     assert check.figures["off_wh"] == pytest.approx(12.0 / JOULES_PER_WH)
     assert "2 updates carried no data" in check.sentence
@@ -78,25 +89,33 @@ def test_an_update_without_data_that_was_integrated_costs_nothing(
 ) -> None:
     readings = run_of(reading, STEADY)
     blind = [
-        reading(5.0, power_w=math.nan, energy_wh=readings[4].energy_wh) if one is readings[4] else one
+        reading(5.0, power_w=math.nan, energy_wh=readings[4].energy_wh)
+        if one is readings[4]
+        else one
         for one in readings
     ]
     assert energy_of(blind, measurement()).unseen.off_wh == pytest.approx(0.0, abs=1e-9)
 
 
-def test_no_data_just_after_the_start_is_as_it_should_be(reading: Any, measurement: Any) -> None:
+def test_no_data_just_after_the_start_is_as_it_should_be(
+    reading: Any, measurement: Any
+) -> None:
     readings = [reading(0.5, power_w=math.nan, energy_wh=0.0), *run_of(reading, STEADY)]
     assert unseen_of(readings, measurement()).stretches == ()
 
 
-def test_a_gap_at_the_end_is_bounded_by_the_energy_of_record(reading: Any, measurement: Any) -> None:
+def test_a_gap_at_the_end_is_bounded_by_the_energy_of_record(
+    reading: Any, measurement: Any
+) -> None:
     readings = run_of(reading, {at_s: 6.0 for at_s in STEADY if at_s <= 6.0})
     (last,) = unseen_of(readings, measurement()).stretches
     assert (last.begin_s, last.unseen_s) == (6.0, 4.0)
     assert last.grown_wh == pytest.approx(24.0 / JOULES_PER_WH)
 
 
-def test_up_to_the_meters_limit_it_widens_the_stated_limit(reading: Any, measurement: Any) -> None:
+def test_up_to_the_meters_limit_it_widens_the_stated_limit(
+    reading: Any, measurement: Any
+) -> None:
     readings = run_of(reading, STEADY | {4.0: 6.02}, lost=(5.0, 8.0))
     found = energy_of(readings, measurement())
     assert found.meter_limit is not None

@@ -22,7 +22,11 @@ class HandClock:
 
     def clocks(self) -> Clocks:
         began = datetime(2026, 1, 1, tzinfo=UTC)
-        return Clocks(lambda: self.now_s, lambda: began + timedelta(seconds=self.now_s), self.passes)
+        return Clocks(
+            lambda: self.now_s,
+            lambda: began + timedelta(seconds=self.now_s),
+            self.passes,
+        )
 
 
 @pytest.fixture

@@ -17,7 +17,10 @@ HWMON = "class/hwmon"
 def ina3221(folder: str, rails: dict[int, tuple[str, int, int]]) -> dict[str, object]:
     """Mainline's layout: label, mV, mA of each channel; shunt voltages and sums beside them."""
     place = f"{HWMON}/{folder}"
-    files: dict[str, object] = {f"{place}/name": "ina3221", f"{place}/in7_label": "sum of shunt voltages"}
+    files: dict[str, object] = {
+        f"{place}/name": "ina3221",
+        f"{place}/in7_label": "sum of shunt voltages",
+    }
     for number, (label, millivolts, milliamperes) in rails.items():
         files |= {
             f"{place}/in{number}_label": label,
@@ -32,15 +35,26 @@ def ina3221(folder: str, rails: dict[int, tuple[str, int, int]]) -> dict[str, ob
 XAVIER_NX = {
     f"{HWMON}/hwmon0/name": "thermal_fan_est",
     **ina3221(
-        "hwmon4", {1: ("VDD_IN", 4976, 1200), 2: ("VDD_CPU_GPU_CV", 4960, 400), 3: ("VDD_SOC", 4968, 300)}
+        "hwmon4",
+        {
+            1: ("VDD_IN", 4976, 1200),
+            2: ("VDD_CPU_GPU_CV", 4960, 400),
+            3: ("VDD_SOC", 4968, 300),
+        },
     ),
 }
 AGX_ORIN = {
     **ina3221(
         "hwmon3",
-        {1: ("VDD_GPU_SOC", 19904, 200), 2: ("VDD_CPU_CV", 19896, 100), 3: ("VIN_SYS_5V0", 5008, 900)},
+        {
+            1: ("VDD_GPU_SOC", 19904, 200),
+            2: ("VDD_CPU_CV", 19896, 100),
+            3: ("VIN_SYS_5V0", 5008, 900),
+        },
     ),
-    **ina3221("hwmon10", {1: ("NC", 0, 0), 2: ("VDDQ_VDD2_1V8AO", 19904, 50), 3: ("NC", 0, 0)}),
+    **ina3221(
+        "hwmon10", {1: ("NC", 0, 0), 2: ("VDDQ_VDD2_1V8AO", 19904, 50), 3: ("NC", 0, 0)}
+    ),
 }
 INA219 = {
     f"{HWMON}/hwmon1/name": "ina219",
@@ -73,7 +87,11 @@ def test_channels_are_bus_voltages_with_their_currents(plant: Plant) -> None:
 
 def test_channels_that_lead_nowhere_are_left_out(plant: Plant) -> None:
     root = plant({**AGX_ORIN, f"{HWMON}/hwmon3/in2_enable": 0})
-    assert [channel.label for channel in channels(root)] == ["VDD_GPU_SOC", "VIN_SYS_5V0", "VDDQ_VDD2_1V8AO"]
+    assert [channel.label for channel in channels(root)] == [
+        "VDD_GPU_SOC",
+        "VIN_SYS_5V0",
+        "VDDQ_VDD2_1V8AO",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +114,11 @@ def test_channels_are_chosen_by_name(
     plant: Plant, files: dict[str, object], choice: str, serial: str
 ) -> None:
     identity = Hwmon(choice, plant(files)).identity
-    assert (identity.maker, identity.model, identity.serial) == (UNOFFICIAL, "hwmon", serial)
+    assert (identity.maker, identity.model, identity.serial) == (
+        UNOFFICIAL,
+        "hwmon",
+        serial,
+    )
 
 
 def test_a_channel_without_a_power_of_its_own_multiplies(plant: Plant) -> None:
@@ -132,20 +154,30 @@ def test_energy_is_the_trapezoid_from_look_to_look(plant: Plant) -> None:
     first = hwmon.look(5.0)
     put(root, f"{HWMON}/hwmon1/power1_input", 4_020_000)
     second = hwmon.look(7.0)
-    assert second.energy_wh - first.energy_wh == pytest.approx((1.98 + 4.02) / 2 * 2 / 3600)
+    assert second.energy_wh - first.energy_wh == pytest.approx(
+        (1.98 + 4.02) / 2 * 2 / 3600
+    )
     third = hwmon.look(17.0)
     assert third.energy_wh - second.energy_wh == pytest.approx(4.02 * 10 / 3600)
 
 
 def test_without_current_there_is_no_power_factor(plant: Plant) -> None:
-    dark = {**INA219, f"{HWMON}/hwmon1/curr1_input": 0, f"{HWMON}/hwmon1/power1_input": 0}
+    dark = {
+        **INA219,
+        f"{HWMON}/hwmon1/curr1_input": 0,
+        f"{HWMON}/hwmon1/power1_input": 0,
+    }
     assert math.isnan(Hwmon("", plant(dark)).look(0.0).power_factor)
 
 
 @pytest.mark.parametrize(
     ("files", "choice", "said"),
     [
-        (XAVIER_NX, "ina226", "ina3221/VDD_IN, ina3221/VDD_CPU_GPU_CV, ina3221/VDD_SOC"),
+        (
+            XAVIER_NX,
+            "ina226",
+            "ina3221/VDD_IN, ina3221/VDD_CPU_GPU_CV, ina3221/VDD_SOC",
+        ),
         (XAVIER_NX, "ina3221/VDD_GPU", "is not a channel"),
         (AGX_ORIN, "", "may be any of several"),
         (AGX_ORIN, "ina3221", "VDD_GPU_SOC"),
@@ -162,7 +194,9 @@ def test_a_choice_that_is_none_is_told_with_those_there_are(
 
 
 def test_chips_of_one_name_are_told_apart_by_their_folders(plant: Plant) -> None:
-    second = {name.replace("hwmon1/", "hwmon2/"): content for name, content in INA219.items()}
+    second = {
+        name.replace("hwmon1/", "hwmon2/"): content for name, content in INA219.items()
+    }
     root = plant({**INA219, **second})
     with pytest.raises(MeterError, match="hwmon1/1, hwmon2/1"):
         Hwmon("ina219", root)

@@ -23,7 +23,11 @@ def test_it_counts_only_between_start_and_stop() -> None:
     integrator.stop(used(9.5, 5.0))
     integrator.advance(used(20.0, 9.0))
     integrator.stop(used(20.0, 9.0))
-    assert (integrator.state, integrator.energy_wh, integrator.running_s) == (IntegratorState.STOP, 2.5, 3.0)
+    assert (integrator.state, integrator.energy_wh, integrator.running_s) == (
+        IntegratorState.STOP,
+        2.5,
+        3.0,
+    )
 
 
 def test_it_goes_on_after_a_stop_and_forgets_at_a_reset() -> None:
@@ -34,7 +38,11 @@ def test_it_goes_on_after_a_stop_and_forgets_at_a_reset() -> None:
     integrator.stop(used(10.0, 6.0))
     assert (integrator.energy_wh, integrator.running_s) == (2.0, 2.0)
     integrator.reset(0)
-    assert (integrator.state, integrator.energy_wh, integrator.running_s) == (IntegratorState.RESET, 0.0, 0.0)
+    assert (integrator.state, integrator.energy_wh, integrator.running_s) == (
+        IntegratorState.RESET,
+        0.0,
+        0.0,
+    )
 
 
 def test_its_timer_ends_it_at_the_very_moment() -> None:

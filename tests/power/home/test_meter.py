@@ -8,16 +8,30 @@ import pytest
 
 from lpirc_power.errors import MeterError
 from lpirc_power.home.meter import HomeMeter, Sample
-from lpirc_power.meter import UNOFFICIAL, Choices, Identity, IntegratorState, Meter, Setup
+from lpirc_power.meter import (
+    UNOFFICIAL,
+    Choices,
+    Identity,
+    IntegratorState,
+    Meter,
+    Setup,
+)
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=1.0,
+    update_interval_s=0.1,
+    integrator_timer_s=600,
+)
 
 
 @dataclass
 class Lamp:
     """A sensor of 36 W from the beginning of time, which counts how often it is looked at."""
 
-    identity: Identity = field(default_factory=lambda: Identity(UNOFFICIAL, "lamp", "L1", "1"))
+    identity: Identity = field(
+        default_factory=lambda: Identity(UNOFFICIAL, "lamp", "L1", "1")
+    )
     looks: int = 0
 
     def look(self, now_s: float) -> Sample:
@@ -52,7 +66,11 @@ def test_a_run_measures_from_start_to_stop(meter: Meter, hand: Any) -> None:
     assert final.integrator_s == pytest.approx(10.0)
     assert final.power_w == 36.0
     assert math.isnan(final.voltage_v)
-    assert (final.over_range, final.voltage_peak_over, final.current_peak_over) == (False, False, False)
+    assert (final.over_range, final.voltage_peak_over, final.current_peak_over) == (
+        False,
+        False,
+        False,
+    )
 
 
 def test_the_timer_ends_it_when_nobody_looks(meter: Meter, hand: Any) -> None:
@@ -63,7 +81,9 @@ def test_the_timer_ends_it_when_nobody_looks(meter: Meter, hand: Any) -> None:
     assert meter.read_final().energy_wh == pytest.approx(0.2)
 
 
-def test_an_update_is_new_once_and_the_sensor_is_looked_at_once(meter: Meter, lamp: Lamp, hand: Any) -> None:
+def test_an_update_is_new_once_and_the_sensor_is_looked_at_once(
+    meter: Meter, lamp: Lamp, hand: Any
+) -> None:
     meter.configure(SETUP)
     first, is_new = meter.read_update()
     assert is_new
@@ -79,7 +99,9 @@ def test_an_update_is_new_once_and_the_sensor_is_looked_at_once(meter: Meter, la
     assert meter.read_update() == (second, False)
 
 
-def test_asking_a_little_late_does_not_slow_the_updates_down(meter: Meter, hand: Any) -> None:
+def test_asking_a_little_late_does_not_slow_the_updates_down(
+    meter: Meter, hand: Any
+) -> None:
     meter.configure(SETUP)
     meter.start()
     new = 0
@@ -134,7 +156,12 @@ def test_it_has_no_settings_to_choose(meter: Meter) -> None:
     assert math.isnan(meter.peaks().voltage_v)
     assert math.isnan(meter.peaks().current_a)
     status = meter.status()
-    assert (status.voltage_auto, status.current_auto, status.mode, status.errors) == (True, True, "none", ())
+    assert (status.voltage_auto, status.current_auto, status.mode, status.errors) == (
+        True,
+        True,
+        "none",
+        (),
+    )
     assert math.isnan(status.voltage_range_v)
     with pytest.raises(MeterError, match="no zero level") as caught:
         meter.zero()
@@ -151,7 +178,15 @@ def test_elements_beyond_the_first_are_not_there(meter: Meter) -> None:
 
 @pytest.mark.parametrize(
     ("interval_s", "timer_s"),
-    [(0.0, 0), (math.nan, 0), (0.005, 0), (math.inf, 0), (1e10, 0), (1.0, -1), (1.0, 10**400)],
+    [
+        (0.0, 0),
+        (math.nan, 0),
+        (0.005, 0),
+        (math.inf, 0),
+        (1e10, 0),
+        (1.0, -1),
+        (1.0, 10**400),
+    ],
 )
 def test_an_interval_or_a_timer_that_cannot_be_is_refused(
     meter: Meter, interval_s: float, timer_s: int

@@ -37,7 +37,11 @@ LAPTOP = {
     **zone("intel-rapl-mmio:0", "package-0", 1_000_000),
 }
 SERVER = {
-    **{k: v for n in range(12) for k, v in zone(f"intel-rapl:{n}", f"package-{n}", 0).items()},
+    **{
+        k: v
+        for n in range(12)
+        for k, v in zone(f"intel-rapl:{n}", f"package-{n}", 0).items()
+    },
     **zone("intel-rapl:0:0", "core", 0),
     **zone("intel-rapl:11:0", "core", 0),
 }
@@ -60,7 +64,9 @@ def test_without_a_choice_every_package_counts_and_nothing_twice(plant: Plant) -
     assert laptop.identity.firmware == platform.release()
     assert not laptop.identity.official
     server = Rapl("", plant(SERVER))
-    assert server.identity.serial == "+".join(f"package-{number}" for number in range(12))
+    assert server.identity.serial == "+".join(
+        f"package-{number}" for number in range(12)
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +84,9 @@ def test_zones_are_chosen_by_name(plant: Plant, choice: str, serial: str) -> Non
 
 
 def test_a_name_that_several_packages_have_means_all_of_them(plant: Plant) -> None:
-    assert Rapl("core", plant(SERVER)).identity.serial == "package-0/core+package-11/core"
+    assert (
+        Rapl("core", plant(SERVER)).identity.serial == "package-0/core+package-11/core"
+    )
 
 
 def test_energy_is_what_the_counters_counted_and_power_its_mean(plant: Plant) -> None:
@@ -95,7 +103,9 @@ def test_energy_is_what_the_counters_counted_and_power_its_mean(plant: Plant) ->
     assert math.isnan(second.current_a)
 
 
-def test_a_look_right_after_another_keeps_the_power_and_loses_no_energy(plant: Plant) -> None:
+def test_a_look_right_after_another_keeps_the_power_and_loses_no_energy(
+    plant: Plant,
+) -> None:
     root = plant(LAPTOP)
     rapl = Rapl("", root)
     rapl.look(0.0)
@@ -113,11 +123,15 @@ def test_a_counter_that_begins_anew_loses_nothing(plant: Plant) -> None:
     rapl = Rapl("", root)
     before = rapl.look(0.0)
     count(root, "intel-rapl:0", 2_000_000)
-    assert rapl.look(1.0).energy_wh - before.energy_wh == pytest.approx(3 / 3600, rel=1e-12)
+    assert rapl.look(1.0).energy_wh - before.energy_wh == pytest.approx(
+        3 / 3600, rel=1e-12
+    )
 
 
 @given(st.integers(1, 2**63), st.data())
-def test_less_than_a_round_is_always_counted(range_uj: int, data: st.DataObject) -> None:
+def test_less_than_a_round_is_always_counted(
+    range_uj: int, data: st.DataObject
+) -> None:
     before_uj = data.draw(st.integers(0, range_uj - 1))
     used_uj = data.draw(st.integers(0, range_uj - 1))
     assert counted_uj(before_uj, (before_uj + used_uj) % range_uj, range_uj) == used_uj
@@ -129,12 +143,20 @@ def test_rounds_add_up(steps_uj: list[int], first_uj: int) -> None:
     for step_uj in steps_uj:
         counts_uj.append((counts_uj[-1] + step_uj) % 1000)
     pairs = pairwise(counts_uj)
-    assert sum(counted_uj(before_uj, after_uj, 1000) for before_uj, after_uj in pairs) == sum(steps_uj)
+    assert sum(
+        counted_uj(before_uj, after_uj, 1000) for before_uj, after_uj in pairs
+    ) == sum(steps_uj)
 
 
-@pytest.mark.parametrize("choice", ["gpu", "package-1", "core/package-0", "package-0+", "0"])
-def test_a_zone_that_is_not_there_is_told_with_those_that_are(plant: Plant, choice: str) -> None:
-    with pytest.raises(MeterError, match="package-0, psys, package-0/core, package-0/dram") as caught:
+@pytest.mark.parametrize(
+    "choice", ["gpu", "package-1", "core/package-0", "package-0+", "0"]
+)
+def test_a_zone_that_is_not_there_is_told_with_those_that_are(
+    plant: Plant, choice: str
+) -> None:
+    with pytest.raises(
+        MeterError, match="package-0, psys, package-0/core, package-0/dram"
+    ) as caught:
         Rapl(choice, plant(LAPTOP))
     assert caught.value.code == "meter-wrong-address"
 

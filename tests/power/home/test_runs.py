@@ -15,10 +15,21 @@ from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
 from tests.power.busy_host import failed
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=1.0,
+    update_interval_s=0.1,
+    integrator_timer_s=600,
+)
 RANGE_UJ = 262143328850
 WATTS = 20.0
-COMPARED = ("integrator-trapezoid", "integrator-time", "reading-gaps", "no-data", "negative-power")
+COMPARED = (
+    "integrator-trapezoid",
+    "integrator-time",
+    "reading-gaps",
+    "no-data",
+    "negative-power",
+)
 
 
 class Burner:
@@ -37,7 +48,9 @@ class Burner:
         with self._guard:
             now_s = time.monotonic()
             if self._folder.exists():
-                counted_uj = RANGE_UJ - 10_000_000 + round(WATTS * 1e6 * (now_s - self._began_s))
+                counted_uj = (
+                    RANGE_UJ - 10_000_000 + round(WATTS * 1e6 * (now_s - self._began_s))
+                )
                 fresh = self._folder / "fresh"
                 fresh.write_text(f"{counted_uj % RANGE_UJ}\n")
                 fresh.replace(self._folder / "energy_uj")
@@ -67,26 +80,41 @@ class Recorder:
     def until_s(self, integrator_s: float) -> None:
         with self._changed:
             assert self._changed.wait_for(
-                lambda: bool(self.readings) and self.readings[-1].integrator_s >= integrator_s, 20
+                lambda: (
+                    bool(self.readings)
+                    and self.readings[-1].integrator_s >= integrator_s
+                ),
+                20,
             )
 
 
-def compared(readings: list[Reading], run: Sampler, start_s: float, end_s: float) -> list[Check]:
+def compared(
+    readings: list[Reading], run: Sampler, start_s: float, end_s: float
+) -> list[Check]:
     final, ran_s = run.stop(), run.ran_s
     assert ran_s is not None
     measured = Measurement(
         final.energy_wh, final.integrator_s, start_s, end_s, SETUP, "rapl", None, official=False,
         start_stop_s=ran_s - (end_s - start_s),  # on a busy machine starting and stopping take a while themselves
     )  # fmt: skip
-    return [check for check in energy_checks(readings, measured) if check.code in COMPARED]
+    return [
+        check for check in energy_checks(readings, measured) if check.code in COMPARED
+    ]
 
 
-def test_a_whole_run_on_an_energy_counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_whole_run_on_an_energy_counter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("METER_SYSFS", str(tmp_path))
     burner, recorder = Burner(tmp_path), Recorder()
     events: list[LinkEvent] = []
     run = Sampler(
-        "rapl:", SETUP, recorder, burner.monotonic, lambda: datetime.now(UTC), on_link=events.append
+        "rapl:",
+        SETUP,
+        recorder,
+        burner.monotonic,
+        lambda: datetime.now(UTC),
+        on_link=events.append,
     )
     try:
         identity = run.arm()
@@ -111,7 +139,12 @@ def test_a_counter_that_was_away_for_a_while_costs_no_energy(
     burner, recorder = Burner(tmp_path), Recorder()
     events: list[LinkEvent] = []
     run = Sampler(
-        "rapl:", SETUP, recorder, burner.monotonic, lambda: datetime.now(UTC), on_link=events.append
+        "rapl:",
+        SETUP,
+        recorder,
+        burner.monotonic,
+        lambda: datetime.now(UTC),
+        on_link=events.append,
     )
     try:
         run.arm()

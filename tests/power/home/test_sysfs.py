@@ -32,16 +32,30 @@ FILES = {
 }
 CONTENTS = st.one_of(
     st.sampled_from(
-        ["", "-1", "1_0", "+7", "0x10", "1e3", "٣", "18446744073709551615", "9" * 400, "9" * 5000]
+        [
+            "",
+            "-1",
+            "1_0",
+            "+7",
+            "0x10",
+            "1e3",
+            "٣",
+            "18446744073709551615",
+            "9" * 400,
+            "9" * 5000,
+        ]
     ),
     st.integers().map(str),
     st.text(max_size=20),
 )
 
 
-@pytest.mark.parametrize("content", ["9" * 400, "9" * 21, "1_0", "1.5", "", "0x10", "٣"])
 @pytest.mark.parametrize(
-    ("address", "file"), [("hwmon:", f"{SENSOR}/curr1_input"), ("rapl:", f"{ZONE}/energy_uj")]
+    "content", ["9" * 400, "9" * 21, "1_0", "1.5", "", "0x10", "٣"]
+)
+@pytest.mark.parametrize(
+    ("address", "file"),
+    [("hwmon:", f"{SENSOR}/curr1_input"), ("rapl:", f"{ZONE}/energy_uj")],
 )
 def test_what_is_no_whole_number_is_told_with_file_and_content(
     plant: Plant, clocks: Clocks, address: str, file: str, content: str
@@ -74,14 +88,22 @@ def test_a_sensor_fails_with_meter_errors_only(
     with contextlib.suppress(MeterError):
         MeterAddress(address, root).connect(hand.clocks()).read()
     meter.configure(Setup(None, None, 0.25, 0))
-    for act in (meter.start, meter.read_update, meter.read_update, meter.stop, meter.read_final):
+    for act in (
+        meter.start,
+        meter.read_update,
+        meter.read_update,
+        meter.stop,
+        meter.read_final,
+    ):
         hand.passes(0.5)
         with contextlib.suppress(MeterError):
             act()
 
 
 @pytest.mark.usefixtures("as_on_python_3_14")
-def test_a_folder_that_may_not_be_entered_is_told(open_folder: Path, request: pytest.FixtureRequest) -> None:
+def test_a_folder_that_may_not_be_entered_is_told(
+    open_folder: Path, request: pytest.FixtureRequest
+) -> None:
     (open_folder / "class" / "hwmon" / "hwmon1").mkdir(parents=True)
     (open_folder / "class" / "hwmon").chmod(0o444)
     request.getfixturevalue("unprivileged")
@@ -104,7 +126,11 @@ def test_a_folder_that_may_not_be_listed_is_told_and_not_taken_for_empty(
 
 def test_files_and_folders_that_are_not_there_are_no_failure(plant: Plant) -> None:
     root = plant(
-        {"drivers/bind": "", "drivers/1-0041/iio:device10/name": "", "drivers/1-0041/iio:device2/name": ""}
+        {
+            "drivers/bind": "",
+            "drivers/1-0041/iio:device10/name": "",
+            "drivers/1-0041/iio:device2/name": "",
+        }
     )
     assert sysfs.folders(root / "nowhere", "hwmon*") == []
     found = sysfs.folders(root / "drivers", "*", "iio:device*")

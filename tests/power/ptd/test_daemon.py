@@ -9,7 +9,9 @@ import pytest
 
 from tests import warm_programs
 
-STARTING = "Starting untimed measurement, maximum 500000 samples at {}ms with 0 rampup samples"
+STARTING = (
+    "Starting untimed measurement, maximum 500000 samples at {}ms with 0 rampup samples"
+)
 ROW = re.compile(
     r"Time,\d\d-\d\d-\d{4} \d\d:\d\d:\d\d\.\d{3},Watts,([^,]+),Volts,([^,]+),Amps,([^,]+),PF,([^,]+)"
 )
@@ -67,7 +69,10 @@ def test_a_ranging_and_a_testing_run_as_the_harness_has_them(
     assert known == [[36.0, 120.0, 0.3, 1.0]] * len(known)
     assert asking.ask("RL") == "Last 0 samples"
     watts, bad, good = asking.ask("Watts").rsplit(",", 2)
-    assert (watts, int(good)) == (f"Watts,36.000000,36.000000,36.000000,{len(rows)}", len(known))
+    assert (watts, int(good)) == (
+        f"Watts,36.000000,36.000000,36.000000,{len(rows)}",
+        len(known),
+    )
     name, mean, *_, total, invalid, good, unknown = asking.ask("Uncertainty").split(",")
     assert (name, int(total), int(invalid), int(good), int(unknown)) == (
         "Uncertainty",
@@ -79,7 +84,11 @@ def test_a_ranging_and_a_testing_run_as_the_harness_has_them(
     assert 0.001 < float(mean) < 0.005
     assert asking.ask("Stop") == "Error: no measurement to stop"
 
-    marks = [line.rsplit(",", 1)[1] for line in daemon.log.read_text().splitlines() if ROW.match(line)]
+    marks = [
+        line.rsplit(",", 1)[1]
+        for line in daemon.log.read_text().splitlines()
+        if ROW.match(line)
+    ]
     assert marks.count("the_testing") == len(rows)
     said = [line[23:].strip() for line in daemon.end()]
     assert ": Uncertainty checking for YokogawaWT310E is activated" in said
@@ -88,7 +97,8 @@ def test_a_ranging_and_a_testing_run_as_the_harness_has_them(
     assert said.count(": Completed test") == 2
     # On a busy machine it may miss some, and says so.
     gaps = re.findall(
-        r"no sample for (\d+) update", "".join(said[said.index(": Go with mark 'the_testing'") :])
+        r"no sample for (\d+) update",
+        "".join(said[said.index(": Go with mark 'the_testing'") :]),
     )
     assert int(bad) == blind + sum(map(int, gaps))
 
@@ -104,8 +114,14 @@ def test_a_sample_is_taken_each_second_and_ramp_up_samples_are_left_out(
     assert samples(asking) == []
 
 
-def test_it_says_that_it_is_not_the_daemon_of_spec(simulate: Any, serving: Any, client: Any) -> None:
-    fields = client(serving(simulate("--model", "WT310E").address)).ask("Identify").split(",")
+def test_it_says_that_it_is_not_the_daemon_of_spec(
+    simulate: Any, serving: Any, client: Any
+) -> None:
+    fields = (
+        client(serving(simulate("--model", "WT310E").address))
+        .ask("Identify")
+        .split(",")
+    )
     assert fields[0] == "YokogawaWT310E"
     assert fields[8] == "0", "SPEC has not accepted it"
     assert re.fullmatch(r"version=lpirc meter [\d.]+-not SPEC PTDaemon", fields[9])
@@ -130,7 +146,9 @@ def test_the_meter_gets_its_settings_back(
     assert panel(address, *RANGES) == before
 
 
-def test_clients_come_one_after_the_other(simulate: Any, serving: Any, client: Any, until: Any) -> None:
+def test_clients_come_one_after_the_other(
+    simulate: Any, serving: Any, client: Any, until: Any
+) -> None:
     daemon = serving(simulate().address)
     first = client(daemon)
     assert first.ask("Go,100,0,mark") == STARTING.format(100)
@@ -148,14 +166,26 @@ def test_clients_come_one_after_the_other(simulate: Any, serving: Any, client: A
         ("SR,V", "Invalid number of parameters"),
         ("SR,W,1", "Invalid number of parameters"),
         ("Go", "Invalid number of parameters"),
-        ("SR,A,99", f"Error: This meter has no current range 99 A; it has {CURRENTS} A."),
-        ("SR,A,-1", f"Error: This meter has no current range -1 A; it has {CURRENTS} A."),
-        ("SR,A,much", "Error: 'SR,A,much' has a word, or too large a number, where a number must be."),
+        (
+            "SR,A,99",
+            f"Error: This meter has no current range 99 A; it has {CURRENTS} A.",
+        ),
+        (
+            "SR,A,-1",
+            f"Error: This meter has no current range -1 A; it has {CURRENTS} A.",
+        ),
+        (
+            "SR,A,much",
+            "Error: 'SR,A,much' has a word, or too large a number, where a number must be.",
+        ),
         (
             "Go,1" + 400 * "0" + ",0",
             f"Error: 'Go,1{400 * '0'},0' has a word, or too large a number, where a number must be.",
         ),
-        ("Go,300,0", "Error: This meter has no update interval 0.3 s; it has 0.1, 0.25, 0.5, 1, 2, 5 s."),
+        (
+            "Go,300,0",
+            "Error: This meter has no update interval 0.3 s; it has 0.1, 0.25, 0.5, 1, 2, 5 s.",
+        ),
         ("Stop", "Error: no measurement to stop"),
         ("Watts", "Watts,-1.000000,-1.000000,-1.000000,0,0,0"),
         ("Uncertainty", "Uncertainty,-1.000000,-1.000000,-1.000000,0,0,0,0"),
@@ -221,14 +251,18 @@ def test_samples_that_are_too_uncertain_are_counted_and_warned_of(
     asking.ask("Go,100,0")
     until(lambda: int(asking.ask("Uncertainty").split(",")[5]) >= 2)
     asking.ask("Stop")
-    mean, *_, total, invalid, good, unknown = map(float, asking.ask("Uncertainty").split(",")[1:])
+    mean, *_, total, invalid, good, unknown = map(
+        float, asking.ask("Uncertainty").split(",")[1:]
+    )
     assert mean > 0.05
     assert (invalid + unknown, good) == (total, 0)
     warning = r".*: WARNING: Uncertainty \d+.\d+%, which is above 1.00% limit for the last sample!"
     assert sum(bool(re.fullmatch(warning, line)) for line in daemon.end()) == invalid
 
 
-def test_a_clipped_sample_is_no_measurement(simulate: Any, serving: Any, client: Any, until: Any) -> None:
+def test_a_clipped_sample_is_no_measurement(
+    simulate: Any, serving: Any, client: Any, until: Any
+) -> None:
     daemon = serving(simulate("--load", "constant:36W,crest=9").address)
     asking = client(daemon)
     asking.ask("SR,A,0.33")
@@ -237,7 +271,9 @@ def test_a_clipped_sample_is_no_measurement(simulate: Any, serving: Any, client:
     asking.ask("Stop")
     assert asking.ask("Watts").startswith("Watts,-1.000000,")
     assert {tuple(row) for row in samples(asking)} == {(-1.0,) * 4}
-    assert any("ERROR: Bad watts reading nan from WT310: " in line for line in daemon.end())
+    assert any(
+        "ERROR: Bad watts reading nan from WT310: " in line for line in daemon.end()
+    )
 
 
 def test_a_setting_changed_at_the_panel_is_an_error_in_the_log(
@@ -251,7 +287,8 @@ def test_a_setting_changed_at_the_panel_is_an_error_in_the_log(
     panel(address, ":INPUT:CFACTOR 6")
     assert asking.ask("Stop") == "Stopping untimed measurement"
     assert any(
-        "ERROR: A setting changed in mid-measurement: :INPUT:CFACTOR 3" in line for line in daemon.end()
+        "ERROR: A setting changed in mid-measurement: :INPUT:CFACTOR 3" in line
+        for line in daemon.end()
     )
 
 
@@ -264,7 +301,9 @@ def test_a_meter_that_holds_an_energy_is_left_alone(simulate: Any, panel: Any) -
 
 
 def test_a_port_that_is_taken_is_one_sentence(idle: Any, simulate: Any) -> None:
-    ended = warm_programs.run(["meter", "ptd", "-p", str(idle.port), simulate().address])
+    ended = warm_programs.run(
+        ["meter", "ptd", "-p", str(idle.port), simulate().address]
+    )
     assert (ended.returncode, ended.stderr) == (
         1, f"meter: Port {idle.port} is not free (Address already in use); choose a --port.\n",
     )  # fmt: skip

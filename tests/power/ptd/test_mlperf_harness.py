@@ -72,7 +72,11 @@ def ntp() -> Iterator[str]:
                 now = time.time() + SINCE_1900_S
                 stamp = struct.pack("!II", int(now), int(now % 1 * 2**32))
                 server.sendto(
-                    struct.pack("!BBBb11x", 0x24, 1, 4, -20) + bytes(9) + asked[40:48] + stamp * 2, client
+                    struct.pack("!BBBb11x", 0x24, 1, 4, -20)
+                    + bytes(9)
+                    + asked[40:48]
+                    + stamp * 2,
+                    client,
                 )
 
         thread = threading.Thread(target=answer)
@@ -86,7 +90,9 @@ def ntp() -> Iterator[str]:
 def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
     """Run server.py and client.py through a ranging and a testing run; return the folder of the results."""
     ptd = tmp_path / "ptd"
-    ptd.write_text(f'#!/bin/sh\nexec "{Path(sys.executable).with_name("meter")}" ptd "$@"\n')
+    ptd.write_text(
+        f'#!/bin/sh\nexec "{Path(sys.executable).with_name("meter")}" ptd "$@"\n'
+    )
     ptd.chmod(0o755)
     workload = tmp_path / "workload.sh"
     workload.write_text(WORKLOAD)
@@ -98,14 +104,20 @@ def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
         f"[server]\nntpServer: {ntp}\nlisten: {HERE} {port}\n[ptd]\nptd: {ptd}\nanalyzerCount: 1\n"
         f"[analyzer1]\ninterfaceFlag:\ndeviceType: 49\ndevicePort: {address}\nnetworkPort: {ptd_port}\n"
     )
-    environment = {name: value for name, value in os.environ.items() if name != "MLPP_DEBUG"} | {"TZ": "UTC"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "MLPP_DEBUG"
+    } | {"TZ": "UTC"}
     programs = harness / "ptd_client_server"
     serve = [sys.executable, str(programs / "server.py"), "-c", str(config)]
     with contextlib.ExitStack() as stack:
         said = stack.enter_context((tmp_path / "server.txt").open("w+"))
-        server = stack.enter_context(subprocess.Popen(serve, stderr=said, env=environment, cwd=tmp_path))
+        server = stack.enter_context(
+            subprocess.Popen(serve, stderr=said, env=environment, cwd=tmp_path)
+        )
         stack.callback(server.terminate)
-        while "Ready to accept connections" not in (tmp_path / "server.txt").read_text():
+        while (
+            "Ready to accept connections" not in (tmp_path / "server.txt").read_text()
+        ):
             assert server.poll() is None, (tmp_path / "server.txt").read_text()
             time.sleep(0.1)
         ask = [
@@ -122,14 +134,23 @@ def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
         ]
         ask += ["-w", str(workload), "-L", "loadgen", "-o", "out"]
         client = subprocess.run(
-            ask, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+            ask,
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        assert client.returncode == 0, client.stderr + (tmp_path / "server.txt").read_text()
+        assert client.returncode == 0, (
+            client.stderr + (tmp_path / "server.txt").read_text()
+        )
         assert server.wait(TIMEOUT_S) == 0
     return tmp_path / "out"
 
 
-def checked(harness: Path, results: Path, known_version: str | None = None) -> dict[str, bool]:
+def checked(
+    harness: Path, results: Path, known_version: str | None = None
+) -> dict[str, bool]:
     """What each check of compliance/check.py says; it may be told to know one more version."""
     program = "import sys, check; sys.exit(check.check(sys.argv[1]))"
     if known_version is not None:
@@ -143,10 +164,14 @@ def checked(harness: Path, results: Path, known_version: str | None = None) -> d
     )
     print(ended.stderr)  # noqa: T201 - what each check says, for whoever runs this with -rP
     assert "Warnings encountered" not in ended.stderr, ended.stderr
-    return {name: mark == "x" for mark, name in re.findall(r"\[([x ])\] (.*)", ended.stderr)}
+    return {
+        name: mark == "x" for mark, name in re.findall(r"\[([x ])\] (.*)", ended.stderr)
+    }
 
 
-def test_every_check_passes_but_the_one_that_demands_the_binary_of_spec(harness: Path, run: Path) -> None:
+def test_every_check_passes_but_the_one_that_demands_the_binary_of_spec(
+    harness: Path, run: Path
+) -> None:
     assert checked(harness, run) == {name: name != OWN_BINARY for name in CHECKS}
 
     replies = json.loads((run / "power/server.json").read_text())["ptd_messages"]
@@ -156,7 +181,11 @@ def test_every_check_passes_but_the_one_that_demands_the_binary_of_spec(harness:
     # Nothing else is hidden behind the version: were it known, all would pass.
     assert checked(harness, run, version[1]) == dict.fromkeys(CHECKS, True)
 
-    rows = [line.split(",") for line in (run / "run_1/spl.txt").read_text().splitlines() if line]
+    rows = [
+        line.split(",")
+        for line in (run / "run_1/spl.txt").read_text().splitlines()
+        if line
+    ]
     assert len(rows) > 10
     assert {row[10] for row in rows} == {"Mark"}
     assert all(30.0 <= float(row[3]) <= 36.0 for row in rows)

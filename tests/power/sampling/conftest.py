@@ -21,7 +21,12 @@ from lpirc_power.simulator.vxi11 import Vxi11Server
 from tests import warm_programs
 from tests.timeouts import TIMEOUT_S
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=600)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=1.0,
+    update_interval_s=0.1,
+    integrator_timer_s=600,
+)
 
 
 class Recorder:
@@ -40,7 +45,9 @@ class Recorder:
     def more(self, count: int) -> None:
         with self._changed:
             wanted = len(self.readings) + count
-            assert self._changed.wait_for(lambda: len(self.readings) >= wanted, TIMEOUT_S)
+            assert self._changed.wait_for(
+                lambda: len(self.readings) >= wanted, TIMEOUT_S
+            )
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +104,9 @@ class Paced:
         self._question_s = question_s
         self._stood_still = threading.Event()
         self._pace = threading.Lock()
-        self.instrument = Instrument(parse_load("constant:36W", self.monotonic), self.monotonic)
+        self.instrument = Instrument(
+            parse_load("constant:36W", self.monotonic), self.monotonic
+        )
         self.server = Vxi11Server(self.instrument, "127.0.0.1", 0)
 
     def monotonic(self) -> float:
@@ -164,7 +173,9 @@ def sampler(recorder: Recorder) -> Iterator[Callable[..., Sampler]]:
             **options: Any,
         ) -> Sampler:
             options = {"on_link": recorder.events.append, **options}
-            made = Sampler(address, setup, take, monotonic, lambda: datetime.now(UTC), **options)
+            made = Sampler(
+                address, setup, take, monotonic, lambda: datetime.now(UTC), **options
+            )
             stack.callback(made.close)
             return made
 

@@ -18,7 +18,9 @@ def test_calls_come_in_the_order_in_which_they_were_put() -> None:
     calls.end(10)
 
 
-def test_a_call_that_raises_is_logged_and_the_next_ones_go_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_call_that_raises_is_logged_and_the_next_ones_go_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def fail(words: str) -> None:
         raise ValueError(words)
 
@@ -31,7 +33,9 @@ def test_a_call_that_raises_is_logged_and_the_next_ones_go_on(caplog: pytest.Log
     assert caplog.text.count("could not be recorded") == 2
 
 
-def test_one_that_hangs_is_waited_for_once_and_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_one_that_hangs_is_waited_for_once_and_loses_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     held, taken = threading.Event(), threading.Event()
     calls = Callbacks()
     calls.put(functools.partial(held.wait, 20))
@@ -58,7 +62,9 @@ def test_a_call_may_drain_and_end_it_itself() -> None:
     calls.drain(10)
 
 
-def test_draining_after_the_end_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draining_after_the_end_waits_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     held = threading.Event()
     calls = Callbacks()
     calls.put(held.wait)

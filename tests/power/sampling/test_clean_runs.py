@@ -24,7 +24,12 @@ from lpirc_power.simulator.vxi11 import Vxi11Server
 from tests.power.sampling.conftest import Paced
 
 RUNS = int(os.environ.get("CLEAN_RUNS", "4"))
-LOADS = ("constant:36W", "steps:20W@3s,40W@4s", "steps:12W@1s,45W@1.3s", "noise:30W,sd=2W,seed=3")
+LOADS = (
+    "constant:36W",
+    "steps:20W@3s,40W@4s",
+    "steps:12W@1s,45W@1.3s",
+    "noise:30W,sd=2W,seed=3",
+)
 INTERVALS_S = (0.1, 0.1, 0.25, 0.5, 1.0)
 BUSY_SHARE, BUSY_S = 0.03, 0.3
 """How often the host is late, and by how much at most."""
@@ -39,12 +44,18 @@ class BusyHost(Paced):
         self.server.close()
         self._rng = rng
         self.now_s += float(rng.uniform(0.0, 1.0))
-        self.instrument = Instrument(parse_load(load, self.monotonic), self.monotonic, dialect=dialect)
+        self.instrument = Instrument(
+            parse_load(load, self.monotonic), self.monotonic, dialect=dialect
+        )
         self.now_s += float(rng.uniform(2.0, 3.0))
         self.server = Vxi11Server(self.instrument, "127.0.0.1", 0)
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        late_s = float(self._rng.uniform(0.0, BUSY_S)) if self._rng.random() < BUSY_SHARE else 0.0
+        late_s = (
+            float(self._rng.uniform(0.0, BUSY_S))
+            if self._rng.random() < BUSY_SHARE
+            else 0.0
+        )
         return super().wait(event, seconds + late_s)
 
 
@@ -52,13 +63,22 @@ def failures(rng: Rng, dialect: str) -> list[str]:
     """Run once; return the errors that its checks find."""
     host = BusyHost(rng, str(rng.choice(LOADS)), dialect)
     window_s = int(rng.integers(8, 20))
-    voltage_range_v, current_range_a = (150.0, 0.5) if rng.random() < 0.8 else (None, None)
+    voltage_range_v, current_range_a = (
+        (150.0, 0.5) if rng.random() < 0.8 else (None, None)
+    )
     timer_s = window_s if rng.random() < 0.7 else 0
-    setup = Setup(voltage_range_v, current_range_a, float(rng.choice(INTERVALS_S)), timer_s)
+    setup = Setup(
+        voltage_range_v, current_range_a, float(rng.choice(INTERVALS_S)), timer_s
+    )
     readings: list[Reading] = []
     address = f"TCPIP::127.0.0.1,{host.server.port}::INSTR"
     sampler = Sampler(
-        address, setup, readings.append, host.monotonic, lambda: datetime.now(UTC), wait=host.wait
+        address,
+        setup,
+        readings.append,
+        host.monotonic,
+        lambda: datetime.now(UTC),
+        wait=host.wait,
     )
     with contextlib.closing(host.server), contextlib.closing(sampler):
         identity = sampler.arm()
@@ -77,7 +97,9 @@ def failures(rng: Rng, dialect: str) -> list[str]:
     )  # fmt: skip
     found = energy_checks(readings, measured)
     return [
-        check.code + ": " + check.sentence for check in found if not check.ok and check.severity == "error"
+        check.code + ": " + check.sentence
+        for check in found
+        if not check.ok and check.severity == "error"
     ]
 
 

@@ -84,7 +84,10 @@ class Run:
             limits=limits_of(self.sampler.identity.model),
             changes=self.sampler.changes,
         )
-        return {check.code: check for check in energy_checks(self.recorder.readings, measured)}
+        return {
+            check.code: check
+            for check in energy_checks(self.recorder.readings, measured)
+        }
 
     def failed(self) -> set[str]:
         # A busy host shifts the edges of so short a window by more than the trapezoid's tolerance; the energy itself is
@@ -93,7 +96,9 @@ class Run:
 
 
 @pytest.fixture
-def going(sampler: Any, broken: Broken, recorder: Any, setup: Setup) -> Callable[[], Run]:
+def going(
+    sampler: Any, broken: Broken, recorder: Any, setup: Setup
+) -> Callable[[], Run]:
     def start() -> Run:
         run = sampler(broken.address)
         run.arm()
@@ -106,7 +111,9 @@ def going(sampler: Any, broken: Broken, recorder: Any, setup: Setup) -> Callable
 
 
 @UPDATES
-def test_a_dropped_link_costs_no_energy(going: Any, broken: Broken, recorder: Any, until: Any) -> None:
+def test_a_dropped_link_costs_no_energy(
+    going: Any, broken: Broken, recorder: Any, until: Any
+) -> None:
     run = going()
     broken.tell("drop-link 2.5")
     until(lambda: len(recorder.events) == 2)
@@ -120,13 +127,17 @@ def test_a_dropped_link_costs_no_energy(going: Any, broken: Broken, recorder: An
 
 
 @pytest.mark.slow
-def test_a_hung_meter_goes_on_where_it_was(going: Any, broken: Broken, recorder: Any, until: Any) -> None:
+def test_a_hung_meter_goes_on_where_it_was(
+    going: Any, broken: Broken, recorder: Any, until: Any
+) -> None:
     run = going()
     broken.tell("hang 5")
     until(lambda: len(recorder.events) == 2)
     recorder.more(2)
     assert not run.checks()["reading-gaps"].ok
-    assert run.sampler.stop().energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
+    assert run.sampler.stop().energy_wh == pytest.approx(
+        broken.state()["true_energy_wh"], rel=1e-5
+    )
 
 
 @UPDATES
@@ -138,7 +149,9 @@ def test_a_restart_that_keeps_the_integral_is_a_gap_only(
     until(lambda: len(recorder.events) == 2)
     recorder.more(5)
     assert [event.kind for event in recorder.events] == ["meter-lost", "meter-back"]
-    assert run.sampler.stop().energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
+    assert run.sampler.stop().energy_wh == pytest.approx(
+        broken.state()["true_energy_wh"], rel=1e-5
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +162,13 @@ def test_a_restart_that_keeps_the_integral_is_a_gap_only(
     ],
 )
 def test_a_restart_that_ends_the_integral_is_told(
-    going: Any, broken: Broken, recorder: Any, until: Any, after: str, state: IntegratorState, words: str
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
+    after: str,
+    state: IntegratorState,
+    words: str,
 ) -> None:
     run = going()
     broken.tell(f"restart {after} 0.5")
@@ -177,13 +196,17 @@ def test_a_wrong_answer_is_no_reading_and_ends_nothing(
 ) -> None:
     run = going()
     broken.tell("wrong nonsense")
-    until(lambda: len(recorder.events) >= 2)  # lost and back; a busy host may lose it again
+    until(
+        lambda: len(recorder.events) >= 2
+    )  # lost and back; a busy host may lose it again
     recorder.more(2)
     assert "'nonsense'" in recorder.events[0].sentence
     assert run.failed() == set()
 
 
-def test_slow_answers_cost_readings_only(going: Any, broken: Broken, recorder: Any) -> None:
+def test_slow_answers_cost_readings_only(
+    going: Any, broken: Broken, recorder: Any
+) -> None:
     run = going()
     broken.tell("slow 150")
     recorder.more(5)
@@ -193,7 +216,9 @@ def test_slow_answers_cost_readings_only(going: Any, broken: Broken, recorder: A
     assert run.failed() == set()
 
 
-@pytest.mark.parametrize(("fault", "code"), [("over-range", "over-range"), ("clip", "peak-clipping")])
+@pytest.mark.parametrize(
+    ("fault", "code"), [("over-range", "over-range"), ("clip", "peak-clipping")]
+)
 def test_what_the_meter_flags_fails_its_check(
     going: Any, broken: Broken, recorder: Any, fault: str, code: str
 ) -> None:
@@ -212,7 +237,9 @@ def test_what_the_meter_flags_fails_its_check(
     assert 3 <= (checks[code].figures["flagged"] or 0) <= sum(flags)
 
 
-def test_readings_without_data_are_told_as_such(going: Any, broken: Broken, recorder: Any) -> None:
+def test_readings_without_data_are_told_as_such(
+    going: Any, broken: Broken, recorder: Any
+) -> None:
     run = going()
     recorder.more(12)  # no data is how it should be in the first second
     broken.tell("nan 3600")
@@ -222,7 +249,9 @@ def test_readings_without_data_are_told_as_such(going: Any, broken: Broken, reco
     assert run.failed() == {"no-data"}
 
 
-def test_a_range_that_the_meter_changed_by_itself_is_told(going: Any, broken: Broken, recorder: Any) -> None:
+def test_a_range_that_the_meter_changed_by_itself_is_told(
+    going: Any, broken: Broken, recorder: Any
+) -> None:
     run = going()
     broken.tell("range-change")
     recorder.more(3)
@@ -302,7 +331,9 @@ def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is
     first, second = recorder.readings[:2]
     assert first.energy_wh * 3600 / 36 <= second.monotonic_s - lost_s[0]
     final = run.stop()
-    assert run.ran_s < time.monotonic() - called_s - 1.5  # the time until the link was back is none of it
+    assert (
+        run.ran_s < time.monotonic() - called_s - 1.5
+    )  # the time until the link was back is none of it
     assert final.energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
 
 
@@ -312,10 +343,14 @@ def test_a_run_whose_values_somebody_changed_goes_on_with_its_own(
     run = going()
     broken.tell("knob :NUMERIC:NORMAL:ITEM4 I,1")
     until(lambda: len(recorder.events) == 2)
-    assert "another program has changed which values it gives" in recorder.events[0].sentence
+    assert (
+        "another program has changed which values it gives"
+        in recorder.events[0].sentence
+    )
     recorder.more(2)
     assert all(
-        reading.power_w in (36.0, pytest.approx(math.nan, nan_ok=True)) for reading in recorder.readings
+        reading.power_w in (36.0, pytest.approx(math.nan, nan_ok=True))
+        for reading in recorder.readings
     )
     assert run.failed() == set()
 
@@ -330,16 +365,22 @@ def test_hold_at_the_end_of_a_run_costs_no_energy_and_is_told(
     recorder.more(5)
     checks = run.checks()
     assert ":HOLD OFF was set, it is 1" in checks["range-changed"].sentence
-    assert run.sampler.stop().energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
+    assert run.sampler.stop().energy_wh == pytest.approx(
+        broken.state()["true_energy_wh"], rel=1e-5
+    )
 
 
-def test_hold_before_a_run_is_released_and_put_back(sampler: Any, broken: Broken, recorder: Any) -> None:
+def test_hold_before_a_run_is_released_and_put_back(
+    sampler: Any, broken: Broken, recorder: Any
+) -> None:
     broken.tell("knob :HOLD ON")
     run = sampler(broken.address)
     run.arm()
     run.start()
     recorder.more(5)
-    assert run.stop().energy_wh == pytest.approx(broken.state()["true_energy_wh"], rel=1e-5)
+    assert run.stop().energy_wh == pytest.approx(
+        broken.state()["true_energy_wh"], rel=1e-5
+    )
     assert run.changes == ()
     run.close()
     assert broken.tell("knob :HOLD?").endswith("1")
@@ -353,13 +394,27 @@ STOP, RESET, START = ("knob :INTEGRATE:" + key for key in ("STOP", "RESET", "STA
     [
         ([STOP], [START], "integrator-stopped"),
         ([STOP, RESET], [START], "integrator-stopped"),
-        (["knob :INPUT:VOLTAGE:RANGE 300V"], ["knob :INPUT:VOLTAGE:RANGE 150V"], "range-changed"),
-        (["knob :MEASURE:AVERAGING:STATE ON"], ["knob :MEASURE:AVERAGING:STATE OFF"], "range-changed"),
+        (
+            ["knob :INPUT:VOLTAGE:RANGE 300V"],
+            ["knob :INPUT:VOLTAGE:RANGE 150V"],
+            "range-changed",
+        ),
+        (
+            ["knob :MEASURE:AVERAGING:STATE ON"],
+            ["knob :MEASURE:AVERAGING:STATE OFF"],
+            "range-changed",
+        ),
         (["knob :HOLD ON"], ["knob :HOLD OFF"], "range-changed"),
     ],
 )
 def test_what_is_done_at_the_panel_and_undone_in_mid_run_fails_its_check(
-    going: Any, broken: Broken, recorder: Any, until: Any, done: list[str], undone: list[str], code: str
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
+    done: list[str],
+    undone: list[str],
+    code: str,
 ) -> None:
     run = going()
     for key in done:
@@ -376,18 +431,25 @@ def test_what_is_done_at_the_panel_and_undone_in_mid_run_fails_its_check(
 
 
 @UPDATES
-def test_a_well_formed_false_sample_fails_its_check(going: Any, broken: Broken, recorder: Any) -> None:
+def test_a_well_formed_false_sample_fails_its_check(
+    going: Any, broken: Broken, recorder: Any
+) -> None:
     run = going()
     # On a busy machine updates are missed, and where they are no step can be told from what was missed.
     while not any(
         read.power_w == 360 and after.monotonic_s - before.monotonic_s < 0.3
         for before, read, after in zip(
-            recorder.readings, recorder.readings[1:], recorder.readings[2:], strict=False
+            recorder.readings,
+            recorder.readings[1:],
+            recorder.readings[2:],
+            strict=False,
         )
     ):
         now = recorder.readings[-1]
         sums = f"{now.energy_wh + 0.001:.5E},{now.integrator_s:.0f}"
-        broken.tell(f"wrong 1;120.00E+00,3.0000E+00,360.00E+00,360.00E+00,1,{sums},150,.5;P,1;WH,1;6;START")
+        broken.tell(
+            f"wrong 1;120.00E+00,3.0000E+00,360.00E+00,360.00E+00,1,{sums},150,.5;P,1;WH,1;6;START"
+        )
         recorder.more(3)
     recorder.more(25)  # the last two seconds may be those after the integrator's end
     assert "integrator-steps" in run.failed()

@@ -69,7 +69,9 @@ def test_the_panel_is_locked_from_arming_until_the_energy_is_read(
     assert run.changes == ()
 
 
-def test_a_panel_that_is_unlocked_in_mid_run_is_told_with_its_time(box: Any, going: Any, until: Any) -> None:
+def test_a_panel_that_is_unlocked_in_mid_run_is_told_with_its_time(
+    box: Any, going: Any, until: Any
+) -> None:
     meter = box()
     run = going(meter)
     meter.tell("unlock")
@@ -80,11 +82,17 @@ def test_a_panel_that_is_unlocked_in_mid_run_is_told_with_its_time(box: Any, goi
     assert " s of the window" in check.sentence
 
 
-def test_a_panel_is_locked_again_over_a_new_link(box: Any, going: Any, until: Any) -> None:
+def test_a_panel_is_locked_again_over_a_new_link(
+    box: Any, going: Any, until: Any
+) -> None:
     meter = box()
     run = going(meter)
     meter.tell("drop-link 0.3")
-    until(lambda: [one.kind for one in run.recorder.events] == ["meter-lost", "meter-back"])
+    until(
+        lambda: (
+            [one.kind for one in run.recorder.events] == ["meter-lost", "meter-back"]
+        )
+    )
     until(lambda: is_locked(meter))
     run.sampler.stop()
     assert run.sampler.changes == ()
@@ -101,7 +109,9 @@ def test_a_meter_that_cannot_lock_or_latch_runs_and_the_log_says_what_is_not_gua
     assert "is not guarded" in caplog.text
 
 
-def test_a_panel_that_a_killed_program_has_locked_is_given_back_by_meter_unlock(box: Any) -> None:
+def test_a_panel_that_a_killed_program_has_locked_is_given_back_by_meter_unlock(
+    box: Any,
+) -> None:
     meter = box()
     for message in (":COMMUNICATE:REMOTE ON", ":COMMUNICATE:LOCKOUT ON"):
         link = Link(meter.address)
@@ -117,9 +127,14 @@ def test_a_panel_that_a_killed_program_has_locked_is_given_back_by_meter_unlock(
     meter.tell("knob :INPUT:CURRENT:RANGE 200MA")
 
 
-def test_arming_after_a_killed_program_locks_and_unlocks_the_panel_as_ever(box: Any, sampler: Any) -> None:
+def test_arming_after_a_killed_program_locks_and_unlocks_the_panel_as_ever(
+    box: Any, sampler: Any
+) -> None:
     meter = box()
-    asked(meter.address, ":COMMUNICATE:REMOTE ON;:COMMUNICATE:LOCKOUT ON;:COMMUNICATE:REMOTE?")
+    asked(
+        meter.address,
+        ":COMMUNICATE:REMOTE ON;:COMMUNICATE:LOCKOUT ON;:COMMUNICATE:REMOTE?",
+    )
     run = sampler(meter.address)
     run.arm()
     run.close()  # restores what it found, but for the lock
@@ -210,7 +225,9 @@ def test_a_meter_that_holds_what_it_shows_has_its_keys_free_to_end_that(
     run.arm()
     run.start()
     recorder.more(3)
-    monkeypatch.setattr("lpirc_power.sampling.thread.held", lambda *_: "It holds what it shows.")
+    monkeypatch.setattr(
+        "lpirc_power.sampling.thread.held", lambda *_: "It holds what it shows."
+    )
     with pytest.raises(MeterError) as caught:
         run.stop()
     assert caught.value.code == "meter-held"
@@ -218,7 +235,13 @@ def test_a_meter_that_holds_what_it_shows_has_its_keys_free_to_end_that(
 
 
 def test_meter_unlock_says_where_there_is_no_lock(box: Any) -> None:
-    command = [sys.executable, "-m", "lpirc_power", "unlock", box("--without", "lock").address]
+    command = [
+        sys.executable,
+        "-m",
+        "lpirc_power",
+        "unlock",
+        box("--without", "lock").address,
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
     assert "knows no command that locks its keys" in done.stderr

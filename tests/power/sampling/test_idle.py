@@ -69,7 +69,9 @@ def test_a_clipped_load_has_no_idle_power(sampler: Any, setup: Setup) -> None:
     assert caught.value.code == "meter-no-idle"
 
 
-def test_a_setting_that_is_changed_meanwhile_leaves_no_idle_power(sampler: Any, simulate: Any) -> None:
+def test_a_setting_that_is_changed_meanwhile_leaves_no_idle_power(
+    sampler: Any, simulate: Any
+) -> None:
     box = simulate()
     run = sampler(box.address)
     run.arm()
@@ -81,7 +83,9 @@ def test_a_setting_that_is_changed_meanwhile_leaves_no_idle_power(sampler: Any, 
     assert caught.value.code == "meter-setup-changed"
 
 
-@pytest.mark.parametrize(("interval_s", "longest_s"), [(0.1, 5.0), (1.0, 5.0), (20.0, 60.0)])
+@pytest.mark.parametrize(
+    ("interval_s", "longest_s"), [(0.1, 5.0), (1.0, 5.0), (20.0, 60.0)]
+)
 def test_a_meter_that_measures_nothing_new_is_not_waited_for_long(
     reading: Make, interval_s: float, longest_s: float
 ) -> None:
@@ -121,8 +125,13 @@ def test_closing_ends_the_measuring_of_idle_power(sampler: Any) -> None:
     assert [error.code for error in caught] == ["meter-closed"]
 
 
-def test_a_baseline_is_the_mean_of_the_updates_after_the_first_reading(reading: Make) -> None:
-    readings = [reading(t, power_w=p) for t, p in ((1.0, 50.0), (2.0, 2.0), (3.0, math.nan), (4.0, 4.0))]
+def test_a_baseline_is_the_mean_of_the_updates_after_the_first_reading(
+    reading: Make,
+) -> None:
+    readings = [
+        reading(t, power_w=p)
+        for t, p in ((1.0, 50.0), (2.0, 2.0), (3.0, math.nan), (4.0, 4.0))
+    ]
     assert baseline(readings) == Idle(power_w=3.0, duration_s=3.0, readings=2)
 
 

@@ -37,18 +37,37 @@ def test_a_cut_cable_loses_readings_but_no_energy_and_the_gap_is_marked(
     assert cable.accepted == 1  # the first attempt after that succeeded
     assert run.link_error is None
     final, end_s = run.stop(), time.monotonic()
-    assert LOAD_W * final.integrator_s <= final.energy_wh * 3600 <= LOAD_W * (final.integrator_s + 1)
+    assert (
+        LOAD_W * final.integrator_s
+        <= final.energy_wh * 3600
+        <= LOAD_W * (final.integrator_s + 1)
+    )
     model = run.identity.model
     measured = Measurement(
-        final.energy_wh, final.integrator_s, start_s, end_s, setup, model, limits_of(model), True, ()
+        final.energy_wh,
+        final.integrator_s,
+        start_s,
+        end_s,
+        setup,
+        model,
+        limits_of(model),
+        True,
+        (),
     )
-    gaps = next(c for c in energy_checks(recorder.readings, measured) if c.code == "reading-gaps")
+    gaps = next(
+        c
+        for c in energy_checks(recorder.readings, measured)
+        if c.code == "reading-gaps"
+    )
     assert (gaps.ok, gaps.figures["gaps"]) == (False, 1)
     lost, returned = recorder.events
     assert (lost.kind, returned.kind) == ("meter-lost", "meter-back")
     assert cut_s <= lost.monotonic_s <= returned.monotonic_s
     gap_s = returned.monotonic_s - before.monotonic_s
-    assert f"after {gap_s:.1f} s without a reading; its integrator went on" in returned.sentence
+    assert (
+        f"after {gap_s:.1f} s without a reading; its integrator went on"
+        in returned.sentence
+    )
     assert returned.changes == ()
 
 
@@ -111,11 +130,17 @@ def test_what_a_stop_that_had_to_wait_for_the_link_has_cost_is_told_and_fails_a_
         limits_of(model),
         start_stop_s=run.ran_s - (end_s - start_s),
     )
-    check = next(c for c in energy_checks(recorder.readings, measured) if c.code == "integrator-trapezoid")
+    check = next(
+        c
+        for c in energy_checks(recorder.readings, measured)
+        if c.code == "integrator-trapezoid"
+    )
     assert (check.ok, check.severity) == (False, "error")
 
 
-def test_a_stop_over_a_link_that_is_there_is_not_late(sampler: Any, recorder: Any) -> None:
+def test_a_stop_over_a_link_that_is_there_is_not_late(
+    sampler: Any, recorder: Any
+) -> None:
     run = sampler("sim:")
     run.arm()
     run.start()
@@ -125,7 +150,12 @@ def test_a_stop_over_a_link_that_is_there_is_not_late(sampler: Any, recorder: An
 
 
 def test_stop_gives_up_on_a_meter_that_stays_lost_and_may_be_called_again(
-    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, monkeypatch: pytest.MonkeyPatch
+    sampler: Any,
+    simulate: Any,
+    relay: Any,
+    recorder: Any,
+    until: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lpirc_power.sampling.sampler.FINAL_S", 0.5)
     cable = relay(simulate().port)
@@ -142,7 +172,11 @@ def test_stop_gives_up_on_a_meter_that_stays_lost_and_may_be_called_again(
 
 
 def test_a_killed_meter_is_reported_costs_nothing_and_is_found_again(
-    sampler: Any, simulate: Any, recorder: Any, until: Any, caplog: pytest.LogCaptureFixture
+    sampler: Any,
+    simulate: Any,
+    recorder: Any,
+    until: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     first = simulate("--load", "constant:36W")
     run = sampler(first.address)
@@ -191,7 +225,11 @@ def test_a_meter_that_hangs_costs_nothing_and_goes_on(
         os.kill(box.process.pid, signal.SIGCONT)
     recorder.more(2)
     final = run.stop()
-    assert LOAD_W * final.integrator_s <= final.energy_wh * 3600 <= LOAD_W * (final.integrator_s + 1)
+    assert (
+        LOAD_W * final.integrator_s
+        <= final.energy_wh * 3600
+        <= LOAD_W * (final.integrator_s + 1)
+    )
 
 
 def test_another_meter_at_the_address_is_not_taken_for_the_first(

@@ -26,7 +26,12 @@ def look(address: str, *options: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [("watch", "--count", "6"), ("watch", "--count", "3", "--element", "sum"), ("probe",)]
+    "options",
+    [
+        ("watch", "--count", "6"),
+        ("watch", "--count", "3", "--element", "sum"),
+        ("probe",),
+    ],
 )
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_who_looks_on_changes_nothing(
@@ -65,11 +70,15 @@ def test_who_looks_on_changes_nothing(
     # A busy machine misses updates, which tell as gaps and steps.
     missed = {"low-load", "reading-gaps", "integrator-steps"}
     assert set(failed(energy_checks(recorder.readings, measured))) <= missed
-    assert max(pauses.lengths_s) < 0.12  # of no update it had to be told by other values
+    assert (
+        max(pauses.lengths_s) < 0.12
+    )  # of no update it had to be told by other values
     assert recorder.events == []
 
 
-def test_an_idle_baseline_is_measured_while_somebody_looks_on(sampler: Any, box: Any, setup: Setup) -> None:
+def test_an_idle_baseline_is_measured_while_somebody_looks_on(
+    sampler: Any, box: Any, setup: Setup
+) -> None:
     run = sampler(box.address, replace(setup, element="sum"))
     run.arm()
     with warm_programs.start(["meter", "watch", box.address]) as watching:

@@ -23,7 +23,9 @@ def started(sampler: Any, clock: Any, **options: Any) -> Any:
 
     The update that the meter made before it had confirmed its start is the first reading.
     """
-    run = sampler(clock.server.address, monotonic=clock.monotonic, wait=clock.wait, **options)
+    run = sampler(
+        clock.server.address, monotonic=clock.monotonic, wait=clock.wait, **options
+    )
     run.arm()
     clock.end_s = clock.now_s
     run.start()
@@ -31,7 +33,10 @@ def started(sampler: Any, clock: Any, **options: Any) -> Any:
 
 
 def updates_between(readings: list[Reading]) -> list[int]:
-    return [round((later.energy_wh - earlier.energy_wh) / UPDATE_WH) for earlier, later in pairwise(readings)]
+    return [
+        round((later.energy_wh - earlier.energy_wh) / UPDATE_WH)
+        for earlier, later in pairwise(readings)
+    ]
 
 
 def test_each_update_is_read_once_and_none_is_missed_with_few_questions(
@@ -108,15 +113,28 @@ def test_updates_that_a_slow_link_misses_are_told(
     clock.until_s(start_s + 8.0)
     end_s, final = clock.now_s, run.stop()
     measured = Measurement(
-        final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT310", limits_of("WT310")
+        final.energy_wh,
+        final.integrator_s,
+        start_s,
+        end_s,
+        setup,
+        "WT310",
+        limits_of("WT310"),
     )
-    gaps = next(one for one in energy_checks(recorder.readings, measured) if one.code == "reading-gaps")
+    gaps = next(
+        one
+        for one in energy_checks(recorder.readings, measured)
+        if one.code == "reading-gaps"
+    )
     assert (gaps.ok, gaps.figures["gaps"]) == (False, 0)
     assert (gaps.figures["readings"] or 0) < 0.9 * (gaps.figures["expected"] or 0)
 
 
 def test_stop_gives_the_energy_though_the_taker_hangs(
-    sampler: Any, until: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    sampler: Any,
+    until: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr("lpirc_power.sampling.thread.JOIN_S", 0.2)
     held = threading.Event()

@@ -35,12 +35,18 @@ def box(simulate: Any) -> Any:
     """A meter that somebody has used before."""
     started = simulate()
     with contextlib.closing(Link(started.address)) as panel:
-        panel.write(":RATE 500MS;:INPUT:MODE DC;:INPUT:CURRENT:RANGE 5A;:INPUT:VOLTAGE:RANGE 300V")
-        panel.write(":INTEGRATE:TIMER 1,2,3;:NUMERIC:NORMAL:NUMBER 2;:COMMUNICATE:VERBOSE OFF")
+        panel.write(
+            ":RATE 500MS;:INPUT:MODE DC;:INPUT:CURRENT:RANGE 5A;:INPUT:VOLTAGE:RANGE 300V"
+        )
+        panel.write(
+            ":INTEGRATE:TIMER 1,2,3;:NUMERIC:NORMAL:NUMBER 2;:COMMUNICATE:VERBOSE OFF"
+        )
     return started
 
 
-def test_a_meter_that_was_armed_only_gets_its_settings_back(sampler: Any, box: Any) -> None:
+def test_a_meter_that_was_armed_only_gets_its_settings_back(
+    sampler: Any, box: Any
+) -> None:
     before = settings(box.address)
     run = sampler(box.address)
     run.arm()
@@ -49,7 +55,9 @@ def test_a_meter_that_was_armed_only_gets_its_settings_back(sampler: Any, box: A
     assert settings(box.address) == before
 
 
-def test_a_meter_gets_its_settings_back_after_a_run(sampler: Any, box: Any, recorder: Any) -> None:
+def test_a_meter_gets_its_settings_back_after_a_run(
+    sampler: Any, box: Any, recorder: Any
+) -> None:
     before = settings(box.address)
     run = sampler(box.address)
     run.arm()
@@ -60,7 +68,9 @@ def test_a_meter_gets_its_settings_back_after_a_run(sampler: Any, box: Any, reco
     assert settings(box.address) == before
 
 
-def test_a_meter_gets_its_settings_back_after_an_exception(sampler: Any, box: Any) -> None:
+def test_a_meter_gets_its_settings_back_after_an_exception(
+    sampler: Any, box: Any
+) -> None:
     before = settings(box.address)
 
     def failing_run() -> None:
@@ -75,7 +85,9 @@ def test_a_meter_gets_its_settings_back_after_an_exception(sampler: Any, box: An
     assert settings(box.address) == before
 
 
-def test_a_second_run_gives_back_what_was_before_the_first(sampler: Any, box: Any, recorder: Any) -> None:
+def test_a_second_run_gives_back_what_was_before_the_first(
+    sampler: Any, box: Any, recorder: Any
+) -> None:
     before = settings(box.address)
     run = sampler(box.address)
     for _ in range(2):
@@ -105,7 +117,9 @@ def test_settings_are_given_back_over_a_link_that_was_lost_in_between(
     assert settings(box.address) == before
 
 
-def test_a_run_that_was_not_stopped_keeps_its_integrator(sampler: Any, box: Any, recorder: Any) -> None:
+def test_a_run_that_was_not_stopped_keeps_its_integrator(
+    sampler: Any, box: Any, recorder: Any
+) -> None:
     run = sampler(box.address)
     run.arm()
     run.start()
@@ -116,7 +130,9 @@ def test_a_run_that_was_not_stopped_keeps_its_integrator(sampler: Any, box: Any,
     assert "STAR" in armed[7]
 
 
-def test_a_meter_that_was_resumed_is_left_as_it_was_armed(sampler: Any, box: Any, recorder: Any) -> None:
+def test_a_meter_that_was_resumed_is_left_as_it_was_armed(
+    sampler: Any, box: Any, recorder: Any
+) -> None:
     first, second = sampler(box.address), sampler(box.address)
     first.arm()
     first.start()
@@ -160,7 +176,9 @@ def test_a_dead_meter_delays_the_end_by_no_more_than_one_question(
     assert caplog.text.count("may not have its former settings") == 2
 
 
-def test_a_meter_whose_link_is_down_is_reached_once_more(sampler: Any, box: Any, relay: Any) -> None:
+def test_a_meter_whose_link_is_down_is_reached_once_more(
+    sampler: Any, box: Any, relay: Any
+) -> None:
     before = settings(box.address)
     cable = relay(box.port)
     run = sampler(cable.address)
@@ -173,7 +191,9 @@ def test_a_meter_whose_link_is_down_is_reached_once_more(sampler: Any, box: Any,
     assert settings(box.address) == before
 
 
-def test_settings_are_given_back_over_a_link_that_proves_dead(sampler: Any, box: Any, relay: Any) -> None:
+def test_settings_are_given_back_over_a_link_that_proves_dead(
+    sampler: Any, box: Any, relay: Any
+) -> None:
     before = settings(box.address)
     cable = relay(box.port)
     run = sampler(cable.address)
@@ -186,7 +206,12 @@ def test_settings_are_given_back_over_a_link_that_proves_dead(sampler: Any, box:
 
 @pytest.mark.parametrize("through", ["the same program", "another program"])
 def test_an_energy_that_is_somebody_elses_is_left_alone(
-    sampler: Any, box: Any, recorder: Any, until: Any, caplog: pytest.LogCaptureFixture, through: str
+    sampler: Any,
+    box: Any,
+    recorder: Any,
+    until: Any,
+    caplog: pytest.LogCaptureFixture,
+    through: str,
 ) -> None:
     run = sampler(box.address)
     run.arm()

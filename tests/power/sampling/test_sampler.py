@@ -60,8 +60,12 @@ def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> N
     assert failed(energy_checks(recorder.readings, found)) == ["official-meter"]
 
 
-def test_the_child_of_sim_is_gone_after_close(sampler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lpirc_power.addresses.subprocess", subprocess)  # a child of our own
+def test_the_child_of_sim_is_gone_after_close(
+    sampler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "lpirc_power.addresses.subprocess", subprocess
+    )  # a child of our own
     before = children()
     run = sampler("sim:constant:5W")
     run.arm()
@@ -75,7 +79,9 @@ def test_the_child_of_sim_is_gone_after_close(sampler: Any, monkeypatch: pytest.
         assert caught.value.code == "meter-closed"
 
 
-def test_nobody_is_left_over_after_a_run(sampler: Any, recorder: Any, simulate: Any) -> None:
+def test_nobody_is_left_over_after_a_run(
+    sampler: Any, recorder: Any, simulate: Any
+) -> None:
     before = set(threading.enumerate())
     run = sampler(simulate().address)
     run.arm()
@@ -89,13 +95,19 @@ def test_nobody_is_left_over_after_a_run(sampler: Any, recorder: Any, simulate: 
     assert not any(thread.is_alive() for thread in left)
 
 
-def test_the_timer_of_the_meter_ends_the_integral(sampler: Any, until: Any, setup: Setup) -> None:
+def test_the_timer_of_the_meter_ends_the_integral(
+    sampler: Any, until: Any, setup: Setup
+) -> None:
     run = sampler("sim:constant:36W", replace(setup, integrator_timer_s=1))
     run.arm()
     run.start()
     until(lambda: run.last is not None and run.last.state is IntegratorState.TIMEUP)
     final = run.stop()
-    assert (final.state, final.energy_wh, final.integrator_s) == (IntegratorState.TIMEUP, 0.01, 1.0)
+    assert (final.state, final.energy_wh, final.integrator_s) == (
+        IntegratorState.TIMEUP,
+        0.01,
+        1.0,
+    )
     assert run.changes == ()
 
 
@@ -123,7 +135,11 @@ def test_a_second_try_to_stop_does_not_count_the_time_since_the_first(
     sampler: Any, simulate: Any, setup: Setup, flawed: Any
 ) -> None:
     now_s, opened = [100.0], flawed()
-    run = sampler(simulate().address, replace(setup, integrator_timer_s=0), monotonic=lambda: now_s[0])
+    run = sampler(
+        simulate().address,
+        replace(setup, integrator_timer_s=0),
+        monotonic=lambda: now_s[0],
+    )
     run.arm()
     run.start()
     meter = opened[-1]
@@ -142,7 +158,9 @@ def test_a_second_try_to_stop_does_not_count_the_time_since_the_first(
     assert run.ran_s == ran_s < 1.0
 
 
-def test_a_new_process_resumes_a_running_meter(sampler: Any, simulate: Any, recorder: Any) -> None:
+def test_a_new_process_resumes_a_running_meter(
+    sampler: Any, simulate: Any, recorder: Any
+) -> None:
     address = simulate("--load", "constant:36W").address
     before = sampler(address)
     before.arm()
@@ -160,7 +178,9 @@ def test_a_new_process_resumes_a_running_meter(sampler: Any, simulate: Any, reco
     assert after.changes == ()
 
 
-def test_a_meter_that_integrates_is_armed_only_by_taking_over(sampler: Any, simulate: Any) -> None:
+def test_a_meter_that_integrates_is_armed_only_by_taking_over(
+    sampler: Any, simulate: Any
+) -> None:
     address = simulate().address
     first, second = sampler(address), sampler(address)
     first.arm()
@@ -176,7 +196,9 @@ def test_a_meter_that_integrates_is_armed_only_by_taking_over(sampler: Any, simu
     assert third.arm(take_over=True).model == "WT310"
 
 
-def test_a_second_start_is_refused_and_changes_nothing(sampler: Any, recorder: Any) -> None:
+def test_a_second_start_is_refused_and_changes_nothing(
+    sampler: Any, recorder: Any
+) -> None:
     run = sampler("sim:")
     run.arm()
     run.start()
@@ -209,7 +231,9 @@ def test_a_sampler_arms_anew_after_a_run(sampler: Any, recorder: Any) -> None:
         "simulator",
     ],
 )
-def test_a_wrong_address_is_refused_before_anything_is_opened(sampler: Any, address: str) -> None:
+def test_a_wrong_address_is_refused_before_anything_is_opened(
+    sampler: Any, address: str
+) -> None:
     with pytest.raises(MeterError, match="is not the address of a meter") as caught:
         sampler(address)
     assert caught.value.code == "meter-wrong-address"
@@ -236,7 +260,9 @@ def turn(address: str, knob: str) -> None:
         panel.query("*OPC?")  # all before it is done
 
 
-def test_a_meter_whose_setup_was_changed_after_arming_is_not_started(sampler: Any, simulate: Any) -> None:
+def test_a_meter_whose_setup_was_changed_after_arming_is_not_started(
+    sampler: Any, simulate: Any
+) -> None:
     box = simulate()
     run = sampler(box.address)
     run.arm()
@@ -286,7 +312,11 @@ def test_settings_that_cannot_be_read_back_cost_no_energy_but_look_changed(
 
 
 def test_a_meter_that_is_deaf_just_after_its_start_has_not_lost_its_link(
-    sampler: Any, simulate: Any, recorder: Any, flawed: Any, monkeypatch: pytest.MonkeyPatch
+    sampler: Any,
+    simulate: Any,
+    recorder: Any,
+    flawed: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
         "lpirc_power.sampling.thread.STARTING_S", 20.0

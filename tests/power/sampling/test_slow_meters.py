@@ -18,7 +18,12 @@ from lpirc_power.wt300.driver import DEAF_AFTER_START_S
 from tests.power.peer import POWER_W, Instrument, Peer
 from tests.timeouts import TIMEOUT_S
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=0)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=1.0,
+    update_interval_s=0.1,
+    integrator_timer_s=0,
+)
 
 
 class Bench:
@@ -40,7 +45,10 @@ class Bench:
         )
 
     def _wait(self, event: threading.Event, seconds: float) -> bool:
-        while threading.current_thread().name == "sampler" and self.meter.now_s >= self.end_s:
+        while (
+            threading.current_thread().name == "sampler"
+            and self.meter.now_s >= self.end_s
+        ):
             self._stands.set()
             if event.wait(0.002):
                 return True
@@ -128,10 +136,14 @@ def test_no_question_is_lost_on_a_meter_that_is_deaf_for_a_moment_after_its_star
     run.sampler.arm()
     assert 0.2 < run.start(1.0) < 0.3
     assert run.meter.errors == []
-    assert run.stop()[0].energy_wh == pytest.approx(POWER_W * run.meter.ran_s / 3600, rel=1e-5)
+    assert run.stop()[0].energy_wh == pytest.approx(
+        POWER_W * run.meter.ran_s / 3600, rel=1e-5
+    )
 
 
-def test_a_meter_that_stays_deaf_after_its_start_is_given_up_within_half_a_minute(bench: Any) -> None:
+def test_a_meter_that_stays_deaf_after_its_start_is_given_up_within_half_a_minute(
+    bench: Any,
+) -> None:
     run = bench()
     run.meter.deaf_after_start_s = math.inf
     run.sampler.arm()
@@ -178,7 +190,9 @@ def test_a_meter_that_knows_neither_hold_is_used_without(bench: Any) -> None:
     assert run.meter.errors == []
 
 
-def test_an_energy_that_something_unknown_holds_is_none_of_record_and_is_not_reset(bench: Any) -> None:
+def test_an_energy_that_something_unknown_holds_is_none_of_record_and_is_not_reset(
+    bench: Any,
+) -> None:
     run = bench()
     run.sampler.arm()
     run.start(2.0)
@@ -208,7 +222,9 @@ def test_closing_a_meter_whose_energy_is_in_doubt_leaves_it_alone(bench: Any) ->
     assert run.meter.ran_s >= ran_s
 
 
-def test_an_energy_that_something_holds_is_not_reset_either_once_the_timer_has_ended_it(bench: Any) -> None:
+def test_an_energy_that_something_holds_is_not_reset_either_once_the_timer_has_ended_it(
+    bench: Any,
+) -> None:
     run = bench()
     run.sampler.arm()
     run.start(2.0)
@@ -239,7 +255,9 @@ def test_an_energy_that_is_not_shown_at_the_end_is_not_reset(bench: Any) -> None
     assert run.meter.resets == resets
 
 
-def test_a_meter_that_misses_its_first_question_after_the_start_is_watched_all_the_same(bench: Any) -> None:
+def test_a_meter_that_misses_its_first_question_after_the_start_is_watched_all_the_same(
+    bench: Any,
+) -> None:
     run = bench()
     run.sampler.arm()
     write, missed = run.meter.write, []
@@ -261,7 +279,9 @@ def test_a_meter_that_misses_its_first_question_after_the_start_is_watched_all_t
     assert any("AVERAGING" in reading.changed for reading in run.readings)
 
 
-def test_a_meter_that_misses_a_question_at_the_resumption_is_watched_all_the_same(bench: Any) -> None:
+def test_a_meter_that_misses_a_question_at_the_resumption_is_watched_all_the_same(
+    bench: Any,
+) -> None:
     run = bench()
     run.sampler.arm()
     run.meter.write(":INTEGRATE:START")

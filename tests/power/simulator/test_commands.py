@@ -10,7 +10,11 @@ from lpirc_power.simulator.instrument import COMMANDS, Instrument, command_lines
 from lpirc_power.simulator.numeric import FUNCTIONS
 from lpirc_power.simulator.syntax import TEXTS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "wt300-commands.md").read_text().replace("\\|", "|")
+PAGE = (
+    (Path(__file__).parents[3] / "docs" / "wt300-commands.md")
+    .read_text()
+    .replace("\\|", "|")
+)
 
 
 def error(box: Instrument) -> str:
@@ -42,17 +46,23 @@ def test_a_meter_as_delivered_answers_with_headers_in_short_words(clock: Any) ->
         "VOLTAGE:RANGE 1.5E2",
     ],
 )
-def test_headers_come_short_or_long_in_any_case_with_units(meter: Any, message: str) -> None:
+def test_headers_come_short_or_long_in_any_case_with_units(
+    meter: Any, message: str
+) -> None:
     box = meter()
     box.execute(message)
     assert (
-        box.execute(":INPUT:VOLTAGE:RANGE?;:INPUT:VOLTAGE:AUTO?;:STATUS:ERROR?") == '150.0E+00;0;0,"No error"'
+        box.execute(":INPUT:VOLTAGE:RANGE?;:INPUT:VOLTAGE:AUTO?;:STATUS:ERROR?")
+        == '150.0E+00;0;0,"No error"'
     )
 
 
 def test_a_header_without_colon_stays_in_the_group(meter: Any) -> None:
     box = meter()
-    assert box.execute(":INTEGRATE:TIMER 0,10,0;MODE CONTINUOUS;*OPC?;TIMER?") == "1;0,10,0"
+    assert (
+        box.execute(":INTEGRATE:TIMER 0,10,0;MODE CONTINUOUS;*OPC?;TIMER?")
+        == "1;0,10,0"
+    )
     assert box.execute(":INTEGRATE:STATE?;INPUT:MODE?") == "RESET"
     assert error(box).startswith("113,")
 
@@ -84,7 +94,9 @@ def test_a_header_without_colon_stays_in_the_group(meter: Any) -> None:
         ("*RST 1", 108),
     ],
 )
-def test_what_is_refused_is_queued_with_its_code(meter: Any, message: str, code: int) -> None:
+def test_what_is_refused_is_queued_with_its_code(
+    meter: Any, message: str, code: int
+) -> None:
     box = meter()
     box.execute(message)
     assert int(error(box).split(",")[0]) == code
@@ -151,7 +163,10 @@ def test_a_full_error_queue_says_so_last(meter: Any) -> None:
 def test_reset_keeps_the_communication_settings(meter: Any) -> None:
     box = meter()
     box.execute(":RATE 1;:INPUT:VOLTAGE:RANGE 60;:NUMERIC:NUMBER 2;*RST")
-    assert box.execute(":RATE?;:INPUT:VOLTAGE:RANGE?;AUTO?;:NUMERIC:NUMBER?") == "250.0E-03;600.0E+00;1;9"
+    assert (
+        box.execute(":RATE?;:INPUT:VOLTAGE:RANGE?;AUTO?;:NUMERIC:NUMBER?")
+        == "250.0E-03;600.0E+00;1;9"
+    )
     assert box.execute(":COMMUNICATE:HEADER?;VERBOSE?") == "0;1"
 
 
@@ -180,7 +195,10 @@ def test_float_format_marks_missing_data_and_over_range(meter: Any, clock: Any) 
 
 def test_the_page_of_commands_names_all_of_them() -> None:
     for command in COMMANDS:
-        assert f"| `{command.forms}` | {'R' if command.locked else ''} | {command.help} |" in PAGE
+        assert (
+            f"| `{command.forms}` | {'R' if command.locked else ''} | {command.help} |"
+            in PAGE
+        )
     for word, (argument, _) in CONTROLS.items():
         assert f"| `{word} {argument}".strip() + "` |" in PAGE
     assert all(f"`{function}`" in PAGE for function in FUNCTIONS)

@@ -35,7 +35,9 @@ class Bench:
 
     def tell(self, line: str) -> str:
         host, port = self.control.address.split(":")
-        with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
+        with socket.create_connection(
+            (host, int(port)), timeout=TIMEOUT_S
+        ) as connection:
             connection.sendall(line.encode() + b"\n")
             return connection.makefile().readline().rstrip("\n")
 
@@ -80,7 +82,9 @@ def test_it_listens_on_this_host_only(bench: Bench) -> None:
     assert bench.control.address.startswith("127.0.0.1:")
 
 
-def test_a_dropped_link_is_cut_and_refused_until_it_is_healed(bench: Bench, wire: Any) -> None:
+def test_a_dropped_link_is_cut_and_refused_until_it_is_healed(
+    bench: Bench, wire: Any
+) -> None:
     line = wire()
     line.link()
     assert bench.tell("drop-link 3600") == "ok"
@@ -94,7 +98,9 @@ def test_a_dropped_link_is_cut_and_refused_until_it_is_healed(bench: Bench, wire
     assert again.read(link) == (0, 4, b"1\n")
 
 
-def test_a_dropped_link_comes_back_by_itself(bench: Bench, wire: Any, until: Any) -> None:
+def test_a_dropped_link_comes_back_by_itself(
+    bench: Bench, wire: Any, until: Any
+) -> None:
     assert bench.tell("drop-link 0.2") == "ok"
 
     def back() -> bool:
@@ -113,7 +119,9 @@ def test_a_link_dropped_for_no_time_is_only_cut(bench: Bench, wire: Any) -> None
     assert wire().link() > 0
 
 
-def test_a_hung_meter_takes_connections_and_answers_nothing(bench: Bench, wire: Any) -> None:
+def test_a_hung_meter_takes_connections_and_answers_nothing(
+    bench: Bench, wire: Any
+) -> None:
     assert bench.tell("hang 3600") == "ok"
     line = wire()
     line.socket.settimeout(0.2)
@@ -149,15 +157,23 @@ def test_a_wrong_answer_is_given_once(bench: Bench, wire: Any) -> None:
         assert line.read(link) == (0, 4, answer)
 
 
-def test_no_data_over_range_and_clipping_last_as_long_as_told(bench: Bench, clock: Any) -> None:
+def test_no_data_over_range_and_clipping_last_as_long_as_told(
+    bench: Bench, clock: Any
+) -> None:
     box = bench.instrument
     box.execute(":INTEGRATE:START")
     clock.pass_s(10)
-    for fault, seen in (("nan", "NAN;0"), ("over-range", "INF;64"), ("clip", "18.000E+00;256")):
+    for fault, seen in (
+        ("nan", "NAN;0"),
+        ("over-range", "INF;64"),
+        ("clip", "18.000E+00;256"),
+    ):
         assert bench.tell(f"{fault} 5") == "ok"
         assert list(bench.state()["faults"]) == [fault]
         clock.pass_s(5)
-        assert box.execute(":NUMERIC:VALUE? 1;:STATUS:CONDITION?").startswith(seen.split(";")[0])
+        assert box.execute(":NUMERIC:VALUE? 1;:STATUS:CONDITION?").startswith(
+            seen.split(";")[0]
+        )
         condition = int(box.execute(":STATUS:CONDITION?") or 0)
         assert condition & ~2 == int(seen.split(";")[1])
         clock.pass_s(5)
@@ -172,10 +188,20 @@ def test_no_data_over_range_and_clipping_last_as_long_as_told(bench: Bench, cloc
 
 @pytest.mark.parametrize(
     ("after", "state", "energy_wh", "later_wh"),
-    [("keep", "START", 0.1, 0.2), ("lose", "RESET", 0.0, 0.0), ("error", "ERROR", 0.1, 0.1)],
+    [
+        ("keep", "START", 0.1, 0.2),
+        ("lose", "RESET", 0.0, 0.0),
+        ("error", "ERROR", 0.1, 0.1),
+    ],
 )
 def test_a_restart_drops_links_and_forgets_how_to_talk(
-    bench: Bench, wire: Any, clock: Any, after: str, state: str, energy_wh: float, later_wh: float
+    bench: Bench,
+    wire: Any,
+    clock: Any,
+    after: str,
+    state: str,
+    energy_wh: float,
+    later_wh: float,
 ) -> None:
     box = bench.instrument
     box.execute(":STATUS:FILTER1 FALL;:INTEGRATE:START;:NONSENSE")
@@ -189,7 +215,10 @@ def test_a_restart_drops_links_and_forgets_how_to_talk(
     assert box.execute("*ESR?;:STATUS:ERROR?") == '128;0,"No error"'
     assert box.execute(":STATUS:FILTER1?") == ":STAT:FILT1 NEV"
     facts = bench.state()
-    assert (facts["integrator"], facts["energy_wh"]) == (state, pytest.approx(energy_wh))
+    assert (facts["integrator"], facts["energy_wh"]) == (
+        state,
+        pytest.approx(energy_wh),
+    )
     clock.pass_s(10)
     assert bench.state()["energy_wh"] == pytest.approx(later_wh)
 
@@ -231,8 +260,28 @@ def test_ranges_change_by_themselves_and_by_knobs(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *("", "explode", "hang", "hang soon", "hang -1", "hang nan", "hang 1e9", "nan", "slow x", "restart"),
-        *("restart maybe", "restart keep x", "load", "knob", "heal 3", "unlock it", "state now", "\xff\xfe"),
+        *(
+            "",
+            "explode",
+            "hang",
+            "hang soon",
+            "hang -1",
+            "hang nan",
+            "hang 1e9",
+            "nan",
+            "slow x",
+            "restart",
+        ),
+        *(
+            "restart maybe",
+            "restart keep x",
+            "load",
+            "knob",
+            "heal 3",
+            "unlock it",
+            "state now",
+            "\xff\xfe",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(bench: Bench, line: str) -> None:
@@ -250,7 +299,9 @@ LOCKED = (":SYSTEM:KLOCK ON", ":COMMUNICATE:REMOTE ON;LOCKOUT ON")
 
 
 @pytest.mark.parametrize("lock", LOCKED)
-def test_a_locked_panel_does_nothing_until_somebody_unlocks_it_there(bench: Bench, lock: str) -> None:
+def test_a_locked_panel_does_nothing_until_somebody_unlocks_it_there(
+    bench: Bench, lock: str
+) -> None:
     bench.instrument.execute(f"{lock};:INTEGRATE:START")
     for knob in (":INTEGRATE:STOP", "LOCAL"):
         refused = bench.tell(f"knob {knob}")
@@ -259,12 +310,17 @@ def test_a_locked_panel_does_nothing_until_somebody_unlocks_it_there(bench: Benc
     assert bench.tell("knob :INPUT:MODE?") == "ok RMS"
     assert bench.state()["integrator"] == "START"
     assert bench.tell("unlock") == "ok"
-    assert bench.instrument.execute(":SYSTEM:KLOCK?;:COMMUNICATE:REMOTE?;LOCKOUT?") == "0;0;0"
+    assert (
+        bench.instrument.execute(":SYSTEM:KLOCK?;:COMMUNICATE:REMOTE?;LOCKOUT?")
+        == "0;0;0"
+    )
     assert bench.tell("knob :INTEGRATE:STOP") == "ok"
     assert bench.state()["integrator"] == "STOP"
 
 
-def test_under_remote_control_alone_the_key_local_gives_the_panel_back(bench: Bench) -> None:
+def test_under_remote_control_alone_the_key_local_gives_the_panel_back(
+    bench: Bench,
+) -> None:
     bench.instrument.execute(":COMMUNICATE:REMOTE ON")
     assert "press LOCAL first: knob LOCAL" in bench.tell("knob :HOLD ON")
     assert bench.tell("knob LOCAL") == "ok"
@@ -299,7 +355,9 @@ def test_several_clients_are_answered_whoever_else_is_silent(bench: Bench) -> No
     answers: dict[str, list[str]] = {"state": [], "range-change": []}
 
     def converse(command: str) -> None:
-        with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as connection:
+        with socket.create_connection(
+            (host, int(port)), timeout=TIMEOUT_S
+        ) as connection:
             stream = connection.makefile("rw")
             for _ in range(50):
                 stream.write(f"{command}\n")
@@ -308,7 +366,9 @@ def test_several_clients_are_answered_whoever_else_is_silent(bench: Bench) -> No
 
     with socket.create_connection((host, int(port)), timeout=TIMEOUT_S) as silent:
         silent.sendall(b"hea")
-        threads = [threading.Thread(target=converse, args=(command,)) for command in answers]
+        threads = [
+            threading.Thread(target=converse, args=(command,)) for command in answers
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -16,22 +16,32 @@ ASKED = ":NUMERIC:NUMBER?;ITEM1?;ITEM3?;:INPUT:MODE?"
 @pytest.mark.parametrize(
     ("dialect", "said"),
     [
-        ("log2015", ":NUM:NORM:NUM 3;:NUM:NORM:ITEM1 TIME,1;:NUM:NORM:ITEM3 LAMB,1;:INP:MODE RMS"),
+        (
+            "log2015",
+            ":NUM:NORM:NUM 3;:NUM:NORM:ITEM1 TIME,1;:NUM:NORM:ITEM3 LAMB,1;:INP:MODE RMS",
+        ),
         (
             "manual",
             ":NUMERIC:NORMAL:NUMBER 3;:NUMERIC:NORMAL:ITEM1 TIME,1;:NUMERIC:NORMAL:ITEM3 LAMBDA,1;:INPUT:MODE RMS",
         ),
-        ("free-running", ":NUM:NORM:NUM 3;:NUM:NORM:ITEM1 TIME,1;:NUM:NORM:ITEM3 LAMB,1;:INP:MODE RMS"),
+        (
+            "free-running",
+            ":NUM:NORM:NUM 3;:NUM:NORM:ITEM1 TIME,1;:NUM:NORM:ITEM3 LAMB,1;:INP:MODE RMS",
+        ),
         ("wt310e", ":NUM:NUM 3;:NUM:ITEM1 TIME;:NUM:ITEM3 LAMB,1;:INP:MODE RMS"),
     ],
 )
-def test_each_dialect_has_its_headers_and_items(clock: Any, dialect: str, said: str) -> None:
+def test_each_dialect_has_its_headers_and_items(
+    clock: Any, dialect: str, said: str
+) -> None:
     box = Instrument(parse_load("constant:36W", clock), clock, dialect=dialect)
     box.execute(ITEMS)
     assert box.execute(ASKED) == said
 
 
-@pytest.mark.parametrize(("count", "brief", "full"), [(10, "#240", "#40040"), (52, "#3208", "#40208")])
+@pytest.mark.parametrize(
+    ("count", "brief", "full"), [(10, "#240", "#40040"), (52, "#3208", "#40208")]
+)
 def test_the_head_of_a_block_is_short_or_of_four_figures(
     clock: Any, count: int, brief: str, full: str
 ) -> None:
@@ -69,7 +79,11 @@ def test_updates_that_run_on_keep_their_values_at_a_start_and_show_a_part_first(
     assert shown(running_on) == (36.0, 0.0, 0.0)
     for seconds in (0.3, 1.3, 2.3):
         clock.pass_s(0.01 if seconds == 0.3 else 1.0)
-        assert shown(running_on) == (36.0, pytest.approx(seconds * WH_A_SECOND, rel=1e-5), int(seconds))
+        assert shown(running_on) == (
+            36.0,
+            pytest.approx(seconds * WH_A_SECOND, rel=1e-5),
+            int(seconds),
+        )
 
 
 @pytest.mark.parametrize("timer_s", [0, 3])
@@ -99,10 +113,15 @@ def test_a_meter_without_lock_knows_neither_of_its_commands(meter: Any) -> None:
     assert box.execute(":COMMUNICATE?") == "0;1;1;WT300"
 
 
-def test_a_meter_without_filters_has_that_of_updates_only(meter: Any, clock: Any) -> None:
+def test_a_meter_without_filters_has_that_of_updates_only(
+    meter: Any, clock: Any
+) -> None:
     box = meter(without=["filters"])
     box.execute(":STATUS:FILTER1 FALL;FILTER2 FALL")
-    assert box.execute(":STATUS:ERROR?;FILTER1?") == '114,"Header suffix out of range";FALL'
+    assert (
+        box.execute(":STATUS:ERROR?;FILTER1?")
+        == '114,"Header suffix out of range";FALL'
+    )
     assert box.execute(":STATUS:FILTER9?") is None
     assert "FALL" in box.execute(":STATUS?")
     clock.pass_s(1)

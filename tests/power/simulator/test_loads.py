@@ -39,8 +39,12 @@ def test_steps_repeat_from_the_start() -> None:
     assert load.mean(0.0, 100.0).power_w == pytest.approx(5.5)
 
 
-@pytest.mark.parametrize("name", ["wt310_readings_user_330.csv", "wt310_readings_lpirc.csv"])
-def test_a_recording_of_2015_is_played_at_its_own_seconds_and_again(recordings: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["wt310_readings_user_330.csv", "wt310_readings_lpirc.csv"]
+)
+def test_a_recording_of_2015_is_played_at_its_own_seconds_and_again(
+    recordings: Path, name: str
+) -> None:
     load = parse_load(f"csv:{recordings / name}", time.monotonic)
     with (recordings / name).open(newline="") as lines:
         rows = [[float(cell) for cell in line] for line in csv.reader(lines)]
@@ -58,8 +62,12 @@ def test_a_recording_of_2015_is_played_at_its_own_seconds_and_again(recordings: 
 def test_a_recorded_run_of_a_real_meter_is_a_load_of_the_energy_that_the_meter_integrated(
     recordings: Path,
 ) -> None:
-    load = parse_load(f"csv:{recordings / 'wt310_readings_user_330.csv'}", time.monotonic)
-    assert load.mean(0.0, 30.0).power_w * 30 / 3600 == pytest.approx(0.000729776, rel=0.002)
+    load = parse_load(
+        f"csv:{recordings / 'wt310_readings_user_330.csv'}", time.monotonic
+    )
+    assert load.mean(0.0, 30.0).power_w * 30 / 3600 == pytest.approx(
+        0.000729776, rel=0.002
+    )
 
 
 def write(path: Path, *readings: Reading) -> None:
@@ -71,18 +79,31 @@ def test_what_was_read_after_the_end_of_the_integral_is_not_load(
     tmp_path: Path, reading: Any, state: IntegratorState
 ) -> None:
     path = tmp_path / "rec.csv"
-    inside = [reading(at_s, power_w=power_w) for at_s, power_w in ((0.0, 5.0), (1.0, 6.0), (2.0, 7.0))]
-    write(path, *inside, *(reading(at_s, power_w=100.0, state=state) for at_s in (5.0, 6.0)))
+    inside = [
+        reading(at_s, power_w=power_w)
+        for at_s, power_w in ((0.0, 5.0), (1.0, 6.0), (2.0, 7.0))
+    ]
+    write(
+        path,
+        *inside,
+        *(reading(at_s, power_w=100.0, state=state) for at_s in (5.0, 6.0)),
+    )
     load = parse_load(f"csv:{path}", time.monotonic)
-    assert [load.mean(at_s, at_s + 1.0).power_w for at_s in (0, 1, 2)] == pytest.approx([6.0, 7.0, 6.0])
+    assert [load.mean(at_s, at_s + 1.0).power_w for at_s in (0, 1, 2)] == pytest.approx(
+        [6.0, 7.0, 6.0]
+    )
 
 
-def test_a_table_of_seconds_and_powers_holds_each_power_until_the_next(tmp_path: Path) -> None:
+def test_a_table_of_seconds_and_powers_holds_each_power_until_the_next(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "load.csv"
     path.write_text("seconds,power_w\n10,1\n10.25,4\n12.25,2\n")
     load = parse_load(f"csv:{path}", time.monotonic)
     times_s = [0.0, 0.25, 2.25, 4.25, 4.5]
-    assert [load.mean(a, b).power_w for a, b in itertools.pairwise(times_s)] == pytest.approx([1, 4, 2, 1])
+    assert [
+        load.mean(a, b).power_w for a, b in itertools.pairwise(times_s)
+    ] == pytest.approx([1, 4, 2, 1])
 
 
 def test_cpu_load_follows_a_process_until_it_is_gone(until: Any) -> None:
@@ -104,7 +125,9 @@ def test_what_a_shell_runs_counts_as_its_own(until: Any) -> None:
 
 
 def test_an_idle_process_draws_idle_power(until: Any) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as idle:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+    ) as idle:
         load = parse_load(f"cpu:{idle.pid},idle=3W,busy=9W,volts=230V", time.monotonic)
         until(lambda: load.mean(0.0, 1.0).power_w < 3.5)
         assert load.mean(0.0, 1.0).voltage_v == 230.0
@@ -163,9 +186,13 @@ def test_a_load_may_feed_back() -> None:
 
 
 def test_noise_is_the_same_for_every_seed_and_different_for_another() -> None:
-    first, again, other = (parse_load(f"noise:36W,sd=0.5W,seed={seed}", time.monotonic) for seed in (1, 1, 2))
+    first, again, other = (
+        parse_load(f"noise:36W,sd=0.5W,seed={seed}", time.monotonic)
+        for seed in (1, 1, 2)
+    )
     means = [
-        [load.mean(at / 10, (at + 1) / 10).power_w for at in range(1000)] for load in (first, again, other)
+        [load.mean(at / 10, (at + 1) / 10).power_w for at in range(1000)]
+        for load in (first, again, other)
     ]
     assert means[0] == means[1] != means[2]
     assert statistics.mean(means[0]) == pytest.approx(36.0, abs=0.1)
@@ -182,12 +209,16 @@ def test_noise_has_one_integral_however_it_is_divided(times: list[float]) -> Non
 
 
 def test_a_callable_is_a_load() -> None:
-    load = Drawn(lambda start_s, end_s: 5.0 + (start_s + end_s) / 2, Wave(voltage_v=230.0))
+    load = Drawn(
+        lambda start_s, end_s: 5.0 + (start_s + end_s) / 2, Wave(voltage_v=230.0)
+    )
     assert load.mean(2.0, 4.0).power_w == 8.0
     assert load.mean(2.0, 4.0).current_a == pytest.approx(8 / 230)
 
 
-def test_a_file_of_meter_record_is_a_load_with_the_energy_that_it_tells(tmp_path: Path, reading: Any) -> None:
+def test_a_file_of_meter_record_is_a_load_with_the_energy_that_it_tells(
+    tmp_path: Path, reading: Any
+) -> None:
     # Each reading is the mean since the one before it, whose power the third one does not know.
     powers_w = [50.0, 2.0, math.nan, 9.0, 4.0, 4.0]
     times_s = [10.0, 10.25, 10.5, 10.75, 11.0, 11.0]
@@ -195,12 +226,15 @@ def test_a_file_of_meter_record_is_a_load_with_the_energy_that_it_tells(tmp_path
     taken = zip(times_s, powers_w, strict=True)
     write(
         path,
-        *(reading(at_s, power_w=watts, voltage_v=230.0, current_a=watts / 230.0) for at_s, watts in taken),
+        *(
+            reading(at_s, power_w=watts, voltage_v=230.0, current_a=watts / 230.0)
+            for at_s, watts in taken
+        ),
     )
     load = parse_load(f"csv:{path}", time.monotonic)
-    assert [load.mean(at_s, at_s + 0.25).power_w for at_s in (0.0, 0.25, 0.5, 0.75, 1.0)] == pytest.approx(
-        [2.0, 9.0, 9.0, 4.0, 2.0]
-    )
+    assert [
+        load.mean(at_s, at_s + 0.25).power_w for at_s in (0.0, 0.25, 0.5, 0.75, 1.0)
+    ] == pytest.approx([2.0, 9.0, 9.0, 4.0, 2.0])
     assert load.mean(0.0, 0.25).voltage_v == pytest.approx(230.0)
 
 
@@ -211,17 +245,26 @@ def test_a_recording_at_home_that_knows_only_the_power_is_drawn_at_mains_voltage
     unknown = {"voltage_v": math.nan, "current_a": math.nan}
     write(path, *(reading(at_s, power_w=12.0, **unknown) for at_s in (0.0, 1.0)))
     seen = parse_load(f"csv:{path}", time.monotonic).mean(0.0, 1.0)
-    assert (seen.voltage_v, seen.current_a, seen.power_w) == pytest.approx((120.0, 0.1, 12.0))
+    assert (seen.voltage_v, seen.current_a, seen.power_w) == pytest.approx(
+        (120.0, 0.1, 12.0)
+    )
 
 
 @pytest.mark.parametrize(
-    ("powers_w", "told"), [([6.0], "no power after"), ([6.0, math.nan], "no power after")]
+    ("powers_w", "told"),
+    [([6.0], "no power after"), ([6.0, math.nan], "no power after")],
 )
 def test_a_file_of_meter_record_without_any_power_is_no_load(
     tmp_path: Path, reading: Any, powers_w: list[float], told: str
 ) -> None:
     path = tmp_path / "rec.csv"
-    write(path, *(reading(float(at_s), power_w=power_w) for at_s, power_w in enumerate(powers_w)))
+    write(
+        path,
+        *(
+            reading(float(at_s), power_w=power_w)
+            for at_s, power_w in enumerate(powers_w)
+        ),
+    )
     with pytest.raises(MeterError, match=told) as caught:
         parse_load(f"csv:{path}", time.monotonic)
     assert caught.value.code == "simulator-load"

@@ -17,7 +17,10 @@ def test_values_come_with_the_first_update(meter: Any, clock: Any) -> None:
     box.execute(VALUES)
     assert box.execute(":NUMERIC:VALUE?") == "NAN,NAN,NAN,0.00000E+00,0"
     clock.pass_s(0.25)
-    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,300.00E-03,36.000E+00,0.00000E+00,0"
+    assert (
+        box.execute(":NUMERIC:VALUE?")
+        == "120.00E+00,300.00E-03,36.000E+00,0.00000E+00,0"
+    )
 
 
 def test_just_after_the_start_there_is_no_data(meter: Any, clock: Any) -> None:
@@ -50,14 +53,18 @@ def test_the_timer_ends_integration_exactly(meter: Any, clock: Any) -> None:
     assert box.execute(":NUMERIC:VALUE? 4;VALUE? 5") == "70.0000E-03;7"
 
 
-def test_continuous_integration_begins_again_at_the_timer(meter: Any, clock: Any) -> None:
+def test_continuous_integration_begins_again_at_the_timer(
+    meter: Any, clock: Any
+) -> None:
     box = meter()
     box.execute(VALUES + ";:INTEGRATE:MODE CONTINUOUS;TIMER 0,0,10;START")
     clock.pass_s(25)
     assert box.execute(":INTEGRATE:STATE?;:NUMERIC:VALUE? 5") == "START;5"
 
 
-def test_a_stopped_integral_goes_on_and_a_reset_clears_it(meter: Any, clock: Any) -> None:
+def test_a_stopped_integral_goes_on_and_a_reset_clears_it(
+    meter: Any, clock: Any
+) -> None:
     box = meter()
     box.execute(VALUES)
     for _ in range(2):
@@ -67,14 +74,24 @@ def test_a_stopped_integral_goes_on_and_a_reset_clears_it(meter: Any, clock: Any
         clock.pass_s(5)
     assert box.execute(":NUMERIC:VALUE? 4;VALUE? 5") == "100.000E-03;10"
     box.execute(":INTEGRATE:RESET")
-    assert box.execute(":NUMERIC:VALUE? 4;VALUE? 5;:INTEGRATE:STATE?") == "0.00000E+00;0;RESET"
+    assert (
+        box.execute(":NUMERIC:VALUE? 4;VALUE? 5;:INTEGRATE:STATE?")
+        == "0.00000E+00;0;RESET"
+    )
 
 
 @settings(max_examples=40)
-@given(st.lists(st.floats(0.001, 3.0), min_size=1, max_size=30), st.sampled_from(["0.1", "0.25", "0.5", "1"]))
-def test_the_integral_does_not_depend_on_when_anyone_asks(naps: list[float], rate: str) -> None:
+@given(
+    st.lists(st.floats(0.001, 3.0), min_size=1, max_size=30),
+    st.sampled_from(["0.1", "0.25", "0.5", "1"]),
+)
+def test_the_integral_does_not_depend_on_when_anyone_asks(
+    naps: list[float], rate: str
+) -> None:
     now = [0.0]
-    box = Instrument(parse_load("steps:2W@1.3s,9W@2.1s", lambda: now[0]), lambda: now[0])
+    box = Instrument(
+        parse_load("steps:2W@1.3s,9W@2.1s", lambda: now[0]), lambda: now[0]
+    )
     box.execute(f":RATE {rate};:INTEGRATE:START")
     for nap in naps:
         now[0] += nap
@@ -82,7 +99,9 @@ def test_the_integral_does_not_depend_on_when_anyone_asks(naps: list[float], rat
     box.execute(":INTEGRATE:STOP")
     rounds, rest = divmod(now[0], 2.1)
     joules = rounds * (2.6 + 7.2) + 2 * min(rest, 1.3) + 9 * max(rest - 1.3, 0)
-    assert box.measuring.integrator.plus_wh * 3600 == pytest.approx(joules, rel=1e-9, abs=1e-9)
+    assert box.measuring.integrator.plus_wh * 3600 == pytest.approx(
+        joules, rel=1e-9, abs=1e-9
+    )
 
 
 def test_a_fixed_range_is_over_above_140_percent(meter: Any, clock: Any) -> None:
@@ -92,7 +111,10 @@ def test_a_fixed_range_is_over_above_140_percent(meter: Any, clock: Any) -> None
     assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3;:STATUS:CONDITION?") == "INF;INF;64"
     box.execute(":INPUT:CURRENT:RANGE 500MA")
     clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3;:STATUS:CONDITION?") == "300.00E-03;36.000E+00;0"
+    assert (
+        box.execute(":NUMERIC:VALUE? 2;VALUE? 3;:STATUS:CONDITION?")
+        == "300.00E-03;36.000E+00;0"
+    )
 
 
 def test_what_is_half_a_percent_of_a_range_or_less_is_blanked_and_still_integrated(
@@ -102,23 +124,36 @@ def test_what_is_half_a_percent_of_a_range_or_less_is_blanked_and_still_integrat
     box = meter("constant:12.1W")
     box.execute(show)
     clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,100.83E-03,12.100E+00,12.100E+00,1.0000E+00"
+    assert (
+        box.execute(":NUMERIC:VALUE?")
+        == "120.00E+00,100.83E-03,12.100E+00,12.100E+00,1.0000E+00"
+    )
     box = meter("constant:12W")  # 0.1 A
     box.execute(show)
     clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,0.0000E+00,0.0000E+00,0.0000E+00,INF"
+    assert (
+        box.execute(":NUMERIC:VALUE?")
+        == "120.00E+00,0.0000E+00,0.0000E+00,0.0000E+00,INF"
+    )
     assert box.measuring.integrator.plus_wh * 3600 == pytest.approx(12.0)
     box = meter("constant:12W")
-    box.execute(f":INPUT:CFACTOR 6;{VALUES};:INPUT:CURRENT:RANGE 10A")  # 1 % at crest factor 6
+    box.execute(
+        f":INPUT:CFACTOR 6;{VALUES};:INPUT:CURRENT:RANGE 10A"
+    )  # 1 % at crest factor 6
     clock.pass_s(1)
     assert box.execute(":NUMERIC:VALUE? 2;VALUE? 3") == "0.0000E+00;0.0000E+00"
 
 
-def test_clipped_peaks_only_show_in_the_condition_register(meter: Any, clock: Any) -> None:
+def test_clipped_peaks_only_show_in_the_condition_register(
+    meter: Any, clock: Any
+) -> None:
     box = meter("constant:36W,crest=6")  # 1.8 A at the peak
     box.execute(VALUES + ";:INPUT:CURRENT:RANGE 0.5")  # clips at 333 % of it, 1.667 A
     clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE? 3;:STATUS:CONDITION?;:INPUT:POVER?;CRANGE?") == "33.333E+00;256;2;0"
+    assert (
+        box.execute(":NUMERIC:VALUE? 3;:STATUS:CONDITION?;:INPUT:POVER?;CRANGE?")
+        == "33.333E+00;256;2;0"
+    )
 
 
 @pytest.mark.parametrize(("crest", "clipped"), [(5.5, "0"), (5.6, "2")])
@@ -138,7 +173,9 @@ def test_auto_range_settles_with_the_first_update(meter: Any, clock: Any) -> Non
     box = meter("constant:36W")
     box.execute(VALUES)
     clock.pass_s(0.25)
-    assert box.execute(f"{RANGES};:NUMERIC:VALUE? 3") == "500.0E-03;300.0E+00;36.000E+00"
+    assert (
+        box.execute(f"{RANGES};:NUMERIC:VALUE? 3") == "500.0E-03;300.0E+00;36.000E+00"
+    )
     clock.pass_s(0.25)
     assert box.execute(":NUMERIC:VALUE? 3") == "36.000E+00"
 
@@ -148,7 +185,11 @@ def test_auto_range_settles_with_the_first_update(meter: Any, clock: Any) -> Non
     [
         ("steps:36W@1s,84W@9s", "500.0E-03", "1.000E+00"),  # 0.7 A is above 130 %
         ("steps:36W@1s,77W@9s", "500.0E-03", "500.0E-03"),  # 0.64 A is below
-        ("steps:36W@1s,66W@9s,crest=3", "500.0E-03", "1.000E+00"),  # a peak of 1.65 A is above 300 %
+        (
+            "steps:36W@1s,66W@9s,crest=3",
+            "500.0E-03",
+            "1.000E+00",
+        ),  # a peak of 1.65 A is above 300 %
         ("steps:54W@1s,37W@9s", "1.000E+00", "1.000E+00"),  # 0.31 A is above 30 %
         ("steps:54W@1s,35W@9s", "1.000E+00", "500.0E-03"),
     ],
@@ -185,7 +226,9 @@ def test_a_small_range_protects_itself_on_a_wt310e_only(meter: Any, clock: Any) 
     assert box.execute(":INPUT:CURRENT:AUTO?;RANGE?") == "1;1.000E+00"
 
 
-def test_the_largest_range_of_a_wt310eh_reaches_no_further_than_110_percent(meter: Any, clock: Any) -> None:
+def test_the_largest_range_of_a_wt310eh_reaches_no_further_than_110_percent(
+    meter: Any, clock: Any
+) -> None:
     box = meter("constant:5400W", model="WT310EH")  # 45 A
     box.execute(VALUES + ";:INPUT:CURRENT:RANGE 40")
     clock.pass_s(1)
@@ -198,8 +241,15 @@ def test_the_largest_range_of_a_wt310eh_reaches_no_further_than_110_percent(mete
 def test_crest_factor_6a_reaches_twice_as_far(meter: Any, clock: Any) -> None:
     box = meter("constant:36W", model="WT310E")  # 0.3 A
     for factor, shown in (("6", "INF"), ("A6", "300.00E-03")):
-        box.execute(VALUES + f";:INPUT:CFACTOR {factor};:INPUT:CURRENT:RANGE 0.25;:INPUT:CURRENT:RANGE 100MA")
-        box.execute(":INPUT:CURRENT:RANGE 100MA" if factor == "6" else ":INPUT:CURRENT:RANGE 250MA")
+        box.execute(
+            VALUES
+            + f";:INPUT:CFACTOR {factor};:INPUT:CURRENT:RANGE 0.25;:INPUT:CURRENT:RANGE 100MA"
+        )
+        box.execute(
+            ":INPUT:CURRENT:RANGE 100MA"
+            if factor == "6"
+            else ":INPUT:CURRENT:RANGE 250MA"
+        )
         clock.pass_s(1)
         assert box.execute(":INPUT:CFACTOR?;:NUMERIC:VALUE? 2") == f"{factor};{shown}"
 
@@ -217,28 +267,42 @@ def test_voltage_peaks_are_clipped_too(meter: Any, clock: Any) -> None:
 
 def test_a_load_that_feeds_back_counts_backwards(meter: Any, clock: Any) -> None:
     box = meter("steps:36W@10s,-18W@30s")
-    box.execute(VALUES + ";:NUMERIC:NUMBER 8;ITEM5 WHP;ITEM6 WHM;ITEM7 LAMBDA;ITEM8 PHI;:INTEGRATE:START")
+    box.execute(
+        VALUES
+        + ";:NUMERIC:NUMBER 8;ITEM5 WHP;ITEM6 WHM;ITEM7 LAMBDA;ITEM8 PHI;:INTEGRATE:START"
+    )
     clock.pass_s(30)
     assert box.execute(":NUMERIC:VALUE?") == (
         "120.00E+00,150.00E-03,-18.000E+00,0.00000E+00,100.000E-03,-100.000E-03,-1.0000E+00,180.00E+00"
     )
 
 
-def test_hold_freezes_what_is_answered_and_counting_goes_on(meter: Any, clock: Any) -> None:
+def test_hold_freezes_what_is_answered_and_counting_goes_on(
+    meter: Any, clock: Any
+) -> None:
     box = meter("steps:36W@10s,72W@20s")
     box.execute(VALUES + ";:INTEGRATE:START")
     clock.pass_s(10)
     box.execute(":HOLD ON")
     clock.pass_s(10)
-    assert box.execute(":HOLD?;:NUMERIC:VALUE?") == "1;120.00E+00,300.00E-03,36.000E+00,100.000E-03,10"
+    assert (
+        box.execute(":HOLD?;:NUMERIC:VALUE?")
+        == "1;120.00E+00,300.00E-03,36.000E+00,100.000E-03,10"
+    )
     box.execute(":HOLD OFF")
-    assert box.execute(":NUMERIC:VALUE?") == "120.00E+00,600.00E-03,72.000E+00,300.000E-03,20"
+    assert (
+        box.execute(":NUMERIC:VALUE?")
+        == "120.00E+00,600.00E-03,72.000E+00,300.000E-03,20"
+    )
 
 
 def test_crest_factor_six_halves_the_ranges_and_forces_the_largest(meter: Any) -> None:
     box = meter()
     box.execute(":INPUT:CURRENT:RANGE 1;:INPUT:CFACTOR 6")
-    assert box.execute(":INPUT:CURRENT:RANGE?;:INPUT:VOLTAGE:RANGE?") == "10.000E+00;300.0E+00"
+    assert (
+        box.execute(":INPUT:CURRENT:RANGE?;:INPUT:VOLTAGE:RANGE?")
+        == "10.000E+00;300.0E+00"
+    )
 
 
 def test_each_update_raises_its_filtered_event_once(meter: Any, clock: Any) -> None:

@@ -35,7 +35,9 @@ def test_a_model_that_does_not_exist_is_named_with_those_that_do() -> None:
         ("WT333E", "500.0E-03", "20.000E+00", "200MA"),
     ],
 )
-def test_current_ranges(meter: Any, model: str, smallest: str, largest: str, missing: str) -> None:
+def test_current_ranges(
+    meter: Any, model: str, smallest: str, largest: str, missing: str
+) -> None:
     box = meter(model=model)
     assert box.execute(":INPUT:CURRENT:RANGE?") == largest
     assert box.execute(f":INPUT:CURRENT:RANGE {smallest};RANGE?") == smallest
@@ -49,14 +51,20 @@ def test_slow_rates_and_auto_are_for_e_models(meter: Any, rate: str) -> None:
     old.execute(f":RATE {rate}")
     assert codes(old) in ("222", "120")
     new.execute(f":RATE {rate}")
-    assert new.execute(":RATE?") == {"10S": "10.000E+00", "20S": "20.000E+00", "AUTO": "AUTO"}[rate]
+    assert (
+        new.execute(":RATE?")
+        == {"10S": "10.000E+00", "20S": "20.000E+00", "AUTO": "AUTO"}[rate]
+    )
 
 
 def test_crest_factor_6a_is_for_e_models(meter: Any) -> None:
     old, new = meter(), meter(model="WT310E")
     old.execute(":INPUT:CFACTOR A6")
     assert codes(old) == "222"
-    assert new.execute(":INPUT:CFACTOR A6;CFACTOR?;:INPUT:CURRENT:RANGE?") == "A6;10.000E+00"
+    assert (
+        new.execute(":INPUT:CFACTOR A6;CFACTOR?;:INPUT:CURRENT:RANGE?")
+        == "A6;10.000E+00"
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +81,9 @@ def test_crest_factor_6a_is_for_e_models(meter: Any) -> None:
         ("WT333E", "ALL", "141"),
     ],
 )
-def test_elements_that_are_not_there_are_refused(meter: Any, model: str, element: str, code: str) -> None:
+def test_elements_that_are_not_there_are_refused(
+    meter: Any, model: str, element: str, code: str
+) -> None:
     box = meter(model=model)
     box.execute(f":NUMERIC:ITEM1 P,{element}")
     assert codes(box) == code
@@ -82,18 +92,27 @@ def test_elements_that_are_not_there_are_refused(meter: Any, model: str, element
 def test_the_factory_items_lie_ten_apart_for_each_element(meter: Any) -> None:
     box = meter(model="WT332E")
     asked = ";".join(f":NUMERIC:ITEM{index}?" for index in (1, 9, 10, 11, 21, 31, 39))
-    assert box.execute(f"{asked};NUMBER?") == "U,1;FI,1;NONE;NONE;U,3;U,SIGMA;FI,SIGMA;39"
+    assert (
+        box.execute(f"{asked};NUMBER?") == "U,1;FI,1;NONE;NONE;U,3;U,SIGMA;FI,SIGMA;39"
+    )
     assert meter().execute(":NUMERIC:NUMBER?") == "9"
 
 
-def test_the_load_is_shared_by_the_elements_that_are_wired(meter: Any, clock: Any) -> None:
+def test_the_load_is_shared_by_the_elements_that_are_wired(
+    meter: Any, clock: Any
+) -> None:
     box = meter("constant:36W", model="WT333E")
     box.execute(":NUMERIC:NUMBER 4;ITEM1 P,1;ITEM2 P,2;ITEM3 P,3;ITEM4 P,SIGMA")
     clock.pass_s(1)
-    assert box.execute(":NUMERIC:VALUE?") == "12.000E+00,12.000E+00,12.000E+00,36.000E+00"
+    assert (
+        box.execute(":NUMERIC:VALUE?") == "12.000E+00,12.000E+00,12.000E+00,36.000E+00"
+    )
     box.execute(":INPUT:WIRING P1W3")
     clock.pass_s(1)
-    assert box.execute(":INPUT:WIRING?;:NUMERIC:VALUE?") == "P1W3;18.000E+00,0.0000E+00,18.000E+00,36.000E+00"
+    assert (
+        box.execute(":INPUT:WIRING?;:NUMERIC:VALUE?")
+        == "P1W3;18.000E+00,0.0000E+00,18.000E+00,36.000E+00"
+    )
 
 
 def test_the_sum_adds_powers_and_energies_and_takes_the_mean_of_voltage_and_current(
@@ -101,7 +120,9 @@ def test_the_sum_adds_powers_and_energies_and_takes_the_mean_of_voltage_and_curr
 ) -> None:
     box = meter("constant:36W,pf=0.5", model="WT333E")
     functions = ("U", "I", "P", "S", "LAMBDA", "WH", "TIME")
-    items = ";".join(f"ITEM{index} {name},SIGMA" for index, name in enumerate(functions, start=1))
+    items = ";".join(
+        f"ITEM{index} {name},SIGMA" for index, name in enumerate(functions, start=1)
+    )
     box.execute(f":NUMERIC:NUMBER 7;{items};:INTEGRATE:START")
     clock.pass_s(10)
     assert box.execute(":NUMERIC:VALUE?") == (
@@ -111,9 +132,16 @@ def test_the_sum_adds_powers_and_energies_and_takes_the_mean_of_voltage_and_curr
 
 @pytest.mark.parametrize(
     ("model", "wiring", "code"),
-    [("WT310", "P1W3", "222"), ("WT332E", "P3W4", "222"), ("WT332E", "P3W3", "0"), ("WT333E", "V3A3", "0")],
+    [
+        ("WT310", "P1W3", "222"),
+        ("WT332E", "P3W4", "222"),
+        ("WT332E", "P3W3", "0"),
+        ("WT333E", "V3A3", "0"),
+    ],
 )
-def test_a_model_has_the_wirings_that_fit_it(meter: Any, model: str, wiring: str, code: str) -> None:
+def test_a_model_has_the_wirings_that_fit_it(
+    meter: Any, model: str, wiring: str, code: str
+) -> None:
     box = meter(model=model)
     box.execute(f":INPUT:WIRING {wiring}")
     assert codes(box) == code

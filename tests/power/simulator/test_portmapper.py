@@ -41,7 +41,10 @@ def mapper(server: Vxi11Server) -> Iterator[Portmapper]:
     "ignore:unclosed:ResourceWarning"
 )  # python-vxi11 leaves its portmapper client open
 def test_an_independent_client_finds_the_meter_by_its_host_alone(
-    server: Vxi11Server, mapper: Portmapper, python_vxi11: Any, monkeypatch: pytest.MonkeyPatch
+    server: Vxi11Server,
+    mapper: Portmapper,
+    python_vxi11: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(python_vxi11.rpc, "PMAP_PORT", mapper.port)  # 111 is for root
     meter = python_vxi11.Instrument("127.0.0.1")
@@ -66,7 +69,10 @@ def test_ports_are_told_over_tcp_and_udp(
         assert client.get_port((ABORT_PROGRAM, 1, 6, 0)) == server.abort_port
         assert client.get_port((CORE_PROGRAM, 1, 17, 0)) == 0
         assert client.get_port((99, 1, 6, 0)) == 0
-        assert client.dump() == [(CORE_PROGRAM, 1, 6, server.port), (ABORT_PROGRAM, 1, 6, server.abort_port)]
+        assert client.dump() == [
+            (CORE_PROGRAM, 1, 6, server.port),
+            (ABORT_PROGRAM, 1, 6, server.abort_port),
+        ]
 
 
 @pytest.mark.parametrize(
@@ -85,15 +91,24 @@ def test_wrong_calls_get_the_errors_of_rpc(
 ) -> None:
     line = Wire(mapper.port)
     with line.socket:
-        line.send(**{"procedure": 3, "body": b"", "program": PROGRAM, "version": 2, **header})  # type: ignore[arg-type]
+        line.send(
+            **{"procedure": 3, "body": b"", "program": PROGRAM, "version": 2, **header}
+        )  # type: ignore[arg-type]
         reader = Reader(line.receive())
         assert [reader.uint() for _ in range(1 + len(reply))] == [1, *reply]
 
 
-def test_rubbish_in_a_datagram_is_passed_over(mapper: Portmapper, server: Vxi11Server) -> None:
+def test_rubbish_in_a_datagram_is_passed_over(
+    mapper: Portmapper, server: Vxi11Server
+) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.settimeout(20)
-        for rubbish in (b"abc", b"", b"\xff" * 5000, call_record(1, 3, b"", PROGRAM, 2)[:30]):
+        for rubbish in (
+            b"abc",
+            b"",
+            b"\xff" * 5000,
+            call_record(1, 3, b"", PROGRAM, 2)[:30],
+        ):
             asking.sendto(rubbish, ("127.0.0.1", mapper.port))
         body = uint(CORE_PROGRAM, 1, 6, 0)
         asking.sendto(call_record(5, 3, body, PROGRAM, 2), ("127.0.0.1", mapper.port))
@@ -113,7 +128,9 @@ def test_rubbish_in_a_datagram_is_passed_over(mapper: Portmapper, server: Vxi11S
 def test_rubbish_on_a_connection_ends_that_one_only(
     mapper: Portmapper, server: Vxi11Server, rubbish: bytes
 ) -> None:
-    with socket.create_connection(("127.0.0.1", mapper.port), timeout=TIMEOUT_S) as line:
+    with socket.create_connection(
+        ("127.0.0.1", mapper.port), timeout=TIMEOUT_S
+    ) as line:
         line.sendall(rubbish)
         line.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):
@@ -127,7 +144,9 @@ def test_rubbish_on_a_connection_ends_that_one_only(
 def test_no_thread_is_left_when_it_is_closed(server: Vxi11Server, until: Any) -> None:
     before = set(threading.enumerate())
     mapping = Portmapper({}, "127.0.0.1", 0)
-    with socket.create_connection(("127.0.0.1", mapping.port), timeout=TIMEOUT_S) as line:
+    with socket.create_connection(
+        ("127.0.0.1", mapping.port), timeout=TIMEOUT_S
+    ) as line:
         line.sendall(uint(0x80000028) + b"half")
         mapping.close()
         until(lambda: set(threading.enumerate()) <= before)
@@ -141,7 +160,9 @@ def test_a_taken_port_is_told_with_what_to_do(mapper: Portmapper) -> None:
     assert "rpcbind" in caught.value.sentence
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may take port 111; an ordinary user tries it")
+@pytest.mark.skipif(
+    os.geteuid() == 0, reason="root may take port 111; an ordinary user tries it"
+)
 def test_a_port_one_may_not_have_is_told_with_what_to_do() -> None:
     with pytest.raises(MeterError) as caught:
         Portmapper({}, "127.0.0.1")

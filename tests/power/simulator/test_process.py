@@ -23,16 +23,27 @@ from tests.timeouts import TIMEOUT_S
 @contextlib.contextmanager
 def simulated(*options: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     command = [sys.executable, "-m", "lpirc_power", "simulate", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         try:
-            yield process, [process.stdout.readline().strip() for _ in range(1 + ("--control" in options))]
+            yield (
+                process,
+                [
+                    process.stdout.readline().strip()
+                    for _ in range(1 + ("--control" in options))
+                ],
+            )
         finally:
             process.kill()
 
 
 def test_a_controlled_meter_announces_both_addresses_and_ends_when_told() -> None:
-    with simulated("--model", "wt333e", "--control", "0") as (process, (address, control)):
+    with simulated("--model", "wt333e", "--control", "0") as (
+        process,
+        (address, control),
+    ):
         assert address.startswith("TCPIP::127.0.0.1,")
         word, place = control.split()
         assert word == "control"
@@ -41,10 +52,14 @@ def test_a_controlled_meter_announces_both_addresses_and_ends_when_told() -> Non
         ran = CliRunner().invoke(fault, [place, "state"])
         assert ran.exit_code == 0
         assert json.loads(ran.output)["model"] == "WT333E"
-        assert CliRunner().invoke(fault, [place, "load", "constant:-5W"]).output == "ok\n"
+        assert (
+            CliRunner().invoke(fault, [place, "load", "constant:-5W"]).output == "ok\n"
+        )
         ran = CliRunner().invoke(fault, [place, "restart", "never"])
         assert isinstance(ran.exception, MeterError)
-        assert ran.exception.sentence.startswith("restart takes one of keep, lose, error")
+        assert ran.exception.sentence.startswith(
+            "restart takes one of keep, lose, error"
+        )
         process.send_signal(signal.SIGTERM)
         assert process.wait(TIMEOUT_S) == 0
         assert process.stderr is not None
@@ -58,12 +73,16 @@ def test_a_meter_that_hangs_and_is_cut_ends_when_told() -> None:
     ):
         link.write(":COMMUNICATE:WAIT 65535")
         for line in (["hang", "3600"], ["slow", "3600000"], ["drop-link", "3600"]):
-            assert CliRunner().invoke(fault, [control.split()[1], *line]).output == "ok\n"
+            assert (
+                CliRunner().invoke(fault, [control.split()[1], *line]).output == "ok\n"
+            )
         process.send_signal(signal.SIGINT)
         assert process.wait(TIMEOUT_S) == 0
 
 
-@pytest.mark.parametrize("address", ["5025", "host", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x"])
+@pytest.mark.parametrize(
+    "address", ["5025", "host", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x"]
+)
 def test_a_control_address_is_a_host_and_a_port(address: str) -> None:
     ran = CliRunner().invoke(fault, [address, "state"])
     assert isinstance(ran.exception, MeterError)
@@ -82,8 +101,17 @@ def test_nobody_at_the_control_address_is_one_sentence() -> None:
 def test_a_taken_control_port_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "lpirc_power", "simulate", "--control", str(port)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "lpirc_power",
+            "simulate",
+            "--control",
+            str(port),
+        ]
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False
+        )
     assert (ended.returncode, ended.stdout) == (1, "")
     assert f"control socket cannot listen on 127.0.0.1 port {port}" in ended.stderr
 
@@ -101,6 +129,12 @@ def test_the_commands_are_printed() -> None:
 def test_importing_the_simulator_takes_nothing_heavy() -> None:
     code = "import lpirc_power.simulator.process, lpirc_power.cli.simulate, sys; print(*sys.modules)"
     ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
-    assert {"numpy", "pyvisa", "requests", "random"} & set(ended.stdout.split()) == set()
+    assert {"numpy", "pyvisa", "requests", "random"} & set(
+        ended.stdout.split()
+    ) == set()

@@ -96,7 +96,11 @@ def test_no_data_breaks_a_command(data: str, command: object) -> None:
     meter = box("WT333E")
     if command.waits:  # type: ignore[attr-defined]
         return
-    header = command.pattern.spelled(True, 3) if ":" in command.pattern.text else command.pattern.text  # type: ignore[attr-defined]
+    header = (
+        command.pattern.spelled(True, 3)
+        if ":" in command.pattern.text
+        else command.pattern.text
+    )  # type: ignore[attr-defined]
     for mark in ("", "?"):
         meter.execute(f"{header}{mark} {data}".replace(";", ""))
     assert meter.execute("*OPC?") == "1"
@@ -115,14 +119,24 @@ def test_every_setting_reads_back_as_it_can_be_written(command: object) -> None:
     assert meter.execute(f"{header}?;:STATUS:ERROR?") == f'{answer};0,"No error"'
 
 
-@given(st.integers(-9999, 9999), st.integers(-12, 12), st.sampled_from(("", "V", "MV", "KV", "UV", "M", "K")))
-def test_a_number_reads_as_what_it_says(mantissa: int, exponent: int, suffix: str) -> None:
+@given(
+    st.integers(-9999, 9999),
+    st.integers(-12, 12),
+    st.sampled_from(("", "V", "MV", "KV", "UV", "M", "K")),
+)
+def test_a_number_reads_as_what_it_says(
+    mantissa: int, exponent: int, suffix: str
+) -> None:
     scale = {"": 1.0, "V": 1.0, "M": 1e-3, "K": 1e3, "U": 1e-6}[suffix[:1]]
-    assert number(f"{mantissa}E{exponent}{suffix}", "V") == pytest.approx(mantissa * 10.0**exponent * scale)
+    assert number(f"{mantissa}E{exponent}{suffix}", "V") == pytest.approx(
+        mantissa * 10.0**exponent * scale
+    )
 
 
 @given(st.floats(-1e9, 1e9), st.integers(3, 7))
-def test_a_written_number_has_its_digits_and_an_exponent_of_thousands(value: float, digits: int) -> None:
+def test_a_written_number_has_its_digits_and_an_exponent_of_thousands(
+    value: float, digits: int
+) -> None:
     mantissa, exponent = engineering(value, digits).split("E")
     assert len(mantissa.lstrip("-").replace(".", "")) == digits
     assert int(exponent) % 3 == 0
@@ -131,7 +145,8 @@ def test_a_written_number_has_its_digits_and_an_exponent_of_thousands(value: flo
 @given(st.integers(0, 65535))
 def test_a_register_reads_in_every_base(value: int) -> None:
     assert {
-        register(text, 65535) for text in (str(value), f"#H{value:X}", f"#q{value:o}", f"#B{value:b}")
+        register(text, 65535)
+        for text in (str(value), f"#H{value:X}", f"#q{value:o}", f"#B{value:b}")
     } == {value}
 
 
@@ -155,18 +170,34 @@ def test_a_wrong_register_is_refused(text: str, code: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "truth"), [("ON", True), ("off", False), ("1", True), ("0", False), ("0.4", False), ("-3", True)]
+    ("text", "truth"),
+    [
+        ("ON", True),
+        ("off", False),
+        ("1", True),
+        ("0", False),
+        ("0.4", False),
+        ("-3", True),
+    ],
 )
 def test_a_boolean_is_a_word_or_a_number_that_rounds(text: str, truth: bool) -> None:
     assert boolean(text) is truth
 
 
 def test_milli_amperes_and_mega_amperes_are_told_apart() -> None:
-    assert [number(text, "A") for text in ("500MA", "1MAA", "2M", "3KA")] == [0.5, 1e6, 2e-3, 3e3]
+    assert [number(text, "A") for text in ("500MA", "1MAA", "2M", "3KA")] == [
+        0.5,
+        1e6,
+        2e-3,
+        3e3,
+    ]
     with pytest.raises(RefusedError) as caught:
         number("1E400", "A")
     assert caught.value.code == 123
 
 
 def test_header_and_data_may_be_any_space_apart() -> None:
-    assert box().execute(":COMM:HEAD\t OFF;VERB   ON;:INPUT:VOLTAGE:RANGE\t150 V;RANGE?") == "150.0E+00"
+    assert (
+        box().execute(":COMM:HEAD\t OFF;VERB   ON;:INPUT:VOLTAGE:RANGE\t150 V;RANGE?")
+        == "150.0E+00"
+    )

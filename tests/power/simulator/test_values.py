@@ -22,7 +22,9 @@ from lpirc_power.simulator.syntax import engineering, number, spelled
         (math.inf, 5, "INF"),
     ],
 )
-def test_numbers_have_an_exponent_of_thousands(value: float, digits: int, text: str) -> None:
+def test_numbers_have_an_exponent_of_thousands(
+    value: float, digits: int, text: str
+) -> None:
     assert engineering(value, digits) == text
 
 

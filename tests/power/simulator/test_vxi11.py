@@ -126,10 +126,17 @@ def test_clear_forgets_a_half_message_and_an_answer(wire: Any) -> None:
     assert line.read(link) == (0, 4, b"1\n")
 
 
-def test_messages_end_at_newline_with_or_without_carriage_return_or_with_end(wire: Any) -> None:
+def test_messages_end_at_newline_with_or_without_carriage_return_or_with_end(
+    wire: Any,
+) -> None:
     line = wire()
     link = line.link()
-    for data, flags in ((b"*OPC?\n", 0), (b"*OPC?\r\n", 0), (b"*OPC?", END), (b"*OPC?\r\n", END)):
+    for data, flags in (
+        (b"*OPC?\n", 0),
+        (b"*OPC?\r\n", 0),
+        (b"*OPC?", END),
+        (b"*OPC?\r\n", END),
+    ):
         assert line.write(link, data, flags) == 0
         assert line.read(link) == (0, 4, b"1\n")
 
@@ -139,7 +146,11 @@ def test_a_read_says_why_it_ended(wire: Any) -> None:
     link = line.link()
     line.write(link, b"*IDN?")
     assert line.read(link, size=8) == (0, 1, b"YOKOGAWA")
-    assert line.read(link, size=1000, flags=TERMINATOR) == (0, 2 | 4, b",WT310,C2PH13047V,F1.03\n")
+    assert line.read(link, size=1000, flags=TERMINATOR) == (
+        0,
+        2 | 4,
+        b",WT310,C2PH13047V,F1.03\n",
+    )
 
 
 def test_a_read_without_answer_times_out_and_the_link_lives_on(wire: Any) -> None:
@@ -179,7 +190,9 @@ def test_an_abort_ends_a_waiting_read(wire: Any, server: Vxi11Server) -> None:
         ended = threading.Event()
 
         def abort_until_ended() -> None:
-            while not ended.wait(0.01):  # the read may not have begun when the first abort comes
+            while not ended.wait(
+                0.01
+            ):  # the read may not have begun when the first abort comes
                 assert aborting.call(1, uint(link), program=CORE + 1).uint() == 0
 
         thread = threading.Thread(target=abort_until_ended)
@@ -190,7 +203,9 @@ def test_an_abort_ends_a_waiting_read(wire: Any, server: Vxi11Server) -> None:
     assert [reply.uint() for _ in range(7)][6] == 23
 
 
-def test_waiting_for_an_update_answers_when_it_comes(client: Any, server: Vxi11Server) -> None:
+def test_waiting_for_an_update_answers_when_it_comes(
+    client: Any, server: Vxi11Server
+) -> None:
     meter = client()
     meter.write(":STATUS:FILTER1 FALL;:STATUS:EESR?")
     meter.read()
@@ -203,7 +218,9 @@ def test_waiting_for_an_update_answers_when_it_comes(client: Any, server: Vxi11S
     assert meter.read().endswith("1")
 
 
-def test_a_dropped_connection_frees_its_lock_and_links(wire: Any, server: Vxi11Server) -> None:
+def test_a_dropped_connection_frees_its_lock_and_links(
+    wire: Any, server: Vxi11Server
+) -> None:
     first, second = wire(), wire()
     held, other = first.link(), second.link()
     assert first.call(LOCK, uint(held, 0, 0)).uint() == 0
@@ -219,7 +236,9 @@ def test_a_dropped_connection_frees_its_lock_and_links(wire: Any, server: Vxi11S
 
 def test_a_record_in_fragments_is_one_call(wire: Any) -> None:
     line = wire()
-    record = uint(9, 0, 2, CORE, 1, CREATE, 0, 0, 0, 0) + uint(1, 0, 0) + opaque(b"inst0")
+    record = (
+        uint(9, 0, 2, CORE, 1, CREATE, 0, 0, 0, 0) + uint(1, 0, 0) + opaque(b"inst0")
+    )
     for at in range(0, len(record), 4):
         last = 0x80000000 if at + 4 >= len(record) else 0
         line.socket.sendall(uint(4 | last))
@@ -240,7 +259,9 @@ def test_a_record_in_fragments_is_one_call(wire: Any) -> None:
         ({"procedure": 25}, [1, 0, 0, 0, 0, 8]),
     ],
 )
-def test_wrong_calls_get_the_errors_of_rpc(wire: Any, header: dict[str, int], reply: list[int]) -> None:
+def test_wrong_calls_get_the_errors_of_rpc(
+    wire: Any, header: dict[str, int], reply: list[int]
+) -> None:
     line = wire()
     line.send(**{"procedure": 12, "body": b"", **header})
     reader = Reader(line.receive())
@@ -248,11 +269,15 @@ def test_wrong_calls_get_the_errors_of_rpc(wire: Any, header: dict[str, int], re
     assert [reader.uint() for _ in reply] == reply
 
 
-@pytest.mark.parametrize("rubbish", [b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n\r\n", b"\x80\x00\x00\x04abcd"])
+@pytest.mark.parametrize(
+    "rubbish", [b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n\r\n", b"\x80\x00\x00\x04abcd"]
+)
 def test_what_is_no_call_ends_that_connection_only(wire: Any, rubbish: bytes) -> None:
     line, sound = wire(), wire()
     line.socket.sendall(rubbish)
-    with contextlib.suppress(ConnectionResetError):  # what was sent after the first fault is never read
+    with contextlib.suppress(
+        ConnectionResetError
+    ):  # what was sent after the first fault is never read
         assert line.socket.recv(1) == b""
     assert sound.link() > 0
 
@@ -303,7 +328,10 @@ def test_messages_of_many_links_are_run_one_by_one_and_none_is_lost(wire: Any) -
             if answer != b";".join([b"1"] * count) + b"\n":
                 wrong.append(answer)
 
-    threads = [threading.Thread(target=converse, args=pair) for pair in zip(lines, links, strict=True)]
+    threads = [
+        threading.Thread(target=converse, args=pair)
+        for pair in zip(lines, links, strict=True)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -341,7 +369,9 @@ def test_a_message_longer_than_the_buffer_is_refused(wire: Any) -> None:
     assert line.read(link) == (0, 4, b"1\n")
 
 
-def test_too_many_connections_are_closed_at_once_and_the_others_live(wire: Any, server: Vxi11Server) -> None:
+def test_too_many_connections_are_closed_at_once_and_the_others_live(
+    wire: Any, server: Vxi11Server
+) -> None:
     first = wire()
     link = first.link()
     many = [wire() for _ in range(MOST_CONNECTIONS + 5)]
@@ -359,7 +389,8 @@ def test_too_many_connections_are_closed_at_once_and_the_others_live(wire: Any, 
 
 
 @given(
-    st.lists(st.binary(max_size=60), max_size=3), st.sampled_from([0, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
+    st.lists(st.binary(max_size=60), max_size=3),
+    st.sampled_from([0, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF]),
 )
 @settings(max_examples=60)
 @pytest.mark.parametrize("channel", ["port", "abort_port"])
@@ -369,10 +400,15 @@ def test_no_rubbish_on_either_channel_keeps_the_meter_from_others(
     program = CORE if channel == "port" else CORE + 1
     with (
         contextlib.suppress(ConnectionError),
-        socket.create_connection(("127.0.0.1", getattr(server, channel)), timeout=TIMEOUT_S) as line,
+        socket.create_connection(
+            ("127.0.0.1", getattr(server, channel)), timeout=TIMEOUT_S
+        ) as line,
     ):
         for part in parts:
-            record = uint(1, 0, 2, program, 1, part[0] % 28 if part else 1, 0, 0, 0, 0) + part
+            record = (
+                uint(1, 0, 2, program, 1, part[0] % 28 if part else 1, 0, 0, 0, 0)
+                + part
+            )
             line.sendall(uint(len(record) | 0x80000000) + record)
         line.sendall(uint(mark) + b"half a record")
     with contextlib.closing(Wire(server.port).socket) as sound:
@@ -383,7 +419,9 @@ def test_no_rubbish_on_either_channel_keeps_the_meter_from_others(
         assert asking.read(link) == (0, 4, b"1\n")
 
 
-def test_no_thread_is_left_when_it_is_closed_with_everything_under_way(until: Any) -> None:
+def test_no_thread_is_left_when_it_is_closed_with_everything_under_way(
+    until: Any,
+) -> None:
     before = set(threading.enumerate())
     instrument = Instrument(parse_load("constant:36W", time.monotonic), time.monotonic)
     server = Vxi11Server(instrument, "127.0.0.1", 0)
@@ -396,7 +434,9 @@ def test_no_thread_is_left_when_it_is_closed_with_everything_under_way(until: An
         link = waiting.link()
         waiting.write(link, b":COMM:WAIT 32768")
         waiting.write(link, b" " * (INPUT_BUFFER - 10) + b"*OPC?")
-        blocked.send(WRITE, uint(blocked.link(), 60000, 0, END) + opaque(b"*OPC?;" * 400))
+        blocked.send(
+            WRITE, uint(blocked.link(), 60000, 0, END) + opaque(b"*OPC?;" * 400)
+        )
         half.socket.sendall(uint(0x80000400) + b"half")
         server.cut(3600)
         server.close()

@@ -24,7 +24,9 @@ ITS_TESTS = 10
 @pytest.fixture
 def line(simulate: Any) -> str:
     """The serial port of a simulated meter."""
-    word, path = simulate("--pty", "--load", "constant:36W").process.stdout.readline().split()
+    word, path = (
+        simulate("--pty", "--load", "constant:36W").process.stdout.readline().split()
+    )
     assert word == "serial"
     return path
 
@@ -36,7 +38,9 @@ def test_a_program_that_knows_serial_ports_only_talks_over_the_pty(line: str) ->
             os.write(port, b"\n*CLS\n:COMM:HEAD OFF\n*IDN?\n")
             assert select.select([port], [], [], 20)[0]
             assert re.fullmatch(rb"YOKOGAWA,WT310,\S+,F1.03\n", os.read(port, 4096))
-            os.write(port, b":STAT:FILT1 FALL\n:STAT:EESR?\n:COMM:WAIT 1\n:NUM:VAL? 3\n")
+            os.write(
+                port, b":STAT:FILT1 FALL\n:STAT:EESR?\n:COMM:WAIT 1\n:NUM:VAL? 3\n"
+            )
             answers = b""
             while answers.count(b"\n") < 2:
                 assert select.select([port], [], [], 20)[0]
@@ -57,11 +61,25 @@ def test_its_own_tests_pass(line: str, tmp_path: Path) -> None:
     # Its first line names an interpreter that few machines have. And since its commit 9526428 it refuses `set math cfv`
     # by itself, before anything is sent to any meter: it compares what it is about to send with what a user may say.
     change(folder / "__main__.py", r"\A#!.*", f"#!{PYTHON}")
-    change(folder / "yokolibs" / "_yokobase.py", r"if tweaked_arg not in choices:", "if arg not in choices:")
+    change(
+        folder / "yokolibs" / "_yokobase.py",
+        r"if tweaked_arg not in choices:",
+        "if arg not in choices:",
+    )
     (tmp_path / ".yokotool.conf").write_text(
         f"[default]\ndevnode={line}\npmtype=wt310\n[simulated]\ndevnode={line}\n"
     )
-    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--devspec", "simulated", "tests"]
+    command = [
+        PYTHON,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--devspec",
+        "simulated",
+        "tests",
+    ]
     ran = subprocess.run(
         command,
         cwd=folder,
@@ -70,4 +88,6 @@ def test_its_own_tests_pass(line: str, tmp_path: Path) -> None:
         text=True,
         timeout=400,
     )
-    assert (ran.returncode, f"{ITS_TESTS} passed" in ran.stdout) == (0, True), ran.stdout[-5000:] + ran.stderr
+    assert (ran.returncode, f"{ITS_TESTS} passed" in ran.stdout) == (0, True), (
+        ran.stdout[-5000:] + ran.stderr
+    )

@@ -9,12 +9,26 @@ from lpirc_power.simulator.xdr import Reader, opaque, uint
 from tests.timeouts import TIMEOUT_S
 
 CORE = 0x0607AF
-CREATE, WRITE, READ, STATUS_BYTE, CLEAR, LOCK, UNLOCK, DESTROY = 10, 11, 12, 13, 15, 18, 19, 23
+CREATE, WRITE, READ, STATUS_BYTE, CLEAR, LOCK, UNLOCK, DESTROY = (
+    10,
+    11,
+    12,
+    13,
+    15,
+    18,
+    19,
+    23,
+)
 END, TERMINATOR, WAIT = 8, 128, 1
 
 
 def call_record(
-    transaction: int, procedure: int, body: bytes, program: int, version: int, rpc: int = 2
+    transaction: int,
+    procedure: int,
+    body: bytes,
+    program: int,
+    version: int,
+    rpc: int = 2,
 ) -> bytes:
     return uint(transaction, 0, rpc, program, version, procedure, 0, 0, 0, 0) + body
 
@@ -26,7 +40,14 @@ class Wire:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S)
         self.transaction = 0
 
-    def send(self, procedure: int, body: bytes, program: int = CORE, version: int = 1, rpc: int = 2) -> None:
+    def send(
+        self,
+        procedure: int,
+        body: bytes,
+        program: int = CORE,
+        version: int = 1,
+        rpc: int = 2,
+    ) -> None:
         self.transaction += 1
         record = call_record(self.transaction, procedure, body, program, version, rpc)
         self.socket.sendall(uint(len(record) | 0x80000000) + record)

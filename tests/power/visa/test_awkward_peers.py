@@ -26,7 +26,9 @@ LAST_FRAGMENT = 0x80000000
 def call(connection: socket.socket) -> int:
     """Take one RPC call; returns its number."""
     (mark,) = struct.unpack(">I", connection.recv(4, socket.MSG_WAITALL))
-    return int.from_bytes(connection.recv(mark & ~LAST_FRAGMENT, socket.MSG_WAITALL)[:4], "big")
+    return int.from_bytes(
+        connection.recv(mark & ~LAST_FRAGMENT, socket.MSG_WAITALL)[:4], "big"
+    )
 
 
 def answer(connection: socket.socket, *numbers: int) -> None:
@@ -121,7 +123,9 @@ def test_what_is_not_a_portmapper_is_named_as_such(
     serve: Callable[[Talk], int], monkeypatch: pytest.MonkeyPatch, talk: Talk
 ) -> None:
     monkeypatch.setattr(rpc, "PMAP_PORT", serve(talk))  # 111 is for root
-    assert "answers with something else; it does not speak VXI-11" in refusal("TCPIP::127.0.0.1::INSTR")
+    assert "answers with something else; it does not speak VXI-11" in refusal(
+        "TCPIP::127.0.0.1::INSTR"
+    )
 
 
 def test_a_portmapper_that_gives_port_0_knows_no_meter(
@@ -141,7 +145,9 @@ def test_a_peer_that_drips_does_not_hang_the_opening(
     monkeypatch.setattr(library, "OPENING_S", 0.3)
     port = serve(drip)
     monkeypatch.setattr(rpc, "PMAP_PORT", port)
-    sentence = refusal("TCPIP::127.0.0.1::INSTR" if mapped else f"TCPIP::127.0.0.1,{port}::INSTR")
+    sentence = refusal(
+        "TCPIP::127.0.0.1::INSTR" if mapped else f"TCPIP::127.0.0.1,{port}::INSTR"
+    )
     assert "came too slowly to be waited for" in sentence
 
 
@@ -153,11 +159,18 @@ class Dripping(Instrument):
         return "1"
 
 
-def test_an_answer_without_end_is_a_lost_link_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_end_is_a_lost_link_after_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(visa, "SLACK_S", 0.2)
     monkeypatch.setattr("tests.power.peer.END", 0)
-    with contextlib.closing(Peer(Dripping())) as peer, contextlib.closing(Link(peer.address)) as link:
-        with pytest.raises(MeterError, match="came too slowly to be waited for") as caught:
+    with (
+        contextlib.closing(Peer(Dripping())) as peer,
+        contextlib.closing(Link(peer.address)) as link,
+    ):
+        with pytest.raises(
+            MeterError, match="came too slowly to be waited for"
+        ) as caught:
             link.query("*IDN?", timeout_ms=100)
         assert caught.value.code == "meter-lost"
 

@@ -15,9 +15,21 @@ ADDRESS = "GPIB0::1::INSTR"
             "meter-backend",
             "linux-gpib",
         ),
-        ("Please install PySerial (>=3.0)\nNo module named 'serial'", "meter-backend", "pyserial"),
-        ("Please install PyUSB to use this\nNo module named 'usb'", "meter-backend", "pyusb"),
-        ("PyUSB does not seem to be properly installed.\nPlease", "meter-backend", "libusb-1.0-0"),
+        (
+            "Please install PySerial (>=3.0)\nNo module named 'serial'",
+            "meter-backend",
+            "pyserial",
+        ),
+        (
+            "Please install PyUSB to use this\nNo module named 'usb'",
+            "meter-backend",
+            "pyusb",
+        ),
+        (
+            "PyUSB does not seem to be properly installed.\nPlease",
+            "meter-backend",
+            "libusb-1.0-0",
+        ),
         (
             "No class registered for InterfaceType.vxi, INSTR",
             "meter-wrong-address",
@@ -28,7 +40,11 @@ ADDRESS = "GPIB0::1::INSTR"
 def test_what_is_missing_is_one_sentence(text: str, code: str, says: str) -> None:
     error = link_failures.no_session(ADDRESS, text)
     assert error is not None
-    assert (error.code, says in error.sentence, ADDRESS in error.sentence) == (code, True, True)
+    assert (error.code, says in error.sentence, ADDRESS in error.sentence) == (
+        code,
+        True,
+        True,
+    )
     assert "\n" not in error.sentence
 
 
@@ -57,13 +73,19 @@ def test_a_refused_link_says_why(code: str, expected: str, says: str) -> None:
         ("GPIB0::1::INSTR", None),
     ],
 )
-def test_vendor_and_product_stand_in_the_address(address: str, ids: tuple[int, int] | None) -> None:
+def test_vendor_and_product_stand_in_the_address(
+    address: str, ids: tuple[int, int] | None
+) -> None:
     assert link_failures.usb_ids(address) == ids
 
 
 @pytest.mark.parametrize(
     ("address", "host"),
-    [("TCPIP::meter::INSTR", "meter"), ("TCPIP0::10.0.0.1,5::INSTR", "10.0.0.1"), ("GPIB0::1::INSTR", None)],
+    [
+        ("TCPIP::meter::INSTR", "meter"),
+        ("TCPIP0::10.0.0.1,5::INSTR", "10.0.0.1"),
+        ("GPIB0::1::INSTR", None),
+    ],
 )
 def test_the_host_stands_in_the_address(address: str, host: str | None) -> None:
     assert link_failures.host_of(address) == host
@@ -76,7 +98,10 @@ def test_the_udev_rule_is_one_line_with_the_ids_as_sysfs_shows_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "hinted"), [("TCPIP::meter::INSTR", True), ("TCPIP::meter,5::INSTR", False), (ADDRESS, False)]
+    ("address", "hinted"),
+    [("TCPIP::meter::INSTR", True), ("TCPIP::meter,5::INSTR", False), (ADDRESS, False)],
 )
 def test_who_gave_no_port_is_told_how(address: str, hinted: bool) -> None:
-    assert ("HOST,PORT" in link_failures.unreachable(address, "refused").sentence) is hinted
+    assert (
+        "HOST,PORT" in link_failures.unreachable(address, "refused").sentence
+    ) is hinted

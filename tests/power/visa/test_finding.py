@@ -35,7 +35,9 @@ def quiet_world(bus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def on_network(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+def on_network(
+    simulate: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], None]]:
     """Put a simulated meter on the network, found by a portmapper that hears broadcasts."""
     with contextlib.ExitStack() as stack:
 
@@ -53,20 +55,38 @@ def found(*options: str) -> Any:
     return json.loads(ran.stdout)
 
 
-def test_a_usb_meter_is_found_with_its_own_serial_number_and_what_it_says(bus: Any) -> None:
+def test_a_usb_meter_is_found_with_its_own_serial_number_and_what_it_says(
+    bus: Any,
+) -> None:
     bus(plugged_in())
     assert found()["found"] == [
-        {"kind": "usb", "address": ADDRESS, "serial": "C2PH13047V", "said": IDN, "not_asked": None}
+        {
+            "kind": "usb",
+            "address": ADDRESS,
+            "serial": "C2PH13047V",
+            "said": IDN,
+            "not_asked": None,
+        }
     ]
     ran = CliRunner().invoke(main, ["find"])
-    assert ran.stdout.splitlines() == [ADDRESS, "  serial  C2PH13047V", f"  *IDN?   {IDN}"]
+    assert ran.stdout.splitlines() == [
+        ADDRESS,
+        "  serial  C2PH13047V",
+        f"  *IDN?   {IDN}",
+    ]
 
 
 @pytest.mark.parametrize(
     ("meter", "why"),
     [
-        (plugged_in(claiming=errno.EBUSY), "is used by another program, and USB serves one at a time"),
-        (plugged_in(opening=errno.EACCES), "this user may not open it; write this line into"),
+        (
+            plugged_in(claiming=errno.EBUSY),
+            "is used by another program, and USB serves one at a time",
+        ),
+        (
+            plugged_in(opening=errno.EACCES),
+            "this user may not open it; write this line into",
+        ),
     ],
 )
 def test_a_usb_meter_that_cannot_be_asked_is_listed_with_the_reason(
@@ -78,7 +98,9 @@ def test_a_usb_meter_that_cannot_be_asked_is_listed_with_the_reason(
     assert why in one["not_asked"]
 
 
-def test_a_usb_meter_that_another_program_may_use_by_the_systems_driver_keeps_it(bus: Any) -> None:
+def test_a_usb_meter_that_another_program_may_use_by_the_systems_driver_keeps_it(
+    bus: Any,
+) -> None:
     meter = plugged_in()
     meter.has_kernel_driver = True
     bus(meter)
@@ -91,11 +113,16 @@ def test_a_usb_meter_that_another_program_may_use_by_the_systems_driver_keeps_it
 def test_a_meter_on_the_network_is_found_by_a_broadcast(on_network: Any) -> None:
     on_network()
     (first, *_) = found()["found"]  # it may be found by each network of this machine
-    assert (first["kind"], first["said"]) == ("network", "YOKOGAWA,WT310,SIMULATED,F1.03")
+    assert (first["kind"], first["said"]) == (
+        "network",
+        "YOKOGAWA,WT310,SIMULATED,F1.03",
+    )
 
 
 def test_a_serial_port_is_listed_and_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyvisa_py.serial.comports", lambda: [("/dev/ttyUSB0", "adapter", "")])
+    monkeypatch.setattr(
+        "pyvisa_py.serial.comports", lambda: [("/dev/ttyUSB0", "adapter", "")]
+    )
     ran = CliRunner().invoke(main, ["find"])
     assert ran.exit_code == 0
     assert ran.stdout.splitlines()[0] == "ASRL/dev/ttyUSB0::INSTR"
@@ -109,10 +136,14 @@ def test_nothing_found_says_where_it_has_looked_and_what_to_check(
     ran = CliRunner().invoke(main, ["find"])
     assert (ran.exit_code, ran.stdout, ran.stderr.count("\n")) == (1, "", 1)
     assert (
-        "searched: USB (vendor 0x0B21), the network (a VXI-11 broadcast), serial ports. Check" in ran.stderr
+        "searched: USB (vendor 0x0B21), the network (a VXI-11 broadcast), serial ports. Check"
+        in ran.stderr
     )
     bus(None)
     monkeypatch.setitem(sys.modules, "pyvisa_py.serial", None)
     ran = CliRunner().invoke(main, ["find"])
-    assert "searched: the network (a VXI-11 broadcast). Not searched: USB, which needs" in ran.stderr
+    assert (
+        "searched: the network (a VXI-11 broadcast). Not searched: USB, which needs"
+        in ran.stderr
+    )
     assert "serial ports, which need the Python package pyserial. Check" in ran.stderr

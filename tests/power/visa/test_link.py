@@ -49,17 +49,26 @@ def test_nobody_listening_is_unreachable_at_once() -> None:
 
 @pytest.mark.slow
 def test_a_server_that_accepts_and_says_nothing_is_unreachable() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(MeterError) as caught:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(MeterError) as caught,
+    ):
         Link(f"TCPIP::127.0.0.1,{silent.getsockname()[1]}::INSTR")
     assert caught.value.code == "meter-unreachable"
     assert "makes no link" in caught.value.sentence
 
 
-@pytest.mark.parametrize("address", ["nonsense", "TCPIP::127.0.0.1,5::SOCKET::7", "ASRL99::INSTR"])
+@pytest.mark.parametrize(
+    "address", ["nonsense", "TCPIP::127.0.0.1,5::SOCKET::7", "ASRL99::INSTR"]
+)
 def test_an_address_pyvisa_cannot_use_is_a_meter_error(address: str) -> None:
     with pytest.raises(MeterError) as caught:
         Link(address)
-    assert caught.value.code in ("meter-wrong-address", "meter-unreachable", "meter-backend")
+    assert caught.value.code in (
+        "meter-wrong-address",
+        "meter-unreachable",
+        "meter-backend",
+    )
 
 
 def failure(address: str, **options: Any) -> MeterError:
@@ -70,11 +79,15 @@ def failure(address: str, **options: Any) -> MeterError:
 
 
 @pytest.mark.parametrize(
-    "address", ["TCPIP::no-such-host.invalid::INSTR", "TCPIP::no-such-host.invalid,5::INSTR"]
+    "address",
+    ["TCPIP::no-such-host.invalid::INSTR", "TCPIP::no-such-host.invalid,5::INSTR"],
 )
 def test_a_host_that_does_not_exist_is_named(address: str) -> None:
     error = failure(address)
-    assert (error.code, "no-such-host.invalid" in error.sentence) == ("meter-unreachable", True)
+    assert (error.code, "no-such-host.invalid" in error.sentence) == (
+        "meter-unreachable",
+        True,
+    )
     assert "no host 'no-such-host.invalid'" in error.sentence
 
 
@@ -148,7 +161,9 @@ def test_a_killed_server_is_noticed_at_once_and_for_good(link: Any) -> None:
 
 def test_a_server_dying_under_a_query_costs_no_processor_time(link: Any) -> None:
     opened, simulator = link
-    opened.write(":COMMUNICATE:WAIT 65535")  # nothing sets a bit: the answer to what follows never comes
+    opened.write(
+        ":COMMUNICATE:WAIT 65535"
+    )  # nothing sets a bit: the answer to what follows never comes
     codes: list[str] = []
     asking = threading.Thread(target=lambda: codes.append(refused(opened)))
     before_s = time.process_time()
@@ -156,7 +171,9 @@ def test_a_server_dying_under_a_query_costs_no_processor_time(link: Any) -> None
     simulator.kill()
     asking.join()
     assert codes == ["meter-lost"]
-    assert time.process_time() - before_s < 1.0  # a spinning reader would burn three seconds
+    assert (
+        time.process_time() - before_s < 1.0
+    )  # a spinning reader would burn three seconds
 
 
 def test_closing_twice_and_after_a_loss_is_fine(simulate: Any) -> None:
@@ -169,7 +186,9 @@ def test_closing_twice_and_after_a_loss_is_fine(simulate: Any) -> None:
     assert refused(opened) == "meter-lost"
 
 
-def test_closing_after_somebody_else_closed_the_socket_raises_nothing(link: Any) -> None:
+def test_closing_after_somebody_else_closed_the_socket_raises_nothing(
+    link: Any,
+) -> None:
     opened, _ = link
     opened._socket.close()  # noqa: SLF001
     opened.close()
@@ -190,7 +209,9 @@ link = Link(sys.argv[1])
 """
 
 
-def test_a_link_works_until_its_owner_closes_it_also_as_the_process_ends(simulate: Any) -> None:
+def test_a_link_works_until_its_owner_closes_it_also_as_the_process_ends(
+    simulate: Any,
+) -> None:
     command = [sys.executable, "-c", ASKS_AT_ITS_END, simulate().address]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("YOKOGAWA,WT310,SIMULATED,F1.03\n", "")
@@ -233,8 +254,13 @@ class Watched(Peer):
         return super()._reply(procedure, body)
 
 
-def test_an_onlooker_on_the_network_clears_nothing_that_a_run_waits_for(clocks: Clocks) -> None:
-    with contextlib.closing(Watched(Instrument())) as peer, open_meter(peer.address, clocks) as meter:
+def test_an_onlooker_on_the_network_clears_nothing_that_a_run_waits_for(
+    clocks: Clocks,
+) -> None:
+    with (
+        contextlib.closing(Watched(Instrument())) as peer,
+        open_meter(peer.address, clocks) as meter,
+    ):
         assert meter.identity.model == "WT310"
         assert peer.called
         assert DEVICE_CLEAR not in peer.called

@@ -20,13 +20,20 @@ from lpirc_power.visa.link import TIMEOUT_MS, Link
 from tests.power.opened import wt300
 from tests.power.visa.usb_meter import ADDRESS, SERIAL, UsbMeter, plugged_in, simulated
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=1.0,
+    update_interval_s=0.1,
+    integrator_timer_s=3600,
+)
 
 
 def readings_of_a_run(until: Any) -> tuple[list[Reading], Reading]:
     """A run over USB from arming to its energy, as a contest makes it."""
     readings: list[Reading] = []
-    run = Sampler(ADDRESS, SETUP, readings.append, time.monotonic, lambda: datetime.now(UTC))
+    run = Sampler(
+        ADDRESS, SETUP, readings.append, time.monotonic, lambda: datetime.now(UTC)
+    )
     with contextlib.closing(run):
         run.arm()
         run.start()
@@ -88,7 +95,9 @@ def test_a_cable_that_is_pulled_out_loses_the_link(bus: Any) -> None:
             assert caught.value.code == "meter-lost"
 
 
-def test_a_cable_that_is_pulled_out_in_mid_answer_loses_the_link_at_once(bus: Any) -> None:
+def test_a_cable_that_is_pulled_out_in_mid_answer_loses_the_link_at_once(
+    bus: Any,
+) -> None:
     meter = plugged_in()
     bus(meter)
     with contextlib.closing(Link(ADDRESS)) as link:
@@ -107,14 +116,19 @@ def test_an_answer_in_many_transfers_is_one_answer(bus: Any) -> None:
         assert link.query(":INTEGRATE:STATE?") == "RES"
 
 
-def test_a_run_needs_no_abort_though_the_meter_is_deaf_after_its_start(bus: Any, until: Any) -> None:
+def test_a_run_needs_no_abort_though_the_meter_is_deaf_after_its_start(
+    bus: Any, until: Any
+) -> None:
     instrument = simulated()
     instrument.faults.busy_after_start_s = 0.2
     meter = UsbMeter(instrument.execute, SERIAL)
     meter.knows_abort = meter.knows_clear = False
     bus(meter)
     readings, final = readings_of_a_run(until)
-    assert (readings[-1].state, final.state) == (IntegratorState.START, IntegratorState.STOP)
+    assert (readings[-1].state, final.state) == (
+        IntegratorState.START,
+        IntegratorState.STOP,
+    )
 
 
 def test_a_refused_abort_is_a_timeout_and_the_link_stays_good(bus: Any) -> None:
@@ -147,7 +161,12 @@ def test_a_late_answer_is_not_taken_for_the_next_one(bus: Any) -> None:
 @pytest.mark.parametrize("knows_clear", [True, False])
 @pytest.mark.parametrize(
     "left",
-    [["36.0"], ["NAN,NAN,NAN,NAN"], [":INTEG:STAT RES", "0", "1;2"], ["YOKOGAWA,WT310,C2PH13047V,F1.03"]],
+    [
+        ["36.0"],
+        ["NAN,NAN,NAN,NAN"],
+        [":INTEG:STAT RES", "0", "1;2"],
+        ["YOKOGAWA,WT310,C2PH13047V,F1.03"],
+    ],
 )
 def test_answers_that_a_killed_program_left_in_the_box_shift_none(
     bus: Any, clocks: Clocks, left: list[str], knows_clear: bool
@@ -163,7 +182,9 @@ def test_answers_that_a_killed_program_left_in_the_box_shift_none(
     assert meter.clears == int(knows_clear)
 
 
-def test_opening_clears_no_error_that_the_meter_has_queued(bus: Any, clocks: Clocks) -> None:
+def test_opening_clears_no_error_that_the_meter_has_queued(
+    bus: Any, clocks: Clocks
+) -> None:
     meter = plugged_in()
     bus(meter)
     for _ in range(2):
@@ -173,7 +194,9 @@ def test_opening_clears_no_error_that_the_meter_has_queued(bus: Any, clocks: Clo
         assert [error[:3] for error in found.status().errors] == ["113", "113"]
 
 
-def test_a_clear_that_takes_its_time_is_waited_for(bus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clear_that_takes_its_time_is_waited_for(
+    bus: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lpirc_power.visa.usb.CLEAR_PAUSE_S", 0.0)
     meter = plugged_in()
     bus(meter)
@@ -188,10 +211,15 @@ def test_a_second_program_is_told_that_usb_serves_one(bus: Any) -> None:
     bus(plugged_in(claiming=errno.EBUSY))
     error = failure()
     assert error.code == "meter-locked"
-    assert "used by another program, and USB serves one at a time: end that program" in error.sentence
+    assert (
+        "used by another program, and USB serves one at a time: end that program"
+        in error.sentence
+    )
 
 
-def test_one_meter_is_found_without_its_serial_number_and_two_are_both_named(bus: Any) -> None:
+def test_one_meter_is_found_without_its_serial_number_and_two_are_both_named(
+    bus: Any,
+) -> None:
     meter = plugged_in()
     bus(meter)
     short = "USB0::0x0B21::0x0025::INSTR"
@@ -201,7 +229,8 @@ def test_one_meter_is_found_without_its_serial_number_and_two_are_both_named(bus
     error = failure(short)
     assert error.code == "meter-wrong-address"
     assert (
-        f"finds 2 meters; write which one: {ADDRESS} and USB0::0x0B21::0x0025::3939::INSTR." in error.sentence
+        f"finds 2 meters; write which one: {ADDRESS} and USB0::0x0B21::0x0025::3939::INSTR."
+        in error.sentence
     )
     meter.plugged_in, meter.beside = False, []
     assert failure(short).code == "meter-unreachable"
@@ -213,7 +242,9 @@ def test_no_permission_prints_the_udev_rule(bus: Any) -> None:
     bus(plugged_in(opening=errno.EACCES))
     error = failure()
     assert error.code == "meter-permission"
-    rule = 'SUBSYSTEM=="usb", ATTR{idVendor}=="0b21", ATTR{idProduct}=="0025", MODE="0666"'
+    rule = (
+        'SUBSYSTEM=="usb", ATTR{idVendor}=="0b21", ATTR{idProduct}=="0025", MODE="0666"'
+    )
     assert error.sentence.endswith(f": {rule}")
     assert "/etc/udev/rules.d/" in error.sentence
 
@@ -222,13 +253,18 @@ def test_another_serial_number_or_no_meter_at_all_is_told(bus: Any) -> None:
     meter = plugged_in()
     bus(meter)
     other = failure("USB0::0x0B21::0x0025::3939::INSTR")
-    assert (other.code, "another serial number" in other.sentence) == ("meter-unreachable", True)
+    assert (other.code, "another serial number" in other.sentence) == (
+        "meter-unreachable",
+        True,
+    )
     meter.plugged_in = False
     none = failure()
     assert (none.code, "no USB device" in none.sentence) == ("meter-unreachable", True)
 
 
-def test_without_libusb_or_pyusb_it_says_what_to_install(bus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_libusb_or_pyusb_it_says_what_to_install(
+    bus: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bus(None)
     error = failure()
     assert (error.code, "libusb-1.0-0" in error.sentence) == ("meter-backend", True)

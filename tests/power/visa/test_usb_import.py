@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-OF_PYUSB = (
-    "Due to '_pack_', the '_usb_descriptor_header' Structure will use memory layout compatible with MSVC"
+OF_PYUSB = "Due to '_pack_', the '_usb_descriptor_header' Structure will use memory layout compatible with MSVC"
+OF_OTHERS = (
+    "Due to '_pack_', the 'Own' Structure will use memory layout compatible with MSVC"
 )
-OF_OTHERS = "Due to '_pack_', the 'Own' Structure will use memory layout compatible with MSVC"
 WARNING_AS_ON_3_14 = """
 import sys
 import warnings
@@ -27,10 +27,19 @@ print(any(one[1] and "_pack_" in one[1].pattern for one in warnings.filters if h
 """
 
 
-@pytest.mark.parametrize(("message", "is_imported"), [(OF_PYUSB, "True"), (OF_OTHERS, "False")])
+@pytest.mark.parametrize(
+    ("message", "is_imported"), [(OF_PYUSB, "True"), (OF_OTHERS, "False")]
+)
 def test_the_deprecation_of_pyusbs_structures_and_no_other_is_let_pass(
     message: str, is_imported: str
 ) -> None:
-    command = [sys.executable, "-W", "error::DeprecationWarning", "-c", WARNING_AS_ON_3_14, message]
+    command = [
+        sys.executable,
+        "-W",
+        "error::DeprecationWarning",
+        "-c",
+        WARNING_AS_ON_3_14,
+        message,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [is_imported, "False"]

@@ -45,7 +45,11 @@ class UsbMeter(IBackend):
     """
 
     def __init__(
-        self, execute: Callable[[str], str | None], serial: str, opening: int = 0, claiming: int = 0
+        self,
+        execute: Callable[[str], str | None],
+        serial: str,
+        opening: int = 0,
+        claiming: int = 0,
     ) -> None:
         self.plugged_in = True
         self.has_kernel_driver = False
@@ -73,7 +77,27 @@ class UsbMeter(IBackend):
             "bLength bDescriptorType bcdUSB bDeviceClass bDeviceSubClass bDeviceProtocol bMaxPacketSize0 idVendor "
             "idProduct bcdDevice iManufacturer iProduct iSerialNumber bNumConfigurations address bus port_number "
             "port_numbers speed",
-            *(18, 1, 0x200, 0, 0, 0, 64, VENDOR, PRODUCT, 0x100, 0, 0, 1, 1, 7, 1, 1, (1,), 3),
+            *(
+                18,
+                1,
+                0x200,
+                0,
+                0,
+                0,
+                64,
+                VENDOR,
+                PRODUCT,
+                0x100,
+                0,
+                0,
+                1,
+                1,
+                7,
+                1,
+                1,
+                (1,),
+                3,
+            ),
         )
 
     def get_configuration_descriptor(self, _dev: Any, config: int) -> SimpleNamespace:
@@ -85,7 +109,9 @@ class UsbMeter(IBackend):
             *(9, 2, 32, 1, 1, 0, 0xC0, 0, []),
         )
 
-    def get_interface_descriptor(self, _dev: Any, intf: int, alt: int, _config: int) -> SimpleNamespace:
+    def get_interface_descriptor(
+        self, _dev: Any, intf: int, alt: int, _config: int
+    ) -> SimpleNamespace:
         if intf or alt:
             raise IndexError
         return _fields(
@@ -105,7 +131,9 @@ class UsbMeter(IBackend):
 
     def open_device(self, dev: Any) -> object:
         if self._opening:
-            raise USBError("Access denied (insufficient permissions)", -3, self._opening)
+            raise USBError(
+                "Access denied (insufficient permissions)", -3, self._opening
+            )
         return dev
 
     def close_device(self, _handle: Any) -> None: ...
@@ -129,7 +157,9 @@ class UsbMeter(IBackend):
     def detach_kernel_driver(self, handle: Any, _intf: int) -> None:
         handle.has_kernel_driver = False
 
-    def bulk_write(self, _handle: Any, _ep: int, _intf: int, data: Any, _timeout: int) -> int:
+    def bulk_write(
+        self, _handle: Any, _ep: int, _intf: int, data: Any, _timeout: int
+    ) -> int:
         self._require_plugged_in()
         transfer = bytes(data)
         kind, tag, inverse = struct.unpack_from("BBB", transfer)
@@ -150,7 +180,9 @@ class UsbMeter(IBackend):
                 self.answers.append(answer.encode("latin-1") + b"\n")
         return len(transfer)
 
-    def bulk_read(self, _handle: Any, _ep: int, _intf: int, buff: Any, timeout: int) -> int:
+    def bulk_read(
+        self, _handle: Any, _ep: int, _intf: int, buff: Any, timeout: int
+    ) -> int:
         self._require_plugged_in()
         self.read_timeouts_ms.append(timeout)
         if self.late_reads or self._requested is None or not self.answers:
@@ -164,13 +196,22 @@ class UsbMeter(IBackend):
         size = min(size, self.transfer)
         part, rest = self.answers[0][:size], self.answers[0][size:]
         self.answers[:1] = [rest] if rest else []
-        header = struct.pack("<BBBxLBxxx", REQUEST_IN, tag, ~tag & 0xFF, len(part), not rest)
+        header = struct.pack(
+            "<BBBxLBxxx", REQUEST_IN, tag, ~tag & 0xFF, len(part), not rest
+        )
         transfer = header + part + bytes(-len(part) % 4)
         buff[: len(transfer)] = array.array("B", transfer)
         return len(transfer)
 
     def ctrl_transfer(
-        self, handle: Any, kind: int, request: int, value: int, _index: int, data: Any, _timeout: int
+        self,
+        handle: Any,
+        kind: int,
+        request: int,
+        value: int,
+        _index: int,
+        data: Any,
+        _timeout: int,
     ) -> int:
         self._require_plugged_in()
         answer = handle.controlled(kind, request, value)
@@ -180,7 +221,11 @@ class UsbMeter(IBackend):
     def controlled(self, kind: int, request: int, value: int) -> bytes:
         if kind & 0x60 == 0:
             assert (request, value >> 8) == (GET_DESCRIPTOR, STRING)
-            text = self._serial.encode("utf-16-le") if value & 0xFF else struct.pack("<H", 0x0409)
+            text = (
+                self._serial.encode("utf-16-le")
+                if value & 0xFF
+                else struct.pack("<H", 0x0409)
+            )
             return bytes((2 + len(text), STRING)) + text
         if request == GET_CAPABILITIES:
             return bytes((SUCCESS, 0, 0, 1, 0, 0)) + bytes(8) + bytes((2, 0)) + bytes(8)
@@ -202,7 +247,9 @@ class UsbMeter(IBackend):
 
     def _require_plugged_in(self) -> None:
         if not self.plugged_in:
-            raise USBError("No such device (it may have been disconnected)", -4, errno.ENODEV)
+            raise USBError(
+                "No such device (it may have been disconnected)", -4, errno.ENODEV
+            )
 
 
 def _fields(names: str, *values: Any) -> SimpleNamespace:

@@ -30,7 +30,13 @@ def test_what_is_no_number_is_a_meter_error(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("500MA", 0.5), ("150.0 V", 150.0), (":RATE 100MS", 0.1), ("2KW", 2000.0), (":NUM:VAL 1.0E+00", 1.0)],
+    [
+        ("500MA", 0.5),
+        ("150.0 V", 150.0),
+        (":RATE 100MS", 0.1),
+        ("2KW", 2000.0),
+        (":NUM:VAL 1.0E+00", 1.0),
+    ],
 )
 def test_units_and_headers_may_stand_beside_a_number(text: str, number: float) -> None:
     assert answers.value(text) == pytest.approx(number)
@@ -159,7 +165,15 @@ def test_an_answer_without_meaning_is_told_from_another_setting(
 
 def test_joined_answers_are_taken_apart_with_or_without_headers() -> None:
     joined = ":NUM:NUM 255;ITEM1 MATH;ITEM2 TIME;ITEM3 U,1;P,1;1.0E+00,NAN;STAR"
-    assert answers.parts(joined) == ["255", "MATH", "TIME", "U,1", "P,1", "1.0E+00,NAN", "STAR"]
+    assert answers.parts(joined) == [
+        "255",
+        "MATH",
+        "TIME",
+        "U,1",
+        "P,1",
+        "1.0E+00,NAN",
+        "STAR",
+    ]
 
 
 @pytest.mark.parametrize("code", ["0", "+0", "00", "000", " 0 ", "-0"])
@@ -176,7 +190,8 @@ def test_errors_are_found_behind_headers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "on"), [("1", True), ("ON", True), (":INP:VOLT:AUTO 0", False), ("off", False)]
+    ("text", "on"),
+    [("1", True), ("ON", True), (":INP:VOLT:AUTO 0", False), ("off", False)],
 )
 def test_booleans_come_as_figures_or_words(text: str, on: bool) -> None:
     assert answers.boolean(text) is on
@@ -207,11 +222,17 @@ def test_each_element_has_its_flags_and_a_sum_those_of_all(
     elements: tuple[str, ...], over: int, voltage: int, current: int
 ) -> None:
     flags = answers.Flags.of(elements)
-    assert (flags.over_range, flags.voltage_peak, flags.current_peak) == (over, voltage, current)
+    assert (flags.over_range, flags.voltage_peak, flags.current_peak) == (
+        over,
+        voltage,
+        current,
+    )
 
 
 @given(st.lists(st.floats(allow_nan=True)))
-def test_the_largest_has_no_sign_and_ignores_what_is_missing(numbers: list[float]) -> None:
+def test_the_largest_has_no_sign_and_ignores_what_is_missing(
+    numbers: list[float],
+) -> None:
     found = answers.largest(numbers)
     there = [abs(number) for number in numbers if not math.isnan(number)]
     assert (found in there and found >= max(there)) if there else math.isnan(found)

@@ -19,14 +19,22 @@ from lpirc_power.wt300.driver import Wt300
 from lpirc_power.wt300.settings import plain
 from tests.power.opened import wt300
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=1.0,
+    update_interval_s=0.1,
+    integrator_timer_s=3600,
+)
 
 
 @pytest.fixture
 def box(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
     """A driver, and a second link to look behind its back."""
     address = simulate("--load", "constant:36W").address
-    with contextlib.closing(Link(address)) as link, contextlib.closing(Link(address)) as spy:
+    with (
+        contextlib.closing(Link(address)) as link,
+        contextlib.closing(Link(address)) as spy,
+    ):
         yield wt300(link, clocks), spy
 
 
@@ -48,7 +56,9 @@ def test_no_range_means_auto_range(box: Any) -> None:
     meter, spy = box
     meter.attach()
     meter.configure(Setup(None, None, 0.25, 0, mode="dc"))
-    assert spy.query(":INPUT:VOLTAGE:AUTO?;:INPUT:CURRENT:AUTO?;:INPUT:MODE?") == "1;1;DC"
+    assert (
+        spy.query(":INPUT:VOLTAGE:AUTO?;:INPUT:CURRENT:AUTO?;:INPUT:MODE?") == "1;1;DC"
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +88,10 @@ def test_crest_factor_six_halves_what_can_be_chosen(box: Any) -> None:
     meter.attach()
     assert meter.choices().voltage_ranges_v == (15, 30, 60, 150, 300, 600)
     meter.configure(Setup(7.5, 0.0025, 0.1, 60, crest_factor=6))
-    assert spy.query(":INPUT:CFACTOR?;VOLTAGE:RANGE?;:INPUT:CURRENT:RANGE?") == "6;7.5E+00;2.5E-03"
+    assert (
+        spy.query(":INPUT:CFACTOR?;VOLTAGE:RANGE?;:INPUT:CURRENT:RANGE?")
+        == "6;7.5E+00;2.5E-03"
+    )
     assert meter.choices().voltage_ranges_v == (7.5, 15, 30, 75, 150, 300)
     with pytest.raises(MeterError, match=r"7\.5, 15, 30, 75, 150, 300 V"):
         meter.configure(Setup(600.0, 1.0, 0.1, 60, crest_factor=6))
@@ -95,12 +108,20 @@ def test_a_whole_measurement(box: Any, until: Any) -> None:
     assert first.utc.tzinfo is not None
     until(lambda: meter.read().integrator_s >= 1)
     running = meter.read()
-    assert (running.voltage_v, running.power_w, running.power_factor) == (120.0, 36.0, 1.0)
+    assert (running.voltage_v, running.power_w, running.power_factor) == (
+        120.0,
+        36.0,
+        1.0,
+    )
     assert running.apparent_va == pytest.approx(36.0)
     meter.stop()
     final = meter.read_final()
     assert final.state is IntegratorState.STOP
-    assert 36 * final.integrator_s <= final.energy_wh * 3600 <= 36 * (final.integrator_s + 1)
+    assert (
+        36 * final.integrator_s
+        <= final.energy_wh * 3600
+        <= 36 * (final.integrator_s + 1)
+    )
     meter.stop()
     assert meter.read().energy_wh == final.energy_wh
 
@@ -112,7 +133,9 @@ def test_a_start_gives_no_data_until_the_next_update(box: Any, dialect: str) -> 
     begun_s = time.monotonic()
     meter.start()
     reading = meter.read()
-    if dialect == "free-running" and math.isfinite(reading.voltage_v):  # an update has ended just now
+    if dialect == "free-running" and math.isfinite(
+        reading.voltage_v
+    ):  # an update has ended just now
         assert reading.energy_wh * 3600 <= 36 * (time.monotonic() - begun_s)
         return
     assert math.isnan(reading.voltage_v)
@@ -121,7 +144,9 @@ def test_a_start_gives_no_data_until_the_next_update(box: Any, dialect: str) -> 
     assert reading.integrator_s == 0.0
 
 
-def test_the_timer_of_the_meter_ends_it_and_stop_finds_nothing_to_do(box: Any, until: Any) -> None:
+def test_the_timer_of_the_meter_ends_it_and_stop_finds_nothing_to_do(
+    box: Any, until: Any
+) -> None:
     meter, spy = box
     meter.attach()
     meter.configure(Setup(150.0, 1.0, 0.1, 1))
@@ -129,7 +154,11 @@ def test_the_timer_of_the_meter_ends_it_and_stop_finds_nothing_to_do(box: Any, u
     until(lambda: meter.state() is IntegratorState.TIMEUP)
     meter.stop()
     final = meter.read_final()
-    assert (final.state, final.integrator_s, final.energy_wh) == (IntegratorState.TIMEUP, 1.0, 0.01)
+    assert (final.state, final.integrator_s, final.energy_wh) == (
+        IntegratorState.TIMEUP,
+        1.0,
+        0.01,
+    )
     assert spy.query(":STATUS:ERROR?").startswith("0,")
 
 
@@ -155,24 +184,35 @@ def test_a_meter_that_integrates_is_not_set_up(box: Any) -> None:
     assert meter.state() is IntegratorState.START
 
 
-def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(box: Any, clocks: Clocks) -> None:
+def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(
+    box: Any, clocks: Clocks
+) -> None:
     meter, spy = box
     meter.attach()
     meter.start()
-    with pytest.raises(MeterError, match=r"813 .*cannot be changed until the integrator is reset") as caught:
+    with pytest.raises(
+        MeterError, match=r"813 .*cannot be changed until the integrator is reset"
+    ) as caught:
         Dialogue(spy, clocks).apply(plain(":RATE", "1"))
     assert caught.value.code == "meter-refused"
 
 
 def test_attaching_touches_neither_ranges_nor_integrator(box: Any) -> None:
     meter, spy = box
-    spy.write(":COMMUNICATE:HEADER OFF;VERBOSE ON;:INPUT:VOLTAGE:RANGE 60;:RATE 1;:INTEGRATE:START")
+    spy.write(
+        ":COMMUNICATE:HEADER OFF;VERBOSE ON;:INPUT:VOLTAGE:RANGE 60;:RATE 1;:INTEGRATE:START"
+    )
     meter.attach()
-    assert spy.query(":INPUT:VOLTAGE:RANGE?;:RATE?;:INTEGRATE:STATE?") == "60.0E+00;1.000E+00;START"
+    assert (
+        spy.query(":INPUT:VOLTAGE:RANGE?;:RATE?;:INTEGRATE:STATE?")
+        == "60.0E+00;1.000E+00;START"
+    )
     assert spy.query(":STATUS:ERROR?").startswith("0,")
 
 
-def test_readings_tell_over_range_and_clipped_peaks(simulate: Any, clocks: Clocks, until: Any) -> None:
+def test_readings_tell_over_range_and_clipped_peaks(
+    simulate: Any, clocks: Clocks, until: Any
+) -> None:
     address = simulate("--load", "constant:36W,crest=6").address
     with contextlib.closing(Link(address)) as link:
         meter = wt300(link, clocks)
@@ -183,7 +223,9 @@ def test_readings_tell_over_range_and_clipped_peaks(simulate: Any, clocks: Clock
         def is_clipped() -> bool:
             """The updates before are still of the range before, or have no data."""
             readings.append(meter.read())
-            return readings[-1].current_peak_over and math.isfinite(readings[-1].power_w)
+            return readings[-1].current_peak_over and math.isfinite(
+                readings[-1].power_w
+            )
 
         until(is_clipped)
         clipped = readings[-1]
@@ -202,14 +244,26 @@ def test_status_shows_settings_and_empties_the_error_queue(box: Any) -> None:
     spy.write(":NONSENSE")
     assert spy.query("*OPC?") == "1"
     status = meter.status()
-    assert (status.voltage_range_v, status.voltage_auto, status.update_interval_s) == (150.0, False, 0.1)
-    assert (status.mode, status.crest_factor, status.state) == ("rms", 3, IntegratorState.RESET)
+    assert (status.voltage_range_v, status.voltage_auto, status.update_interval_s) == (
+        150.0,
+        False,
+        0.1,
+    )
+    assert (status.mode, status.crest_factor, status.state) == (
+        "rms",
+        3,
+        IntegratorState.RESET,
+    )
     assert status.errors == ('113 "Undefined header": it does not know the command',)
     assert meter.status().errors == ()
 
 
-def test_peaks_are_the_waves_and_leave_the_sample_alone(simulate: Any, clocks: Clocks, until: Any) -> None:
-    with contextlib.closing(Link(simulate("--load", "constant:36W,crest=2").address)) as link:
+def test_peaks_are_the_waves_and_leave_the_sample_alone(
+    simulate: Any, clocks: Clocks, until: Any
+) -> None:
+    with contextlib.closing(
+        Link(simulate("--load", "constant:36W,crest=2").address)
+    ) as link:
         meter = wt300(link, clocks)
         meter.configure(SETUP)
         until(lambda: meter.read().power_w > 0)
@@ -258,15 +312,23 @@ def test_a_meter_of_one_element_says_so(box: Any) -> None:
         (":HOLD ON", ":HOLD OFF was set, it is 1"),
         (":NUMERIC:HOLD ON", ":NUMERIC:HOLD OFF was set, it is 1"),
         (":MEASURE:MHOLD ON", ":MEASURE:MHOLD OFF was set, it is 1"),
-        (":MEASURE:AVERAGING:STATE ON", ":MEASURE:AVERAGING:STATE OFF was set, it is 1"),
+        (
+            ":MEASURE:AVERAGING:STATE ON",
+            ":MEASURE:AVERAGING:STATE OFF was set, it is 1",
+        ),
         (":INPUT:SCALING:STATE ON", ":INPUT:SCALING:STATE OFF was set, it is 1"),
         (":STATUS:FILTER1 RISE", ":STATUS:FILTER1 FALL was set, it is RISE"),
         (":NUMERIC:FORMAT FLOAT", ":NUMERIC:FORMAT ASCII was set, it is FLOAT"),
         (":NUMERIC:NORMAL:NUMBER 7", ":NUMERIC:NORMAL:NUMBER 9 was set, it is 7"),
-        (":NUMERIC:NORMAL:ITEM6 AH,1", ":NUMERIC:NORMAL:ITEM6 WH,1 was set, it is AH,1"),
+        (
+            ":NUMERIC:NORMAL:ITEM6 AH,1",
+            ":NUMERIC:NORMAL:ITEM6 WH,1 was set, it is AH,1",
+        ),
     ],
 )
-def test_every_setting_that_differs_is_told(box: Any, different: str, phrase: str) -> None:
+def test_every_setting_that_differs_is_told(
+    box: Any, different: str, phrase: str
+) -> None:
     meter, spy = box
     meter.configure(SETUP)
     spy.write(different)
@@ -289,15 +351,28 @@ def test_every_setting_of_a_setup_arrives(box: Any) -> None:
         )
     )
     status = meter.status()
-    assert (status.crest_factor, status.voltage_range_v, status.current_range_a) == (6, 15.0, 0.25)
-    assert (status.mode, status.synchronize, status.update_interval_s) == ("vmean", "off", 0.25)
+    assert (status.crest_factor, status.voltage_range_v, status.current_range_a) == (
+        6,
+        15.0,
+        0.25,
+    )
+    assert (status.mode, status.synchronize, status.update_interval_s) == (
+        "vmean",
+        "off",
+        0.25,
+    )
     assert (status.line_filter, status.frequency_filter) == (True, True)
     assert status.errors == ()
 
 
 @pytest.mark.parametrize(
     ("model", "element", "power_w"),
-    [("WT333E", "sum", 36.0), ("WT333E", "2", 12.0), ("WT332E", "sum", 36.0), ("WT332E", "3", 18.0)],
+    [
+        ("WT333E", "sum", 36.0),
+        ("WT333E", "2", 12.0),
+        ("WT332E", "sum", 36.0),
+        ("WT332E", "3", 18.0),
+    ],
 )
 def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
     simulate: Any, clocks: Clocks, until: Any, model: str, element: str, power_w: float
@@ -306,13 +381,19 @@ def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
     with contextlib.closing(Link(address)) as link:
         meter = wt300(link, clocks)
         if element == "sum":
-            link.write(":INPUT:WIRING P3W3")  # the sum would leave out the second element
+            link.write(
+                ":INPUT:WIRING P3W3"
+            )  # the sum would leave out the second element
         setup = Setup(150.0, 1.0, 0.1, 3600, element=element)
         meter.configure(setup)
         assert meter.changes(setup) == ()
         # The first readings may still be of the former settings.
         until(lambda: meter.read().power_w == pytest.approx(power_w, rel=1e-4))
-        until(lambda: meter.peaks().voltage_v == pytest.approx(120 * math.sqrt(2), rel=1e-3))
+        until(
+            lambda: (
+                meter.peaks().voltage_v == pytest.approx(120 * math.sqrt(2), rel=1e-3)
+            )
+        )
         meter.restore()
         assert element != "sum" or link.query(":INPUT:WIRING?").endswith(" P3W3")
 
@@ -329,7 +410,10 @@ def test_settings_are_the_same_in_short_words_and_with_headers(box: Any) -> None
 def three(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
     """A driver of a meter with three elements, and a second link."""
     address = simulate("--model", "WT333E", "--load", "constant:36W").address
-    with contextlib.closing(Link(address)) as link, contextlib.closing(Link(address)) as spy:
+    with (
+        contextlib.closing(Link(address)) as link,
+        contextlib.closing(Link(address)) as spy,
+    ):
         yield wt300(link, clocks), spy
 
 
@@ -359,22 +443,34 @@ def test_the_energy_of_record_is_the_right_one_whatever_somebody_did_to_the_valu
     assert len(found) == 1
     final = meter.read_final()
     assert (final.energy_wh, final.integrator_s) == (pytest.approx(0.01), 1.0)
-    assert meter.changes(setup) == found, "what is put right for the final reading is still reported"
+    assert meter.changes(setup) == found, (
+        "what is put right for the final reading is still reported"
+    )
     meter.configure(setup)
     assert meter.changes(setup) == ()
 
 
-WATCHED = (":NUMERIC:NORMAL:NUMBER?", ":NUMERIC:FORMAT?", ":STATUS:FILTER1?", ":COMMUNICATE:HEADER?")
+WATCHED = (
+    ":NUMERIC:NORMAL:NUMBER?",
+    ":NUMERIC:FORMAT?",
+    ":STATUS:FILTER1?",
+    ":COMMUNICATE:HEADER?",
+)
 
 
 def everything(spy: Link) -> list[str]:
     return [
         spy.query(query)
-        for query in (*WATCHED, *(f":NUMERIC:NORMAL:ITEM{place}?" for place in range(1, 256)))
+        for query in (
+            *WATCHED,
+            *(f":NUMERIC:NORMAL:ITEM{place}?" for place in range(1, 256)),
+        )
     ]
 
 
-def test_looking_leaves_a_run_of_another_element_alone(three: Any, clocks: Clocks, until: Any) -> None:
+def test_looking_leaves_a_run_of_another_element_alone(
+    three: Any, clocks: Clocks, until: Any
+) -> None:
     meter, spy = three
     meter.configure(Setup(150.0, 1.0, 1.0, 60, element="sum"))
     meter.start()
@@ -395,7 +491,9 @@ def test_looking_leaves_a_run_of_another_element_alone(three: Any, clocks: Clock
     assert everything(spy)[: len(WATCHED) + 200] == before[: len(WATCHED) + 200]
 
 
-def test_an_onlooker_that_comes_and_goes_leaves_another_one_its_values(three: Any, clocks: Clocks) -> None:
+def test_an_onlooker_that_comes_and_goes_leaves_another_one_its_values(
+    three: Any, clocks: Clocks
+) -> None:
     _, spy = three
     first, second = wt300(Link(spy.address), clocks), wt300(Link(spy.address), clocks)
     first.look("1")
@@ -407,7 +505,9 @@ def test_an_onlooker_that_comes_and_goes_leaves_another_one_its_values(three: An
     first.close()
 
 
-def test_looking_does_not_turn_a_meter_that_integrates_from_binary_to_text(three: Any) -> None:
+def test_looking_does_not_turn_a_meter_that_integrates_from_binary_to_text(
+    three: Any,
+) -> None:
     meter, spy = three
     spy.write(":NUMERIC:FORMAT FLOAT;:INTEGRATE:START")
     with pytest.raises(MeterError) as caught:

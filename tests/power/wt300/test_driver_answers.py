@@ -14,7 +14,13 @@ from lpirc_power.errors import MeterError, MeterLost, MeterRefused, MeterTimeout
 from lpirc_power.meter import Setup, Unconfirmed
 from lpirc_power.wt300.models import model_named
 from lpirc_power.wt300.sample import SampleForm
-from lpirc_power.wt300.settings import OPTIONAL, PANEL_LOCKS, FormerSettings, measuring, measuring_headers
+from lpirc_power.wt300.settings import (
+    OPTIONAL,
+    PANEL_LOCKS,
+    FormerSettings,
+    measuring,
+    measuring_headers,
+)
 from tests.power.opened import wt300
 
 
@@ -41,7 +47,11 @@ def test_flags_are_those_of_what_is_measured(
         f"1;120,.3,36,36,1,0,0,150,1;P,{named};WH,{named};{condition};START"
     )
     reading = meter.read()
-    assert (reading.over_range, reading.voltage_peak_over, reading.current_peak_over) == flags
+    assert (
+        reading.over_range,
+        reading.voltage_peak_over,
+        reading.current_peak_over,
+    ) == flags
 
 
 class Canned:
@@ -100,7 +110,12 @@ def test_a_meter_that_refuses_its_ranges_as_items_is_read_without_them(
     assert math.isnan(reading.current_range_a)
 
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=60)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=0.5,
+    update_interval_s=0.1,
+    integrator_timer_s=60,
+)
 WT310 = next(model for model in [model_named("WT310")] if model is not None)
 UPDATE = "1;120,.3,36,36,1,.5,50,150,.5;P,1;WH,1;0;START"
 
@@ -141,7 +156,9 @@ def test_every_setting_is_asked_for_within_two_seconds_or_an_update(
     assert wanted <= set(link.asked)
 
 
-def test_a_setting_that_is_changed_in_mid_run_is_named_by_the_samples_that_ask_for_it(clocks: Clocks) -> None:
+def test_a_setting_that_is_changed_in_mid_run_is_named_by_the_samples_that_ask_for_it(
+    clocks: Clocks,
+) -> None:
     meter = wt300(link := Watched(), clocks)
     meter.configure(SETUP)
     link.answers[":MEASURE:AVERAGING:STATE?"] = "1"
@@ -173,7 +190,9 @@ def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_
 
 
 @pytest.mark.parametrize("answer", ["nan", "9.91E+37", "1e300", "0", "-1", "START"])
-def test_an_update_interval_that_can_be_none_is_no_answer(clocks: Clocks, answer: str) -> None:
+def test_an_update_interval_that_can_be_none_is_no_answer(
+    clocks: Clocks, answer: str
+) -> None:
     link = Canned()
     link.answers[":RATE?"] = answer
     meter = wt300(link, clocks)
@@ -188,8 +207,13 @@ def test_a_start_that_never_comes_true_says_why() -> None:
     now_s = iter(range(100))
     hurried = Clocks(lambda: float(next(now_s)), lambda: None, lambda _s: None)  # type: ignore[arg-type, return-value]
     link = Canned()
-    link.answers |= {":INTEGRATE:STATE?": "TIMEUP", ":STATUS:ERROR?": ['842,"x"', '0,"No error"']}
-    with pytest.raises(MeterError, match=r"answers TIMEUP.*842.*must be reset first") as caught:
+    link.answers |= {
+        ":INTEGRATE:STATE?": "TIMEUP",
+        ":STATUS:ERROR?": ['842,"x"', '0,"No error"'],
+    }
+    with pytest.raises(
+        MeterError, match=r"answers TIMEUP.*842.*must be reset first"
+    ) as caught:
         wt300(link, hurried).start()
     assert caught.value.code == "meter-refused"
 
@@ -205,7 +229,9 @@ def test_a_link_that_breaks_at_the_start_is_lost(clocks: Clocks) -> None:
 def test_a_zero_level_that_cannot_be_compensated_is_told(clocks: Clocks) -> None:
     link = Canned()
     link.answers["*CAL?"] = "1"
-    with pytest.raises(MeterError, match="could not compensate its zero level, it answers 1") as caught:
+    with pytest.raises(
+        MeterError, match="could not compensate its zero level, it answers 1"
+    ) as caught:
         wt300(link, clocks).zero()
     assert caught.value.code == "meter-refused"
     assert 60_000 in link.timeout_ms
@@ -226,7 +252,9 @@ def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) ->
             link.answers[":RATE?"] = "100.0E-03"
 
     link.write = stubborn  # type: ignore[method-assign]
-    with pytest.raises(MeterError, match=r"Not all former settings are restored.*:RATE 1 ") as caught:
+    with pytest.raises(
+        MeterError, match=r"Not all former settings are restored.*:RATE 1 "
+    ) as caught:
         meter.restore()
     assert caught.value.code == "meter-refused"
     assert link.answers[":INTEGRATE:TIMER?"] == "1"
@@ -274,18 +302,26 @@ def test_what_only_some_meters_say_is_understood(clocks: Clocks) -> None:
         **dict.fromkeys((":INPUT:FILTER:LINE?", ":INPUT:FILTER:FREQUENCY?"), "ON"),
     }
     status = wt300(link, clocks).status()
-    assert (status.crest_factor, status.update_interval_s, status.mode) == (6, 0.1, "vmean")
+    assert (status.crest_factor, status.update_interval_s, status.mode) == (
+        6,
+        0.1,
+        "vmean",
+    )
     assert (status.synchronize, status.line_filter) == ("current", True)
     assert math.isnan(status.current_range_a)
 
 
-ASKED = tuple(header for header in OPTIONAL if header not in (lock[-1] for lock in PANEL_LOCKS))
+ASKED = tuple(
+    header for header in OPTIONAL if header not in (lock[-1] for lock in PANEL_LOCKS)
+)
 """Those that `configure` asks for."""
 UNKNOWN = ['113,"Undefined header"', '0,"No error"']
 
 
 @pytest.mark.parametrize("answer", [SILENT, "0,0,0"])
-def test_a_meter_without_averaging_or_scaling_is_used_without(clocks: Clocks, answer: Any) -> None:
+def test_a_meter_without_averaging_or_scaling_is_used_without(
+    clocks: Clocks, answer: Any
+) -> None:
     link = Canned()
     setup = Setup(150.0, 1.0, 0.1, 60)
     for header in OPTIONAL:
@@ -305,7 +341,9 @@ def test_a_meter_without_averaging_or_scaling_is_used_without(clocks: Clocks, an
     assert link.timeout_ms.count(500) == len(ASKED)
 
 
-def test_a_meter_that_says_nothing_for_another_reason_is_not_set_up_by_half(clocks: Clocks) -> None:
+def test_a_meter_that_says_nothing_for_another_reason_is_not_set_up_by_half(
+    clocks: Clocks,
+) -> None:
     link = Canned()
     link.answers[f"{OPTIONAL[0]}?"] = SILENT
     with pytest.raises(MeterError) as caught:
@@ -321,7 +359,9 @@ def test_the_sample_of_record_waits_for_an_update_but_not_for_ever() -> None:
     link.answers[":RATE?"] = "5.000E+00"
     meter = wt300(link, hurried)
     meter.attach()
-    link.answers |= dict.fromkeys((":HOLD?", ":NUMERIC:HOLD?", ":MEASURE:MHOLD?", ":STATUS:EESR?"), "0")
+    link.answers |= dict.fromkeys(
+        (":HOLD?", ":NUMERIC:HOLD?", ":MEASURE:MHOLD?", ":STATUS:EESR?"), "0"
+    )
     old, new = (f"{flag};1,2,3,4,5,6,7,8,9;P,1;WH,1;0;STOP" for flag in "01")
     link.answers[SampleForm.of_run("1").question] = [old, old, new]
     assert meter.read_final().energy_wh == 6
@@ -332,9 +372,15 @@ def test_the_sample_of_record_waits_for_an_update_but_not_for_ever() -> None:
     assert len(pauses) - 2 in (2, 3)
 
 
-def test_a_setting_whose_answer_has_no_meaning_is_unconfirmed_and_refuses_nothing(clocks: Clocks) -> None:
+def test_a_setting_whose_answer_has_no_meaning_is_unconfirmed_and_refuses_nothing(
+    clocks: Clocks,
+) -> None:
     link = Spelling()
-    link.answers |= {":RATE?": "?$!", ":INPUT:MODE?": "", ":INPUT:FILTER:LINE?": "PERHAPS"}
+    link.answers |= {
+        ":RATE?": "?$!",
+        ":INPUT:MODE?": "",
+        ":INPUT:FILTER:LINE?": "PERHAPS",
+    }
     meter = wt300(link, clocks)
     meter.configure(SETUP)
     found = meter.changes(SETUP)
@@ -346,8 +392,12 @@ def test_a_setting_whose_answer_has_no_meaning_is_unconfirmed_and_refuses_nothin
     assert all(isinstance(phrase, Unconfirmed) for phrase in found)
 
 
-@pytest.mark.parametrize(("asked", "other"), [(":RATE?", "AUTO"), (":INPUT:VOLTAGE:RANGE?", "300.0E+00")])
-def test_another_setting_than_was_set_is_a_refusal(clocks: Clocks, asked: str, other: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "other"), [(":RATE?", "AUTO"), (":INPUT:VOLTAGE:RANGE?", "300.0E+00")]
+)
+def test_another_setting_than_was_set_is_a_refusal(
+    clocks: Clocks, asked: str, other: str
+) -> None:
     link = Spelling()
     link.answers[asked] = other
     with pytest.raises(MeterRefused, match=re.escape(other)):

@@ -24,7 +24,9 @@ from lpirc_power.wt300.answers import EXPLANATIONS, explained, is_error
         ("-410", "before the last answer was read"),
     ],
 )
-def test_a_code_is_explained_behind_the_meters_own_words(error: str, means: str) -> None:
+def test_a_code_is_explained_behind_the_meters_own_words(
+    error: str, means: str
+) -> None:
     assert explained(error).startswith(error.replace(",", " "))
     assert means in explained(error)
 
@@ -34,7 +36,8 @@ def test_every_code_of_the_simulated_meter_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "is_one"), [('0,"No error"', False), ("+0", False), ('113,"x"', True), ("", True)]
+    ("error", "is_one"),
+    [('0,"No error"', False), ("+0", False), ('113,"x"', True), ("", True)],
 )
 def test_nought_is_no_error(error: str, is_one: bool) -> None:
     assert is_error(error) is is_one

@@ -23,7 +23,12 @@ from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.visa.link import Link
 from tests.power.logged_box import DUMP, POWER_W, LoggedBox, served
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=600)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=0.5,
+    update_interval_s=0.1,
+    integrator_timer_s=600,
+)
 FORMS = {
     "as the log has it": LoggedBox,
     "a header before every answer": lambda: LoggedBox(always=True),
@@ -51,7 +56,9 @@ def asked(address: str, *queries: str) -> list[str]:
 
 @contextlib.contextmanager
 def sampling(address: str, readings: list[Any]) -> Iterator[Sampler]:
-    sampler = Sampler(address, SETUP, readings.append, time.monotonic, lambda: datetime.now(UTC))
+    sampler = Sampler(
+        address, SETUP, readings.append, time.monotonic, lambda: datetime.now(UTC)
+    )
     with contextlib.closing(sampler):
         yield sampler
 
@@ -70,10 +77,19 @@ def test_a_probe_reads_it_and_leaves_it_as_it_was(box: LoggedBox) -> None:
         assert ran.exit_code == 0, ran.output
         facts = json.loads(ran.output)
         assert asked(address, ":NUM:NORM?") == [DUMP]
-    assert (facts["reading"]["power_w"], facts["integrator"], facts["errors"]) == (POWER_W, "RESET", [])
-    assert (facts["settings"]["voltage_range_v"], facts["settings"]["mode"]) == (300.0, "rms")
+    assert (facts["reading"]["power_w"], facts["integrator"], facts["errors"]) == (
+        POWER_W,
+        "RESET",
+        [],
+    )
+    assert (facts["settings"]["voltage_range_v"], facts["settings"]["mode"]) == (
+        300.0,
+        "rms",
+    )
     # What is new are the items of onlookers, from 201 on, behind those of the log.
-    assert {header: value for header, value in box.settings.items() if header in before} == before
+    assert {
+        header: value for header, value in box.settings.items() if header in before
+    } == before
 
 
 def test_a_run_is_armed_measured_and_its_settings_are_put_back(
@@ -92,28 +108,49 @@ def test_a_run_is_armed_measured_and_its_settings_are_put_back(
         assert {reading.power_w for reading in readings} == {POWER_W}
         run.close()
     assert box.settings["NUM:ITEM7"] == before["NUM:ITEM7"]
-    assert {header: value for header, value in box.settings.items() if header in before} == before
+    assert {
+        header: value for header, value in box.settings.items() if header in before
+    } == before
 
 
 def test_it_is_watched(box: LoggedBox) -> None:
     with served(box) as address:
         ran = CliRunner().invoke(main, ["watch", address, "--json", "--count", "2"])
     assert ran.exit_code == 0, ran.output
-    assert [json.loads(line)["power_w"] for line in ran.stdout.splitlines()] == [POWER_W] * 2
+    assert [json.loads(line)["power_w"] for line in ran.stdout.splitlines()] == [
+        POWER_W
+    ] * 2
 
 
 def test_a_recording_is_made(box: LoggedBox, tmp_path: Path) -> None:
     with served(box) as address:
-        options = ["--duration", "1", "--voltage-range", "150", "--current-range", "0.5", "--update", "0.1"]
+        options = [
+            "--duration",
+            "1",
+            "--voltage-range",
+            "150",
+            "--current-range",
+            "0.5",
+            "--update",
+            "0.1",
+        ]
         file = str(tmp_path / "run.csv")
-        ran = CliRunner().invoke(main, ["record", address, "-o", file, *options, "--json"])
+        ran = CliRunner().invoke(
+            main, ["record", address, "-o", file, *options, "--json"]
+        )
     assert ran.exit_code == 0, ran.output
     facts = json.loads(ran.stdout)
-    assert facts["energy_wh"] * 3600 == pytest.approx(POWER_W * facts["duration_s"], rel=0.02)
-    assert "range-changed" not in {check["code"] for check in facts["checks"] if not check["ok"]}
+    assert facts["energy_wh"] * 3600 == pytest.approx(
+        POWER_W * facts["duration_s"], rel=0.02
+    )
+    assert "range-changed" not in {
+        check["code"] for check in facts["checks"] if not check["ok"]
+    }
 
 
-def test_answers_without_meaning_do_not_refuse_the_day_but_fail_a_check(until: Callable[..., None]) -> None:
+def test_answers_without_meaning_do_not_refuse_the_day_but_fail_a_check(
+    until: Callable[..., None],
+) -> None:
     box = LoggedBox(garbled={"INP:SYNC": "?#!", "INP:FILT:LINE": ""})
     readings: list[Any] = []
     with served(box) as address, sampling(address, readings) as run:
@@ -129,14 +166,23 @@ def test_answers_without_meaning_do_not_refuse_the_day_but_fail_a_check(until: C
     )
     assert all(isinstance(change, Unconfirmed) for change in changes)
     check = range_changed(
-        readings, Measurement(final.energy_wh, 1.0, 0.0, 1.0, SETUP, "WT310E", None, True, changes)
+        readings,
+        Measurement(
+            final.energy_wh, 1.0, 0.0, 1.0, SETUP, "WT310E", None, True, changes
+        ),
     )
     assert (check.code, check.ok) == ("range-changed", False)
     assert "'?#!'" in check.sentence
 
 
-@pytest.mark.parametrize(("header", "said"), [("INP:VOLT:RANG", "300.0E+00"), ("NUM:ITEM6", "AH,1")])
+@pytest.mark.parametrize(
+    ("header", "said"), [("INP:VOLT:RANG", "300.0E+00"), ("NUM:ITEM6", "AH,1")]
+)
 def test_another_setting_than_was_set_is_still_refused(header: str, said: str) -> None:
     refused = pytest.raises(MeterRefused, match=re.escape(said))
-    with served(LoggedBox(garbled={header: said})) as address, sampling(address, []) as run, refused:
+    with (
+        served(LoggedBox(garbled={header: said})) as address,
+        sampling(address, []) as run,
+        refused,
+    ):
         run.arm()

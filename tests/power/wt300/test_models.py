@@ -9,7 +9,8 @@ from lpirc_power.wt300.models import listed, measured_elements, model_named
 
 
 @pytest.mark.parametrize(
-    "name", ["WT310", "WT310E", "wt310eh", "WT332E", "WT333E", "WT310HC", "WT332", "WT333"]
+    "name",
+    ["WT310", "WT310E", "wt310eh", "WT332E", "WT333E", "WT310HC", "WT332", "WT333"],
 )
 def test_the_family_is_accepted(name: str) -> None:
     assert model_named(name).currents_a
@@ -78,7 +79,9 @@ def test_the_sum_is_all_elements() -> None:
         ("WT333E", "", "no element ''"),
     ],
 )
-def test_an_element_that_is_not_there_is_refused(name: str, element: str, named: str) -> None:
+def test_an_element_that_is_not_there_is_refused(
+    name: str, element: str, named: str
+) -> None:
     with pytest.raises(MeterError, match=named) as caught:
         measured_elements(model_named(name), element, name)
     assert caught.value.code == "meter-range"
@@ -86,4 +89,9 @@ def test_an_element_that_is_not_there_is_refused(name: str, element: str, named:
 
 @given(st.sampled_from(model_named("WT310E").currents_a), st.floats(-1e-7, 1e-7))
 def test_a_range_is_found_however_it_was_computed(choice: float, error: float) -> None:
-    assert listed(choice * (1 + error), model_named("WT310E").currents_a, "current range", "A") == choice
+    assert (
+        listed(
+            choice * (1 + error), model_named("WT310E").currents_a, "current range", "A"
+        )
+        == choice
+    )

@@ -16,10 +16,13 @@ from lpirc_power.meter import IntegratorState, Setup
 from lpirc_power.sampling.sampler import Sampler
 from lpirc_power.visa.link import Link
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=0.5, update_interval_s=0.1, integrator_timer_s=1)
-WATCHED = (
-    ":COMMUNICATE:HEADER?;:COMMUNICATE:VERBOSE?;:NUMERIC:NORMAL?;:INPUT:VOLTAGE?;:RATE?;:STATUS:FILTER1?"
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=0.5,
+    update_interval_s=0.1,
+    integrator_timer_s=1,
 )
+WATCHED = ":COMMUNICATE:HEADER?;:COMMUNICATE:VERBOSE?;:NUMERIC:NORMAL?;:INPUT:VOLTAGE?;:RATE?;:STATUS:FILTER1?"
 
 
 def test_a_run_has_its_energy_and_leaves_the_meter_as_it_was(
@@ -27,7 +30,9 @@ def test_a_run_has_its_energy_and_leaves_the_meter_as_it_was(
 ) -> None:
     address = simulate("--load", "constant:36W").address
     readings: list[Any] = []
-    sampler = Sampler(address, SETUP, readings.append, time.monotonic, lambda: datetime.now(UTC))
+    sampler = Sampler(
+        address, SETUP, readings.append, time.monotonic, lambda: datetime.now(UTC)
+    )
     with contextlib.closing(Link(address)) as spy, contextlib.closing(sampler) as run:
         spy.write(":INPUT:VOLTAGE:RANGE 60;:NUMERIC:ITEM2 TIME")
         before = spy.query(WATCHED)

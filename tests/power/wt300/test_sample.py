@@ -32,7 +32,9 @@ def test_events_that_earlier_questions_have_cleared_are_kept_until_an_update() -
 
 
 def test_an_onlooker_gets_the_same_but_not_whether_it_is_new() -> None:
-    taken, events = ASIDE.taken("1;2;3;4;5;6;7;:NUM:NORM:ITEM204 P,1;:NUM:NORM:ITEM206 WH,1;65;TIM", parts)
+    taken, events = ASIDE.taken(
+        "1;2;3;4;5;6;7;:NUM:NORM:ITEM204 P,1;:NUM:NORM:ITEM206 WH,1;65;TIM", parts
+    )
     assert taken == ([1, 2, 3, 4, 5, 6, 7], 65, 0, IntegratorState.TIMEUP)  # type: ignore[comparison-overlap]
     assert events == 0
 
@@ -50,7 +52,9 @@ def test_a_value_that_no_result_needs_and_that_makes_no_sense_is_unknown() -> No
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_every_question_fits_into_an_input_buffer_of_256_characters(element: str) -> None:
+def test_every_question_fits_into_an_input_buffer_of_256_characters(
+    element: str,
+) -> None:
     measured = ("1", "2", "3") if element == "sum" else (element,)
     for form in (SampleForm.of_run(element), SampleForm.of_onlooker(element)):
         assert len(form.question) <= LONGEST_MESSAGE
@@ -77,9 +81,13 @@ def test_a_sample_that_makes_no_sense_is_a_meter_error(answer: str) -> None:
     assert caught.value.code == "meter-answer"
 
 
-@pytest.mark.parametrize(("power", "energy"), [("P,2", "WH,1"), ("P,1", "WH,SIGMA"), ("I,1", "WH,1")])
+@pytest.mark.parametrize(
+    ("power", "energy"), [("P,2", "WH,1"), ("P,1", "WH,SIGMA"), ("I,1", "WH,1")]
+)
 def test_values_of_something_else_are_no_sample(power: str, energy: str) -> None:
-    with pytest.raises(MeterError, match="another program has changed which values it gives"):
+    with pytest.raises(
+        MeterError, match="another program has changed which values it gives"
+    ):
         RUN.taken(f"0;1,2,3,4,5,6,7,8,9;{power};{energy};0;START", parts)
 
 

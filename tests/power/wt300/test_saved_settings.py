@@ -17,14 +17,22 @@ from lpirc_power.wt300.driver import Wt300
 from lpirc_power.wt300.settings import FormerSettings
 from tests.power.opened import wt300
 
-SETUP = Setup(voltage_range_v=150.0, current_range_a=1.0, update_interval_s=0.1, integrator_timer_s=3600)
+SETUP = Setup(
+    voltage_range_v=150.0,
+    current_range_a=1.0,
+    update_interval_s=0.1,
+    integrator_timer_s=3600,
+)
 
 
 @pytest.fixture
 def box(simulate: Any, clocks: Clocks) -> Iterator[tuple[Wt300, Link]]:
     """A driver, and a second link to look behind its back."""
     address = simulate("--load", "constant:36W").address
-    with contextlib.closing(Link(address)) as link, contextlib.closing(Link(address)) as spy:
+    with (
+        contextlib.closing(Link(address)) as link,
+        contextlib.closing(Link(address)) as spy,
+    ):
         yield wt300(link, clocks), spy
 
 
@@ -54,7 +62,13 @@ ASKED = (
         ":INPUT:FILTER:FREQUENCY?",
         ":INPUT:SYNCHRONIZE?",
     ),
-    *(":INPUT:VOLTAGE:RANGE?", ":INPUT:VOLTAGE:AUTO?", ":INPUT:CURRENT:AUTO?", ":RATE?", ":INTEGRATE:MODE?"),
+    *(
+        ":INPUT:VOLTAGE:RANGE?",
+        ":INPUT:VOLTAGE:AUTO?",
+        ":INPUT:CURRENT:AUTO?",
+        ":RATE?",
+        ":INTEGRATE:MODE?",
+    ),
     *(
         ":INTEGRATE:TIMER?",
         ":STATUS:FILTER1?",
@@ -92,7 +106,9 @@ def test_the_settings_found_are_put_back(found: Any) -> None:
     assert spy.query(":STATUS:ERROR?").startswith("0,")
 
 
-def test_a_second_restore_does_nothing_and_a_later_setup_starts_anew(found: Any) -> None:
+def test_a_second_restore_does_nothing_and_a_later_setup_starts_anew(
+    found: Any,
+) -> None:
     meter, spy, _ = found
     meter.configure(SETUP)
     meter.restore()
@@ -115,7 +131,9 @@ def test_who_never_configured_has_nothing_to_put_back(box: Any) -> None:
 @pytest.mark.parametrize(
     "at", [":RATE ", ":NUMERIC:NORMAL:NUMBER "]
 )  # while measuring is set up, and talking
-def test_settings_come_back_also_after_a_failed_setup(found: Any, clocks: Clocks, at: str) -> None:
+def test_settings_come_back_also_after_a_failed_setup(
+    found: Any, clocks: Clocks, at: str
+) -> None:
     _, spy, before = found
     former = FormerSettings()
     with contextlib.closing(Link(spy.address)) as link:
@@ -126,7 +144,9 @@ def test_settings_come_back_also_after_a_failed_setup(found: Any, clocks: Clocks
     assert everything(spy) == before
 
 
-def test_settings_come_back_after_a_setup_that_the_meter_cannot_have(found: Any) -> None:
+def test_settings_come_back_after_a_setup_that_the_meter_cannot_have(
+    found: Any,
+) -> None:
     meter, spy, before = found
     with pytest.raises(MeterError):
         meter.configure(Setup(60.0, 3.0, 0.1, 60))
@@ -139,7 +159,9 @@ def test_a_meter_that_integrates_for_somebody_else_is_left_as_it_is_in_how_it_an
 ) -> None:
     _, spy, before = found
     spy.write(":INTEGRATE:START")
-    sampler = Sampler(spy.address, SETUP, lambda _: None, clocks.monotonic, clocks.utcnow)
+    sampler = Sampler(
+        spy.address, SETUP, lambda _: None, clocks.monotonic, clocks.utcnow
+    )
     with contextlib.closing(sampler), pytest.raises(MeterError) as caught:
         sampler.arm()
     assert caught.value.code == "meter-busy"
@@ -160,10 +182,15 @@ class Breaking:
         self._link.write(message)
 
 
-def test_a_driver_on_a_new_link_knows_the_former_settings(found: Any, clocks: Clocks, simulate: Any) -> None:
+def test_a_driver_on_a_new_link_knows_the_former_settings(
+    found: Any, clocks: Clocks, simulate: Any
+) -> None:
     _, spy, before = found
     former = FormerSettings()
-    with contextlib.closing(Link(spy.address)) as first, contextlib.closing(Link(spy.address)) as second:
+    with (
+        contextlib.closing(Link(spy.address)) as first,
+        contextlib.closing(Link(spy.address)) as second,
+    ):
         wt300(first, clocks, former).configure(SETUP)
         again = wt300(second, clocks, former)
         again.attach()
@@ -174,7 +201,9 @@ def test_a_driver_on_a_new_link_knows_the_former_settings(found: Any, clocks: Cl
         contextlib.closing(Link(simulate("--serial", "ANOTHER").address)) as other,
     ):
         wt300(first, clocks, former).configure(SETUP)
-        wt300(other, clocks, former).restore()  # another meter: what was found does not belong to it
+        wt300(
+            other, clocks, former
+        ).restore()  # another meter: what was found does not belong to it
         assert other.query(":INPUT:VOLTAGE:AUTO?").endswith(":AUTO 1")
 
 

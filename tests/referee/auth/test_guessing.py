@@ -35,7 +35,13 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> PasswordChecks:
     return PasswordChecks()
 
 
-def refused(checks: PasswordChecks, address: str, team: str, stored: str | None, now_s: float = 0.0) -> str:
+def refused(
+    checks: PasswordChecks,
+    address: str,
+    team: str,
+    stored: str | None,
+    now_s: float = 0.0,
+) -> str:
     with pytest.raises(LoginRefused) as failure:
         checks.require(address, team, stored, "guess", now_s)
     return failure.value.code
@@ -52,7 +58,10 @@ def test_after_ten_failures_a_team_waits_at_that_address_as_long_as_it_is_told(
     guess_out(checks, stored, now_s=7.25)
     with pytest.raises(LoginRefused) as failure:
         checks.require(*HERE, stored, PASSWORD, 20.0)
-    assert (failure.value.code, failure.value.facts) == ("too-many-failures", {"retry_after_s": 48})
+    assert (failure.value.code, failure.value.facts) == (
+        "too-many-failures",
+        {"retry_after_s": 48},
+    )
     checks.require("10.0.0.2", HERE[1], stored, PASSWORD, 20.0)
     checks.require(*HERE, CHEAP.hash(PASSWORD), PASSWORD, 68.0)
 
@@ -65,7 +74,9 @@ def test_behind_one_address_a_rival_s_wrong_passwords_keep_no_other_team_out(
     checks.require(*HERE, stored, PASSWORD, 1.0)
 
 
-def test_a_password_known_to_be_right_is_never_refused(checks: PasswordChecks, stored: str) -> None:
+def test_a_password_known_to_be_right_is_never_refused(
+    checks: PasswordChecks, stored: str
+) -> None:
     assert passwords.matches(stored, PASSWORD)
     guess_out(checks, stored)
     checks.require(*HERE, stored, PASSWORD, 1.0)
@@ -89,7 +100,9 @@ def test_failures_are_forgotten_and_no_more_of_them_are_kept_than_can_count(
 class Held:
     """Log-ins while one check takes as long as the test wants."""
 
-    def __init__(self, checks: PasswordChecks, stored: str, threads: ThreadPoolExecutor) -> None:
+    def __init__(
+        self, checks: PasswordChecks, stored: str, threads: ThreadPoolExecutor
+    ) -> None:
         self.goes_on = threading.Event()
         self._checks, self._stored, self._threads = checks, stored, threads
         self._sent = list[Future[None]]()
@@ -99,7 +112,9 @@ class Held:
         return passwords.matches(stored, password)
 
     def log_in(self, address: str, password: str) -> Future[None]:
-        sent = self._threads.submit(self._checks.require, address, HERE[1], self._stored, password, 1.0)
+        sent = self._threads.submit(
+            self._checks.require, address, HERE[1], self._stored, password, 1.0
+        )
         self._sent.append(sent)
         until(lambda: self.waiting == sum(not one.done() for one in self._sent))
         return sent
@@ -110,7 +125,9 @@ class Held:
 
 
 @pytest.fixture
-def held(checks: PasswordChecks, stored: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+def held(
+    checks: PasswordChecks, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Held]:
     with ThreadPoolExecutor(WAITING_AT_MOST + 8) as threads:
         made = Held(checks, stored, threads)
         monkeypatch.setattr(guessing, "matches", made.matches)
@@ -125,12 +142,15 @@ def test_ten_log_ins_at_once_from_one_address_wait_and_get_in(held: Held) -> Non
     assert {one.result(TIMEOUT_S) for one in sent} == {None}
 
 
-def test_log_ins_beyond_those_that_may_wait_are_told_to_try_again_soon(held: Held) -> None:
+def test_log_ins_beyond_those_that_may_wait_are_told_to_try_again_soon(
+    held: Held,
+) -> None:
     for _ in range(WAITING_OF_AN_ADDRESS):
         held.log_in(HERE[0], "guess")
     assert told_at_once(held.log_in(HERE[0], PASSWORD)) == 1
     others = [
-        held.log_in(f"10.1.0.{number}", "guess") for number in range(WAITING_AT_MOST - WAITING_OF_AN_ADDRESS)
+        held.log_in(f"10.1.0.{number}", "guess")
+        for number in range(WAITING_AT_MOST - WAITING_OF_AN_ADDRESS)
     ]
     assert told_at_once(held.log_in("10.2.0.1", PASSWORD)) == 1
     held.goes_on.set()

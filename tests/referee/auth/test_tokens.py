@@ -14,7 +14,10 @@ from referee.errors import RefereeError
 SECRET, CONTEST = bytes(range(32)), "0a1b2c3d4e5f"
 SESSION = Session(run=3, team="otters", expires_s=2e9)
 SESSIONS = st.builds(
-    Session, run=st.integers(1, 2**62), team=st.text(max_size=300), expires_s=st.floats(1, 4e9)
+    Session,
+    run=st.integers(1, 2**62),
+    team=st.text(max_size=300),
+    expires_s=st.floats(1, 4e9),
 )
 URL_SAFE = set(string.ascii_letters + string.digits + "-_.")
 
@@ -31,7 +34,9 @@ def test_a_token_gives_back_its_session(session: Session, secret: bytes) -> None
 
 
 @given(SESSIONS)
-def test_a_token_begins_with_its_contest_and_travels_through_forms_and_headers(session: Session) -> None:
+def test_a_token_begins_with_its_contest_and_travels_through_forms_and_headers(
+    session: Session,
+) -> None:
     token = issue(SECRET, session, CONTEST)
     assert token.startswith(f"{CONTEST}.")
     assert set(token) <= URL_SAFE
@@ -40,18 +45,29 @@ def test_a_token_begins_with_its_contest_and_travels_through_forms_and_headers(s
 @given(SESSIONS)
 @example(Session(1, "o" * 300, 2e9))  # compressed: it begins with a dot
 def test_a_token_of_the_form_that_named_no_contest_is_good(session: Session) -> None:
-    serializer = URLSafeSerializer(SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"})
+    serializer = URLSafeSerializer(
+        SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"}
+    )
     assert read(SECRET, str(serializer.dumps(asdict(session)))) == session
 
 
-def test_a_token_is_not_good_for_another_contest_of_the_same_secret_or_without_its_contest() -> None:
+def test_a_token_is_not_good_for_another_contest_of_the_same_secret_or_without_its_contest() -> (
+    None
+):
     _, _, rest = issue(SECRET, SESSION, CONTEST).partition(".")
-    for changed in (rest, f".{rest}", f"111111111111.{rest}", f"{CONTEST}.{CONTEST}.{rest}"):
+    for changed in (
+        rest,
+        f".{rest}",
+        f"111111111111.{rest}",
+        f"{CONTEST}.{CONTEST}.{rest}",
+    ):
         assert code_of(changed) == "bad-token"
 
 
 def test_the_same_session_has_the_same_token() -> None:
-    assert issue(SECRET, SESSION, CONTEST) == issue(SECRET, Session(3, "otters", 2e9), CONTEST)
+    assert issue(SECRET, SESSION, CONTEST) == issue(
+        SECRET, Session(3, "otters", 2e9), CONTEST
+    )
 
 
 @given(st.data())
@@ -82,7 +98,9 @@ def test_any_other_text_is_refused(text: str) -> None:
     assert code_of(text) == "bad-token"
 
 
-@pytest.mark.parametrize("text", ["", ".", "..", "\udcff", "a.\ud800", "x" * 100_000, "\0.\0", "é.è"])
+@pytest.mark.parametrize(
+    "text", ["", ".", "..", "\udcff", "a.\ud800", "x" * 100_000, "\0.\0", "é.è"]
+)
 def test_no_text_is_too_odd_to_be_refused(text: str) -> None:
     assert code_of(text) == "bad-token"
 
@@ -92,15 +110,23 @@ def test_another_contests_token_is_refused() -> None:
 
 
 def test_a_token_for_another_purpose_is_refused() -> None:
-    other = URLSafeSerializer(SECRET, salt="other", signer_kwargs={"key_derivation": "hmac"})
-    assert code_of(str(other.dumps({"run": 1, "team": "t", "expires_s": 9.9e9}))) == "bad-token"
+    other = URLSafeSerializer(
+        SECRET, salt="other", signer_kwargs={"key_derivation": "hmac"}
+    )
+    assert (
+        code_of(str(other.dumps({"run": 1, "team": "t", "expires_s": 9.9e9})))
+        == "bad-token"
+    )
 
 
 @pytest.mark.parametrize(
-    "content", [[], 5, None, {"run": 1}, {"run": 1, "team": "t", "expires_s": 1, "x": 2}]
+    "content",
+    [[], 5, None, {"run": 1}, {"run": 1, "team": "t", "expires_s": 1, "x": 2}],
 )
 def test_signed_content_that_is_no_session_is_refused(content: object) -> None:
-    serializer = URLSafeSerializer(SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"})
+    serializer = URLSafeSerializer(
+        SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"}
+    )
     assert code_of(str(serializer.dumps(content))) == "bad-token"
 
 
@@ -109,5 +135,7 @@ def test_a_token_carries_the_epoch_in_which_it_was_issued() -> None:
     later = Session(3, "otters", 2e9, epoch=2)
     assert read(SECRET, issue(SECRET, later, CONTEST)).epoch == 2
     fields = {key: value for key, value in asdict(SESSION).items() if key != "epoch"}
-    serializer = URLSafeSerializer(SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"})
+    serializer = URLSafeSerializer(
+        SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"}
+    )
     assert read(SECRET, str(serializer.dumps(fields))).epoch == 1

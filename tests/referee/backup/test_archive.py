@@ -52,7 +52,9 @@ def rewritten(
     manifest = json.loads(members.pop("backup.json"))
     change(members, manifest)
     with zipfile.ZipFile(file, "w", compression) as made:
-        for name, content in (members | {"backup.json": json.dumps(manifest).encode()}).items():
+        for name, content in (
+            members | {"backup.json": json.dumps(manifest).encode()}
+        ).items():
             made.writestr(name, content)
     return file
 
@@ -78,7 +80,9 @@ def test_changed_bytes_are_found_or_change_nothing(whole: Path, tmp_path: Path) 
         told = called("restore", str(file), str(folder))
         if told.returncode:  # a date or an attribute may be another one
             # Of its mark of the end nothing may be left, or of its manifest's name.
-            assert re.search("not a whole one: |is cut short|is a zip, but not a backup", told.stderr)
+            assert re.search(
+                "not a whole one: |is cut short|is a zip, but not a backup", told.stderr
+            )
             assert not folder.exists()
             continue
         with zipfile.ZipFile(whole) as opened:
@@ -88,8 +92,12 @@ def test_changed_bytes_are_found_or_change_nothing(whole: Path, tmp_path: Path) 
     assert not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.parametrize("name", ["../escaped", "/escaped", "a/../../escaped", "testset//x", "a/./b"])
-def test_a_path_that_climbs_out_is_refused(whole: Path, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["../escaped", "/escaped", "a/../../escaped", "testset//x", "a/./b"]
+)
+def test_a_path_that_climbs_out_is_refused(
+    whole: Path, tmp_path: Path, name: str
+) -> None:
     def climb(members: dict[str, bytes], manifest: dict[str, Any]) -> None:
         members[name] = b"x"
         manifest["members"][name] = [1, "0" * 64]
@@ -104,10 +112,15 @@ def test_a_newer_form_is_told(whole: Path, tmp_path: Path) -> None:
         manifest["version"] = 2
 
     told = refused(rewritten(whole, tmp_path / "newer.zip", renew))
-    assert "it is lpirc-backup 2, newer than lpirc-backup 1, which this program knows" in told
+    assert (
+        "it is lpirc-backup 2, newer than lpirc-backup 1, which this program knows"
+        in told
+    )
 
 
-def test_a_bomb_is_refused_before_anything_is_unpacked(whole: Path, tmp_path: Path) -> None:
+def test_a_bomb_is_refused_before_anything_is_unpacked(
+    whole: Path, tmp_path: Path
+) -> None:
     def swell(members: dict[str, bytes], _: dict[str, Any]) -> None:
         members["testset/images/a.jpg"] = bytes(20_000_000)
 
@@ -116,7 +129,9 @@ def test_a_bomb_is_refused_before_anything_is_unpacked(whole: Path, tmp_path: Pa
     assert "compressed or encrypted" in refused(bomb)
 
 
-def test_a_member_that_was_changed_added_or_left_out_is_found(whole: Path, tmp_path: Path) -> None:
+def test_a_member_that_was_changed_added_or_left_out_is_found(
+    whole: Path, tmp_path: Path
+) -> None:
     def change(members: dict[str, bytes], _: dict[str, Any]) -> None:
         members["contest.toml"] = members["contest.toml"].replace(b"600", b"601")
 
@@ -132,7 +147,9 @@ def test_a_member_that_was_changed_added_or_left_out_is_found(whole: Path, tmp_p
     file = tmp_path / "changed.zip"
     assert "contest.toml has another SHA-256" in refused(rewritten(whole, file, change))
     for other in (add, leave_out, lengthen):
-        assert "its members are not those of its backup.json" in refused(rewritten(whole, file, other))
+        assert "its members are not those of its backup.json" in refused(
+            rewritten(whole, file, other)
+        )
 
 
 @pytest.mark.parametrize(
@@ -147,21 +164,32 @@ def test_a_member_that_was_changed_added_or_left_out_is_found(whole: Path, tmp_p
         {"version": "1"},
     ],
 )
-def test_a_manifest_that_is_none_is_refused(whole: Path, tmp_path: Path, damage: dict[str, Any]) -> None:
-    file = rewritten(whole, tmp_path / "odd.zip", lambda _, manifest: manifest.update(damage))
+def test_a_manifest_that_is_none_is_refused(
+    whole: Path, tmp_path: Path, damage: dict[str, Any]
+) -> None:
+    file = rewritten(
+        whole, tmp_path / "odd.zip", lambda _, manifest: manifest.update(damage)
+    )
     assert "odd.zip is not a backup, or not a whole one" in refused(file)
 
 
 @pytest.mark.parametrize("text", [b"name = ", b"\xff", b"windows = 5"])
-def test_settings_that_cannot_be_read_are_told(whole: Path, tmp_path: Path, text: bytes) -> None:
+def test_settings_that_cannot_be_read_are_told(
+    whole: Path, tmp_path: Path, text: bytes
+) -> None:
     def replace(members: dict[str, bytes], manifest: dict[str, Any]) -> None:
         members["contest.toml"] = text
-        manifest["members"]["contest.toml"] = [len(text), hashlib.sha256(text).hexdigest()]
+        manifest["members"]["contest.toml"] = [
+            len(text),
+            hashlib.sha256(text).hexdigest(),
+        ]
 
     assert "contest.toml" in refused(rewritten(whole, tmp_path / "odd.zip", replace))
 
 
-def test_a_directory_of_the_zip_that_points_elsewhere_is_found(whole: Path, tmp_path: Path) -> None:
+def test_a_directory_of_the_zip_that_points_elsewhere_is_found(
+    whole: Path, tmp_path: Path
+) -> None:
     content = bytearray(whole.read_bytes())
     at = content.rindex(b"PK\5\6") + 16
     content[at : at + 4] = (2**32 - 2).to_bytes(4, "little")

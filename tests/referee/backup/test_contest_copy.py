@@ -27,8 +27,13 @@ SECRETS = ("secret", "operator-key", "signing-key")
 def folder(tmp_path: Path, small_set: TestSet) -> Path:
     """A contest whose test set lies elsewhere, with a run, a model and its track, whose set lies within."""
     made = tmp_path / "day"
-    track = '[[tracks]]\nname = "phones"\nrule = "ovic-detection"\ntestset = "public"\n' + UNCONFINED
-    create_contest(made, config_text(small_set) + track + "# testset of the finals: unknown\n")
+    track = (
+        '[[tracks]]\nname = "phones"\nrule = "ovic-detection"\ntestset = "public"\n'
+        + UNCONFINED
+    )
+    create_contest(
+        made, config_text(small_set) + track + "# testset of the finals: unknown\n"
+    )
     synthesize(made / "public", images=2, categories=2, seed=3, size=(96, 64))
     (made / "models").mkdir()
     (made / "models" / f"{'5' * 64}.tflite").write_bytes(b"a model")
@@ -48,7 +53,9 @@ def backed_up(folder: Path, name: str, *options: str) -> Path:
 def restored(file: Path, folder: Path, *options: str) -> str:
     told = called("restore", str(file), str(folder), *options)
     assert told.returncode == 0, told.stderr
-    assert called("doctor", str(folder)).stdout.startswith(f"Nothing is wrong with {folder}.\n")
+    assert called("doctor", str(folder)).stdout.startswith(
+        f"Nothing is wrong with {folder}.\n"
+    )
     return told.stdout
 
 
@@ -95,7 +102,9 @@ def test_all_of_it_is_there_at_another_path_and_only_its_owners(
     assert codes_of(copy).startswith("Nothing is wrong")
 
 
-def test_without_keys_it_says_what_that_means_and_goes_on_with_new_ones(folder: Path, tmp_path: Path) -> None:
+def test_without_keys_it_says_what_that_means_and_goes_on_with_new_ones(
+    folder: Path, tmp_path: Path
+) -> None:
     file = backed_up(folder, "no-keys.zip")
     assert not set(SECRETS) & set(zipfile.ZipFile(file).namelist())
     told = restored(file, tmp_path / "copy")
@@ -115,9 +124,16 @@ def test_a_copy_without_test_set_says_where_it_is_missed_or_takes_it_and_the_key
     with open_contest(folder) as contest:
         number = stored_run(contest.store)
     newest = backed_up(folder, "newest.zip", "--no-testset")
-    assert set(zipfile.ZipFile(newest).namelist()) == {"contest.toml", "contest.db", "backup.json"}
+    assert set(zipfile.ZipFile(newest).namelist()) == {
+        "contest.toml",
+        "contest.db",
+        "backup.json",
+    }
     told = called("restore", str(newest), str(tmp_path / "alone"))
-    assert f"There is no test set at {tmp_path / 'alone' / 'public'}: put it there" in told.stdout
+    assert (
+        f"There is no test set at {tmp_path / 'alone' / 'public'}: put it there"
+        in told.stdout
+    )
     assert str(small_set.folder) not in told.stdout  # it is where contest.toml says
     told_both = restored(newest, tmp_path / "both", "--base", str(full))
     assert "no test set" not in told_both
@@ -127,16 +143,23 @@ def test_a_copy_without_test_set_says_where_it_is_missed_or_takes_it_and_the_key
         assert contest.test_set.folder.parent == tmp_path / "both"
 
 
-def test_a_backup_of_another_contest_is_no_base(folder: Path, small_set: TestSet, tmp_path: Path) -> None:
+def test_a_backup_of_another_contest_is_no_base(
+    folder: Path, small_set: TestSet, tmp_path: Path
+) -> None:
     create_contest(tmp_path / "other", config_text(small_set))
-    other, own = backed_up(tmp_path / "other", "other.zip"), backed_up(folder, "own.zip")
+    other, own = (
+        backed_up(tmp_path / "other", "other.zip"),
+        backed_up(folder, "own.zip"),
+    )
     told = called("restore", str(own), str(tmp_path / "copy"), "--base", str(other))
     assert told.returncode == 1
     assert f"other.zip is of contest {contest_id(tmp_path / 'other')}, " in told.stderr
     assert not (tmp_path / "copy").exists()
 
 
-def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(folder: Path, tmp_path: Path) -> None:
+def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(
+    folder: Path, tmp_path: Path
+) -> None:
     file = backed_up(folder, "all.zip")
     before = sorted(folder.rglob("*"))
     told = called("restore", str(file), str(folder))
@@ -146,7 +169,9 @@ def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(folder: 
     assert sorted(folder.rglob("*")) == before
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "photo").touch()
-    assert "or is not empty" in called("restore", str(file), str(tmp_path / "full")).stderr
+    assert (
+        "or is not empty" in called("restore", str(file), str(tmp_path / "full")).stderr
+    )
     inside = called("restore", str(file), str(folder / "new" / "sub"))
     assert (inside.returncode, inside.stderr) == (
         1, f"referee: {folder / 'new' / 'sub'} is inside the contest folder {folder}; restore beside it.\n",
@@ -156,12 +181,21 @@ def test_nothing_is_restored_over_a_contest_or_into_a_folder_with_files(folder: 
     restored(file, tmp_path / "empty")
 
 
-def test_a_backup_takes_the_place_of_an_older_backup_only(folder: Path, tmp_path: Path) -> None:
+def test_a_backup_takes_the_place_of_an_older_backup_only(
+    folder: Path, tmp_path: Path
+) -> None:
     (tmp_path / "photo.zip").write_text("not yours")
     taken = [
         *(
             folder / name
-            for name in ("contest.db", "contest.db-wal", "contest.toml", "secret", ".lock", "backup")
+            for name in (
+                "contest.db",
+                "contest.db-wal",
+                "contest.toml",
+                "secret",
+                ".lock",
+                "backup",
+            )
         ),
         folder / "public" / "manifest.json",
         tmp_path / "photo.zip",
@@ -176,7 +210,10 @@ def test_a_backup_takes_the_place_of_an_older_backup_only(folder: Path, tmp_path
         assert (told.returncode, told.stdout, told.stderr.count("\n")) == (1, "", 1)
         assert "; choose another name, with .zip." in told.stderr
         if file.parent == folder:
-            assert f"{file} {'is' if file.exists() else 'may become'} a contest's file" in told.stderr
+            assert (
+                f"{file} {'is' if file.exists() else 'may become'} a contest's file"
+                in told.stderr
+            )
     assert all(path.read_bytes() == content for path, content in before.items())
     assert (tmp_path / "photo.zip").read_text() == "not yours"
     first = backed_up(folder, "day/own.zip")
@@ -185,10 +222,15 @@ def test_a_backup_takes_the_place_of_an_older_backup_only(folder: Path, tmp_path
     assert stat.S_IMODE(again.stat().st_mode) == 0o600
     assert "own.zip" not in " ".join(zipfile.ZipFile(again).namelist())
     assert called("backup", str(folder), "-o", str(folder)).returncode == 1
-    assert "No such file" in called("backup", str(folder), "-o", str(tmp_path / "none" / "a.zip")).stderr
+    assert (
+        "No such file"
+        in called("backup", str(folder), "-o", str(tmp_path / "none" / "a.zip")).stderr
+    )
 
 
-def test_a_backup_that_fails_leaves_the_older_one_and_nothing_else(folder: Path, tmp_path: Path) -> None:
+def test_a_backup_that_fails_leaves_the_older_one_and_nothing_else(
+    folder: Path, tmp_path: Path
+) -> None:
     file = backed_up(folder, "own.zip")
     content, before = file.read_bytes(), sorted(tmp_path.iterdir())
     next((folder / "public" / "images").iterdir()).unlink()
@@ -198,12 +240,16 @@ def test_a_backup_that_fails_leaves_the_older_one_and_nothing_else(folder: Path,
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_disk_that_is_full_is_told_with_the_place_that_was_to_be_made(folder: Path, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_is_told_with_the_place_that_was_to_be_made(
+    folder: Path, tmp_path: Path
+) -> None:
     (folder / "models" / f"{'5' * 64}.tflite").write_bytes(bytes(2_000_000))
     file = backed_up(folder, "own.zip")
     content, before = file.read_bytes(), sorted(tmp_path.iterdir())
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))  # a write fails as on a full disk
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (1_000_000, hard)
+    )  # a write fails as on a full disk
     try:
         told = called("backup", str(folder), "-o", str(file))
         told_of_restore = called("restore", str(file), str(tmp_path / "copy"))
@@ -219,7 +265,9 @@ def test_a_damaged_database_is_not_backed_up(folder: Path, tmp_path: Path) -> No
     path = folder / "contest.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        page = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'events'").fetchone()[0]
+        page = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'events'"
+        ).fetchone()[0]
     with path.open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(b"\xff" * 200)
@@ -234,12 +282,17 @@ def test_a_place_of_a_test_set_that_cannot_be_changed_is_told_before_anything_is
     path = folder / "contest.toml"
     text = path.read_text()
     shutil.copytree(small_set.folder, tmp_path / "beside")
-    (line,) = [one for one in text.splitlines() if one.startswith("testset") and "public" not in one]
+    (line,) = [
+        one
+        for one in text.splitlines()
+        if one.startswith("testset") and "public" not in one
+    ]
     path.write_text(text.replace(line, "'testset' = '../beside'  # a place"))
     copy = tmp_path / "copy"
     restored(backed_up(folder, "quoted.zip"), copy)
     assert (
-        f"'testset' = \"testset-{small_set.digest[:12]}\"  # a place" in (copy / "contest.toml").read_text()
+        f"'testset' = \"testset-{small_set.digest[:12]}\"  # a place"
+        in (copy / "contest.toml").read_text()
     )
     path.write_text(text.replace(line, 'testset = """../beside"""'))
     told = called("backup", str(folder), "-o", str(tmp_path / "odd.zip"))
@@ -248,12 +301,17 @@ def test_a_place_of_a_test_set_that_cannot_be_changed_is_told_before_anything_is
     assert not (tmp_path / "odd.zip").exists()
 
 
-@pytest.mark.parametrize(("name", "options"), [("signing-key", ["--with-keys"]), ("models", [])])
+@pytest.mark.parametrize(
+    ("name", "options"), [("signing-key", ["--with-keys"]), ("models", [])]
+)
 def test_what_cannot_be_looked_at_is_not_left_out_of_a_backup(
     folder: Path, name: str, options: list[str]
 ) -> None:
     (folder / name).rename(folder / "elsewhere")
     loop = loop_at(folder / name)
     told = called("backup", str(folder), "-o", str(folder.parent / "it.zip"), *options)
-    assert (told.returncode, told.stderr) == (1, f"referee: {loop} cannot be accessed: {LOOP}.\n")
+    assert (told.returncode, told.stderr) == (
+        1,
+        f"referee: {loop} cannot be accessed: {LOOP}.\n",
+    )
     assert not (folder.parent / "it.zip").exists()

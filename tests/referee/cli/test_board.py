@@ -6,11 +6,20 @@ from lpirc_testsets import TestSet
 from tests.contest_day import contest_day
 
 
-def test_the_board_is_frozen_and_unveiled_from_the_command_line(tmp_path: Path, small_set: TestSet) -> None:
+def test_the_board_is_frozen_and_unveiled_from_the_command_line(
+    tmp_path: Path, small_set: TestSet
+) -> None:
     with contest_day(tmp_path / "contest", small_set.folder) as day:
         refused = day.refers("board", "freeze")
-        assert (refused.returncode, "is not being served" in refused.stderr) == (1, True)
+        assert (refused.returncode, "is not being served" in refused.stderr) == (
+            1,
+            True,
+        )
         day.serve()
-        assert "live, there is nothing to unveil" in day.refers("board", "unveil").stderr
-        assert day.refers("board", "freeze").stdout.startswith("The board is frozen since 20")
+        assert (
+            "live, there is nothing to unveil" in day.refers("board", "unveil").stderr
+        )
+        assert day.refers("board", "freeze").stdout.startswith(
+            "The board is frozen since 20"
+        )
         assert day.refers("board", "unveil", "--all").stdout == "The board is live.\n"

@@ -29,7 +29,9 @@ def small_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory, small_set: Path) -> Iterator[Day]:
-    with contest_day(tmp_path_factory.mktemp("day") / "contest", small_set, teams=(TEAM, "bee")) as made:
+    with contest_day(
+        tmp_path_factory.mktemp("day") / "contest", small_set, teams=(TEAM, "bee")
+    ) as made:
         yield made
 
 
@@ -81,32 +83,52 @@ def test_wrong_use_ends_with_two_and_says_how_it_goes(line: str) -> None:
 
 
 @pytest.mark.parametrize("name", warm_programs.ENTRIES)
-def test_help_and_version_are_answers_of_a_program_started_from_scratch_too(name: str) -> None:
-    cold = subprocess.run(warm_programs.cold([name, "--help"]), capture_output=True, text=True, check=True)
+def test_help_and_version_are_answers_of_a_program_started_from_scratch_too(
+    name: str,
+) -> None:
+    cold = subprocess.run(
+        warm_programs.cold([name, "--help"]), capture_output=True, text=True, check=True
+    )
     assert cold.stdout.lower().startswith(f"usage: {name}")
     assert warm_programs.run([name, "--help"]).stdout == cold.stdout
     assert refers("-h").stdout.startswith("Usage: referee")
     assert refers("--version").stdout == "referee 0.1.0\n"
 
 
-def test_init_makes_a_contest_that_can_be_served(tmp_path: Path, small_set: Path) -> None:
+def test_init_makes_a_contest_that_can_be_served(
+    tmp_path: Path, small_set: Path
+) -> None:
     folder = tmp_path / "deep" / 'a "contest"'
     made = refers(
-        "init", str(folder), "--testset", str(small_set), "--name", 'Ü "quoted" \\ name', "--window", "5"
+        "init",
+        str(folder),
+        "--testset",
+        str(small_set),
+        "--name",
+        'Ü "quoted" \\ name',
+        "--window",
+        "5",
     )
     assert made.returncode == 0
     assert made.stderr.startswith("Taken by default: --attempts 1 ")
     for secret in ("secret", "operator-key"):
         assert (folder / secret).stat().st_mode & 0o777 == 0o600
     assert called("run", "list", "--json", "--contest", str(folder)).stdout == "[]\n"
-    assert "contest folder already" in stated(called("init", str(folder), "--testset", str(small_set)))
+    assert "contest folder already" in stated(
+        called("init", str(folder), "--testset", str(small_set))
+    )
 
 
-def test_init_makes_a_test_set_when_none_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_makes_a_test_set_when_none_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("referee.cli.contest.DEFAULT_IMAGES", 5)
     monkeypatch.chdir(tmp_path)
     made = called("init", "contest")
-    assert (made.returncode, made.stderr.splitlines()[-1]) == (0, "Preparing contest/testset")
+    assert (made.returncode, made.stderr.splitlines()[-1]) == (
+        0,
+        "Preparing contest/testset",
+    )
     assert len(load_test_set(tmp_path / "contest" / "testset").images) == 5
 
 
@@ -116,8 +138,17 @@ def test_init_refuses_what_could_not_be_served(tmp_path: Path, small_set: Path) 
     assert str(tmp_path / "none") in stated(
         called("init", str(tmp_path / "x"), "--testset", str(tmp_path / "none"))
     )
-    assert "manifest.json" in stated(called("init", str(tmp_path / "x"), "--testset", str(tmp_path)))
-    wrong_meter = called("init", str(tmp_path / "x"), "--testset", str(small_set), "--meter", "192.168.1.20")
+    assert "manifest.json" in stated(
+        called("init", str(tmp_path / "x"), "--testset", str(tmp_path))
+    )
+    wrong_meter = called(
+        "init",
+        str(tmp_path / "x"),
+        "--testset",
+        str(small_set),
+        "--meter",
+        "192.168.1.20",
+    )
     assert "not the address of a meter" in stated(wrong_meter)
     assert str(file) in stated(called("init", str(file), "--testset", str(small_set)))
     assert not (tmp_path / "x").exists()
@@ -126,21 +157,36 @@ def test_init_refuses_what_could_not_be_served(tmp_path: Path, small_set: Path) 
 def test_teams_are_added_listed_and_disabled(day: Day, tmp_path: Path) -> None:
     password = tmp_path / "password"
     password.write_text("from a file\r\nsecond line\n")
-    assert day.refers("team", "add", "fox", "--password-file", str(password)).stdout == "Registered fox.\n"
-    by_variable = called("team", "add", "gnu", "--contest", str(day.folder), LPIRC_PASSWORD=PASSWORD)
+    assert (
+        day.refers("team", "add", "fox", "--password-file", str(password)).stdout
+        == "Registered fox.\n"
+    )
+    by_variable = called(
+        "team", "add", "gnu", "--contest", str(day.folder), LPIRC_PASSWORD=PASSWORD
+    )
     assert by_variable.returncode == 0
-    assert day.refers("team", "disable", "gnu").stdout == "gnu is disabled: it can no longer log in.\n"
-    listed = {one["team"]: one["disabled"] for one in json.loads(day.refers("team", "list", "--json").stdout)}
+    assert (
+        day.refers("team", "disable", "gnu").stdout
+        == "gnu is disabled: it can no longer log in.\n"
+    )
+    listed = {
+        one["team"]: one["disabled"]
+        for one in json.loads(day.refers("team", "list", "--json").stdout)
+    }
     assert (listed["fox"], listed["gnu"]) == (False, True)
     assert "gnu (disabled)\n" in day.refers("team", "list").stdout
 
 
-def test_a_disabled_team_is_called_so_everywhere_and_can_be_enabled(day: Day, tmp_path: Path) -> None:
+def test_a_disabled_team_is_called_so_everywhere_and_can_be_enabled(
+    day: Day, tmp_path: Path
+) -> None:
     team = ("eel", "--contest", str(day.folder))
     assert called("team", "add", *team, LPIRC_PASSWORD=PASSWORD).returncode == 0
     assert called("team", "disable", *team).returncode == 0
     with open_contest(day.folder) as contest:
-        with pytest.raises(RefereeError, match="'eel' is disabled; see: referee team enable"):
+        with pytest.raises(
+            RefereeError, match="'eel' is disabled; see: referee team enable"
+        ):
             RunControl(contest, Clock()).arm("eel", "station-1")
         with pytest.raises(RefereeError, match="no team 'cod'; see: referee team list"):
             RunControl(contest, Clock()).arm("cod", "station-1")
@@ -148,7 +194,9 @@ def test_a_disabled_team_is_called_so_everywhere_and_can_be_enabled(day: Day, tm
     assert called("team", "enable", *team).stdout == "eel is enabled: it can log in.\n"
     with open_contest(day.folder) as contest:
         assert contest.store.password_hash("eel") is not None
-    assert "no team 'cod'" in stated(called("team", "enable", "cod", "--contest", str(day.folder)))
+    assert "no team 'cod'" in stated(
+        called("team", "enable", "cod", "--contest", str(day.folder))
+    )
 
 
 def test_a_contest_without_teams_says_so(tmp_path: Path, small_set: Path) -> None:
@@ -162,10 +210,15 @@ def test_judging_needs_no_number_with_all() -> None:
     assert "Usage: referee judge [OPTIONS] [RUN]\n" in called("judge", "--help").stdout
 
 
-def test_the_contest_may_come_from_the_environment_or_the_present_folder(day: Day, tmp_path: Path) -> None:
+def test_the_contest_may_come_from_the_environment_or_the_present_folder(
+    day: Day, tmp_path: Path
+) -> None:
     expected = day.refers("team", "list").stdout
     assert refers("team", "list", cwd=day.folder).stdout == expected
-    assert refers("team", "list", cwd=tmp_path, REFEREE_CONTEST=str(day.folder)).stdout == expected
+    assert (
+        refers("team", "list", cwd=tmp_path, REFEREE_CONTEST=str(day.folder)).stdout
+        == expected
+    )
     assert "is not a contest folder" in stated(refers("team", "list", cwd=tmp_path))
 
 
@@ -179,23 +232,45 @@ def test_the_contest_may_come_from_the_environment_or_the_present_folder(day: Da
         ("owl", None, "--password-file"),
     ],
 )
-def test_a_team_that_cannot_be_is_refused(day: Day, name: str, password: str | None, words: str) -> None:
+def test_a_team_that_cannot_be_is_refused(
+    day: Day, name: str, password: str | None, words: str
+) -> None:
     variable = {} if password is None else {"LPIRC_PASSWORD": password}
-    assert words in stated(called("team", "add", name, "--contest", str(day.folder), **variable))
+    assert words in stated(
+        called("team", "add", name, "--contest", str(day.folder), **variable)
+    )
 
 
 def test_a_name_that_is_not_unicode_is_refused(day: Day) -> None:
     assert "printed on a line" in stated(
-        refers("team", "add", os.fsdecode(b"\xff"), "--contest", str(day.folder), LPIRC_PASSWORD="x")
+        refers(
+            "team",
+            "add",
+            os.fsdecode(b"\xff"),
+            "--contest",
+            str(day.folder),
+            LPIRC_PASSWORD="x",
+        )
     )
 
 
 def test_a_password_is_asked_for_twice_on_a_terminal(day: Day) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs) as terminal:
-        arguments = [program("referee"), "team", "add", "yak", "--contest", str(day.folder)]
+        arguments = [
+            program("referee"),
+            "team",
+            "add",
+            "yak",
+            "--contest",
+            str(day.folder),
+        ]
         process = subprocess.Popen(
-            arguments, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True
+            arguments,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            start_new_session=True,
         )
         shown = b""
         for _ in range(2):
@@ -239,7 +314,9 @@ def test_nothing_to_judge_is_no_failure(day: Day) -> None:
 
 def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
     command = [program("referee"), "run", "list", "--contest", str(day.folder)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
@@ -248,15 +325,23 @@ def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
     process.wait()
 
 
-@pytest.mark.parametrize("name", ['Contest \U0001f600 "q" \\ ü', "bell \x7f\x07", "tab\there"])
-def test_a_contest_of_any_name_can_be_read_again(tmp_path: Path, small_set: Path, name: str) -> None:
-    made = called("init", str(tmp_path / "day"), "--testset", str(small_set), "--name", name)
+@pytest.mark.parametrize(
+    "name", ['Contest \U0001f600 "q" \\ ü', "bell \x7f\x07", "tab\there"]
+)
+def test_a_contest_of_any_name_can_be_read_again(
+    tmp_path: Path, small_set: Path, name: str
+) -> None:
+    made = called(
+        "init", str(tmp_path / "day"), "--testset", str(small_set), "--name", name
+    )
     assert made.returncode == 0
     with open_contest(tmp_path / "day") as contest:
         assert contest.config.name == name
 
 
-def test_a_contest_s_files_are_its_owner_s_only(tmp_path: Path, small_set: Path) -> None:
+def test_a_contest_s_files_are_its_owner_s_only(
+    tmp_path: Path, small_set: Path
+) -> None:
     called("init", str(tmp_path / "day"), "--testset", str(small_set))
     for file in ("contest.db", "secret", "operator-key"):
         assert (tmp_path / "day" / file).stat().st_mode & 0o077 == 0

@@ -24,12 +24,18 @@ def judged(hall: House, every: int, energy_wh: float | None, category: int = 0) 
     store, test_set = hall.store, hall.contest.test_set
     run = stored_run(store, testset_digest=test_set.digest).id
     truth = read_ground_truth(test_set.folder)
-    sent = np.column_stack([truth.image, truth.category, np.full(len(truth.image), 0.5), truth.boxes])
+    sent = np.column_stack(
+        [truth.image, truth.category, np.full(len(truth.image), 0.5), truth.boxes]
+    )
     sent = sent[(np.arange(len(sent)) % every == 0) | (truth.category == category)]
     store.log_served(run, [(image, 10) for image in range(1, 6)], 1.0)
     now = START + timedelta(seconds=2)
-    store.append_post(run, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now)
-    store.append_readings(run, 0.0, [reading(float(s), energy_wh=s * 0.01) for s in range(3)])
+    store.append_post(
+        run, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now
+    )
+    store.append_readings(
+        run, 0.0, [reading(float(s), energy_wh=s * 0.01) for s in range(3)]
+    )
     store.log_event(now, run, "closed", start_stop_s=0.01)
     over = {"state": RunState.CLOSED.value, "elapsed_s": 4.0, "energy_wh": energy_wh}
     store.change_run(run, (RunState.ARMED,), **over)
@@ -42,14 +48,20 @@ def compared(*arguments: str) -> dict[str, dict[str, Any]]:
     return {row["figure"]: row for row in json.loads(result.stdout)}
 
 
-def test_the_ratio_of_the_scores_is_divided_into_map_and_energy(build: Callable[..., House]) -> None:
+def test_the_ratio_of_the_scores_is_divided_into_map_and_energy(
+    build: Callable[..., House],
+) -> None:
     hall = build()
     judged(hall, 2, 0.08)
     judged(hall, 2, 0.04, category=2)
     rows = compared("1", "2", "--contest", str(hall.folder))
     scores, maps, energies = (rows[name] for name in ("score", "map", "energy_wh"))
     assert maps["second"] > maps["first"] > 0
-    assert (energies["first"], energies["second"], energies["difference"]) == (0.08, 0.04, -0.04)
+    assert (energies["first"], energies["second"], energies["difference"]) == (
+        0.08,
+        0.04,
+        -0.04,
+    )
     assert rows["images_fetched"]["first"] == 5
     assert rows["first_post_s"]["second"] == 2.0
     assert rows["check energy-measured"]["first"] == "ok"
@@ -61,10 +73,18 @@ def test_the_ratio_of_the_scores_is_divided_into_map_and_energy(build: Callable[
     assert sizes[0] > 0 == sizes[-1]
     told = called("compare", "1", "2", "--contest", str(hall.folder)).stdout
     whole, of_map = scores["second"] / scores["first"], maps["second"] / maps["first"]
-    assert f"The second score is {whole:.3f} times the first: {of_map:.3f} by mAP, 2.000 by energy" in told
-    assert f"(log ratio {math.log(whole):+.3f} = {math.log(of_map):+.3f} +0.693)" in told
+    assert (
+        f"The second score is {whole:.3f} times the first: {of_map:.3f} by mAP, 2.000 by energy"
+        in told
+    )
+    assert (
+        f"(log ratio {math.log(whole):+.3f} = {math.log(of_map):+.3f} +0.693)" in told
+    )
     assert "State, metric, test set and window are the same." in told
-    assert "<td>regret</td>" in called("compare", "1", "2", "--contest", str(hall.folder), "--html").stdout
+    assert (
+        "<td>regret</td>"
+        in called("compare", "1", "2", "--contest", str(hall.folder), "--html").stdout
+    )
 
 
 def test_two_folders_with_a_run_each_are_compared_and_what_they_differ_in_is_told(
@@ -103,12 +123,16 @@ def test_a_void_run_is_shown_as_one(build: Callable[..., House]) -> None:
         ("² 1", "is not a contest folder"),
     ],
 )
-def test_a_run_that_cannot_be_compared_is_told(build: Callable[..., House], runs: str, sentence: str) -> None:
+def test_a_run_that_cannot_be_compared_is_told(
+    build: Callable[..., House], runs: str, sentence: str
+) -> None:
     hall = build()
     judged(hall, 1, 0.1)
     judged(hall, 1, 0.1)
     stored_run(hall.store)
-    result = called("compare", *runs.format(hall.folder).split(), "--contest", str(hall.folder))
+    result = called(
+        "compare", *runs.format(hall.folder).split(), "--contest", str(hall.folder)
+    )
     assert (result.returncode, result.stdout) == (2 if runs[0] == "-" else 1, "")
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr

@@ -43,7 +43,12 @@ except SystemExit as end:
 """
 """Serves, and says with which code that ended and whether its watch goes on: a process of its own may do more."""
 SECRETS = ("secret", "operator-key")
-SAFE = {"attempts": 1, "least_map": 0.01, "backup": {"folder": "."}, "trusted_proxy": ["127.0.0.1"]}
+SAFE = {
+    "attempts": 1,
+    "least_map": 0.01,
+    "backup": {"folder": "."},
+    "trusted_proxy": ["127.0.0.1"],
+}
 """Rules of which there is nothing to say."""
 
 
@@ -87,9 +92,15 @@ def test_a_track_whose_test_set_is_not_there_is_found(folder: Path) -> None:
     assert codes(folder) == ["testset-missing"]
 
 
-def test_a_track_whose_lot_leaves_no_image_for_the_final_board_is_found(folder: Path) -> None:
+def test_a_track_whose_lot_leaves_no_image_for_the_final_board_is_found(
+    folder: Path,
+) -> None:
     config = folder / "contest.toml"
-    (testset,) = (line for line in config.read_text().splitlines() if line.startswith("testset = "))
+    (testset,) = (
+        line
+        for line in config.read_text().splitlines()
+        if line.startswith("testset = ")
+    )
     tracks = f'\n[[tracks]]\nname = "files"\nrule = "results"\n{testset}\nholdout_part = 1e-9\n'
     config.write_text(f"{config.read_text()}{tracks}")
     assert codes(folder) == []
@@ -110,16 +121,24 @@ def test_all_findings_are_told_at_once(folder: Path) -> None:
 
 def test_a_missing_database_is_not_made_again(folder: Path) -> None:
     (folder / "contest.db").unlink()
-    assert "is missing or empty; make it from the journal: referee restore --journal" in sentence_of(folder)
+    assert (
+        "is missing or empty; make it from the journal: referee restore --journal"
+        in sentence_of(folder)
+    )
     assert not (folder / "contest.db").exists()
 
 
 def test_a_folder_for_scheduled_backups_that_is_missing_is_told(folder: Path) -> None:
     path = folder / "contest.toml"
-    path.write_text(re.sub("backup = .*", "backup = { folder = 'copies' }", path.read_text()))
+    path.write_text(
+        re.sub("backup = .*", "backup = { folder = 'copies' }", path.read_text())
+    )
     assert codes(folder) == ["backup-folder"]
     told = called("doctor", str(folder)).stdout
-    assert f"can be written into {folder / 'copies'}: make it, or name another in [backup]" in told
+    assert (
+        f"can be written into {folder / 'copies'}: make it, or name another in [backup]"
+        in told
+    )
     (folder / "copies").mkdir()
     assert codes(folder) == []
 
@@ -135,20 +154,29 @@ def test_a_key_that_signs_nothing_is_told_and_not_served(folder: Path) -> None:
     assert codes(folder) == ["contest-mixed"]
 
 
-def test_a_contest_whose_key_is_lost_goes_on_with_a_new_one_on_record(folder: Path) -> None:
+def test_a_contest_whose_key_is_lost_goes_on_with_a_new_one_on_record(
+    folder: Path,
+) -> None:
     (folder / "signing-key").unlink()
     assert codes(folder) == ["secret-missing"]
-    assert f"go on with a new one: referee doctor {folder} --accept" in sentence_of(folder)
+    assert f"go on with a new one: referee doctor {folder} --accept" in sentence_of(
+        folder
+    )
     assert codes(folder, "--accept") == []
     with open_contest(folder) as contest:
-        log = [(one.kind, one.values.get("public_key")) for one in contest.store.log_after(0)]
+        log = [
+            (one.kind, one.values.get("public_key"))
+            for one in contest.store.log_after(0)
+        ]
         assert contest.key.public == contest.store.public_key()
     (_, before), (_, after) = [one for one in log if one[0] == "signing-key"]
     assert (before != after, after) == (True, contest.key.public)
     assert [kind for kind, _ in log][-2:] == ["operator", "signing-key"]
 
 
-def test_an_older_copy_of_the_database_is_completed_from_the_journal(folder: Path) -> None:
+def test_an_older_copy_of_the_database_is_completed_from_the_journal(
+    folder: Path,
+) -> None:
     shutil.copy(folder / "contest.db", folder / "copy")
     with open_contest(folder) as contest:
         stored_run(contest.store)
@@ -158,7 +186,9 @@ def test_an_older_copy_of_the_database_is_completed_from_the_journal(folder: Pat
     assert codes(folder) == []
 
 
-def test_an_older_copy_without_a_journal_is_told_and_accepted_on_record(folder: Path) -> None:
+def test_an_older_copy_without_a_journal_is_told_and_accepted_on_record(
+    folder: Path,
+) -> None:
     shutil.copy(folder / "contest.db", folder / "copy")
     with open_contest(folder) as contest:
         stored_run(contest.store)
@@ -174,7 +204,9 @@ def test_an_older_copy_without_a_journal_is_told_and_accepted_on_record(folder: 
 
 
 @pytest.mark.parametrize("foreign", ["contest.db", *SECRETS, "contest.toml"])
-def test_a_file_of_another_contest_is_named(folder: Path, made: Callable[[str], Path], foreign: str) -> None:
+def test_a_file_of_another_contest_is_named(
+    folder: Path, made: Callable[[str], Path], foreign: str
+) -> None:
     shutil.copy(made("other") / foreign, folder / foreign)
     odd = "secret or operator-key" if foreign in SECRETS else foreign
     assert f"the odd one is {odd}. Put" in sentence_of(folder)
@@ -199,7 +231,9 @@ def test_a_copied_configuration_goes_on_with_the_id_that_is_told(
     line = sentence_of(folder).partition("write ")[2].partition(" into")[0]
     path.write_text("\n".join([line, *path.read_text().splitlines()[1:]]))
     assert codes(folder) == []
-    path.write_text("\n".join(path.read_text().splitlines()[1:]))  # as in a folder of an earlier version
+    path.write_text(
+        "\n".join(path.read_text().splitlines()[1:])
+    )  # as in a folder of an earlier version
     assert codes(folder) == []
 
 
@@ -218,7 +252,9 @@ def test_a_folder_of_an_earlier_version_gets_its_id_at_its_first_opening(
     assert "the odd one is contest.db or secret or operator-key." in sentence_of(folder)
 
 
-def test_a_folder_whose_configuration_is_lost_is_not_made_again(folder: Path, small_set: TestSet) -> None:
+def test_a_folder_whose_configuration_is_lost_is_not_made_again(
+    folder: Path, small_set: TestSet
+) -> None:
     (folder / "contest.toml").unlink()
     secret = (folder / "secret").read_text()
     with pytest.raises(RefereeError, match=r"it has contest\.db") as failure:
@@ -227,7 +263,9 @@ def test_a_folder_whose_configuration_is_lost_is_not_made_again(folder: Path, sm
     assert (folder / "secret").read_text() == secret
 
 
-def test_what_a_deleted_contest_left_is_no_alarm_for_the_next_one(folder: Path, small_set: TestSet) -> None:
+def test_what_a_deleted_contest_left_is_no_alarm_for_the_next_one(
+    folder: Path, small_set: TestSet
+) -> None:
     with open_contest(folder) as contest:
         stored_run(contest.store)
     for name in ("contest.toml", "contest.db"):
@@ -242,7 +280,9 @@ def test_what_a_deleted_contest_left_is_no_alarm_for_the_next_one(folder: Path, 
 def advice(folder: Path) -> dict[str, str]:
     """What does not make it fail, by code."""
     told = called("doctor", str(folder), "--json")
-    return {one["code"]: one["sentence"] for one in json.loads(told.stdout) if one["advice"]}
+    return {
+        one["code"]: one["sentence"] for one in json.loads(told.stdout) if one["advice"]
+    }
 
 
 @pytest.fixture
@@ -250,7 +290,9 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
     """A contest with these keys of contest.toml beside the safe ones; None leaves one of those out."""
 
     def make(*stations: dict[str, object], **keys: object) -> Path:
-        given = {key: value for key, value in (SAFE | keys).items() if value is not None}
+        given = {
+            key: value for key, value in (SAFE | keys).items() if value is not None
+        }
         create_contest(tmp_path / "ruled", config_text(small_set, *stations, **given))
         return tmp_path / "ruled"
 
@@ -271,16 +313,40 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
             "images-repeated",
             "2 attempts of 5 images of each team: who keeps the images of one run can",
         ),
-        ({"attempts": 2}, "images-repeated", "write per_attempt = 2 in [images], or attempts = 1"),
+        (
+            {"attempts": 2},
+            "images-repeated",
+            "write per_attempt = 2 in [images], or attempts = 1",
+        ),
         ({"least_map": None}, "least-map-missing", "a hundred blind rows"),
         ({"backup": None}, "backup-missing", "folder in [backup]"),
-        ({"trusted_proxy": None}, "unguarded", "put nginx before the referee as docs/deploy does"),
-        ({"trusted_proxy": None}, "unguarded", "And one without clients: log-ins and old forms from every"),
-        ({"teams_see_score": True}, "score-seen-by-team", "to two digits at most every 30 s"),
+        (
+            {"trusted_proxy": None},
+            "unguarded",
+            "put nginx before the referee as docs/deploy does",
+        ),
+        (
+            {"trusted_proxy": None},
+            "unguarded",
+            "And one without clients: log-ins and old forms from every",
+        ),
+        (
+            {"teams_see_score": True},
+            "score-seen-by-team",
+            "to two digits at most every 30 s",
+        ),
         ({"public_score": True}, "score-public", "the team itself and its rivals too"),
         ({"count_unserved": True}, "unserved-counted", "saves the energy of fetching"),
-        ({"shuffle": False}, "order-known", "the answers of a neighbour, or of an earlier run"),
-        ({"auto_arm": True}, "arms-by-itself", "who has a team's password begins a measured run"),
+        (
+            {"shuffle": False},
+            "order-known",
+            "the answers of a neighbour, or of an earlier run",
+        ),
+        (
+            {"auto_arm": True},
+            "arms-by-itself",
+            "who has a team's password begins a measured run",
+        ),
     ],
 )
 def test_what_a_rule_lacks_or_gives_away_is_named_with_what_to_write(
@@ -294,7 +360,9 @@ def test_what_a_rule_lacks_or_gives_away_is_named_with_what_to_write(
     assert all(line.endswith(".") for line in told.stdout.splitlines())
 
 
-def test_attempts_that_leave_every_run_its_own_images_repeat_none(ruled: Callable[..., Path]) -> None:
+def test_attempts_that_leave_every_run_its_own_images_repeat_none(
+    ruled: Callable[..., Path],
+) -> None:
     assert advice(ruled(attempts=2, images={"per_attempt": 2})) == {}
 
 
@@ -325,9 +393,15 @@ def test_more_images_than_there_are_are_refused_before_the_day(
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"voltage_range_v": 100}, "has no voltage range 100 V; it has 15, 30, 60, 150, 300, 600 V."),
+        (
+            {"voltage_range_v": 100},
+            "has no voltage range 100 V; it has 15, 30, 60, 150, 300, 600 V.",
+        ),
         ({"current_range_a": 0.3}, "has no current range 0.3 A; it has 0.005,"),
-        ({"crest_factor": 6, "voltage_range_v": 600}, "has no voltage range 600 V; it has 7.5,"),
+        (
+            {"crest_factor": 6, "voltage_range_v": 600},
+            "has no voltage range 600 V; it has 7.5,",
+        ),
         ({"update_interval_s": 0.3}, "has no update interval 0.3 s; it has 0.1, 0.25,"),
         ({"element": "2"}, "has no element '2': a WT310 has element 1 only"),
     ],
@@ -341,7 +415,11 @@ def test_what_a_meter_does_not_have_is_refused_before_the_day(
     meter: str,
 ) -> None:
     fixed = {"voltage_range_v": 150, "current_range_a": 0.5} | keys
-    at = "sim:constant:36W" if meter == "simulated" else instrument("--load", "constant:36W").address
+    at = (
+        "sim:constant:36W"
+        if meter == "simulated"
+        else instrument("--load", "constant:36W").address
+    )
     sentence = refused_alike(ruled(station(meter=at, **fixed)))
     assert sentence.startswith("Station one cannot be armed: ")
     assert words in sentence
@@ -371,7 +449,9 @@ def metered(
     return make
 
 
-def test_a_meter_that_answers_with_fixed_ranges_is_no_finding(metered: Callable[..., Any]) -> None:
+def test_a_meter_that_answers_with_fixed_ranges_is_no_finding(
+    metered: Callable[..., Any],
+) -> None:
     folder, meter = metered()
     assert codes(folder) == []
     meter.die()
@@ -391,7 +471,10 @@ def test_automatic_ranges_and_another_meter_than_that_of_the_last_run_are_told(
     found = told(folder)
     assert list(found) == ["range-automatic", "meter-changed"]
     assert "current_range_a not fixed" in found["range-automatic"]
-    assert "run 1 was measured by YOKOGAWA WT310 C2PH13047V F1.03" in found["meter-changed"]
+    assert (
+        "run 1 was measured by YOKOGAWA WT310 C2PH13047V F1.03"
+        in found["meter-changed"]
+    )
 
 
 def test_a_trial_run_measures_and_leaves_no_trace(
@@ -399,12 +482,18 @@ def test_a_trial_run_measures_and_leaves_no_trace(
 ) -> None:
     folder, _ = metered()
     monkeypatch.setattr(doctor_meters.trial_run, "__defaults__", (2,))
-    before = {path: path.read_bytes() for path in folder.iterdir() if path.name in ("contest.toml", "secret")}
+    before = {
+        path: path.read_bytes()
+        for path in folder.iterdir()
+        if path.name in ("contest.toml", "secret")
+    }
     assert codes(folder, "--run") == []
     with open_contest(folder) as contest:
         assert contest.store.runs() == []
         assert contest.store.teams() == {}
-        assert [one["kind"] for one in contest.store.events_after(0, 10)[1]] == ["signing-key"]
+        assert [one["kind"] for one in contest.store.events_after(0, 10)[1]] == [
+            "signing-key"
+        ]
     assert all(path.read_bytes() == content for path, content in before.items())
 
 
@@ -415,23 +504,34 @@ def test_a_trial_run_tells_what_its_checks_find(
     monkeypatch.setattr(doctor_meters.trial_run, "__defaults__", (2,))
     found = told(folder, "--run")
     assert found
-    assert all(sentence.startswith("Station one, trial run: ") for sentence in found.values())
+    assert all(
+        sentence.startswith("Station one, trial run: ") for sentence in found.values()
+    )
 
 
-def test_a_meter_that_may_hold_an_energy_is_left_alone(metered: Callable[..., Any]) -> None:
+def test_a_meter_that_may_hold_an_energy_is_left_alone(
+    metered: Callable[..., Any],
+) -> None:
     folder, _ = metered()
     with open_contest(folder) as contest:
         run = stored_run(contest.store)
         contest.store.log_event(START, run.id, "meter-start")
-        contest.store.change_run(run.id, (RunState.ARMED,), state="closed", start_s=1.0, meter_identity=None)
+        contest.store.change_run(
+            run.id, (RunState.ARMED,), state="closed", start_s=1.0, meter_identity=None
+        )
     assert list(told(folder, "--run")) == ["energy-held"]
 
 
-def test_while_the_contest_is_served_no_meter_is_asked(tmp_path: Path, small_set: TestSet) -> None:
+def test_while_the_contest_is_served_no_meter_is_asked(
+    tmp_path: Path, small_set: TestSet
+) -> None:
     with contest_day(tmp_path / "day", small_set.folder) as day:
         day.serve()
         answer = called("doctor", str(day.folder))
-        assert (answer.returncode, "its meters are not asked" in answer.stderr) == (0, True)
+        assert (answer.returncode, "its meters are not asked" in answer.stderr) == (
+            0,
+            True,
+        )
         assert codes(day.folder, "--run") == ["contest-busy"]
 
 
@@ -441,13 +541,17 @@ def test_a_busy_port_a_clock_that_is_behind_and_little_room_are_told(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert codes(folder, "--port", str(taken.getsockname()[1])) == ["port-busy"]
     with open_contest(folder) as contest:
-        contest.store.log_event(datetime.now(UTC) + timedelta(hours=1), None, "accepted")
+        contest.store.log_event(
+            datetime.now(UTC) + timedelta(hours=1), None, "accepted"
+        )
     assert "set the clock" in told(folder)["clock-behind"]
     monkeypatch.setattr(sys.modules["referee.cli.doctor"], "LEAST_FREE_BYTES", 2**60)
     assert codes(folder) == ["no-room", "clock-behind"]
 
 
-def test_a_key_that_cannot_be_looked_at_is_neither_lost_nor_forgotten(folder: Path) -> None:
+def test_a_key_that_cannot_be_looked_at_is_neither_lost_nor_forgotten(
+    folder: Path,
+) -> None:
     (folder / "signing-key").rename(folder / "kept")
     loop = loop_at(folder / "signing-key")
     assert sentence_of(folder) == f"{loop} cannot be accessed: {LOOP}."

@@ -70,7 +70,9 @@ def test_as_many_requests_are_cut_before_as_after_they_took_effect_and_the_same_
         taken.clear()
         whole = answered(relay.port)
         cut = [one for one in range(ASKED) if one not in whole]
-        assert [str(one) in taken for one in cut] == [place % 2 == 1 for place in range(len(cut))]
+        assert [str(one) in taken for one in cut] == [
+            place % 2 == 1 for place in range(len(cut))
+        ]
         assert 6 <= len(cut) <= 20
         told = f"{len(cut)} of {ASKED} requests were cut off, {(len(cut) + 1) // 2} before and {len(cut) // 2} after"
         assert relay.account() == f"{told} they took effect. "
@@ -120,7 +122,9 @@ def test_a_fault_that_there_is_not_is_named_with_those_that_are(
     monkeypatch.chdir(tmp_path)
     result = called(command, "--faults", faults)
     assert (result.returncode, result.stdout) == (2, "")
-    problem = f"'--faults': {faults.split(',')[-1]!r} is not a fault, or is named twice."
+    problem = (
+        f"'--faults': {faults.split(',')[-1]!r} is not a fault, or is named twice."
+    )
     told = f"{problem} Write drop:5%,slow:200ms,meter-gap:10s"
     assert re.sub(r"\s+", " ", told) in re.sub(r"\s+", " ", result.stderr)
     assert [*tmp_path.iterdir()] == []
@@ -137,7 +141,9 @@ def test_a_fault_that_there_is_not_is_named_with_those_that_are(
         "compare 1",
     ],
 )
-def test_wrong_use_makes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+def test_wrong_use_makes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = called(*line.split(" "))
     assert (result.returncode, result.stdout) == (2, "")

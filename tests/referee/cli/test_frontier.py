@@ -24,16 +24,26 @@ def points(tmp_path: Path) -> Path:
 def test_three_points_by_hand(points: Path) -> None:
     told = called("frontier", "fit", str(points), "--json")
     document = json.loads(told.stdout)
-    assert (document["k"], document["a0"], document["base"]) == (pytest.approx(1.5), pytest.approx(10.5), "e")
-    assert [point["residual"] for point in document["points"]] == pytest.approx([-0.5, 1, -0.5])
+    assert (document["k"], document["a0"], document["base"]) == (
+        pytest.approx(1.5),
+        pytest.approx(10.5),
+        "e",
+    )
+    assert [point["residual"] for point in document["points"]] == pytest.approx(
+        [-0.5, 1, -0.5]
+    )
     assert document["rms"] == pytest.approx(math.sqrt(0.5))
     assert document["r_squared"] == pytest.approx(0.75)
     assert document["accuracy_at_target"] is None
     assert told.stderr == f"referee: warning: {document['warnings'][0]}\n"
 
 
-@pytest.mark.parametrize("header", ["T,A\n", "", "\ufeff", "time_ms,accuracy_percent\n"])
-def test_points_may_have_a_short_header_or_none(tmp_path: Path, points: Path, header: str) -> None:
+@pytest.mark.parametrize(
+    "header", ["T,A\n", "", "\ufeff", "time_ms,accuracy_percent\n"]
+)
+def test_points_may_have_a_short_header_or_none(
+    tmp_path: Path, points: Path, header: str
+) -> None:
     other = tmp_path / "other.csv"
     other.write_text(header + POINTS.split("\n", 1)[1], encoding="utf-8")
     assert (
@@ -43,13 +53,17 @@ def test_points_may_have_a_short_header_or_none(tmp_path: Path, points: Path, he
 
 
 def test_the_base_changes_k_and_the_target_is_read_off(points: Path) -> None:
-    told = called("frontier", "fit", str(points), "--base", "2", "--target", str(math.e), "--json")
+    told = called(
+        "frontier", "fit", str(points), "--base", "2", "--target", str(math.e), "--json"
+    )
     document = json.loads(told.stdout)
     assert document["k"] == pytest.approx(1.5 * math.log(2))
     assert document["accuracy_at_target"] == pytest.approx(12)
 
 
-def test_without_json_people_read_residuals_and_lines_for_the_configuration(points: Path) -> None:
+def test_without_json_people_read_residuals_and_lines_for_the_configuration(
+    points: Path,
+) -> None:
     stdout = called("frontier", "fit", str(points), "--target", "2").stdout
     assert "a(t) = 1.5 ln t + 10.5" in stdout
     assert "+1.000" in stdout
@@ -58,17 +72,28 @@ def test_without_json_people_read_residuals_and_lines_for_the_configuration(poin
     assert stdout.splitlines()[-2:] == ['base = "e"', "target_ms = 2.0"]
 
 
-@pytest.mark.parametrize(("name", "start"), [("p.png", b"\x89PNG"), ("p.svg", b"<?xml")])
-def test_points_and_curve_are_drawn(tmp_path: Path, points: Path, name: str, start: bytes) -> None:
-    told = called("frontier", "fit", str(points), "--plot", str(tmp_path / name), "--target", "2")
+@pytest.mark.parametrize(
+    ("name", "start"), [("p.png", b"\x89PNG"), ("p.svg", b"<?xml")]
+)
+def test_points_and_curve_are_drawn(
+    tmp_path: Path, points: Path, name: str, start: bytes
+) -> None:
+    told = called(
+        "frontier", "fit", str(points), "--plot", str(tmp_path / name), "--target", "2"
+    )
     assert told.returncode == 0
     assert (tmp_path / name).read_bytes().startswith(start)
 
 
-def test_a_plot_of_another_form_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_a_plot_of_another_form_is_refused_before_anything_is_read(
+    tmp_path: Path,
+) -> None:
     told = called("frontier", "fit", str(tmp_path / "nothing.csv"), "--plot", "p.gif")
     assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr == "referee: p.gif: this is written to a file that ends in .png or .svg\n"
+    assert (
+        told.stderr
+        == "referee: p.gif: this is written to a file that ends in .png or .svg\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,11 +102,19 @@ def test_a_plot_of_another_form_is_refused_before_anything_is_read(tmp_path: Pat
         ("", ["the file is empty"]),
         ("latency,accuracy\n1,2\n", ["the column latency_ms is missing"]),
         ("latency_ms,accuracy\n0,2\n", ["line 2", "latency_ms = '0' must be above 0"]),
-        ("latency_ms,accuracy\n1,200\n", ["line 2", "accuracy = '200' must lie between 0 and 100"]),
-        ("latency_ms,accuracy\n7,20\n7,30\n", ["two latencies or more", "all 2 points lie at 7 ms"]),
+        (
+            "latency_ms,accuracy\n1,200\n",
+            ["line 2", "accuracy = '200' must lie between 0 and 100"],
+        ),
+        (
+            "latency_ms,accuracy\n7,20\n7,30\n",
+            ["two latencies or more", "all 2 points lie at 7 ms"],
+        ),
     ],
 )
-def test_each_fault_is_one_sentence(tmp_path: Path, text: str, words: list[str]) -> None:
+def test_each_fault_is_one_sentence(
+    tmp_path: Path, text: str, words: list[str]
+) -> None:
     path = tmp_path / "points.csv"
     path.write_text(text)
     told = called("frontier", "fit", str(path))
@@ -112,4 +145,8 @@ def test_a_pipe_is_read_once_and_whole() -> None:
 def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     told = called("frontier", "fit", str(tmp_path / "pipe"))
-    assert (told.returncode, "regular file" in told.stderr, told.stderr.count("\n")) == (1, True, 1)
+    assert (
+        told.returncode,
+        "regular file" in told.stderr,
+        told.stderr.count("\n"),
+    ) == (1, True, 1)

@@ -30,7 +30,9 @@ def beside(tmp_path: Path, small_set: TestSet) -> Path:
     return Path(shutil.copytree(small_set.folder, tmp_path / "here" / "my set"))
 
 
-def test_a_test_set_beside_or_in_the_folder_is_moved_with_it(tmp_path: Path, beside: Path) -> None:
+def test_a_test_set_beside_or_in_the_folder_is_moved_with_it(
+    tmp_path: Path, beside: Path
+) -> None:
     assert made(beside.parent / "day", beside) == "../my set"
     inside = Path(shutil.copytree(beside, beside.parent / "other" / "sets" / "a"))
     assert made(beside.parent / "other", inside) == "sets/a"
@@ -40,25 +42,35 @@ def test_a_test_set_beside_or_in_the_folder_is_moved_with_it(tmp_path: Path, bes
             assert contest.test_set.folder.resolve().is_relative_to(moved)
 
 
-def test_a_test_set_elsewhere_is_named_by_its_path(tmp_path: Path, beside: Path) -> None:
+def test_a_test_set_elsewhere_is_named_by_its_path(
+    tmp_path: Path, beside: Path
+) -> None:
     assert made(tmp_path / "absolute", beside) == str(beside.resolve())
 
 
 # What bounds a team
 
 
-def test_without_a_terminal_the_rules_are_safe_and_it_says_which(tmp_path: Path, beside: Path) -> None:
+def test_without_a_terminal_the_rules_are_safe_and_it_says_which(
+    tmp_path: Path, beside: Path
+) -> None:
     folder = tmp_path / "day"
     told = called("init", str(folder), "--testset", str(beside))
     assert told.stderr == (
         "Taken by default: --attempts 1 --per-attempt 0 --least-map 0.01 --backup-folder backups\n"
     )
     config = read_config(folder)
-    assert (config.attempts, config.images.per_attempt, config.least_map) == (1, 0, 0.01)
+    assert (config.attempts, config.images.per_attempt, config.least_map) == (
+        1,
+        0,
+        0.01,
+    )
     assert (folder / config.backup.folder).is_dir()
     sound, advice = called("doctor", str(folder)).stdout.splitlines()
     assert sound == f"Nothing is wrong with {folder}."
-    assert advice.startswith("advice, unguarded: ")  # where it will be served is not known yet
+    assert advice.startswith(
+        "advice, unguarded: "
+    )  # where it will be served is not known yet
 
 
 def test_rules_that_are_given_stand_in_the_file_and_nothing_is_said_of_them(
@@ -66,7 +78,16 @@ def test_rules_that_are_given_stand_in_the_file_and_nothing_is_said_of_them(
 ) -> None:
     folder, copies = tmp_path / "day", tmp_path / 'a "stick"'
     copies.mkdir()
-    rules = ("--attempts", "2", "--per-attempt", "2", "--least-map", "0.2", "--backup-folder", str(copies))
+    rules = (
+        "--attempts",
+        "2",
+        "--per-attempt",
+        "2",
+        "--least-map",
+        "0.2",
+        "--backup-folder",
+        str(copies),
+    )
     told = called("init", str(folder), "--testset", str(beside), *rules)
     assert (told.returncode, told.stderr) == (0, "")
     config = read_config(folder)
@@ -74,20 +95,46 @@ def test_rules_that_are_given_stand_in_the_file_and_nothing_is_said_of_them(
     assert (config.backup.folder, (folder / "backups").exists()) == (str(copies), False)
 
 
-def test_rules_of_0_and_no_folder_are_taken_and_warned_of(tmp_path: Path, beside: Path) -> None:
+def test_rules_of_0_and_no_folder_are_taken_and_warned_of(
+    tmp_path: Path, beside: Path
+) -> None:
     folder = tmp_path / "day"
-    rules = ("--attempts", "0", "--per-attempt", "0", "--least-map", "0", "--backup-folder", "")
+    rules = (
+        "--attempts",
+        "0",
+        "--per-attempt",
+        "0",
+        "--least-map",
+        "0",
+        "--backup-folder",
+        "",
+    )
     told = called("init", str(folder), "--testset", str(beside), *rules)
-    assert told.stderr.startswith("Warning: The test set has 5 images, for any number of runs of 5 images")
+    assert told.stderr.startswith(
+        "Warning: The test set has 5 images, for any number of runs of 5 images"
+    )
     config = read_config(folder)
-    assert (config.attempts, config.images.per_attempt, config.least_map) == (0, 0, None)
+    assert (config.attempts, config.images.per_attempt, config.least_map) == (
+        0,
+        0,
+        None,
+    )
     assert config.backup.folder == ""
 
 
-def test_on_a_terminal_it_asks_for_what_is_not_given(tmp_path: Path, beside: Path) -> None:
+def test_on_a_terminal_it_asks_for_what_is_not_given(
+    tmp_path: Path, beside: Path
+) -> None:
     folder = tmp_path / "day"
     ours, theirs = os.openpty()
-    words = [*cold(["referee", "init"]), str(folder), "--testset", str(beside), "--least-map", "0.1"]
+    words = [
+        *cold(["referee", "init"]),
+        str(folder),
+        "--testset",
+        str(beside),
+        "--least-map",
+        "0.1",
+    ]
     with subprocess.Popen(
         words, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as asked:
@@ -109,7 +156,10 @@ def test_on_a_terminal_it_asks_for_what_is_not_given(tmp_path: Path, beside: Pat
     ("rules", "words"),
     [
         (("--attempts", "6"), "6 attempts of 5 images leave none for each"),
-        (("--per-attempt", "6"), "--per-attempt 6 is more than the 5 images of the test set."),
+        (
+            ("--per-attempt", "6"),
+            "--per-attempt 6 is more than the 5 images of the test set.",
+        ),
         (("--least-map", "nan"), "nan is not in the range 0<=x<=1."),
     ],
 )

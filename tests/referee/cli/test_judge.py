@@ -20,7 +20,10 @@ def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
     rows = [
         [image, category, 0.9, *box]
         for image, category, box in zip(
-            truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist(), strict=True
+            truth.image.tolist(),
+            truth.category.tolist(),
+            truth.boxes.tolist(),
+            strict=True,
         )
     ]
     with contest_day(tmp_path / "contest", images.folder, window_s=2) as day:
@@ -30,7 +33,10 @@ def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
             order = store.image_order(1).tolist()
         day.post(token, [[order.index(row[0]) + 1, *row[1:]] for row in rows])
         too_early = day.refers("judge", "1")
-        assert stated(too_early) == "referee: Run 1 is open; only a closed run can be judged.\n"
+        assert (
+            stated(too_early)
+            == "referee: Run 1 is open; only a closed run can be judged.\n"
+        )
         until(lambda: day.runs(RunState.CLOSED))
         server.ask("DELETE", "/v1/session", day.login()["token"])
 
@@ -38,21 +44,33 @@ def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
         assert (one.returncode, one.stderr) == (0, "")
         judged = json.loads(one.stdout)
         assert judged.keys() >= KEYS
-        assert (judged["map"], judged["detections"], judged["images"]) == (1.0, len(rows), 4)
+        assert (judged["map"], judged["detections"], judged["images"]) == (
+            1.0,
+            len(rows),
+            4,
+        )
         assert judged["score"] == judged["map"] / judged["energy_wh"]
         assert judged["mean_power_w"] == pytest.approx(36, rel=0.01)
-        assert (judged["run"], judged["team"], judged["closed_by"]) == (1, TEAM, "deadline")
+        assert (judged["run"], judged["team"], judged["closed_by"]) == (
+            1,
+            TEAM,
+            "deadline",
+        )
         assert images.digest[:8] in judged["signature"]
 
         rest = json.loads(day.refers("judge", "--all", "--json").stdout)
-        assert [(document["run"], document["map"], document["detections"]) for document in rest] == [
-            (2, 0.0, 0)
-        ]
+        assert [
+            (document["run"], document["map"], document["detections"])
+            for document in rest
+        ] == [(2, 0.0, 0)]
         assert json.loads(day.refers("judge", "--all", "--json").stdout) == []
         again = day.refers("judge", "1")
         assert again.returncode == 0
         assert f"{format_score(judged['score'])} mAP/Wh" in again.stdout
-        states = [run["state"] for run in json.loads(day.refers("run", "list", "--json").stdout)]
+        states = [
+            run["state"]
+            for run in json.loads(day.refers("run", "list", "--json").stdout)
+        ]
         assert states == ["judged", "judged"]
         shown = json.loads(day.refers("run", "show", "1", "--json").stdout)
         assert shown["judged"]["score"] == judged["score"]

@@ -38,13 +38,19 @@ def judged(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
             low, high = value - 0.05, value + 0.05
             # The lead of 0.01 is 1.2816 deviations of bee's halves: a chance of 90 %.
             maps = value + (team == "bee") * 0.0076709 * (-1.0) ** np.arange(HALVES)
-            interval = replace(HALF_SAMPLED, score_low=low, score_high=high, map_bias=0.0125)
+            interval = replace(
+                HALF_SAMPLED, score_low=low, score_high=high, map_bias=0.0125
+            )
             made.store.add_interval(found, interval, maps)
-        made.store.change_run(4, (RunState.JUDGED,), state="void", void_reason="wrong board")
+        made.store.change_run(
+            4, (RunState.JUDGED,), state="void", void_reason="wrong board"
+        )
         yield made
 
 
-def judgement(run: int, value: float, signature: str, published: float | None = 0.4) -> Score:
+def judgement(
+    run: int, value: float, signature: str, published: float | None = 0.4
+) -> Score:
     return Score(
         run,
         START.isoformat(),
@@ -61,26 +67,47 @@ def judgement(run: int, value: float, signature: str, published: float | None = 
     )
 
 
-def test_the_leaderboard_ranks_judged_runs_and_leaves_void_ones_out(judged: House) -> None:
+def test_the_leaderboard_ranks_judged_runs_and_leaves_void_ones_out(
+    judged: House,
+) -> None:
     told = called("leaderboard", "--contest", str(judged.folder), "--json")
     rows = json.loads(told.stdout)
     chance = pytest.approx(0.9, abs=1e-3)
     covers = "same images; energy spread not known"
-    assert [(row["rank"], row["team"], row["level_with"], row["differs"]) for row in rows] == [
+    assert [
+        (row["rank"], row["team"], row["level_with"], row["differs"]) for row in rows
+    ] == [
         (1, "ant", [{"team": "bee", "chance": chance, "covers": covers}], []),
-        (2, "bee", [{"team": "ant", "chance": chance, "covers": covers}], ["mode dc instead of rms"]),
+        (
+            2,
+            "bee",
+            [{"team": "ant", "chance": chance, "covers": covers}],
+            ["mode dc instead of rms"],
+        ),
         (3, "cat", [], []),
     ]
-    assert (rows[0]["score"], rows[0]["score_low"], rows[0]["energy_wh"]) == (0.30, 0.25, 1.0)
-    assert (rows[0]["map"], rows[0]["map_ilsvrc_det"], rows[0]["signature"][:5]) == (0.30, 0.4, "lpirc")
+    assert (rows[0]["score"], rows[0]["score_low"], rows[0]["energy_wh"]) == (
+        0.30,
+        0.25,
+        1.0,
+    )
+    assert (rows[0]["map"], rows[0]["map_ilsvrc_det"], rows[0]["signature"][:5]) == (
+        0.30,
+        0.4,
+        "lpirc",
+    )
     assert told.stderr == ""
 
 
 def test_the_table_and_the_csv_say_the_same(judged: House) -> None:
     where = ("--contest", str(judged.folder))
-    rows = list(csv.DictReader(io.StringIO(called("leaderboard", *where, "--csv").stdout)))
+    rows = list(
+        csv.DictReader(io.StringIO(called("leaderboard", *where, "--csv").stdout))
+    )
     assert [row["team"] for row in rows] == ["ant", "bee", "cat"]
-    assert [(row["map_ilsvrc_det"], row["level_with"], row["differs"]) for row in rows[:2]] == [
+    assert [
+        (row["map_ilsvrc_det"], row["level_with"], row["differs"]) for row in rows[:2]
+    ] == [
         ("0.4", "bee:0.900", ""),
         ("0.4", "ant:0.900", "mode dc instead of rms"),
     ]
@@ -98,7 +125,9 @@ def test_the_table_and_the_csv_say_the_same(judged: House) -> None:
     assert " bee " in marked
 
 
-def test_a_contest_by_the_published_metric_shows_it_once(tmp_path: Path, small_set: TestSet) -> None:
+def test_a_contest_by_the_published_metric_shows_it_once(
+    tmp_path: Path, small_set: TestSet
+) -> None:
     with house(tmp_path / "contest", small_set, metric="ilsvrc-det") as made:
         run = stored_run(made.store, testset_digest=small_set.digest).id
         made.store.change_run(run, (RunState.ARMED,), state="judged")
@@ -108,7 +137,9 @@ def test_a_contest_by_the_published_metric_shows_it_once(tmp_path: Path, small_s
 
 
 def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
-    judged.store.add_score(judgement(2, 0.29, f"voc-11|rules:{RULES_VERSION + 1}|mode:dc"))
+    judged.store.add_score(
+        judgement(2, 0.29, f"voc-11|rules:{RULES_VERSION + 1}|mode:dc")
+    )
     told = called("leaderboard", "--contest", str(judged.folder)).stderr
     why = f"metric voc-11, now lpirc; rules {RULES_VERSION + 1}, now {RULES_VERSION}"
     assert told.splitlines() == [
@@ -120,7 +151,10 @@ def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
 def test_a_judgement_of_an_earlier_form_is_told_with_what_to_do(judged: House) -> None:
     judged.store.add_score(judgement(2, 0.29, "lpirc|iou:0.5|v:0.1.0", None))
     told = called("leaderboard", "--contest", str(judged.folder))
-    assert told.stderr == "Run 2 of bee was judged by an earlier version, or in part; see: referee judge 2\n"
+    assert (
+        told.stderr
+        == "Run 2 of bee was judged by an earlier version, or in part; see: referee judge 2\n"
+    )
     assert "% sure" not in told.stdout
     assert "(not known how surely ahead of bee: judge the runs again)" in told.stdout
     shown = called("run", "show", "2", "--contest", str(judged.folder)).stdout
@@ -131,13 +165,19 @@ def test_a_judgement_of_an_earlier_form_is_told_with_what_to_do(judged: House) -
 def test_a_run_is_shown_with_both_maps_and_the_bias(judged: House) -> None:
     where = ("run", "show", "1", "--contest", str(judged.folder))
     shown = called(*where).stdout
-    (ours, bias, published) = (line for line in shown.splitlines() if "mAP " in line[:8] or "bias" in line)
+    (ours, bias, published) = (
+        line for line in shown.splitlines() if "mAP " in line[:8] or "bias" in line
+    )
     assert "mAP lpirc" in ours
     assert "0.30000" in ours
     assert "+0.01250" in bias
     assert "0.40000" in published
     document = json.loads(called(*where, "--json").stdout)["judged"]
-    assert (document["metric"], document["map"], document["map_ilsvrc_det"]) == ("lpirc", 0.30, 0.4)
+    assert (document["metric"], document["map"], document["map_ilsvrc_det"]) == (
+        "lpirc",
+        0.30,
+        0.4,
+    )
     assert document["interval"]["map_bias"] == 0.0125
 
 
@@ -161,8 +201,18 @@ def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
             run = stored_run(made.store, team=team, testset_digest=small_set.digest).id
             made.store.change_run(run, (RunState.ARMED,), state="judged", energy_wh=1.0)
             value = 0.5 - place / 10
-            found = judgement(run, value, f"lpirc|rules:{RULES_VERSION}|mode:{'rms' if place else 'dc'}")
-            failed = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
+            found = judgement(
+                run,
+                value,
+                f"lpirc|rules:{RULES_VERSION}|mode:{'rms' if place else 'dc'}",
+            )
+            failed = Check(
+                "peak-clipping",
+                ok=False,
+                severity="error",
+                sentence="Clipped.",
+                figures={},
+            )
             made.store.add_score(replace(found, checks=(failed,) * (place == 4)))
             maps = value + place * 0.2 * (-1.0) ** np.arange(HALVES)
             interval = replace(HALF_SAMPLED, score_low=value, score_high=value)
@@ -171,12 +221,24 @@ def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
 
 
 @pytest.mark.parametrize("lists", ["leaderboard", "run list"])
-def test_no_spreadsheet_takes_a_teams_name_for_a_formula(hostile: House, lists: str) -> None:
+def test_no_spreadsheet_takes_a_teams_name_for_a_formula(
+    hostile: House, lists: str
+) -> None:
     told = called(*lists.split(), "--csv", "--contest", str(hostile.folder))
     rows = list(csv.DictReader(io.StringIO(told.stdout)))
-    assert [row["team"] for row in rows] == [*(f"'{name}" for name in HOSTILE[:4]), HOSTILE[4]]
-    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
-    assert [float(row["score"]) for row in rows] == pytest.approx([0.5, 0.4, 0.3, 0.2, 0.1])
+    assert [row["team"] for row in rows] == [
+        *(f"'{name}" for name in HOSTILE[:4]),
+        HOSTILE[4],
+    ]
+    assert not [
+        cell
+        for row in rows
+        for cell in row.values()
+        if cell.startswith(("=", "+", "-", "@"))
+    ]
+    assert [float(row["score"]) for row in rows] == pytest.approx(
+        [0.5, 0.4, 0.3, 0.2, 0.1]
+    )
 
 
 class Page(HTMLParser):
@@ -215,7 +277,16 @@ def test_the_page_stands_alone_and_says_its_marks_in_words(hostile: House) -> No
     assert not re.findall(r"url\((?!\"data:)|@import", text)
     head, *rows = page.rows
     assert head == [
-        *("rank", "team", "score", "95 % interval", "mAP lpirc", "mAP ilsvrc-det", "energy Wh", "run"),
+        *(
+            "rank",
+            "team",
+            "score",
+            "95 % interval",
+            "mAP lpirc",
+            "mAP ilsvrc-det",
+            "energy Wh",
+            "run",
+        ),
         "marks",
     ]
     assert [row[:3] for row in rows] == [
@@ -223,7 +294,9 @@ def test_the_page_stands_alone_and_says_its_marks_in_words(hostile: House) -> No
         for rank, name in enumerate(HOSTILE, start=1)
     ]
     assert [row[-1] for row in rows] == ["", "d", "d", "d", "!"]
-    assert page.notes[0] == "! in review   u unofficial meter   d differs from the leader"
+    assert (
+        page.notes[0] == "! in review   u unofficial meter   d differs from the leader"
+    )
     (second,) = (note for note in page.notes if note.startswith("+1: "))
     assert second.startswith(f"+1: its order with {HOSTILE[0]} is ")
     assert second.endswith(" not known), mode rms instead of dc.")
@@ -240,44 +313,86 @@ def test_the_page_of_the_runs_stands_alone_too(hostile: House) -> None:
     assert page.notes == ["~ so far   ! in review   u unofficial meter"]
 
 
-def test_a_run_below_least_map_is_shown_without_rank_in_every_form(judged: House) -> None:
+def test_a_run_below_least_map_is_shown_without_rank_in_every_form(
+    judged: House,
+) -> None:
     config = judged.folder / "contest.toml"
     config.write_text("least_map = 0.2\n" + config.read_text())
-    where, why = ("--contest", str(judged.folder)), "its mAP 0.10000 is below least_map 0.2"
+    where, why = (
+        ("--contest", str(judged.folder)),
+        "its mAP 0.10000 is below least_map 0.2",
+    )
     rows = json.loads(called("leaderboard", *where, "--json").stdout)
     assert [(row["rank"], row["team"], row["not_ranked"]) for row in rows] == [
         (1, "ant", None),
         (2, "bee", None),
         (None, "cat", why),
     ]
-    (last,) = list(csv.DictReader(io.StringIO(called("leaderboard", *where, "--csv").stdout)))[2:]
+    (last,) = list(
+        csv.DictReader(io.StringIO(called("leaderboard", *where, "--csv").stdout))
+    )[2:]
     assert (last["rank"], last["team"], last["not_ranked"]) == ("", "cat", why)
     table = called("leaderboard", *where).stdout
-    assert [line.split()[:2] for line in table.splitlines() if line.endswith(" b")] == [["-", "cat"]]
+    assert [line.split()[:2] for line in table.splitlines() if line.endswith(" b")] == [
+        ["-", "cat"]
+    ]
     assert "b below" in table
     assert f"Run 3 of cat is not ranked: {why}." in table
-    assert f"Run 3 of cat is not ranked: {why}." in called("leaderboard", *where, "--html").stdout
+    assert (
+        f"Run 3 of cat is not ranked: {why}."
+        in called("leaderboard", *where, "--html").stdout
+    )
     assert f"Not ranked: {why}." in called("run", "show", "3", *where).stdout
-    assert json.loads(called("run", "show", "3", *where, "--json").stdout)["not_ranked"] == why
+    assert (
+        json.loads(called("run", "show", "3", *where, "--json").stdout)["not_ranked"]
+        == why
+    )
     listed = json.loads(called("run", "list", *where, "--json").stdout)
     assert [one["not_ranked"] for one in listed] == [None, None, why, None]
 
 
-def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(judged: House) -> None:
+def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(
+    judged: House,
+) -> None:
     found = judgement(1, 0.30, f"lpirc|rules:{RULES_VERSION}|mode:rms")
-    failed = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
-    seen = Check("images-seen", ok=True, severity="warning", sentence="Seen.", figures={"images": 3})
+    failed = Check(
+        "peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={}
+    )
+    seen = Check(
+        "images-seen",
+        ok=True,
+        severity="warning",
+        sentence="Seen.",
+        figures={"images": 3},
+    )
     judged.store.add_score(replace(found, checks=(failed, seen)))
     where = ("--contest", str(judged.folder))
     rows = json.loads(called("leaderboard", *where, "--json").stdout)
-    told = [(row["rank"], row["team"], row["not_ranked_code"], row["images_seen"]) for row in rows]
-    assert told == [(1, "bee", None, 0), (2, "cat", None, 0), (None, "ant", "in-review", 3)]
+    told = [
+        (row["rank"], row["team"], row["not_ranked_code"], row["images_seen"])
+        for row in rows
+    ]
+    assert told == [
+        (1, "bee", None, 0),
+        (2, "cat", None, 0),
+        (None, "ant", "in-review", 3),
+    ]
     assert rows[2]["prizes"] == []
-    assert rows[2]["failed_checks"] == [{"code": "peak-clipping", "sentence": "Clipped."}]
-    *_, last = csv.DictReader(io.StringIO(called("leaderboard", *where, "--csv").stdout))
-    assert (last["rank"], last["team"], last["failed_checks"]) == ("", "ant", "peak-clipping")
+    assert rows[2]["failed_checks"] == [
+        {"code": "peak-clipping", "sentence": "Clipped."}
+    ]
+    *_, last = csv.DictReader(
+        io.StringIO(called("leaderboard", *where, "--csv").stdout)
+    )
+    assert (last["rank"], last["team"], last["failed_checks"]) == (
+        "",
+        "ant",
+        "peak-clipping",
+    )
     table = called("leaderboard", *where).stdout
-    assert [line.split()[:2] for line in table.splitlines() if line.endswith(" !i")] == [["-", "ant"]]
+    assert [
+        line.split()[:2] for line in table.splitlines() if line.endswith(" !i")
+    ] == [["-", "ant"]]
     why = "it is in review until an operator decides: peak-clipping failed (Clipped)"
     assert (
         f"Run 1 of ant is not ranked: {why}, 3 of its images were served to earlier runs of the team."
@@ -285,9 +400,15 @@ def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(ju
     )
     listed = json.loads(called("run", "list", *where, "--json").stdout)
     assert (listed[0]["not_ranked"], listed[0]["images_seen"]) == (why, 3)
-    judged.store.add_review(1, Review("jo", "a spike", START.isoformat(), ("peak-clipping",)))
+    judged.store.add_review(
+        1, Review("jo", "a spike", START.isoformat(), ("peak-clipping",))
+    )
     rows = json.loads(called("leaderboard", *where, "--json").stdout)
-    assert [(row["rank"], row["team"]) for row in rows] == [(1, "ant"), (2, "bee"), (3, "cat")]
+    assert [(row["rank"], row["team"]) for row in rows] == [
+        (1, "ant"),
+        (2, "bee"),
+        (3, "cat"),
+    ]
 
 
 def test_the_prizes_are_named_with_their_winners(judged: House) -> None:
@@ -300,9 +421,14 @@ def test_the_prizes_are_named_with_their_winners(judged: House) -> None:
     }
     told = called("leaderboard", *where).stdout
     shared = "ant and bee (shared: not surely behind: bee)"
-    assert f"Best score: {shared}.\nLeast energy (needs an accuracy of 0.32201 or more): no team.\n" in told
+    assert (
+        f"Best score: {shared}.\nLeast energy (needs an accuracy of 0.32201 or more): no team.\n"
+        in told
+    )
     config = judged.folder / "contest.toml"
-    config.write_text(config.read_text() + "[[prizes]]\nname = 'Cup'\nrule = 'best-score'\n")
+    config.write_text(
+        config.read_text() + "[[prizes]]\nname = 'Cup'\nrule = 'best-score'\n"
+    )
     assert f"Cup: {shared}." in called("leaderboard", *where, "--html").stdout
     config.write_text("prizes = []\n" + config.read_text().partition("[[prizes]]")[0])
     assert "shared" not in called("leaderboard", *where).stdout

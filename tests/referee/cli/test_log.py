@@ -37,9 +37,17 @@ def store(folder: Path) -> Iterator[Store]:
 def told(folder: Path, store: Store) -> list[LoggedEvent]:
     """A log of five events."""
     store.log_event(
-        START, 7, "operator", operator="eve", action="void", reason="false start", address="10.0.0.9"
+        START,
+        7,
+        "operator",
+        operator="eve",
+        action="void",
+        reason="false start",
+        address="10.0.0.9",
     )
-    store.log_event(START, None, "operator", operator="key", action="draw", user="ada@hall")
+    store.log_event(
+        START, None, "operator", operator="key", action="draw", user="ada@hall"
+    )
     store.log_event(START, 8, "closed", by="deadline", energy_wh=1.5)
     store.log_event(START, 8, "odd", name="\x1b[31mred\nline")
     return [*store.log_after(0)]
@@ -77,7 +85,9 @@ def test_each_command_that_changes_a_contest_is_one_event_with_who_where_and_why
     who = {"operator": "command", "user": user(), "address": socket.gethostname()}
     for command, expected in COMMANDS:
         number = store.log_head()[0]
-        words = [str(tmp_path / word) if word.endswith(".csv") else word for word in command]
+        words = [
+            str(tmp_path / word) if word.endswith(".csv") else word for word in command
+        ]
         at = [str(folder)] if command[0] == "doctor" else ["--contest", str(folder)]
         called(*words, *at, LPIRC_PASSWORD="six legs", COLUMNS="80")
         # Who accepts other secrets accepts the key that lies there, which is then noted.
@@ -87,21 +97,35 @@ def test_each_command_that_changes_a_contest_is_one_event_with_who_where_and_why
     assert log(folder)[0] == 0
 
 
-def test_an_act_of_a_command_is_not_done_when_it_cannot_be_put_on_record(folder: Path, store: Store) -> None:
+def test_an_act_of_a_command_is_not_done_when_it_cannot_be_put_on_record(
+    folder: Path, store: Store
+) -> None:
     store.add_team("ant", "no hash", START)
     tampered(
-        folder, "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN INSERT INTO nowhere VALUES (1); END"
+        folder,
+        "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN INSERT INTO nowhere VALUES (1); END",
     )
-    for command in (["team", "disable", "ant"], ["operator", "add", "eve"], ["team", "add", "bee"]):
+    for command in (
+        ["team", "disable", "ant"],
+        ["operator", "add", "eve"],
+        ["team", "add", "bee"],
+    ):
         done = called(*command, "--contest", str(folder), LPIRC_PASSWORD="six legs")
-        assert (done.returncode, "cannot be written" in done.stderr) == (1, True), command
+        assert (done.returncode, "cannot be written" in done.stderr) == (1, True), (
+            command
+        )
     assert (store.teams(), store.operators()) == ({"ant": False}, {})
 
 
-def test_the_log_is_one_line_an_event_and_ends_with_its_head(folder: Path, told: list[LoggedEvent]) -> None:
+def test_the_log_is_one_line_an_event_and_ends_with_its_head(
+    folder: Path, told: list[LoggedEvent]
+) -> None:
     code, lines, _ = log(folder)
     assert code == 0
-    assert lines[1] == "2026-05-04 09:00:00  void  run 7  by eve at 10.0.0.9  reason false start"
+    assert (
+        lines[1]
+        == "2026-05-04 09:00:00  void  run 7  by eve at 10.0.0.9  reason false start"
+    )
     assert lines[2] == "2026-05-04 09:00:00  draw  by key as ada@hall"
     assert lines[3] == "2026-05-04 09:00:00  closed  run 8  by deadline, energy_wh 1.5"
     assert lines[4] == r"2026-05-04 09:00:00  odd  run 8  name \x1b[31mred\nline"
@@ -112,11 +136,18 @@ def test_the_log_is_one_line_an_event_and_ends_with_its_head(folder: Path, told:
     assert head == {"events": 5, "utc": START.isoformat(), "head": told[-1].link.hex()}
 
 
-def test_the_log_shows_what_was_asked_for_and_verifies_all(folder: Path, told: list[LoggedEvent]) -> None:
+def test_the_log_shows_what_was_asked_for_and_verifies_all(
+    folder: Path, told: list[LoggedEvent]
+) -> None:
     assert len(log(folder, "--run", "8")[1]) == 2 + 1
     for name in ("ada", "ada@hall", "key"):
-        assert [line.split()[2] for line in log(folder, "--operator", name)[1][:-1]] == ["draw"]
-    tampered(folder, "UPDATE events SET detail = replace(detail, 'false', 'true') WHERE id = 2")
+        assert [
+            line.split()[2] for line in log(folder, "--operator", name)[1][:-1]
+        ] == ["draw"]
+    tampered(
+        folder,
+        "UPDATE events SET detail = replace(detail, 'false', 'true') WHERE id = 2",
+    )
     assert log(folder, "--run", "8")[0] == 1
 
 
@@ -141,7 +172,10 @@ def test_a_broken_chain_is_told_with_the_first_event_that_does_not_fit(
     code, _, said = log(folder)
     # One with a number below 1 is no longer read: what follows does not fit.
     named = f"event {first}" if first > 0 else "event 4"
-    assert (code, said.startswith(f"referee: The log is broken: {named} (")) == (1, True), said
+    assert (code, said.startswith(f"referee: The log is broken: {named} (")) == (
+        1,
+        True,
+    ), said
 
 
 def test_a_log_written_again_or_cut_is_not_the_one_whose_head_was_seen(
@@ -169,25 +203,37 @@ def test_what_is_no_contest_no_run_or_too_short_a_head_is_told(
     folder: Path, told: list[LoggedEvent], tmp_path: Path
 ) -> None:
     code, _, said = log(tmp_path / "nosuch")
-    assert (code, "nosuch is not a contest folder: it has no contest.toml." in said) == (1, True)
+    assert (
+        code,
+        "nosuch is not a contest folder: it has no contest.toml." in said,
+    ) == (1, True)
     assert not (tmp_path / "nosuch").exists()
     code, _, said = log(folder, "--run", "77")
     assert (code, "There is no run 77" in said) == (1, True)
     for short in ("", "e"):
-        assert f"--head '{short}' is not 12 to 64 hexadecimal digits" in log(folder, "--head", short)[2]
+        assert (
+            f"--head '{short}' is not 12 to 64 hexadecimal digits"
+            in log(folder, "--head", short)[2]
+        )
     head = told[3].link.hex()[:12]
     seen = f"The head {head} is event 4, of 2026-05-04 09:00:00 UTC: history up to it is as it was seen."
     assert log(folder, "--head", head)[1][-1] == seen
 
 
 def test_the_log_follows_what_other_processes_write(folder: Path, store: Store) -> None:
-    following = Program([program("referee"), "log", str(folder), "--follow"], folder / "log.txt")
+    following = Program(
+        [program("referee"), "log", str(folder), "--follow"], folder / "log.txt"
+    )
     try:
         assert "signing-key" in following.first_line()
-        store.log_event(START, 3, "operator", operator="eve", action="void", reason="late")
+        store.log_event(
+            START, 3, "operator", operator="eve", action="void", reason="late"
+        )
         assert following.first_line().endswith("void  run 3  by eve  reason late")
         tampered(folder, "UPDATE events SET kind = 'odd' WHERE id = 1")
         store.log_event(START, 3, "opened")
-        assert following.first_line().endswith("opened  run 3"), "what was read before is not read again"
+        assert following.first_line().endswith("opened  run 3"), (
+            "what was read before is not read again"
+        )
     finally:
         following.close()

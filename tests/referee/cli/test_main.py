@@ -19,4 +19,6 @@ def test_every_command_is_where_the_table_says(name: str) -> None:
 
 def test_the_help_lists_every_command() -> None:
     shown = CliRunner().invoke(main, ["--help"]).stdout
-    assert [line.split()[0] for line in shown.partition("Commands:\n")[2].splitlines()] == sorted(COMMANDS)
+    assert [
+        line.split()[0] for line in shown.partition("Commands:\n")[2].splitlines()
+    ] == sorted(COMMANDS)

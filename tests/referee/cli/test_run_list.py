@@ -30,15 +30,25 @@ def hall(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
         yield made
 
 
-def run_in(hall: House, state: RunState, energy_wh: float | None = None, **more: object) -> Run:
+def run_in(
+    hall: House, state: RunState, energy_wh: float | None = None, **more: object
+) -> Run:
     """A run in that state, that was last looked at while it was open."""
-    setup = Setup(150.0, 0.5, update_interval_s=600.0, integrator_timer_s=600)  # a test may take long
+    setup = Setup(
+        150.0, 0.5, update_interval_s=600.0, integrator_timer_s=600
+    )  # a test may take long
     values = {"testset_digest": hall.contest.test_set.digest, "setup": setup} | more
     run = stored_run(hall.store, **values)
-    figures = {} if state is RunState.OPEN else {"elapsed_s": 60.0, "energy_wh": energy_wh}
+    figures = (
+        {} if state is RunState.OPEN else {"elapsed_s": 60.0, "energy_wh": energy_wh}
+    )
     hall.store.set_provisional(replace(SO_FAR, run=run.id))
-    hall.store.append_readings(run.id, 0.0, [reading(energy_wh=0.25, utc=Clock().utc())])
-    return hall.store.change_run(run.id, (RunState.ARMED,), state=state.value, **figures)
+    hall.store.append_readings(
+        run.id, 0.0, [reading(energy_wh=0.25, utc=Clock().utc())]
+    )
+    return hall.store.change_run(
+        run.id, (RunState.ARMED,), state=state.value, **figures
+    )
 
 
 def told(hall: House) -> list[dict[str, object]]:
@@ -57,14 +67,23 @@ def row(hall: House, **environment: str) -> list[str]:
 def test_an_open_run_is_told_so_far(hall: House) -> None:
     run_in(hall, RunState.OPEN)
     (one,) = told(hall)
-    assert (one["energy_wh"], one["map"], one["score"], one["judged"]) == (0.25, 0.5, 2.0, False)
+    assert (one["energy_wh"], one["map"], one["score"], one["judged"]) == (
+        0.25,
+        0.5,
+        2.0,
+        False,
+    )
     assert row(hall) == ["1", "otters", "one", "open", "~0.25", "~0.5", "~2"]
 
 
-def test_figures_of_an_open_run_that_no_one_renews_have_their_age_and_no_score(hall: House) -> None:
+def test_figures_of_an_open_run_that_no_one_renews_have_their_age_and_no_score(
+    hall: House,
+) -> None:
     run = run_in(hall, RunState.OPEN)
     hall.store.set_provisional(
-        replace(SO_FAR, run=run.id, utc=(Clock().utc() - timedelta(seconds=42)).isoformat())
+        replace(
+            SO_FAR, run=run.id, utc=(Clock().utc() - timedelta(seconds=42)).isoformat()
+        )
     )
     *_, reached, age_s, _, old = row(hall)
     assert (reached, old) == ("~0.5", "old")
@@ -76,7 +95,9 @@ def test_figures_of_an_open_run_that_no_one_renews_have_their_age_and_no_score(h
 
 def test_an_open_run_whose_energy_is_lost_is_marked_as_in_review(hall: House) -> None:
     run = run_in(hall, RunState.OPEN)
-    hall.store.log_event(Clock().utc(), run.id, ENERGY_LOST, code="meter-reset", elapsed_s=1.0)
+    hall.store.log_event(
+        Clock().utc(), run.id, ENERGY_LOST, code="meter-reset", elapsed_s=1.0
+    )
     (one,) = told(hall)
     assert (one["score"], one["figure_state"]) == (None, "in-review")
     assert row(hall)[-1] == "!"
@@ -93,7 +114,9 @@ def test_a_judgement_before_the_energy_was_read_is_not_shown(hall: House) -> Non
     run = run_in(hall, RunState.CLOSED)
     assert judge(hall.contest, run.id, Clock()).score is None
     hall.store.change_run(run.id, (RunState.JUDGED,), energy_wh=1.25)
-    shown = json.loads(called("run", "show", "1", "--json", "--contest", str(hall.folder)).stdout)
+    shown = json.loads(
+        called("run", "show", "1", "--json", "--contest", str(hall.folder)).stdout
+    )
     assert (shown["judged"], shown["energy_wh"]) == (None, 1.25)
     words = called("run", "show", "1", "--contest", str(hall.folder)).stdout
     assert "1.25" in words
@@ -102,10 +125,19 @@ def test_a_judgement_before_the_energy_was_read_is_not_shown(hall: House) -> Non
 
 def test_an_event_is_shown_in_its_sentence_alone(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED, energy_wh=1.25)
-    hall.store.log_event(Clock().utc(), run.id, "meter-back", elapsed_s=5.0, sentence="Now a.", changes=["a"])
+    hall.store.log_event(
+        Clock().utc(),
+        run.id,
+        "meter-back",
+        elapsed_s=5.0,
+        sentence="Now a.",
+        changes=["a"],
+    )
     (line,) = (
         line
-        for line in called("run", "show", "1", "--contest", str(hall.folder)).stdout.splitlines()
+        for line in called(
+            "run", "show", "1", "--contest", str(hall.folder)
+        ).stdout.splitlines()
         if "meter-back" in line
     )
     assert line.endswith("meter-back  elapsed_s 5, Now a.")
@@ -114,16 +146,29 @@ def test_an_event_is_shown_in_its_sentence_alone(hall: House) -> None:
 def test_a_judged_run_has_its_marks_in_a_column_of_their_own(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED, energy_wh=1.25, meter_identity=SIMULATED)
     judged = judge(hall.contest, run.id, Clock())
-    failed = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
+    failed = Check(
+        "peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={}
+    )
     hall.store.add_score(replace(judged, checks=(failed,)))
     assert row(hall) == ["1", "otters", "one", "judged", "60", "1.25", "0", "0", "!u"]
 
 
-def test_at_80_columns_nothing_is_shortened_and_each_run_has_one_line(hall: House) -> None:
+def test_at_80_columns_nothing_is_shortened_and_each_run_has_one_line(
+    hall: House,
+) -> None:
     for team, heat in (("alpha", "final"), ("beta", None)):
         station = f"station-{len(told(hall)) + 1}"
-        run = run_in(hall, RunState.OPEN, team=team, station=station, heat=heat, meter_identity=SIMULATED)
-        hall.store.set_provisional(replace(SO_FAR, run=run.id, energy_wh=0.019561234, map=0.00123456))
+        run = run_in(
+            hall,
+            RunState.OPEN,
+            team=team,
+            station=station,
+            heat=heat,
+            meter_identity=SIMULATED,
+        )
+        hall.store.set_provisional(
+            replace(SO_FAR, run=run.id, energy_wh=0.019561234, map=0.00123456)
+        )
     printed = called("run", "list", "--contest", str(hall.folder), COLUMNS="80").stdout
     header, *rows, caption = printed.splitlines()
     assert header.split() == [
@@ -157,4 +202,9 @@ def test_an_empty_list_says_so(hall: House, line: str, words: str) -> None:
     result = called(*line.split(), "--contest", str(hall.folder))
     assert (result.returncode, result.stdout) == (0, "")
     assert result.stderr.startswith(words)
-    assert json.loads(called(*line.split(), "--json", "--contest", str(hall.folder)).stdout) == []
+    assert (
+        json.loads(
+            called(*line.split(), "--json", "--contest", str(hall.folder)).stdout
+        )
+        == []
+    )

@@ -15,7 +15,9 @@ from referee.store.records import RunState, Score
 from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run
 
-FAILED = Check("peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={})
+FAILED = Check(
+    "peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={}
+)
 
 
 @pytest.fixture
@@ -33,22 +35,45 @@ def judged_run(
     reached: float = 0.5,
 ) -> int:
     run = stored_run(hall.store, team=team, heat=heat).id
-    hall.store.change_run(run, (RunState.ARMED,), state=RunState.JUDGED.value, energy_wh=energy_wh)
+    hall.store.change_run(
+        run, (RunState.ARMED,), state=RunState.JUDGED.value, energy_wh=energy_wh
+    )
     score = reached / energy_wh if energy_wh else None
-    hall.store.add_score(Score(run, START.isoformat(), reached, energy_wh, score, None, 5, 7, {}, "", checks))
+    hall.store.add_score(
+        Score(
+            run,
+            START.isoformat(),
+            reached,
+            energy_wh,
+            score,
+            None,
+            5,
+            7,
+            {},
+            "",
+            checks,
+        )
+    )
     return run
 
 
 def versus(hall: House, first: int, second: int) -> subprocess.CompletedProcess[str]:
-    return called("run", "versus", str(first), str(second), "--contest", str(hall.folder))
+    return called(
+        "run", "versus", str(first), str(second), "--contest", str(hall.folder)
+    )
 
 
 def test_the_higher_score_of_a_heat_gets_two_points(hall: House) -> None:
     result = versus(hall, judged_run(hall, "ant", 2.0), judged_run(hall, "bee", 1.0))
-    assert (result.stdout, result.stderr) == ("0  run 1 of ant: 0.25\n2  run 2 of bee: 0.5\n", "")
+    assert (result.stdout, result.stderr) == (
+        "0  run 1 of ant: 0.25\n2  run 2 of bee: 0.5\n",
+        "",
+    )
 
 
-def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(hall: House) -> None:
+def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(
+    hall: House,
+) -> None:
     runs = judged_run(hall, "ant", 2.0, FAILED), judged_run(hall, "bee", 2.0)
     result = versus(hall, *runs)
     assert (result.returncode, result.stdout) == (1, "")
@@ -57,26 +82,40 @@ def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(hal
         'peak-clipping failed (Clipped); let it stand (referee run review 1 --note "…") or void it.\n'
     )
     let_stand(hall.contest, 1, "jo", "a spike of 10 ms", START)
-    assert versus(hall, *runs).stdout == "1  run 1 of ant: 0.25  reviewed\n1  run 2 of bee: 0.25\n"
+    assert (
+        versus(hall, *runs).stdout
+        == "1  run 1 of ant: 0.25  reviewed\n1  run 2 of bee: 0.25\n"
+    )
 
 
-def test_a_run_in_review_that_would_have_no_rank_anyway_loses_its_meeting(hall: House) -> None:
+def test_a_run_in_review_that_would_have_no_rank_anyway_loses_its_meeting(
+    hall: House,
+) -> None:
     config = hall.folder / "contest.toml"
     config.write_text("least_map = 0.2\n" + config.read_text())
-    result = versus(hall, judged_run(hall, "ant", 0.1, FAILED, reached=0.1), judged_run(hall, "bee", 1.0))
+    result = versus(
+        hall,
+        judged_run(hall, "ant", 0.1, FAILED, reached=0.1),
+        judged_run(hall, "bee", 1.0),
+    )
     assert result.stdout.splitlines()[1] == "2  run 2 of bee: 0.5"
 
 
 def test_a_run_below_least_map_wins_no_meeting(hall: House) -> None:
     config = hall.folder / "contest.toml"
     config.write_text("least_map = 0.2\n" + config.read_text())
-    result = versus(hall, judged_run(hall, "ant", 0.1, reached=0.1), judged_run(hall, "bee", 1.0))
+    result = versus(
+        hall, judged_run(hall, "ant", 0.1, reached=0.1), judged_run(hall, "bee", 1.0)
+    )
     low = "1, which does not count: its mAP 0.10000 is below least_map 0.2"
     assert result.stdout == f"0  run 1 of ant: {low}\n2  run 2 of bee: 0.5\n"
 
 
 def test_runs_that_did_not_start_together_are_pointed_out(hall: House) -> None:
-    runs = judged_run(hall, "ant", 1.0), judged_run(hall, "bee", 0.0, FAILED, heat="other")
+    runs = (
+        judged_run(hall, "ant", 1.0),
+        judged_run(hall, "bee", 0.0, FAILED, heat="other"),
+    )
     result = versus(hall, *runs)
     assert result.stdout == "2  run 1 of ant: 0.5\n0  run 2 of bee: no score  !\n"
     assert "did not start together" in result.stderr

@@ -14,12 +14,20 @@ from referee.cli import main
 from referee.scoring import METRICS
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
-TRUTH = "image,class,xmin,ymin,xmax,ymax\n1,1,10,10,29,29\n2,1,10,10,29,29\n2,4,0,0,9,9\n"
-FOUND = (
-    "image,class,confidence,xmin,ymin,xmax,ymax\n1,1,0.9,10,10,29,29\n2,4,0.8,0,0,9,9\n2,4,0.9,50,0,59,9\n"
+TRUTH = (
+    "image,class,xmin,ymin,xmax,ymax\n1,1,10,10,29,29\n2,1,10,10,29,29\n2,4,0,0,9,9\n"
 )
+FOUND = "image,class,confidence,xmin,ymin,xmax,ymax\n1,1,0.9,10,10,29,29\n2,4,0.8,0,0,9,9\n2,4,0.9,50,0,59,9\n"
 COUNTED = [("1", 2, 1, 0), ("4", 1, 1, 1)]
-KEYS = ["metric", "map", "ap", "categories", "categories_with_ground_truth", "images", "detections"]
+KEYS = [
+    "metric",
+    "map",
+    "ap",
+    "categories",
+    "categories_with_ground_truth",
+    "images",
+    "detections",
+]
 KEYS += ["energy_wh", "score", "map_ilsvrc_det", "signature"]
 
 
@@ -66,12 +74,25 @@ def test_the_table_names_categories_counts_map_and_score(files: list[str]) -> No
     assert "score 1.6667 mAP/Wh with 0.3 Wh" in result.output
     assert "signature lpirc|iou:0.5|" in result.output
     (row,) = (line for line in result.output.splitlines() if line.startswith("│  4"))
-    assert [cell.strip() for cell in row.strip("│").split("│")] == ["4", "4", "1", "1", "1", "0.50000"]
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "4",
+        "4",
+        "1",
+        "1",
+        "1",
+        "0.50000",
+    ]
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_map_that_compares_with_published_champions_stands_beside(tmp_path: Path, metric: str) -> None:
-    truth = write(tmp_path, "truth.csv", "image,class,xmin,ymin,xmax,ymax\n1,1,10,10,14,14\n1,2,0,0,99,99\n")
+def test_the_map_that_compares_with_published_champions_stands_beside(
+    tmp_path: Path, metric: str
+) -> None:
+    truth = write(
+        tmp_path,
+        "truth.csv",
+        "image,class,xmin,ymin,xmax,ymax\n1,1,10,10,14,14\n1,2,0,0,99,99\n",
+    )
     # A third of the small object, which is enough for ilsvrc-det only.
     found = write(tmp_path, "found.csv", "1 1 0.9 12.5 10 17.5 14\n1 2 0.9 0 0 99 99\n")
     options = ["--metric", metric, "--json"]
@@ -79,9 +100,9 @@ def test_the_map_that_compares_with_published_champions_stands_beside(tmp_path: 
     assert result["map_ilsvrc_det"] == 1.0
     assert result["map"] == pytest.approx(1.0 if metric == "ilsvrc-det" else 0.5)
     told = call(truth, found, "--metric", metric).stdout
-    assert ("mAP 1.00000 by ilsvrc-det, to compare with published champions" in told) == (
-        metric != "ilsvrc-det"
-    )
+    assert (
+        "mAP 1.00000 by ilsvrc-det, to compare with published champions" in told
+    ) == (metric != "ilsvrc-det")
 
 
 def test_a_blacklist_holds_for_both_maps(files: list[str], tmp_path: Path) -> None:
@@ -94,16 +115,22 @@ def test_without_energy_no_score_is_told(files: list[str]) -> None:
     assert "score" not in call(*files).output
 
 
-def test_metric_iou_and_blacklist_reach_the_scorer(files: list[str], tmp_path: Path) -> None:
+def test_metric_iou_and_blacklist_reach_the_scorer(
+    files: list[str], tmp_path: Path
+) -> None:
     blacklist = write(tmp_path, "blacklist.csv", "image,class\n2,4\n")
-    parsed = document(*files, "--metric", "ilsvrc-det", "--iou", "0.75", "--blacklist", blacklist)
+    parsed = document(
+        *files, "--metric", "ilsvrc-det", "--iou", "0.75", "--blacklist", blacklist
+    )
     assert parsed["ap"] == {"1": 0.5, "4": None}
     assert parsed["map"] == 0.5
     assert parsed["categories_with_ground_truth"] == 1
     assert parsed["signature"].startswith("ilsvrc-det|iou:0.75|blacklist:1-")
 
 
-def test_images_without_objects_are_named_by_their_list(files: list[str], tmp_path: Path) -> None:
+def test_images_without_objects_are_named_by_their_list(
+    files: list[str], tmp_path: Path
+) -> None:
     more = write(tmp_path, "more.csv", FOUND + "3,1,0.95,0,0,5,5\n")
     images = write(tmp_path, "images.csv", "image\n1\n2\n3\n")
     refused = call(files[0], more)
@@ -134,7 +161,9 @@ def test_signatures_tell_ground_truths_apart(files: list[str], tmp_path: Path) -
         (["--blacklist", "nowhere.csv"], "nowhere.csv: No such file"),
     ],
 )
-def test_failures_are_one_line_on_stderr(files: list[str], options: list[str], words: str) -> None:
+def test_failures_are_one_line_on_stderr(
+    files: list[str], options: list[str], words: str
+) -> None:
     result = call(*files, *options, "--json")
     assert (result.exit_code, result.stdout) == (1, "")
     assert words in result.stderr
@@ -178,44 +207,64 @@ def test_official_metrics_take_what_their_programs_take_and_say_so(
     assert f"{odd}: line 6: category 3 is not in the ground truth" in category
     assert category.endswith("(2 rows of this kind)")
     parsed = json.loads(result.stdout)
-    assert (parsed["ap"]["3"], parsed["ap"]["8"], parsed["categories_with_ground_truth"]) == (None, None, 2)
+    assert (
+        parsed["ap"]["3"],
+        parsed["ap"]["8"],
+        parsed["categories_with_ground_truth"],
+    ) == (None, None, 2)
 
 
 @pytest.mark.parametrize("metric", OFFICIAL)
 @pytest.mark.parametrize(
-    "row", ["1,cat,0.9,1,1,2,2", "1,1.5,0.9,1,1,2,2", "1,1,nan,1,1,2,2", "1,1,0.9,inf,1,2,2"]
+    "row",
+    ["1,cat,0.9,1,1,2,2", "1,1.5,0.9,1,1,2,2", "1,1,nan,1,1,2,2", "1,1,0.9,inf,1,2,2"],
 )
 def test_names_and_numbers_that_are_none_are_errors_for_every_metric(
     files: list[str], tmp_path: Path, metric: str, row: str
 ) -> None:
-    result = call(files[0], write(tmp_path, "odd.csv", f"{FOUND}{row}\n"), "--metric", metric)
+    result = call(
+        files[0], write(tmp_path, "odd.csv", f"{FOUND}{row}\n"), "--metric", metric
+    )
     assert (result.exit_code, result.stdout) == (1, "")
     assert "odd.csv: line 5: " in result.stderr
 
 
 @pytest.mark.parametrize("metric", OFFICIAL)
-def test_declared_images_and_categories_are_all_there_are(tmp_path: Path, metric: str) -> None:
+def test_declared_images_and_categories_are_all_there_are(
+    tmp_path: Path, metric: str
+) -> None:
     document = {
         "images": [{"id": 1}],
         "categories": [{"id": 1, "name": "cat"}],
-        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5]}],
+        "annotations": [
+            {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 5, 5]}
+        ],
     }
     truth = write(tmp_path, "truth.json", json.dumps(document))
     header = FOUND.splitlines()[0]
-    for row, words in (("1,3,0.9,1,1,2,2", "category '3'"), ("9,1,0.9,1,1,2,2", "image '9'")):
-        result = call(truth, write(tmp_path, "odd.csv", f"{header}\n{row}\n"), "--metric", metric)
+    for row, words in (
+        ("1,3,0.9,1,1,2,2", "category '3'"),
+        ("9,1,0.9,1,1,2,2", "image '9'"),
+    ):
+        result = call(
+            truth, write(tmp_path, "odd.csv", f"{header}\n{row}\n"), "--metric", metric
+        )
         assert result.exit_code == 1
         assert f"line 2: {words} is unknown" in result.stderr
 
 
-def test_only_voc_takes_images_that_only_detections_name(files: list[str], tmp_path: Path) -> None:
+def test_only_voc_takes_images_that_only_detections_name(
+    files: list[str], tmp_path: Path
+) -> None:
     odd = write(tmp_path, "odd.csv", FOUND + NEW_IMAGE)
     images = write(tmp_path, "images.csv", "image\n1\n2\n")
     for metric in OFFICIAL:
         result = call(files[0], odd, "--metric", metric, "--json")
         assert result.exit_code == (0 if metric.startswith("voc") else 1)
         assert "line 5: image" in result.stderr
-        assert call(files[0], odd, "--metric", metric, "--images", images).exit_code == 1
+        assert (
+            call(files[0], odd, "--metric", metric, "--images", images).exit_code == 1
+        )
     taken = json.loads(call(files[0], odd, "--metric", "voc-area", "--json").stdout)
     assert (taken["images"], taken["detections"]) == (3, 4)
 
@@ -230,10 +279,19 @@ def test_coco_has_a_summary(files: list[str], engine: str) -> None:
     parsed = json.loads(result.stdout)
     assert list(parsed) == [*KEYS, "summary"]
     assert list(parsed["summary"]) == SUMMARY
-    assert (parsed["summary"]["APlarge"], parsed["map"]) == (None, parsed["summary"]["AP"])
-    scored = [each for each in parsed["categories"].values() if each["ap50"] is not None]
-    assert sum(each["ap50"] for each in scored) / len(scored) == pytest.approx(parsed["summary"]["AP50"])
-    assert sum(each["ap75"] for each in scored) / len(scored) == pytest.approx(parsed["summary"]["AP75"])
+    assert (parsed["summary"]["APlarge"], parsed["map"]) == (
+        None,
+        parsed["summary"]["AP"],
+    )
+    scored = [
+        each for each in parsed["categories"].values() if each["ap50"] is not None
+    ]
+    assert sum(each["ap50"] for each in scored) / len(scored) == pytest.approx(
+        parsed["summary"]["AP50"]
+    )
+    assert sum(each["ap75"] for each in scored) / len(scored) == pytest.approx(
+        parsed["summary"]["AP75"]
+    )
     table = call(*files, "--metric", "coco", "--engine", engine).output
     assert "coco, IoU .50:.95" in table
     assert "APlarge none" in table
@@ -264,9 +322,14 @@ def test_curves_are_written_as_a_table(files: list[str], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("metric", ["lpirc", "coco"])
-def test_the_document_counts_objects_and_detections_by_category(files: list[str], metric: str) -> None:
+def test_the_document_counts_objects_and_detections_by_category(
+    files: list[str], metric: str
+) -> None:
     counted = document(*files, "--metric", metric)["categories"]
-    assert [(key, each["objects"], each["found"], each["false"]) for key, each in counted.items()] == COUNTED
+    assert [
+        (key, each["objects"], each["found"], each["false"])
+        for key, each in counted.items()
+    ] == COUNTED
 
 
 def test_cocos_curves_are_written_as_a_table(files: list[str], tmp_path: Path) -> None:
@@ -275,20 +338,32 @@ def test_cocos_curves_are_written_as_a_table(files: list[str], tmp_path: Path) -
     header, *lines = path.read_text().splitlines()
     assert header == "category,name,recall,precision_50,precision_75"
     assert [line.split(",")[0] for line in lines] == ["1"] * 101 + ["4"] * 101
-    assert [float(cell) for cell in lines[0].split(",")] == pytest.approx([1, 1, 0, 1, 1])
+    assert [float(cell) for cell in lines[0].split(",")] == pytest.approx(
+        [1, 1, 0, 1, 1]
+    )
 
 
 def test_cocos_curves_are_drawn(files: list[str], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib draws the curves and is not installed")
+    pytest.importorskip(
+        "matplotlib", reason="matplotlib draws the curves and is not installed"
+    )
     document(*files, "--metric", "coco", "--curves", str(tmp_path / "curves.svg"))
     assert (tmp_path / "curves.svg").read_bytes().startswith(b"<?xml")
 
 
-@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".SVG", b"<?xml")])
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".png", b"\x89PNG"), (".SVG", b"<?xml")]
+)
 def test_curves_are_drawn(
-    files: list[str], tmp_path: Path, suffix: str, start: bytes, monkeypatch: pytest.MonkeyPatch
+    files: list[str],
+    tmp_path: Path,
+    suffix: str,
+    start: bytes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib draws the curves and is not installed")
+    pytest.importorskip(
+        "matplotlib", reason="matplotlib draws the curves and is not installed"
+    )
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path))
     path = tmp_path / f"curves{suffix}"
     document(*files, "--curves", str(path))
@@ -301,10 +376,14 @@ def test_without_matplotlib_drawing_is_refused_in_words(
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = call(*files, "--curves", str(tmp_path / "curves.png"))
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "referee: Drawing needs matplotlib, which is not installed.\n"
+    assert (
+        result.stderr == "referee: Drawing needs matplotlib, which is not installed.\n"
+    )
 
 
-def test_curves_that_cannot_be_written_are_told_before_anything_is_read(tmp_path: Path) -> None:
+def test_curves_that_cannot_be_written_are_told_before_anything_is_read(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "loop.png").symlink_to("loop.png")
     for name in ("none/curves.png", "loop.png"):
         told = call("no-truth", "no-detections", "--curves", str(tmp_path / name))
@@ -312,8 +391,13 @@ def test_curves_that_cannot_be_written_are_told_before_anything_is_read(tmp_path
         assert f"{name}: it cannot be written: " in told.stderr
 
 
-def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path) -> None:
-    for name, words in (("curves.txt", "ends in .csv, .png or .svg"), ("none/curves.csv", "No such file")):
+def test_curves_that_cannot_be_written_are_told(
+    files: list[str], tmp_path: Path
+) -> None:
+    for name, words in (
+        ("curves.txt", "ends in .csv, .png or .svg"),
+        ("none/curves.csv", "No such file"),
+    ):
         result = call(*files, "--curves", str(tmp_path / name), "--json")
         assert (result.exit_code, result.stdout) == (1, "")
         assert words in result.stderr
@@ -325,7 +409,9 @@ def test_curves_that_cannot_be_written_are_told(files: list[str], tmp_path: Path
     )
 
 
-def test_a_blacklisted_pair_that_nobody_names_has_no_effect(files: list[str], tmp_path: Path) -> None:
+def test_a_blacklisted_pair_that_nobody_names_has_no_effect(
+    files: list[str], tmp_path: Path
+) -> None:
     blacklist = write(tmp_path, "blacklist.csv", "image,class\n1,77\n")
     assert call(*files, "--blacklist", blacklist).exit_code == 1
     result = call(*files, "--blacklist", blacklist, "--metric", "ilsvrc-det", "--json")
@@ -342,7 +428,10 @@ def test_real_detections_on_real_photographs() -> None:
         reason = f"{DATA} is absent: the photographs are not part of the project"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     folder = DATA / "voc100"
-    paths = [str(folder / "annotations_coco" / "instances.json"), str(folder / "detections" / "yolo.csv")]
+    paths = [
+        str(folder / "annotations_coco" / "instances.json"),
+        str(folder / "detections" / "yolo.csv"),
+    ]
     parsed = document(*paths)
     assert (parsed["images"], parsed["detections"], len(parsed["ap"])) == (100, 452, 20)
     assert 0.5 < parsed["map"] < 0.7
@@ -362,7 +451,10 @@ def test_a_pipe_is_refused_where_it_would_have_to_be_read_twice(
     paths[place] = f"/dev/fd/{mine}"
     truth, found, images, blacklist = paths
     told = call(truth, found, "--images", images, "--blacklist", blacklist)
-    assert (told.exit_code, told.stderr) == (1, f"referee: /dev/fd/{mine}: it is not a regular file\n")
+    assert (told.exit_code, told.stderr) == (
+        1,
+        f"referee: /dev/fd/{mine}: it is not a regular file\n",
+    )
     os.close(mine)
 
 
@@ -370,18 +462,31 @@ HEADER = FOUND.splitlines()[0]
 WORSE = f"{HEADER}\n1,1,0.9,10,10,29,29\n2,4,0.8,0,0,9,9\n2,4,0.9,50,0,59,9\n2,1,0.95,60,60,79,79\n"
 
 
-def test_several_files_and_metrics_are_compared_side_by_side(files: list[str], tmp_path: Path) -> None:
+def test_several_files_and_metrics_are_compared_side_by_side(
+    files: list[str], tmp_path: Path
+) -> None:
     worse = write(tmp_path, "worse.csv", WORSE)
     both = [*files, worse, "--metric", "lpirc", "--metric", "coco"]
     told = json.loads(call(*both, "--json").stdout)
     assert [(one["file"], one["metric"]) for one in told["files"]] == [
         (file, metric) for file in (files[1], worse) for metric in ("lpirc", "coco")
     ]
-    alone = [document(files[0], file, "--metric", metric) for file in (files[1], worse) for metric in METRICS]
-    assert all({key: one[key] for key in one if key != "file"} in alone for one in told["files"])
+    alone = [
+        document(files[0], file, "--metric", metric)
+        for file in (files[1], worse)
+        for metric in METRICS
+    ]
+    assert all(
+        {key: one[key] for key in one if key != "file"} in alone
+        for one in told["files"]
+    )
     order, by_coco = told["orders"]
     assert by_coco["metric"] == "coco"
-    assert (order["metric"], order["first"], order["second"]) == ("lpirc", files[1], worse)
+    assert (order["metric"], order["first"], order["second"]) == (
+        "lpirc",
+        files[1],
+        worse,
+    )
     assert 0.5 < order["chance"] < 1.0
     table = call(*both).stdout
     assert f"lpirc: {files[1]} is ahead of {worse}, {order['chance']:.1%} sure" in table
@@ -404,16 +509,31 @@ def test_the_order_of_two_files_is_that_of_their_scores_paired_on_the_same_image
     assert "score mAP/Wh" in call(*files, again, *energies).stdout
 
 
-def test_energies_that_are_not_one_for_each_file_are_a_mistake_of_usage(files: list[str]) -> None:
+def test_energies_that_are_not_one_for_each_file_are_a_mistake_of_usage(
+    files: list[str],
+) -> None:
     told = call(*files, files[1], "--energy-wh", "2")
     assert (told.exit_code, told.stdout) == (2, "")
     assert "1 --energy-wh for 2 files; give it once for each file" in told.stderr
 
 
-def test_the_curves_of_several_files_are_overlaid(files: list[str], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib draws the curves and is not installed")
+def test_the_curves_of_several_files_are_overlaid(
+    files: list[str], tmp_path: Path
+) -> None:
+    pytest.importorskip(
+        "matplotlib", reason="matplotlib draws the curves and is not installed"
+    )
     worse, path = write(tmp_path, "worse.csv", WORSE), tmp_path / "curves.csv"
-    both = [*files, worse, "--metric", "lpirc", "--metric", "coco", "--json", "--curves"]
+    both = [
+        *files,
+        worse,
+        "--metric",
+        "lpirc",
+        "--metric",
+        "coco",
+        "--json",
+        "--curves",
+    ]
     assert call(*both, str(path)).exit_code == 0
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert list(dict.fromkeys(row["of"] for row in rows)) == [
@@ -446,5 +566,10 @@ def test_voc_annotations_are_scored_as_they_are(tmp_path: Path) -> None:
     found = write(tmp_path, "found.csv", f"{HEADER}\n000007,cat,0.9,10,10,29,29\n")
     parsed = document(str(tmp_path), found, "--metric", "voc-area")
     assert (parsed["map"], parsed["images"], parsed["ap"]) == (0.5, 2, {"1": 0.5})
-    (folder / "000012.xml").write_text(annotation.format("000012.jpg").replace("29", "28"))
-    assert document(str(tmp_path), found, "--metric", "voc-area")["signature"] != parsed["signature"]
+    (folder / "000012.xml").write_text(
+        annotation.format("000012.jpg").replace("29", "28")
+    )
+    assert (
+        document(str(tmp_path), found, "--metric", "voc-area")["signature"]
+        != parsed["signature"]
+    )

@@ -21,7 +21,9 @@ PLACE = '/srv/a "journal" \\ of ours'
         "[journal]\nrequired = true\n  path='/mnt/b'\n[backup]\n",
     ],
 )
-def test_the_place_of_the_journal_is_written_into_its_table_and_nowhere_else(text: str) -> None:
+def test_the_place_of_the_journal_is_written_into_its_table_and_nowhere_else(
+    text: str,
+) -> None:
     before = tomllib.loads(text)
     after = tomllib.loads(with_journal(text, PLACE))
     assert after == before | {"journal": before.get("journal", {}) | {"path": PLACE}}

@@ -47,22 +47,39 @@ def test_a_generated_password_can_be_typed_and_is_another_each_time() -> None:
 
 
 def test_teams_are_imported_with_passwords_that_are_shown_once(folder: Path) -> None:
-    code, told, news = imported(folder, 'Team,Affiliation\nant,Ant Hill\n\nbee,\n"cat, the",\n')
+    code, told, news = imported(
+        folder, 'Team,Affiliation\nant,Ant Hill\n\nbee,\n"cat, the",\n'
+    )
     assert (code, news) == (0, "Registered 3 teams.\n")
     assert teams(folder) == {"ant": "Ant Hill", "bee": None, "cat, the": None}
     passwords = dict(line.split("\t") for line in told.splitlines())
     with closing(Store(folder / "contest.db")) as store:
-        assert all(matches(str(store.password_hash(team)), password) for team, password in passwords.items())
+        assert all(
+            matches(str(store.password_hash(team)), password)
+            for team, password in passwords.items()
+        )
     kept = b"".join(path.read_bytes() for path in folder.glob("contest.db*"))
     assert not any(password.encode() in kept for password in passwords.values())
     again = imported(folder, "team,affiliation\nant,Ant Hill\ndog,\n")
-    assert again[2] == "Registered 1 teams; 1 were registered before and keep their passwords.\n"
+    assert (
+        again[2]
+        == "Registered 1 teams; 1 were registered before and keep their passwords.\n"
+    )
     assert again[1].startswith("dog\t")
-    assert called("team", "list", "--contest", str(folder)).stdout.startswith("ant, Ant Hill\nbee\n")
+    assert called("team", "list", "--contest", str(folder)).stdout.startswith(
+        "ant, Ant Hill\nbee\n"
+    )
 
 
-def test_every_bad_line_is_told_with_its_number_and_nothing_is_imported(folder: Path) -> None:
-    assert called("team", "add", "Fox", "--contest", str(folder), LPIRC_PASSWORD=PASSWORD).returncode == 0
+def test_every_bad_line_is_told_with_its_number_and_nothing_is_imported(
+    folder: Path,
+) -> None:
+    assert (
+        called(
+            "team", "add", "Fox", "--contest", str(folder), LPIRC_PASSWORD=PASSWORD
+        ).returncode
+        == 0
+    )
     text = "team,affiliation\nant,\n,Nowhere\nbee,a,b\nANT,\nfox,\ng\tnu,\nok,\n"
     code, told, news = imported(folder, text)
     assert (code, told) == (1, "")
@@ -102,7 +119,9 @@ def test_the_first_line_says_which_column_is_which(folder: Path, text: bytes) ->
         ("ant,Ant Hill\n", "its first line must be"),
     ],
 )
-def test_a_file_that_is_no_list_of_teams_is_refused(folder: Path, text: str | bytes, words: str) -> None:
+def test_a_file_that_is_no_list_of_teams_is_refused(
+    folder: Path, text: str | bytes, words: str
+) -> None:
     code, _, news = imported(folder, text)
     assert code == 1
     assert words in news
@@ -122,7 +141,9 @@ class Texts(HTMLParser):
         self.shown.append(data)
 
 
-def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(folder: Path, tmp_path: Path) -> None:
+def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(
+    folder: Path, tmp_path: Path
+) -> None:
     sheet = tmp_path / "sheet.html"
     options = ("--sheet", str(sheet), "--url", "http://10.0.0.7:8080/")
     code, told, news = imported(
@@ -141,13 +162,22 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(folder: Path, tm
     assert "curl http://10.0.0.7:8080/v1/session -H" in shown
     with closing(Store(folder / "contest.db")) as store:
         assert shown.count(str(store.public_key())) == 2
-    passwords = set(re.findall(f"{WORD}(?:-{WORD}){{3}}".replace("(", "(?:").replace("(?:?:", "(?:"), shown))
+    passwords = set(
+        re.findall(
+            f"{WORD}(?:-{WORD}){{3}}".replace("(", "(?:").replace("(?:?:", "(?:"), shown
+        )
+    )
     assert len(passwords) == 2
     assert all(shown.count(password) == 2 for password in passwords)
     code, _, news = imported(folder, "team\nfox\n", *options)
     assert (code, "exists and may hold passwords" in news) == (1, True)
     assert "fox" not in teams(folder)
-    assert called("team", "import", str(sheet), "--url", "http://x", "--contest", str(folder)).returncode == 2
+    assert (
+        called(
+            "team", "import", str(sheet), "--url", "http://x", "--contest", str(folder)
+        ).returncode
+        == 2
+    )
 
 
 def test_teams_are_added_all_or_none(store: Store) -> None:
@@ -160,20 +190,29 @@ def test_teams_are_added_all_or_none(store: Store) -> None:
 def test_a_new_password_ends_the_old_one_at_once_and_a_disabled_team_s_run_goes_on(
     tmp_path: Path, small_set: TestSet
 ) -> None:
-    with contest_day(tmp_path / "contest", small_set.folder, teams=("ant", "bee")) as day:
+    with contest_day(
+        tmp_path / "contest", small_set.folder, teams=("ant", "bee")
+    ) as day:
         server = day.serve()
 
         def log_in(password: str) -> requests.Response:
-            return server.ask("POST", "/v1/session", json={"team": "ant", "password": password})
+            return server.ask(
+                "POST", "/v1/session", json={"team": "ant", "password": password}
+            )
 
         token = str(day.login("ant")["token"])
-        assert log_in(PASSWORD).status_code == 201  # from now on it is a password that was right
+        assert (
+            log_in(PASSWORD).status_code == 201
+        )  # from now on it is a password that was right
         told = day.refers("team", "password", "ant").stdout
         new = told.removeprefix("The new password of ant: ").strip()
         problem(log_in(PASSWORD), 401, "bad-credentials")
         assert log_in(new).status_code == 201
         disabled = day.refers("team", "disable", "ant").stdout
-        assert "Run 1 goes on until its end; to end it now: referee run close 1" in disabled
+        assert (
+            "Run 1 goes on until its end; to end it now: referee run close 1"
+            in disabled
+        )
         problem(log_in(new), 401, "bad-credentials")
         assert day.post(token).status_code == 202
         assert day.refers("team", "password", "ant").returncode == 0

@@ -35,7 +35,9 @@ def test_a_command_that_runs_the_client_says_at_once_that_there_is_none(
     packages: Path, tmp_path: Path, arguments: str
 ) -> None:
     (tmp_path / "model.tflite").write_bytes(b"model")
-    path = os.pathsep.join(map(str, (packages, ROOT, ROOT / "datasets", ROOT / "power")))
+    path = os.pathsep.join(
+        map(str, (packages, ROOT, ROOT / "datasets", ROOT / "power"))
+    )
     ended = subprocess.run(
         [sys.executable, "-S", "-c", RUN, *arguments.split()],
         cwd=tmp_path,
@@ -45,5 +47,9 @@ def test_a_command_that_runs_the_client_says_at_once_that_there_is_none(
         check=False,
     )
     sentence = "The client, which this command runs, is not installed here: pip install lpirc-client"
-    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"referee: {sentence}\n")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (
+        1,
+        "",
+        f"referee: {sentence}\n",
+    )
     assert not (tmp_path / "rehearsal").exists()

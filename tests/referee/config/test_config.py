@@ -58,7 +58,13 @@ name = "right"
 meter = "TCPIP::10.0.0.8::INSTR"
 """
     left = Station(
-        "left", "TCPIP::10.0.0.7::INSTR", 150.0, 0.5, 0.1, "dc", clients=("192.168.1.0/24", "10.0.0.7")
+        "left",
+        "TCPIP::10.0.0.7::INSTR",
+        150.0,
+        0.5,
+        0.1,
+        "dc",
+        clients=("192.168.1.0/24", "10.0.0.7"),
     )
     right = Station("right", "TCPIP::10.0.0.8::INSTR")
     expected = ContestConfig(
@@ -80,7 +86,11 @@ TRACK = GOOD + '[[tracks]]\nname = "ovic"\ntestset = "public"\n'
 def test_a_track_is_read_with_its_defaults(tmp_path: Path) -> None:
     (track,) = read(tmp_path, TRACK).tracks
     assert track == ModelTrack("ovic", "public")
-    assert (track.rule_name, track.submissions_per_day, track.holdout) == ("ovic", 3, "")
+    assert (track.rule_name, track.submissions_per_day, track.holdout) == (
+        "ovic",
+        3,
+        "",
+    )
 
 
 def test_a_track_names_its_rule_and_changes_its_settings(tmp_path: Path) -> None:
@@ -96,7 +106,9 @@ k = 16.8
 base = "e"
 """
     )
-    expected = ModelTrack("ovic", "public", "ovic-detection", "prize", 1, "pi-5", {"k": 16.8, "base": "e"})
+    expected = ModelTrack(
+        "ovic", "public", "ovic-detection", "prize", 1, "pi-5", {"k": 16.8, "base": "e"}
+    )
     assert read(tmp_path, text).tracks == (expected,)
     assert expected.rule_name == "ovic-detection"
 
@@ -224,25 +236,37 @@ def test_a_mistake_is_reported_in_one_sentence_with_file_key_and_value(
 
 def test_backups_are_made_only_into_a_folder_that_is_named(tmp_path: Path) -> None:
     assert read(tmp_path, GOOD).backup.folder == ""
-    backup = read(tmp_path, GOOD + '[backup]\nfolder = "/media/stick"\nevery_min = 5\n').backup
+    backup = read(
+        tmp_path, GOOD + '[backup]\nfolder = "/media/stick"\nevery_min = 5\n'
+    ).backup
     assert (backup.folder, backup.every_min) == ("/media/stick", 5.0)
 
 
 def test_the_images_of_an_attempt_and_what_counts_are_settings(tmp_path: Path) -> None:
     usual = read(tmp_path, GOOD)
     assert (usual.images.per_attempt, usual.count_unserved) == (0, False)
-    other = read(tmp_path, "count_unserved = true\n" + GOOD + "[images]\nper_attempt = 100\n")
+    other = read(
+        tmp_path, "count_unserved = true\n" + GOOD + "[images]\nper_attempt = 100\n"
+    )
     assert (other.images.per_attempt, other.count_unserved) == (100, True)
 
 
 def test_two_stations_cannot_share_a_meter(tmp_path: Path) -> None:
     text = 'name = "Hall"\n' + "".join(
-        f'[[stations]]\nname = "{name}"\nmeter = "TCPIP::10.0.0.7::INSTR"\n' for name in ("left", "right")
+        f'[[stations]]\nname = "{name}"\nmeter = "TCPIP::10.0.0.7::INSTR"\n'
+        for name in ("left", "right")
     )
-    assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(tmp_path, text)
+    assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(
+        tmp_path, text
+    )
     other_library = text.replace("::INSTR", "::instr@py", 1)
-    assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(tmp_path, other_library)
-    assert len(read(tmp_path, text.replace("TCPIP::10.0.0.7::INSTR", "sim:")).stations) == 2
+    assert "'TCPIP::10.0.0.7::INSTR' is given to two stations" in complaint(
+        tmp_path, other_library
+    )
+    assert (
+        len(read(tmp_path, text.replace("TCPIP::10.0.0.7::INSTR", "sim:")).stations)
+        == 2
+    )
 
 
 def test_a_configuration_that_is_a_folder_cannot_be_read(tmp_path: Path) -> None:
@@ -257,7 +281,9 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "whole": st.integers(-(10**12), 10**12),
     "broken": st.floats(),
     "text": st.text(
-        st.characters(codec="ascii", exclude_characters="'", min_codepoint=32, max_codepoint=126)
+        st.characters(
+            codec="ascii", exclude_characters="'", min_codepoint=32, max_codepoint=126
+        )
     ),
 }
 
@@ -266,28 +292,51 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
     ("text", "where"),
     [
         ("# a comment\n\nwindow_s = '5'\n" + GOOD, ", line 3: window_s = '5'"),
-        (GOOD + STATION + "\n  'range' = 5\n", ", line 9, station 2: unknown key 'range'"),
-        (GOOD + "# name of the\n[images]\nper_attempt = 2.5\n", ", line 7, images: per_attempt = 2.5"),
-        (GOOD + "[[prizes]]\nname = 'Fun'\n", ", line 5, prize 1: the key 'rule' is missing"),
+        (
+            GOOD + STATION + "\n  'range' = 5\n",
+            ", line 9, station 2: unknown key 'range'",
+        ),
+        (
+            GOOD + "# name of the\n[images]\nper_attempt = 2.5\n",
+            ", line 7, images: per_attempt = 2.5",
+        ),
+        (
+            GOOD + "[[prizes]]\nname = 'Fun'\n",
+            ", line 5, prize 1: the key 'rule' is missing",
+        ),
         ("shuffle = 1\n" + GOOD, ", line 1: shuffle = 1 must"),
         ("tracks = [{ name = 5 }]\n" + GOOD, ", track 1: the key 'testset' is missing"),
-        ("freeze_at = '15:30'\n" + GOOD, ", line 1: freeze_at = '15:30' must be a time with its offset"),
+        (
+            "freeze_at = '15:30'\n" + GOOD,
+            ", line 1: freeze_at = '15:30' must be a time with its offset",
+        ),
         ("name = Hall\n", "at line 1"),
         ("\ufeffname = 'a\u2028b'\nshuffle = 1\n", ", line 2: shuffle = 1"),
         (
             GOOD + "[[prizes]]\nname = 'Fun'\nrule = 'best-score'\n" * 2,
             ", line 9: the prize name 'Fun' is given twice",
         ),
-        ("shuffle = true\nwindow_s = 0\n" + GOOD, ", line 2: window_s = 0 must lie between"),
+        (
+            "shuffle = true\nwindow_s = 0\n" + GOOD,
+            ", line 2: window_s = 0 must lie between",
+        ),
         (
             GOOD + STATION.replace("one", "two") + "mode = 'ac'\n",
             ", line 8: station 'two': mode = 'ac' must be",
         ),
-        (GOOD + "[images]\nper_attempt = -1\n", ", line 6: images: per_attempt = -1 must be"),
-        (TRACK + "submissions_per_day = 0\n", ", line 8: track 'ovic': submissions_per_day = 0"),
+        (
+            GOOD + "[images]\nper_attempt = -1\n",
+            ", line 6: images: per_attempt = -1 must be",
+        ),
+        (
+            TRACK + "submissions_per_day = 0\n",
+            ", line 8: track 'ovic': submissions_per_day = 0",
+        ),
     ],
 )
-def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str, where: str) -> None:
+def test_a_mistake_is_reported_with_its_line(
+    tmp_path: Path, text: str, where: str
+) -> None:
     assert where in complaint(tmp_path, text)
 
 
@@ -295,7 +344,9 @@ def test_a_mistake_is_reported_with_its_line(tmp_path: Path, text: str, where: s
     st.sampled_from(["window_s", "metric", "testset", "shuffle", "auto_arm", "extra"]),
     st.one_of(*SCALARS.values()),
 )
-def test_any_value_is_either_read_as_it_is_or_refused(tmp_path: Path, key: str, value: object) -> None:
+def test_any_value_is_either_read_as_it_is_or_refused(
+    tmp_path: Path, key: str, value: object
+) -> None:
     written = f"'{value}'" if isinstance(value, str) else str(value).lower()
     text = f"{key} = {written}\n" + GOOD
     try:

@@ -26,7 +26,12 @@ def form(rows: Sequence[Sequence[object]], **more: str) -> bytes:
 def bodies(rows: Sequence[Sequence[float]]) -> dict[str, bytes]:
     text = "".join(" ".join(map(str, row)) + "\n" for row in rows)
     packed = np.array(rows, "<f4").tobytes()
-    return {JSON: json.dumps(rows).encode(), TEXT: text.encode(), FORM: form(rows), PACKED: packed}
+    return {
+        JSON: json.dumps(rows).encode(),
+        TEXT: text.encode(),
+        FORM: form(rows),
+        PACKED: packed,
+    }
 
 
 @contextmanager
@@ -52,7 +57,9 @@ def read_text(body: bytes) -> list[list[float]] | None:
         stripped = line.decode(errors="replace").strip()
         if stripped:
             try:
-                found.append([number(token) for token in re.split(r"\s*,\s*|\s+", stripped)])
+                found.append(
+                    [number(token) for token in re.split(r"\s*,\s*|\s+", stripped)]
+                )
             except ValueError:
                 return None
     return found if all(len(row) == 7 for row in found) else None
@@ -61,7 +68,13 @@ def read_text(body: bytes) -> list[list[float]] | None:
 def read_json(body: bytes) -> list[list[float]] | None:
     try:
         found = json.loads(body.decode())
-        plain = isinstance(found, list) and all(type(x) in (int, float) for row in found for x in row)
-        return [[*map(float, row)] for row in found] if plain and all(len(r) == 7 for r in found) else None
+        plain = isinstance(found, list) and all(
+            type(x) in (int, float) for row in found for x in row
+        )
+        return (
+            [[*map(float, row)] for row in found]
+            if plain and all(len(r) == 7 for r in found)
+            else None
+        )
     except (ValueError, TypeError, RecursionError, OverflowError):
         return None

@@ -13,7 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.detections import Rows, parse_detections, parse_form, parse_json, parse_packed, parse_text
+from referee.detections import (
+    Rows,
+    parse_detections,
+    parse_form,
+    parse_json,
+    parse_packed,
+    parse_text,
+)
 from referee.errors import RefereeError
 from tests.referee.detections.detection_bodies import (
     FIELDS,
@@ -90,7 +97,9 @@ def same(found: list[list[float]] | None, expected: list[list[float]] | None) ->
     if found is None or expected is None:
         return found is expected
     shape = (-1, 7)
-    return np.array_equal(np.reshape(found, shape), np.reshape(expected, shape), equal_nan=True)
+    return np.array_equal(
+        np.reshape(found, shape), np.reshape(expected, shape), equal_nan=True
+    )
 
 
 def refusal(body: bytes, kind: str) -> RefereeError:
@@ -107,9 +116,16 @@ def problems(body: bytes, kind: str = FORM) -> list[tuple[int, str]]:
 
 
 @given(some_rows, st.booleans())
-def test_all_kinds_mean_the_same(rows: list[tuple[float, ...]], in_pieces: bool) -> None:
+def test_all_kinds_mean_the_same(
+    rows: list[tuple[float, ...]], in_pieces: bool
+) -> None:
     with small_pieces() if in_pieces else nullcontext():
-        parsers = {JSON: parse_json, TEXT: parse_text, FORM: parse_form, PACKED: parse_packed}
+        parsers = {
+            JSON: parse_json,
+            TEXT: parse_text,
+            FORM: parse_form,
+            PACKED: parse_packed,
+        }
         for kind, body in bodies(rows).items():
             assert same(values(parsers[kind], body), [list(row) for row in rows]), kind
 
@@ -129,13 +145,21 @@ def test_text_is_read_as_by_a_patient_reader(
 
 
 @given(st.text("0123456789.,-+eE \t\n", max_size=60), st.booleans())
-def test_any_text_of_numbers_characters_is_read_as_by_a_patient_reader(text: str, in_pieces: bool) -> None:
+def test_any_text_of_numbers_characters_is_read_as_by_a_patient_reader(
+    text: str, in_pieces: bool
+) -> None:
     with small_pieces() if in_pieces else nullcontext():
         assert same(values(parse_text, text.encode()), read_text(text.encode()))
 
 
-@given(st.lists(lines, max_size=6), st.sampled_from(["],[", "] ,\n[", "],,[", "]["]), st.booleans())
-def test_json_is_read_as_by_a_patient_reader(rows: list[list[str]], between: str, in_pieces: bool) -> None:
+@given(
+    st.lists(lines, max_size=6),
+    st.sampled_from(["],[", "] ,\n[", "],,[", "]["]),
+    st.booleans(),
+)
+def test_json_is_read_as_by_a_patient_reader(
+    rows: list[list[str]], between: str, in_pieces: bool
+) -> None:
     body = ("[[" + between.join(",".join(row) for row in rows) + "]]").encode()
     with small_pieces() if in_pieces else nullcontext():
         assert same(values(parse_json, body), read_json(body))
@@ -147,7 +171,9 @@ def test_an_array_of_nothing_but_blanks_has_no_rows(blanks: int) -> None:
 
 
 @given(st.text('0123456789.,-+eE[] \n"', max_size=60), st.booleans())
-def test_any_brackets_and_numbers_are_read_as_by_a_patient_reader(text: str, in_pieces: bool) -> None:
+def test_any_brackets_and_numbers_are_read_as_by_a_patient_reader(
+    text: str, in_pieces: bool
+) -> None:
     body = b"[" + text.encode() + b"]"
     with small_pieces() if in_pieces else nullcontext():
         assert same(values(parse_json, body), read_json(body))
@@ -169,18 +195,34 @@ def read_columns(columns: Sequence[Sequence[str]]) -> list[list[float]] | None:
     st.booleans(),
 )
 def test_a_form_is_read_as_by_a_patient_reader(
-    data: st.DataObject, count: int, escape: Callable[[str], str], order: str, in_pieces: bool
+    data: st.DataObject,
+    count: int,
+    escape: Callable[[str], str],
+    order: str,
+    in_pieces: bool,
 ) -> None:
     columns = data.draw(
-        st.lists(st.lists(plain_tokens | tokens, min_size=count, max_size=count), min_size=7, max_size=7)
+        st.lists(
+            st.lists(plain_tokens | tokens, min_size=count, max_size=count),
+            min_size=7,
+            max_size=7,
+        )
     )
-    pairs = [(name, value) for name, column in zip(FIELDS, columns, strict=True) for value in column]
+    pairs = [
+        (name, value)
+        for name, column in zip(FIELDS, columns, strict=True)
+        for value in column
+    ]
     if order != "by list":
         pairs = [
-            (name, column[i]) for i in range(count) for name, column in zip(FIELDS, columns, strict=True)
+            (name, column[i])
+            for i in range(count)
+            for name, column in zip(FIELDS, columns, strict=True)
         ]
     fields = [f"{name}={escape(value)}" for name, value in pairs]
-    body = "&".join(fields if order == "by row alone" else ["token=a.b", *fields, "more"]).encode()
+    body = "&".join(
+        fields if order == "by row alone" else ["token=a.b", *fields, "more"]
+    ).encode()
     if escape is str:  # a plus is a blank
         columns = [[value.replace("+", " ") for value in column] for column in columns]
     with small_pieces() if in_pieces else nullcontext():
@@ -190,32 +232,62 @@ def test_a_form_is_read_as_by_a_patient_reader(
 def test_an_image_may_be_named_as_a_file() -> None:
     rows = [[f"{image}.jpg", *ROW[1:]] for image in (3, 1, 5)]
     interleaved = b"&".join(form([row]) for row in rows)
-    for body in (form(rows, token="x%=+y"), form(rows), interleaved, form(rows).replace(b".", b"%2E")):
+    for body in (
+        form(rows, token="x%=+y"),
+        form(rows),
+        interleaved,
+        form(rows).replace(b".", b"%2E"),
+    ):
         assert parse_detections(body, FORM, 5, IDS)[:, 0].tolist() == [3, 1, 5]
-    assert problems(form([["3.jpg3", *ROW[1:]]])) == [(1, "image_name: '3.jpg3' is not a number")]
-    assert problems(form([[".jpg", *ROW[1:]]])) == [(1, "image_name: '' is not a number")]
-    assert problems(form([[3, "20.jpg", *ROW[2:]]])) == [(1, "CLASS_ID: '20.jpg' is not a number")]
+    assert problems(form([["3.jpg3", *ROW[1:]]])) == [
+        (1, "image_name: '3.jpg3' is not a number")
+    ]
+    assert problems(form([[".jpg", *ROW[1:]]])) == [
+        (1, "image_name: '' is not a number")
+    ]
+    assert problems(form([[3, "20.jpg", *ROW[2:]]])) == [
+        (1, "CLASS_ID: '20.jpg' is not a number")
+    ]
 
 
 def test_the_lists_of_a_form_may_come_in_any_order_among_others() -> None:
     rows = [ROW, [1, 2, -7, 0, 0, 0, 0]]
     fields = form(rows).decode().split("&")
     by_name = sorted(fields, key=lambda field: field.partition("=")[0])
-    for body in ("&".join(by_name), "&".join(["a=1", *by_name[:5], "&", "b", *by_name[5:], "z"])):
+    for body in (
+        "&".join(by_name),
+        "&".join(["a=1", *by_name[:5], "&", "b", *by_name[5:], "z"]),
+    ):
         assert parse_detections(body.encode(), FORM, 5, IDS).tolist() == rows
-    assert parse_detections("&".join(reversed(fields)).encode(), FORM, 5, IDS).tolist() == rows[::-1]
+    assert (
+        parse_detections("&".join(reversed(fields)).encode(), FORM, 5, IDS).tolist()
+        == rows[::-1]
+    )
 
 
 def test_a_name_that_only_looks_like_one_of_the_seven_is_not_taken_for_it() -> None:
     row = form([ROW])
-    for name, other in ((b"xmin", b"xmine"), (b"xmin", b"xm.in"), (b"CLASS_ID", b"CLASS_ID2")):
-        assert refusal(row.replace(name, other) + b"&" + row, FORM).code == "length-mismatch"
-    swapped = row.replace(b"xmin", b"?").replace(b"ymin", b"xmin").replace(b"?", b"ymin")
-    assert parse_detections(swapped, FORM, 5, IDS).tolist() == [[*ROW[:3], ROW[4], ROW[3], *ROW[5:]]]
+    for name, other in (
+        (b"xmin", b"xmine"),
+        (b"xmin", b"xm.in"),
+        (b"CLASS_ID", b"CLASS_ID2"),
+    ):
+        assert (
+            refusal(row.replace(name, other) + b"&" + row, FORM).code
+            == "length-mismatch"
+        )
+    swapped = (
+        row.replace(b"xmin", b"?").replace(b"ymin", b"xmin").replace(b"?", b"ymin")
+    )
+    assert parse_detections(swapped, FORM, 5, IDS).tolist() == [
+        [*ROW[:3], ROW[4], ROW[3], *ROW[5:]]
+    ]
 
 
 def test_escaped_names_are_names() -> None:
-    assert parse_detections(form([ROW]).replace(b"xmin", b"%78min"), FORM, 5, IDS).tolist() == [ROW]
+    assert parse_detections(
+        form([ROW]).replace(b"xmin", b"%78min"), FORM, 5, IDS
+    ).tolist() == [ROW]
 
 
 @pytest.mark.parametrize("body", [b"", b"&", b"token=abc", b"token=a%2Bb&"])
@@ -224,7 +296,8 @@ def test_a_form_without_lists_has_no_rows(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"1 1 .5 0 0 5 5\n", b"[[1,1,.5,0,0,5,5]]", b"image=1", b"token=x&class_id=3"]
+    "body",
+    [b"1 1 .5 0 0 5 5\n", b"[[1,1,.5,0,0,5,5]]", b"image=1", b"token=x&class_id=3"],
 )
 def test_what_is_no_form_of_detections_is_not_taken_for_none(body: bytes) -> None:
     failure = refusal(body, FORM)
@@ -233,15 +306,26 @@ def test_what_is_no_form_of_detections_is_not_taken_for_none(body: bytes) -> Non
 
 
 def test_unequal_lists_are_told_by_their_lengths() -> None:
-    failure = refusal(form([ROW] * 2).replace(b"&ymax=40.25", b"", 1) + b"&CLASS_ID=1", FORM)
+    failure = refusal(
+        form([ROW] * 2).replace(b"&ymax=40.25", b"", 1) + b"&CLASS_ID=1", FORM
+    )
     assert failure.code == "length-mismatch"
-    assert "2 image_name, 3 CLASS_ID, 2 confidence, 2 xmin, 2 ymin, 2 xmax, 1 ymax" in failure.sentence
+    assert (
+        "2 image_name, 3 CLASS_ID, 2 confidence, 2 xmin, 2 ymin, 2 xmax, 1 ymax"
+        in failure.sentence
+    )
     with small_pieces():
         assert refusal(form([ROW] * 9)[:-12], FORM).code == "length-mismatch"
 
 
 def test_what_is_wrong_in_a_form_is_told_by_row_and_list() -> None:
-    rows = [ROW, [3, "cat", *ROW[2:]], [9, *ROW[1:]], [3, 20, "nan", *ROW[3:]], [3, 20, "1,2", *ROW[3:]]]
+    rows = [
+        ROW,
+        [3, "cat", *ROW[2:]],
+        [9, *ROW[1:]],
+        [3, 20, "nan", *ROW[3:]],
+        [3, 20, "1,2", *ROW[3:]],
+    ]
     told = [
         (2, "CLASS_ID: 'cat' is not a number"),
         (3, "image 9 is not a whole number in 1..5"),
@@ -336,8 +420,12 @@ def test_a_body_with_very_many_problems_is_read_no_further() -> None:
     assert 10_000 <= failure.facts["total"] < 50_000  # type: ignore[operator]
 
 
-@given(st.binary(max_size=200), st.sampled_from([JSON, TEXT, FORM, PACKED]), st.booleans())
-def test_garbage_is_refused_or_empty_and_never_a_defect(body: bytes, kind: str, in_pieces: bool) -> None:
+@given(
+    st.binary(max_size=200), st.sampled_from([JSON, TEXT, FORM, PACKED]), st.booleans()
+)
+def test_garbage_is_refused_or_empty_and_never_a_defect(
+    body: bytes, kind: str, in_pieces: bool
+) -> None:
     with small_pieces() if in_pieces else nullcontext():
         try:
             assert len(parse_detections(body, kind, 5, IDS)) == 0

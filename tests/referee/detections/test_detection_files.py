@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.detections.files import HEADER, coco_results, read_blacklist, read_detections, read_submission
+from referee.detections.files import (
+    HEADER,
+    coco_results,
+    read_blacklist,
+    read_detections,
+    read_submission,
+)
 from referee.errors import RefereeError
 from referee.scoring import Detections, Tolerance
 from tests.referee.scoring import oracle
@@ -27,7 +33,9 @@ NUMBERS = "0.5,1.5,2,30,40.25"
 ENTRY = {"image_id": 1, "category_id": 2, "bbox": [1.5, 2, 10, 20.5], "score": 0.25}
 
 
-def write(folder: Path, content: str | bytes | list[Any], name: str = "found.csv") -> Path:
+def write(
+    folder: Path, content: str | bytes | list[Any], name: str = "found.csv"
+) -> Path:
     path = folder / name
     text = content if isinstance(content, str | bytes) else json.dumps(content)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -38,7 +46,9 @@ def pairs(found: Detections) -> list[tuple[int, int]]:
     return list(zip(found.image.tolist(), found.category.tolist(), strict=True))
 
 
-def refusal(folder: Path, content: str | bytes | list[Any], name: str = "found.csv") -> RefereeError:
+def refusal(
+    folder: Path, content: str | bytes | list[Any], name: str = "found.csv"
+) -> RefereeError:
     path = write(folder, content, name)
     with pytest.raises(RefereeError) as failure:
         read_detections(path, PLAIN)
@@ -48,10 +58,15 @@ def refusal(folder: Path, content: str | bytes | list[Any], name: str = "found.c
     return failure.value
 
 
-@pytest.mark.parametrize("header", [HEADER, HEADER.replace("class", "category"), "\ufeff" + HEADER])
+@pytest.mark.parametrize(
+    "header", [HEADER, HEADER.replace("class", "category"), "\ufeff" + HEADER]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_csv_keeps_the_order_of_its_rows(tmp_path: Path, header: str, end: str) -> None:
-    path = write(tmp_path, end.join([header, f"5,2,{NUMBERS}", "", f"1,7,{NUMBERS}", f"5,1,{NUMBERS}"]))
+    path = write(
+        tmp_path,
+        end.join([header, f"5,2,{NUMBERS}", "", f"1,7,{NUMBERS}", f"5,1,{NUMBERS}"]),
+    )
     found = read_detections(path, PLAIN)
     assert pairs(found) == [(5, 2), (1, 7), (5, 1)]
     assert found.confidence.tolist() == [0.5] * 3
@@ -68,7 +83,10 @@ def test_csv_keeps_the_order_of_its_rows(tmp_path: Path, header: str, end: str) 
         ("20180000001,7", (20180000001, 7)),
         ("20180000001.0,7th", (20180000001, 7)),
         ("5,2", (5, 2)),
-        ("000005,2", (2, 2)),  # as it stands this is the name of image 2, not the number of image 5
+        (
+            "000005,2",
+            (2, 2),
+        ),  # as it stands this is the name of image 2, not the number of image 5
         (" 5 , 2 ", (5, 2)),
     ],
 )
@@ -88,7 +106,12 @@ def test_an_ambiguous_stem_names_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["5 2 0.5 1.5 2 30 40.25", f"5,2,{NUMBERS}", "5, 2, 0.5, 1.5, 2, 30, 40.25", "5 2\t0.5,1.5 , 2 30 40.25"],
+    [
+        "5 2 0.5 1.5 2 30 40.25",
+        f"5,2,{NUMBERS}",
+        "5, 2, 0.5, 1.5, 2, 30, 40.25",
+        "5 2\t0.5,1.5 , 2 30 40.25",
+    ],
 )
 def test_the_contest_s_rows_need_no_header(tmp_path: Path, line: str) -> None:
     path = write(tmp_path, f"{line}\n1 1 0.5 1 1 2 2\n\n{line}", "found.txt")
@@ -99,7 +122,9 @@ def test_the_contest_s_rows_need_no_header(tmp_path: Path, line: str) -> None:
 
 @pytest.mark.parametrize("name", ["found.json", "found.txt"])
 def test_coco_boxes_become_inclusive_corners(tmp_path: Path, name: str) -> None:
-    found = read_detections(write(tmp_path, [ENTRY, {**ENTRY, "image_id": 20180000001}], name), PLAIN)
+    found = read_detections(
+        write(tmp_path, [ENTRY, {**ENTRY, "image_id": 20180000001}], name), PLAIN
+    )
     assert pairs(found) == [(1, 2), (20180000001, 2)]
     assert found.boxes[0].tolist() == [1.5, 2, 10.5, 21.5]
     assert found.confidence.tolist() == [0.25, 0.25]
@@ -111,10 +136,22 @@ def test_a_header_alone_is_no_detections(tmp_path: Path, content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "\n \n", b"\x00\x01", b"\xff\xfe1", "{}", "[", "[" * 10**5, "image,class\n1,1"]
+    "content",
+    [
+        "",
+        "\n \n",
+        b"\x00\x01",
+        b"\xff\xfe1",
+        "{}",
+        "[",
+        "[" * 10**5,
+        "image,class\n1,1",
+    ],
 )
 @pytest.mark.parametrize("name", ["found.csv", "found.json"])
-def test_what_is_no_detections_file_is_refused(tmp_path: Path, content: str | bytes, name: str) -> None:
+def test_what_is_no_detections_file_is_refused(
+    tmp_path: Path, content: str | bytes, name: str
+) -> None:
     assert refusal(tmp_path, content, name).code == "unreadable-file"
 
 
@@ -182,9 +219,15 @@ def test_mistakes_in_coco_results_are_named_by_entry(
 
 
 def test_what_coco_results_lack_is_named(tmp_path: Path) -> None:
-    entries = [{key: value for key, value in ENTRY.items() if key != missing} for missing in ENTRY]
+    entries = [
+        {key: value for key, value in ENTRY.items() if key != missing}
+        for missing in ENTRY
+    ]
     listed: Any = refusal(tmp_path, [*entries, 7], "found.json").facts["problems"]
-    assert [problem["problem"].split()[0].strip("'") for problem in listed] == [*ENTRY, "7"]
+    assert [problem["problem"].split()[0].strip("'") for problem in listed] == [
+        *ENTRY,
+        "7",
+    ]
 
 
 ANYTHING = Tolerance(inverted_boxes=True, new_categories=True, new_images=True)
@@ -192,12 +235,18 @@ ANYTHING = Tolerance(inverted_boxes=True, new_categories=True, new_images=True)
 
 def test_what_is_tolerated_completes_the_ground_truth(tmp_path: Path) -> None:
     rows = [f"4,9,{NUMBERS}", f"1,1,{NUMBERS}", "4,1,0.5,3,1,2,2", f"0,9.0,{NUMBERS}"]
-    taken = read_submission(write(tmp_path, "\n".join([HEADER, *rows])), PLAIN, ANYTHING)
+    taken = read_submission(
+        write(tmp_path, "\n".join([HEADER, *rows])), PLAIN, ANYTHING
+    )
     assert pairs(taken.detections) == [(4, 9), (1, 1), (4, 1), (0, 9)]
     assert taken.ground_truth.image_ids.tolist() == [0, 1, 2, 4, 5, 20180000001]
     assert taken.ground_truth.image_names == ("", "a.jpg", "b.jpg", "", "c.jpg", "")
     assert taken.ground_truth.category_names == ("person", "traffic light", "7th", "9")
-    assert [warning.split(": ")[1] for warning in taken.warnings] == ["line 2", "line 2", "line 4"]
+    assert [warning.split(": ")[1] for warning in taken.warnings] == [
+        "line 2",
+        "line 2",
+        "line 4",
+    ]
     assert [warning.split("(")[-1] for warning in taken.warnings] == [
         "3 rows of this kind)",
         "2 rows of this kind)",
@@ -207,14 +256,21 @@ def test_what_is_tolerated_completes_the_ground_truth(tmp_path: Path) -> None:
 
 def test_coco_results_are_tolerated_alike_and_keep_their_boxes(tmp_path: Path) -> None:
     odd = {**ENTRY, "category_id": 9, "bbox": [4, 4, -2, 3]}
-    taken = read_submission(write(tmp_path, [ENTRY, odd], "found.json"), PLAIN, ANYTHING)
+    taken = read_submission(
+        write(tmp_path, [ENTRY, odd], "found.json"), PLAIN, ANYTHING
+    )
     assert taken.detections.coco_boxes is not None
     assert taken.detections.coco_boxes.tolist() == [[1.5, 2, 10, 20.5], [4, 4, -2, 3]]
     assert taken.ground_truth.category_ids.tolist() == [1, 2, 7, 9]
-    assert [warning.split(": ")[1] for warning in taken.warnings] == ["line 2", "line 2"]
+    assert [warning.split(": ")[1] for warning in taken.warnings] == [
+        "line 2",
+        "line 2",
+    ]
 
 
-@pytest.mark.parametrize("row", ["1.5,1", "d,1", "1,cat", "1,9007199254740994", "inf,1"])
+@pytest.mark.parametrize(
+    "row", ["1.5,1", "d,1", "1,cat", "1,9007199254740994", "inf,1"]
+)
 def test_only_whole_numbers_are_new_ids(tmp_path: Path, row: str) -> None:
     with pytest.raises(RefereeError, match=r"line 2: .* is unknown"):
         read_submission(write(tmp_path, f"{HEADER}\n{row},{NUMBERS}"), PLAIN, ANYTHING)
@@ -229,10 +285,14 @@ def test_twenty_problems_are_told_and_all_counted(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_garbage_is_refused_in_words(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+def test_garbage_is_refused_in_words(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
     path = write(tmp_path_factory.mktemp("garbage"), content)
     with suppress(RefereeError):  # anything else is a defect
-        assert set(read_detections(path, PLAIN).image.tolist()) <= set(PLAIN.image_ids.tolist())
+        assert set(read_detections(path, PLAIN).image.tolist()) <= set(
+            PLAIN.image_ids.tolist()
+        )
 
 
 def test_a_broken_quote_is_refused(tmp_path: Path) -> None:
@@ -248,7 +308,9 @@ def test_a_blacklist_goes_by_id_or_name(tmp_path: Path, header: str) -> None:
 
 def test_mistakes_in_a_blacklist_are_named(tmp_path: Path) -> None:
     path = write(tmp_path, "image,class\n1,9\n9,1\n1\n")
-    with pytest.raises(RefereeError, match="line 2: category '9' is unknown") as failure:
+    with pytest.raises(
+        RefereeError, match="line 2: category '9' is unknown"
+    ) as failure:
         read_blacklist(path, PLAIN)
     assert (failure.value.code, failure.value.facts["total"]) == ("bad-blacklist", 3)
     for content in ("", "1,2\n"):
@@ -285,7 +347,11 @@ def test_plain_coco_results_are_read_as_those_entry_by_entry_are_however_they_ar
         text = PLAIN_FILES[number % 3]
         for _ in range(chance.choice([0, 1, 1, 2])):
             at, gone = chance.randrange(len(text)), chance.randrange(3)
-            text = text[:at] + chance.choice([*ODD, "", *map(str, ENTRY)]) + text[at + gone :]
+            text = (
+                text[:at]
+                + chance.choice([*ODD, "", *map(str, ENTRY)])
+                + text[at + gone :]
+            )
         path = write(tmp_path, text, "found.json")
         monkeypatch.setattr(coco_results, "read_plain_results", read_plain)
         fast = outcome(path)
@@ -302,7 +368,10 @@ def test_plain_coco_results_are_read_as_those_entry_by_entry_are_however_they_ar
             '[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": NaN}]',
             "nan is not a finite number",
         ),
-        ('[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1e999}]', "inf is not a finite"),
+        (
+            '[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1e999}]',
+            "inf is not a finite",
+        ),
         (f'[{{"image_id": {2**70}}}]', "'category_id' is missing"),
         ('["\\ud800"]', "is not an object"),
         ("[" * 5000, "not JSON"),
@@ -316,8 +385,16 @@ def test_json_that_is_read_the_slow_way_is_refused_for_what_it_holds(
 
 @pytest.mark.parametrize(
     "damage",
-    [('image_id"', 'image_id3"'), ('"score"', '"scor"'), ("}]", "},]"), ("}]", "} 5]"), (": 1,", ": 1.0,")],
+    [
+        ('image_id"', 'image_id3"'),
+        ('"score"', '"scor"'),
+        ("}]", "},]"),
+        ("}]", "} 5]"),
+        (": 1,", ": 1.0,"),
+    ],
 )
-def test_what_only_resembles_plain_coco_results_is_refused(tmp_path: Path, damage: tuple[str, str]) -> None:
+def test_what_only_resembles_plain_coco_results_is_refused(
+    tmp_path: Path, damage: tuple[str, str]
+) -> None:
     before, after = json.dumps([ENTRY, ENTRY]).rsplit(damage[0], 1)
     refusal(tmp_path, before + damage[1] + after, "found.json")

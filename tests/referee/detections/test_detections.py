@@ -18,7 +18,9 @@ ROW = [3, 20, 0.5, 1.5, 2, 30, 40.25]
 JSON, TEXT = "application/json", "text/plain"
 
 
-def parse(body: bytes | list[Any], content_type: str = JSON, images: int = 5) -> list[list[float]]:
+def parse(
+    body: bytes | list[Any], content_type: str = JSON, images: int = 5
+) -> list[list[float]]:
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     rows = parse_detections(body, content_type, images, IDS)
     assert (rows.dtype, rows.shape[1:]) == (np.float64, (7,))
@@ -31,7 +33,9 @@ def refusal(body: bytes | list[Any], content_type: str = JSON) -> RefereeError:
     return failure.value
 
 
-def problems(body: bytes | list[Any], content_type: str = JSON) -> list[tuple[int, str]]:
+def problems(
+    body: bytes | list[Any], content_type: str = JSON
+) -> list[tuple[int, str]]:
     failure = refusal(body, content_type)
     assert failure.code == "bad-rows"
     listed: Any = failure.facts["problems"]
@@ -41,17 +45,27 @@ def problems(body: bytes | list[Any], content_type: str = JSON) -> list[tuple[in
 
 numbers = st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6)
 good_rows = st.lists(
-    st.tuples(st.integers(1, 5), st.sampled_from(IDS.tolist()), numbers, numbers, numbers).map(
-        lambda r: [*r, max(r[3], 0) + 1e6, r[4] + 1]
-    ),
+    st.tuples(
+        st.integers(1, 5), st.sampled_from(IDS.tolist()), numbers, numbers, numbers
+    ).map(lambda r: [*r, max(r[3], 0) + 1e6, r[4] + 1]),
     max_size=30,
 )
 
 
-@given(good_rows, st.sampled_from([" ", "\t", ",", ", ", " ,"]), st.sampled_from(["\n", "\r\n", "\n\n"]))
-def test_json_and_text_mean_the_same(rows: list[list[float]], blank: str, end: str) -> None:
+@given(
+    good_rows,
+    st.sampled_from([" ", "\t", ",", ", ", " ,"]),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+)
+def test_json_and_text_mean_the_same(
+    rows: list[list[float]], blank: str, end: str
+) -> None:
     text = end.join(blank.join(map(repr, row)) for row in rows) + end
-    assert parse(rows) == parse(text.encode(), TEXT) == [[float(value) for value in row] for row in rows]
+    assert (
+        parse(rows)
+        == parse(text.encode(), TEXT)
+        == [[float(value) for value in row] for row in rows]
+    )
 
 
 @pytest.mark.parametrize("content_type", [JSON, "Application/JSON; charset=utf-8"])
@@ -73,7 +87,9 @@ def test_negative_and_fractional_corners_and_any_confidence_are_taken() -> None:
     assert parse([[1, 1, -7e10, -5, -0.25, -5, 0]]) == [[1, 1, -7e10, -5, -0.25, -5, 0]]
 
 
-@pytest.mark.parametrize("content_type", ["", "multipart/form-data", "text/html", "json"])
+@pytest.mark.parametrize(
+    "content_type", ["", "multipart/form-data", "text/html", "json"]
+)
 def test_other_types_are_not_understood(content_type: str) -> None:
     assert refusal(b"[]", content_type).code == "unsupported-media-type"
 
@@ -105,7 +121,9 @@ def test_what_is_no_json_array_is_refused_in_one_sentence(body: bytes) -> None:
     assert "\n" not in failure.sentence
 
 
-def test_of_a_json_array_no_more_is_decoded_than_the_problems_that_are_counted() -> None:
+def test_of_a_json_array_no_more_is_decoded_than_the_problems_that_are_counted() -> (
+    None
+):
     many = refusal(b"[" + b"[]," * 20_000 + b"and so on")
     assert (many.code, many.facts["total"]) == ("bad-rows", ENOUGH_PROBLEMS)
 
@@ -113,7 +131,19 @@ def test_of_a_json_array_no_more_is_decoded_than_the_problems_that_are_counted()
 @pytest.mark.parametrize("blank", [b" ", b"\n\t\r "])
 def test_json_that_is_not_regular_is_read_row_by_row(blank: bytes) -> None:
     body = blank.join(
-        [b"", b"[", b"[1,1,NaN,1,1,2,2]", b",", b'["]",1,1,1,1,2,2]', b",", b"5", b",", b"{}", b"]", b""]
+        [
+            b"",
+            b"[",
+            b"[1,1,NaN,1,1,2,2]",
+            b",",
+            b'["]",1,1,1,1,2,2]',
+            b",",
+            b"5",
+            b",",
+            b"{}",
+            b"]",
+            b"",
+        ]
     )
     assert [line for line, _ in problems(body)] == [1, 2, 3, 4]
 
@@ -121,7 +151,9 @@ def test_json_that_is_not_regular_is_read_row_by_row(blank: bytes) -> None:
 @pytest.mark.parametrize("bad", ["1", True, None, [1], {}, "", "NaN"])
 @pytest.mark.parametrize("column", [0, 2, 6])
 def test_only_numbers_are_numbers(bad: object, column: int) -> None:
-    assert problems([ROW, [*ROW[:column], bad, *ROW[column + 1 :]]]) == [(2, f"{bad!r} is not a number")]
+    assert problems([ROW, [*ROW[:column], bad, *ROW[column + 1 :]]]) == [
+        (2, f"{bad!r} is not a number")
+    ]
 
 
 @pytest.mark.parametrize("bad", ["NaN", "Infinity", "-Infinity", "1e999"])
@@ -165,16 +197,26 @@ def test_rows_are_lists(row: object) -> None:
     ],
 )
 @pytest.mark.parametrize("content_type", [JSON, TEXT])
-def test_values_are_checked_and_named(column: int, value: float, words: str, content_type: str) -> None:
+def test_values_are_checked_and_named(
+    column: int, value: float, words: str, content_type: str
+) -> None:
     bad = [*ROW[:column], value, *ROW[column + 1 :]]
     text = "\n".join(" ".join(map(str, row)) for row in (ROW, bad)).encode()
-    ((line, problem),) = problems([ROW, bad] if content_type == JSON else text, content_type)
+    ((line, problem),) = problems(
+        [ROW, bad] if content_type == JSON else text, content_type
+    )
     assert line == 2
     assert problem.startswith(words)
 
 
 def test_every_problem_of_every_row_is_told_in_order() -> None:
-    body = [[0, 3, 1, 9, 1, 2, 2], ROW, [1], [9, 1, 1, 1, 1, 2, 2], ["x", 1, 1, 1, 1, 1, 1]]
+    body = [
+        [0, 3, 1, 9, 1, 2, 2],
+        ROW,
+        [1],
+        [9, 1, 1, 1, 1, 2, 2],
+        ["x", 1, 1, 1, 1, 1, 1],
+    ]
     assert [line for line, _ in problems(body)] == [1, 1, 1, 3, 4, 5]
     assert refusal(body).facts["total"] == 6
 
@@ -210,7 +252,9 @@ def test_at_most_twenty_problems_are_told_and_all_are_counted() -> None:
     ],
 )
 def test_text_lines_are_read_strictly(line: bytes, words: str) -> None:
-    ((number, problem),) = problems(b"1 1 0.5 1 1 2 2\n\n" + line + b"\r\n1 1 0.5 1 1 2 2\n", TEXT)
+    ((number, problem),) = problems(
+        b"1 1 0.5 1 1 2 2\n\n" + line + b"\r\n1 1 0.5 1 1 2 2\n", TEXT
+    )
     assert number == 3
     assert words in problem
 
@@ -220,14 +264,19 @@ def test_lines_are_counted_with_the_blank_ones() -> None:
 
 
 @given(st.binary(max_size=80), st.sampled_from([JSON, TEXT]))
-def test_garbage_is_refused_or_empty_and_never_a_defect(body: bytes, content_type: str) -> None:
+def test_garbage_is_refused_or_empty_and_never_a_defect(
+    body: bytes, content_type: str
+) -> None:
     with suppress(RefereeError):  # anything else is a defect
         assert parse(body, content_type) == [] or body.strip()
 
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=8) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=8)
+        | st.dictionaries(st.text(max_size=2), inner, max_size=2)
+    ),
 )
 
 

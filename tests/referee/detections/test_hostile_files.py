@@ -68,12 +68,16 @@ def write(root: Path, text: str, name: str = "found.csv") -> Path:
     return path
 
 
-@given(st.integers(0, 6), hostile.cells, st.sampled_from([" ", ",", '","']), st.booleans())
+@given(
+    st.integers(0, 6), hostile.cells, st.sampled_from([" ", ",", '","']), st.booleans()
+)
 @example(2, "9" * 5000, ",", False)
 @example(0, hostile.ARABIC_INDIC_12[:1], " ", False)
 @example(0, "\uff11", ",", True)
 @example(4, "\x00", " ", False)
-def test_rows_with_any_cell_anywhere(root: Path, place: int, cell: str, separator: str, headed: bool) -> None:
+def test_rows_with_any_cell_anywhere(
+    root: Path, place: int, cell: str, separator: str, headed: bool
+) -> None:
     cells = [*GOOD]
     cells[place] = cell
     row = separator.join(cells)
@@ -83,7 +87,9 @@ def test_rows_with_any_cell_anywhere(root: Path, place: int, cell: str, separato
 
 @given(
     st.binary(max_size=60),
-    st.sampled_from([b"", HEADER.encode() + b"\n", b"1 2 0.5 1 2 30 40\n", b'[{"image_id"']),
+    st.sampled_from(
+        [b"", HEADER.encode() + b"\n", b"1 2 0.5 1 2 30 40\n", b'[{"image_id"']
+    ),
 )
 def test_any_bytes(root: Path, content: bytes, head: bytes) -> None:
     path = root / "bytes.csv"
@@ -96,13 +102,23 @@ def test_any_bytes(root: Path, content: bytes, head: bytes) -> None:
 @example("image_id", hostile.HUGE_INTEGER)
 @example("bbox", [0, 0, 10**4000, 1])
 @example("score", 10**400)
-def test_coco_results_with_any_value_anywhere(root: Path, key: str, value: object) -> None:
-    said(write(root, hostile.json_text(json.dumps([ENTRY, {**ENTRY, key: value}])), "found.json"))
+def test_coco_results_with_any_value_anywhere(
+    root: Path, key: str, value: object
+) -> None:
+    said(
+        write(
+            root,
+            hostile.json_text(json.dumps([ENTRY, {**ENTRY, key: value}])),
+            "found.json",
+        )
+    )
 
 
 @pytest.mark.parametrize("key", ["image_id", "category_id", "score"])
 def test_true_is_not_a_number_of_coco_results(root: Path, key: str) -> None:
-    assert f"line 1: {key} True" in said(write(root, json.dumps([{**ENTRY, key: True}]), "true.json"))
+    assert f"line 1: {key} True" in said(
+        write(root, json.dumps([{**ENTRY, key: True}]), "true.json")
+    )
 
 
 @pytest.mark.parametrize("place", range(7))
@@ -114,8 +130,12 @@ def test_only_ascii_digits_are_numbers(root: Path, place: int, digits: str) -> N
         assert repr(digits) in said(write(root, text))
 
 
-@pytest.mark.parametrize("row", ["{0} 2 0.5 1 2 30 40", "1 2 {0} 1 2 30 40", "1 2 0.5 1 2 30 {0}"])
-def test_a_field_of_many_digits_takes_no_longer_than_it_is_long(root: Path, row: str) -> None:
+@pytest.mark.parametrize(
+    "row", ["{0} 2 0.5 1 2 30 40", "1 2 {0} 1 2 30 40", "1 2 0.5 1 2 30 {0}"]
+)
+def test_a_field_of_many_digits_takes_no_longer_than_it_is_long(
+    root: Path, row: str
+) -> None:
     path = write(root, "\n".join([row.format("1" * 100_000 + "x")] * 3))
     start_s = time.process_time()
     assert said(path)
@@ -133,7 +153,11 @@ def test_a_blacklist_with_any_cell(root: Path, image: str, category: str) -> Non
 def test_the_command_refuses_in_one_line(root: Path, name: str) -> None:
     truth = write(root, "image,class,xmin,ymin,xmax,ymax\n1,2,1,2,30,40\n", "truth.csv")
     found = write(
-        root, json.dumps([{**ENTRY, "image_id": True}]) if "json" in name else "\u0661 2 0.5 1 2 30 40", name
+        root,
+        json.dumps([{**ENTRY, "image_id": True}])
+        if "json" in name
+        else "\u0661 2 0.5 1 2 30 40",
+        name,
     )
     ended = refers("score", str(truth), str(found))
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)

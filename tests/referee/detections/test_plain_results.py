@@ -17,7 +17,12 @@ from referee.detections.files.plain_results import read_plain_results
 WRITTEN = "0.5 -0 -0.0 1e3 1e-400 1e400 5e-324 9007199254740993 18446744073709551616 NaN Infinity true null 01 1. {}"
 LONG = ["1" * 309, "0." + "1" * 900, "9" * 4300, "9" * 4301, '"0.5"', "[1]"]
 finite = st.floats(allow_nan=False, allow_infinity=False).map(repr)
-numbers = st.one_of(finite, finite, st.integers(-99, 99).map(str), st.sampled_from([*WRITTEN.split(), *LONG]))
+numbers = st.one_of(
+    finite,
+    finite,
+    st.integers(-99, 99).map(str),
+    st.sampled_from([*WRITTEN.split(), *LONG]),
+)
 ids = st.one_of(st.integers(1, 3).map(str), st.integers(1, 3).map(str), numbers)
 boxes = st.lists(numbers, min_size=4, max_size=4) | st.lists(numbers, max_size=5)
 bboxes = boxes.map(lambda values: f"[{', '.join(values)}]")
@@ -32,7 +37,10 @@ nested = [
     "1e999",
 ]
 extras = st.lists(
-    st.tuples(st.sampled_from(["id", "segmentation"]), st.one_of(numbers, st.sampled_from(nested)))
+    st.tuples(
+        st.sampled_from(["id", "segmentation"]),
+        st.one_of(numbers, st.sampled_from(nested)),
+    )
 )
 gaps = st.sampled_from(["", "", " ", "\n ", "\v", "\u00a0"])
 encodings = st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "utf-16", "latin-1"])
@@ -47,7 +55,9 @@ def entries(draw: st.DrawFn) -> str:
         ("bbox", draw(bboxes)),
         ("score", draw(numbers)),
     ]
-    again = draw(st.lists(st.sampled_from(fields), max_size=1))  # the last of equal keys counts
+    again = draw(
+        st.lists(st.sampled_from(fields), max_size=1)
+    )  # the last of equal keys counts
     ordered = draw(st.permutations([*fields, *again, *draw(extras)]))
     return "{" + ", ".join(f'"{key}": {value}' for key, value in ordered) + "}"
 
@@ -63,9 +73,14 @@ def one_by_one(content: bytes) -> list[list[float]] | None:
     """The rows of a file whose entries are all plain, by the standard library; None for any other."""
     try:
         read = json.loads(content.decode("utf-8-sig"))
-        rows = [[one["image_id"], one["category_id"], one["score"], *one["bbox"]] for one in read]
+        rows = [
+            [one["image_id"], one["category_id"], one["score"], *one["bbox"]]
+            for one in read
+        ]
         has_lists = all(type(one["bbox"]) is list for one in read)
-        if not has_lists or any({*map(type, row)} - {int, float} or len(row) != 7 for row in rows):
+        if not has_lists or any(
+            {*map(type, row)} - {int, float} or len(row) != 7 for row in rows
+        ):
             return None
         if any({type(row[0]), type(row[1])} != {int} for row in rows):
             return None
@@ -118,7 +133,10 @@ ENTRY = {"image_id": 1, "category_id": 2, "bbox": [1.5, 2, 10, 20.25], "score": 
 @pytest.mark.parametrize(
     "text",
     [
-        json.dumps([ENTRY | {"segmentation": {"size": [4, 5], "counts": "PQ`a0o"}, "id": 7}] * 3000),
+        json.dumps(
+            [ENTRY | {"segmentation": {"size": [4, 5], "counts": "PQ`a0o"}, "id": 7}]
+            * 3000
+        ),
         json.dumps([ENTRY] * 3000, separators=(",", ":")),
         json.dumps([dict(reversed(ENTRY.items()))] * 3000, indent=2),
         "\ufeff" + json.dumps([ENTRY] * 3000),
@@ -149,16 +167,24 @@ print(peak_mb() - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss counts other units elsewhere")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="ru_maxrss counts other units elsewhere"
+)
 @pytest.mark.parametrize(
     ("content", "count", "most_mb"),
     [
-        ("[" + ", ".join([json.dumps(ENTRY)] * 100_000) + "]", 100_000, 40),  # by values in Python 70 MB
+        (
+            "[" + ", ".join([json.dumps(ENTRY)] * 100_000) + "]",
+            100_000,
+            40,
+        ),  # by values in Python 70 MB
         ("[" + ",".join(["[]"] * 300_000) + "]", 300_000, 15),  # all at once 24 MB
     ],
     ids=["entries", "empty lists"],
 )
-def test_a_large_file_takes_little_memory(tmp_path: Path, content: str, count: int, most_mb: float) -> None:
+def test_a_large_file_takes_little_memory(
+    tmp_path: Path, content: str, count: int, most_mb: float
+) -> None:
     path = tmp_path / "found.json"
     path.write_text(content)
     command = [sys.executable, "-c", MEASURE, str(path)]

@@ -25,12 +25,19 @@ def look(*rows: list[float]) -> Implausible:
         ([2, 3, 0.5, 10, 65, 20, 70], Implausible(2, outside=1, first_outside=2)),
         ([1, 3, 0.5, -20, 5, -1, 20], Implausible(2, outside=1, first_outside=1)),
         ([1, 3, 0.5, 5, -20, 20, -1], Implausible(2, outside=1, first_outside=1)),
-        ([2, 3, 2.0, 200, 300, 400, 500], Implausible(2, above_1=1, outside=1, first_outside=2)),
+        (
+            [2, 3, 2.0, 200, 300, 400, 500],
+            Implausible(2, above_1=1, outside=1, first_outside=2),
+        ),
     ],
 )
-def test_each_kind_is_counted_and_told_in_a_sentence(row: list[float], found: Implausible) -> None:
+def test_each_kind_is_counted_and_told_in_a_sentence(
+    row: list[float], found: Implausible
+) -> None:
     assert look(GOOD, row) == found
-    assert len(found.sentences) == bool(found.in_unit_square) + bool(found.above_1) + bool(found.outside)
+    assert len(found.sentences) == bool(found.in_unit_square) + bool(
+        found.above_1
+    ) + bool(found.outside)
     assert all(sentence.startswith("1 of 2 ") for sentence in found.sentences)
 
 
@@ -52,14 +59,33 @@ def test_what_is_plausible_is_told_so(rows: list[list[float]]) -> None:
 
 
 numbers = st.floats(-800, 800) | st.floats(-1, 2)
-row = st.tuples(st.integers(1, 2), st.just(1), st.floats(-2, 100), numbers, numbers, numbers, numbers)
+row = st.tuples(
+    st.integers(1, 2),
+    st.just(1),
+    st.floats(-2, 100),
+    numbers,
+    numbers,
+    numbers,
+    numbers,
+)
 
 
 @given(st.lists(row, max_size=6))
-def test_the_passes_over_all_rows_count_what_a_look_at_each_row_counts(rows: list[tuple[float, ...]]) -> None:
-    valid = [[*r[:3], min(r[3], r[5]), min(r[4], r[6]), max(r[3], r[5]), max(r[4], r[6])] for r in rows]
+def test_the_passes_over_all_rows_count_what_a_look_at_each_row_counts(
+    rows: list[tuple[float, ...]],
+) -> None:
+    valid = [
+        [*r[:3], min(r[3], r[5]), min(r[4], r[6]), max(r[3], r[5]), max(r[4], r[6])]
+        for r in rows
+    ]
     found = look(*valid)
-    outside = [r for r in valid if r[5] < 0 or r[6] < 0 or (r[3:5] > LIMITS[int(r[0]), 1:3]).any()]
+    outside = [
+        r
+        for r in valid
+        if r[5] < 0 or r[6] < 0 or (r[3:5] > LIMITS[int(r[0]), 1:3]).any()
+    ]
     assert found.outside == len(outside)
     assert found.above_1 == sum(r[2] > 1 for r in valid)
-    assert found.in_unit_square == sum(all(0 <= value <= 1 for value in r[3:]) for r in valid)
+    assert found.in_unit_square == sum(
+        all(0 <= value <= 1 for value in r[3:]) for r in valid
+    )

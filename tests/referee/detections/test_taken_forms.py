@@ -17,7 +17,23 @@ from tests.referee.detections.detection_bodies import FIELDS, FORM
 
 IMAGES, IDS = 9, np.array([1, 2, 20], np.int64)
 VALUES = st.sampled_from(
-    ["1", "2", "1.0", "20", "9", "0", "10", "-1", "nan", "1e400", "", "5px", "2.jpg", "x/2.JPEG", "%"]
+    [
+        "1",
+        "2",
+        "1.0",
+        "20",
+        "9",
+        "0",
+        "10",
+        "-1",
+        "nan",
+        "1e400",
+        "",
+        "5px",
+        "2.jpg",
+        "x/2.JPEG",
+        "%",
+    ]
 )
 WRITTEN = st.lists(st.tuples(*[VALUES] * 7), max_size=6)
 
@@ -26,11 +42,18 @@ def alone(row: tuple[str, ...]) -> list[list[float]]:
     """What version 1 makes of a row, of which it takes no inverted box."""
     upright = [*row[:5], *row[3:5]]
     try:
-        parse_detections(urlencode(dict(zip(FIELDS, upright, strict=True))).encode(), FORM, IMAGES, IDS)
+        parse_detections(
+            urlencode(dict(zip(FIELDS, upright, strict=True))).encode(),
+            FORM,
+            IMAGES,
+            IDS,
+        )
         [float(value) for value in row[5:]]
     except (RefereeError, ValueError):
         return []
-    numbers = [float(value.lower().rpartition("/")[2].partition(".j")[0]) for value in row]
+    numbers = [
+        float(value.lower().rpartition("/")[2].partition(".j")[0]) for value in row
+    ]
     return [numbers] if np.isfinite(numbers).all() else []
 
 
@@ -38,25 +61,43 @@ def alone(row: tuple[str, ...]) -> list[list[float]]:
 def test_a_row_is_taken_or_refused_whatever_stands_beside_it(
     rows: list[tuple[str, ...]], interleaved: bool
 ) -> None:
-    pairs = [(name, value) for row in rows for name, value in zip(FIELDS, row, strict=True)]
-    body = urlencode(pairs if interleaved else sorted(pairs, key=lambda pair: FIELDS.index(pair[0]))).encode()
+    pairs = [
+        (name, value) for row in rows for name, value in zip(FIELDS, row, strict=True)
+    ]
+    body = urlencode(
+        pairs if interleaved else sorted(pairs, key=lambda pair: FIELDS.index(pair[0]))
+    ).encode()
     taken, refused = take_form(body, IMAGES, IDS)
     expected = [alone(row) for row in rows]
     assert taken.tolist() == [row for one in expected for row in one]
     assert refused.total == len(rows) - len(taken)
     lines = [line for line, one in enumerate(expected, start=1) if not one]
     assert [line for line, _, _ in refused.first] == lines
-    assert [text for _, _, text in refused.first] == [" ".join(rows[line - 1]) for line in lines]
+    assert [text for _, _, text in refused.first] == [
+        " ".join(rows[line - 1]) for line in lines
+    ]
     assert all(reason for _, reason, _ in refused.first)
 
 
-def test_all_good_rows_of_a_large_body_are_taken_and_few_refusals_put_into_words() -> None:
+def test_all_good_rows_of_a_large_body_are_taken_and_few_refusals_put_into_words() -> (
+    None
+):
     names = "image_name=1&CLASS_ID={}&confidence={}&xmin=1&ymin=1&xmax=2&ymax=2"
-    rows = [names.format(1, "nan"), names.format(7, "0.5"), names.format(2, "0.5")] * 8000
+    rows = [
+        names.format(1, "nan"),
+        names.format(7, "0.5"),
+        names.format(2, "0.5"),
+    ] * 8000
     taken, refused = take_form("&".join(rows).encode(), IMAGES, IDS)
-    assert (len(taken), refused.total, len(refused.first)) == (8000, 16_000, MAX_PROBLEMS)
+    assert (len(taken), refused.total, len(refused.first)) == (
+        8000,
+        16_000,
+        MAX_PROBLEMS,
+    )
     assert [line for line, _, _ in refused.first[:4]] == [1, 2, 4, 5]
-    _, ((_, reason, text),) = astuple(take_form(rows[0].replace("nan", "x" * 9000).encode(), IMAGES, IDS)[1])
+    _, ((_, reason, text),) = astuple(
+        take_form(rows[0].replace("nan", "x" * 9000).encode(), IMAGES, IDS)[1]
+    )
     assert len(reason) < 200
     assert len(text) == 200
 

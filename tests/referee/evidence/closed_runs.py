@@ -26,24 +26,52 @@ WINDOW_S = 60.0
 
 
 def closed_with_bodies(
-    contest: Contest, bodies: Sequence[tuple[bytes, str]], *, unserved: int = 0, **different: Any
+    contest: Contest,
+    bodies: Sequence[tuple[bytes, str]],
+    *,
+    unserved: int = 0,
+    **different: Any,
 ) -> Run:
     """A run of the whole test set, served in its order but for the last ones, with these bodies and their types."""
     store, test_set = contest.store, contest.test_set
-    images, ids = len(test_set.images), np.array([one.id for one in test_set.categories])
-    about = {"testset_digest": test_set.digest, "images_digest": test_set.images_digest, "images": images}
+    images, ids = (
+        len(test_set.images),
+        np.array([one.id for one in test_set.categories]),
+    )
+    about = {
+        "testset_digest": test_set.digest,
+        "images_digest": test_set.images_digest,
+        "images": images,
+    }
     fixed = {"nonce": "0123456789abcdef", "meter_standing": Standing.OFFICIAL}
     run = stored_run(store, **(about | fixed | different))
     store.log_event(START, run.id, "opened")
-    store.log_served(run.id, [(image, 1000) for image in range(1, images - unserved + 1)], 0.5)
+    store.log_served(
+        run.id, [(image, 1000) for image in range(1, images - unserved + 1)], 0.5
+    )
     posts = []
     for number, (body, content_type) in enumerate(bodies, start=1):
-        taken, sha256 = rows_of(body, content_type, images, ids), hashlib.sha256(body).hexdigest()
+        taken, sha256 = (
+            rows_of(body, content_type, images, ids),
+            hashlib.sha256(body).hexdigest(),
+        )
         at_s = WINDOW_S * number / (len(bodies) + 1)
-        posts.append(NewPost(taken, sha256, None, at_s, START + timedelta(seconds=at_s), content_type, body))
+        posts.append(
+            NewPost(
+                taken,
+                sha256,
+                None,
+                at_s,
+                START + timedelta(seconds=at_s),
+                content_type,
+                body,
+            )
+        )
     for job in store.append_posts(run.id, posts):
         job.outcome()
-    readings = [replace(reading(float(second)), energy_wh=second / 3600) for second in range(61)]
+    readings = [
+        replace(reading(float(second)), energy_wh=second / 3600) for second in range(61)
+    ]
     store.append_readings(run.id, 0.0, readings)
     return _closed(contest, run)
 
@@ -51,31 +79,58 @@ def closed_with_bodies(
 def _closed(contest: Contest, run: Run) -> Run:
     store, energy_wh = contest.store, WINDOW_S / 3600
     store.change_run(
-        run.id, (RunState.ARMED,), state=RunState.OPEN.value, start_s=0.0, opened_utc=START.isoformat()
+        run.id,
+        (RunState.ARMED,),
+        state=RunState.OPEN.value,
+        start_s=0.0,
+        opened_utc=START.isoformat(),
     )
-    of_record: dict[str, Any] = {"elapsed_s": WINDOW_S, "energy_wh": energy_wh, "integrator_s": WINDOW_S}
+    of_record: dict[str, Any] = {
+        "elapsed_s": WINDOW_S,
+        "energy_wh": energy_wh,
+        "integrator_s": WINDOW_S,
+    }
     of_record["meter_changes"] = ()
-    detail = {"by": "logout", "start_stop_s": 0.1, **of_record, **store.closing_evidence(run.id)}
+    detail = {
+        "by": "logout",
+        "start_stop_s": 0.1,
+        **of_record,
+        **store.closing_evidence(run.id),
+    }
     closed_utc = (START + timedelta(seconds=WINDOW_S)).isoformat()
-    changes = {"state": RunState.CLOSED.value, "closed_utc": closed_utc, "closed_by": "logout", **of_record}
+    changes = {
+        "state": RunState.CLOSED.value,
+        "closed_utc": closed_utc,
+        "closed_by": "logout",
+        **of_record,
+    }
     return store.change_runs(
-        {run.id: changes}, (RunState.OPEN,), Event(closed_utc, run.id, RUN_CLOSED, detail)
+        {run.id: changes},
+        (RunState.OPEN,),
+        Event(closed_utc, run.id, RUN_CLOSED, detail),
     )[0]
 
 
 def judged_run(contest: Contest, **different: Any) -> Run:
     """A run with two bodies, judged."""
     rows = found_boxes(contest)
-    run = closed_with_bodies(contest, [as_json(rows[:5]), as_json(rows[5:])], **different)
+    run = closed_with_bodies(
+        contest, [as_json(rows[:5]), as_json(rows[5:])], **different
+    )
     judge(contest, run.id, Clock())
     return run
 
 
 def found_boxes(contest: Contest, seed: int = 0) -> list[list[float]]:
     """Rows for most objects of the test set, about where they are; image numbers are those of the set."""
-    truth, chance = read_ground_truth(contest.test_set.folder), np.random.default_rng(seed)
+    truth, chance = (
+        read_ground_truth(contest.test_set.folder),
+        np.random.default_rng(seed),
+    )
     boxes = truth.boxes + chance.integers(0, 3, (len(truth.image), 1))
-    rows = np.column_stack([truth.image, truth.category, chance.random(len(boxes)).round(3), boxes])
+    rows = np.column_stack(
+        [truth.image, truth.category, chance.random(len(boxes)).round(3), boxes]
+    )
     found: list[list[float]] = rows[chance.random(len(rows)) < 0.9].tolist()
     return found
 

@@ -11,12 +11,20 @@ from lpirc_testsets import TestSet
 from referee.auth.signing import ContestKey
 from referee.contest import Contest, create_contest, open_contest
 from tests.contest_day import TEAM, Day, contest_day
-from tests.referee.evidence.proved import Proved, all_kinds_of_bodies, another_key, guesses, whole_run
+from tests.referee.evidence.proved import (
+    Proved,
+    all_kinds_of_bodies,
+    another_key,
+    guesses,
+    whole_run,
+)
 from tests.referee.factories import START, config_text
 
 
 @pytest.fixture(scope="session")
-def proved(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterator[dict[str, Proved]]:
+def proved(
+    tmp_path_factory: pytest.TempPathFactory, small_set: TestSet
+) -> Iterator[dict[str, Proved]]:
     """`judged`, with bodies of every kind after a run of others; `unjudged`; `empty`: no body, judged."""
     folder, testset = tmp_path_factory.mktemp("proved"), small_set.folder
     with contest_day(folder / "day", testset, teams=(TEAM, "bees")) as day:
@@ -26,7 +34,9 @@ def proved(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iter
             assert day.refers("judge", run).returncode == 0
         key, wrong = ContestKey(day.folder / "signing-key", None), another_key(folder)
         made = {}
-        for number, name in enumerate(("others", "judged", "empty", "unjudged"), start=1):
+        for number, name in enumerate(
+            ("others", "judged", "empty", "unjudged"), start=1
+        ):
             out = folder / f"{name}.zip"
             exported = day.refers("bundle", "export", str(number), "-o", str(out))
             assert exported.returncode == 0, exported.stderr

@@ -45,16 +45,22 @@ class History:
 
     def __init__(self, proved: Proved) -> None:
         self.proved, self.texts = proved, opened(proved.data)
-        self.about, self.run = (json.loads(self.texts["run.json"])[key] for key in ("contest", "run"))
+        self.about, self.run = (
+            json.loads(self.texts["run.json"])[key] for key in ("contest", "run")
+        )
         self.rules: dict[str, Any] = self.run["rules"]
         self.order: list[int] = json.loads(self.texts["image_order.json"])
-        self.posts = [json.loads(line) for line in self.texts["posts.jsonl.gz"].splitlines()]
+        self.posts = [
+            json.loads(line) for line in self.texts["posts.jsonl.gz"].splitlines()
+        ]
         content, at = self.texts["bodies.gz"], 0
         for post in self.posts:
             post["body"], at = content[at : at + post["bytes"]], at + post["bytes"]
         self.readings = self.texts["readings.csv.gz"].splitlines(keepends=True)
         self.served = self.texts["served.csv.gz"].splitlines(keepends=True)
-        self.first, *self.events = (json.loads(line) for line in self.texts["events.jsonl.gz"].splitlines())
+        self.first, *self.events = (
+            json.loads(line) for line in self.texts["events.jsonl.gz"].splitlines()
+        )
         (self.judgement,) = json.loads(self.texts[JUDGEMENTS])
         self.says_bound = False  # whether the judgement claims the bound rules, whatever it was made by
 
@@ -75,19 +81,32 @@ class History:
             f"{name}_sha256": hashlib.sha256(self.texts[f"{name}.csv.gz"]).hexdigest()
             for name in ("readings", "served")
         }
-        digests["terms_sha256"] = terms_sha256([self.run[name] for name in TERMS], self.order)
+        digests["terms_sha256"] = terms_sha256(
+            [self.run[name] for name in TERMS], self.order
+        )
         self.set_detail(
-            "closed", posts=len(self.posts), head=head, elapsed_s=self.run["elapsed_s"], **digests
+            "closed",
+            posts=len(self.posts),
+            head=head,
+            elapsed_s=self.run["elapsed_s"],
+            **digests,
         )
         about = json.loads(self.texts["run.json"])
-        self.texts["run.json"] = lines([about | {"contest": self.about, "run": self.run}])
+        self.texts["run.json"] = lines(
+            [about | {"contest": self.about, "run": self.run}]
+        )
         if judged:
             self._judge()
         self._log()
         return self.proved.sealed(self.texts)
 
     def _chained(self) -> str:
-        of = (self.run["id"], self.run["nonce"], self.run["team"], self.run["testset_digest"])
+        of = (
+            self.run["id"],
+            self.run["nonce"],
+            self.run["team"],
+            self.run["testset_digest"],
+        )
         link, total = run_start(self.about["id"], *of, rules_of(self.rules).sha256), 0
         meter = [READINGS_START]
         for line in self.readings[1:]:
@@ -95,16 +114,31 @@ class History:
         for number, post in enumerate(self.posts, start=1):
             total += post["accepted"]
             body = post["body"]
-            post |= {"number": number, "previous": link.hex(), "received_total": total, "bytes": len(body)}
+            post |= {
+                "number": number,
+                "previous": link.hex(),
+                "received_total": total,
+                "bytes": len(body),
+            }
             post["sha256"] = hashlib.sha256(body).hexdigest()
             post["readings"] = min(post["readings"], len(meter) - 1)
             bound = meter[post["readings"]]
             fields = [
-                post[name] for name in ("sha256", "received_utc", "accepted", "received_total", "readings")
+                post[name]
+                for name in (
+                    "sha256",
+                    "received_utc",
+                    "accepted",
+                    "received_total",
+                    "readings",
+                )
             ]
             link = receipt_link(link, number, *fields, bound)
             post |= {"link": link.hex(), "meter": bound.hex()}
-        told = [{name: value for name, value in post.items() if name != "body"} for post in self.posts]
+        told = [
+            {name: value for name, value in post.items() if name != "body"}
+            for post in self.posts
+        ]
         self.texts["posts.jsonl.gz"] = lines(told)
         self.texts["bodies.gz"] = b"".join(post["body"] for post in self.posts)
         return link.hex()
@@ -119,10 +153,20 @@ class History:
         result = json.loads(self.texts["result.json"])
         told = {
             name: getattr(judged, name)
-            for name in ("map", "energy_wh", "score", "mean_power_w", "images", "detections")
+            for name in (
+                "map",
+                "energy_wh",
+                "score",
+                "mean_power_w",
+                "images",
+                "detections",
+            )
         }
         told |= {"signature": judged.signature, "map_ilsvrc_det": judged.map_ilsvrc_det}
-        told |= {"energy_limit": judged.energy_limit, "energy_known_by": judged.energy_known_by}
+        told |= {
+            "energy_limit": judged.energy_limit,
+            "energy_known_by": judged.energy_known_by,
+        }
         told |= {"energy_own_limit": judged.energy_own_limit}
         told["ap"] = {str(category): ap for category, ap in judged.ap.items()}
         self.texts["result.json"] = lines([result | told])
@@ -132,8 +176,13 @@ class History:
     def _put_on_record(self, judged: Score) -> None:
         assert judged.rules is not None
         rules = rules_of(self.rules) if self.says_bound else judged.rules
-        figures = {name: getattr(judged, name) for name in ("map", "energy_wh", "score", "signature")}
-        self.texts[JUDGEMENTS] = lines([[self.judgement | figures | {"rules": asdict(rules)}]])
+        figures = {
+            name: getattr(judged, name)
+            for name in ("map", "energy_wh", "score", "signature")
+        }
+        self.texts[JUDGEMENTS] = lines(
+            [[self.judgement | figures | {"rules": asdict(rules)}]]
+        )
         own = {"judged_utc": self.judgement["judged_utc"], "rules_sha256": rules.sha256}
         self.set_detail("judged", **figures, **own)
 
@@ -141,7 +190,11 @@ class History:
         link = bytes.fromhex(self.first["previous"])
         for event in self.events:
             of = [event.get(name) for name in ("utc", "run", "kind", "detail")]
-            digest = bytes.fromhex(event["digest"]) if "digest" in event else event_digest(*of)  # type: ignore[arg-type]
+            digest = (
+                bytes.fromhex(event["digest"])
+                if "digest" in event
+                else event_digest(*of)
+            )  # type: ignore[arg-type]
             link = log_link(link, digest)
         self.texts["events.jsonl.gz"] = lines([self.first, *self.events])
         manifest = json.loads(self.texts[MANIFEST])
@@ -166,7 +219,12 @@ def added_body(history: History, chance: Chance) -> None:
     at = int(chance.integers(len(history.posts) + 1))
     body = json.dumps([[1, 1, round(float(chance.random()), 6), 2, 2, 40, 40]]).encode()
     near = history.posts[min(at, len(history.posts) - 1)]
-    new = near | {"body": body, "content_type": "application/json", "accepted": 1, "refused": 0}
+    new = near | {
+        "body": body,
+        "content_type": "application/json",
+        "accepted": 1,
+        "refused": 0,
+    }
     history.posts.insert(at, new)
 
 
@@ -178,7 +236,9 @@ def repeated_body(history: History, chance: Chance) -> None:
 def reordered_bodies(history: History, chance: Chance) -> None:
     before = [post["sha256"] for post in history.posts]
     while [post["sha256"] for post in history.posts] == before:
-        history.posts = [history.posts[at] for at in chance.permutation(len(before)).tolist()]
+        history.posts = [
+            history.posts[at] for at in chance.permutation(len(before)).tolist()
+        ]
     for post in history.posts:
         post["readings"] = history.posts[0]["readings"]
 
@@ -235,12 +295,18 @@ def other_order(history: History, chance: Chance) -> None:
 
 def other_event(history: History, chance: Chance) -> None:
     """An event before the close is another one, or is not there."""
-    before = [one for one in history.events[: history.events.index(history.event("closed"))] if "kind" in one]
+    before = [
+        one
+        for one in history.events[: history.events.index(history.event("closed"))]
+        if "kind" in one
+    ]
     event = before[int(chance.integers(len(before)))]
     if chance.random() < 0.5:
         history.events.remove(event)
     else:
-        event["detail"] = json.dumps(json.loads(event["detail"]) | {"note": round(float(chance.random()), 6)})
+        event["detail"] = json.dumps(
+            json.loads(event["detail"]) | {"note": round(float(chance.random()), 6)}
+        )
 
 
 def other_close(history: History, chance: Chance) -> None:
@@ -249,29 +315,40 @@ def other_close(history: History, chance: Chance) -> None:
     if chance.random() < 0.5:
         history.run["elapsed_s"] *= float(chance.uniform(0.5, 0.99))
     else:
-        moved = datetime.fromisoformat(closed["utc"]) + timedelta(seconds=float(chance.uniform(0.1, 9)))
+        moved = datetime.fromisoformat(closed["utc"]) + timedelta(
+            seconds=float(chance.uniform(0.1, 9))
+        )
         closed["utc"] = history.run["closed_utc"] = moved.isoformat()
 
 
 def other_terms(history: History, chance: Chance) -> None:
     """Another meter, or one with another standing."""
     if chance.random() < 0.5:
-        history.run["meter_identity"] = f"YOKOGAWA,WT310E,C3U{int(chance.integers(10**6))},F1.04"
+        history.run["meter_identity"] = (
+            f"YOKOGAWA,WT310E,C3U{int(chance.integers(10**6))},F1.04"
+        )
     else:
         standings = {one.value for one in Standing} - {history.run["meter_standing"]}
-        history.run["meter_standing"] = sorted(standings)[int(chance.integers(len(standings)))]
+        history.run["meter_standing"] = sorted(standings)[
+            int(chance.integers(len(standings)))
+        ]
 
 
 def other_setup(history: History, chance: Chance) -> None:
     """The meter is said to have measured otherwise."""
-    setup = history.run["setup"] | {"crest_factor": 6, "current_range_a": float(chance.integers(1, 20))}
+    setup = history.run["setup"] | {
+        "crest_factor": 6,
+        "current_range_a": float(chance.integers(1, 20)),
+    }
     history.run["setup"] = history.rules["setup"] = setup
 
 
 def other_metric(history: History, chance: Chance) -> None:
     """Another metric, said to have been bound from the beginning."""
     others = [one for one in METRICS if one != history.rules["metric"]]
-    history.rules["metric"] = history.about["metric"] = others[int(chance.integers(len(others)))]
+    history.rules["metric"] = history.about["metric"] = others[
+        int(chance.integers(len(others)))
+    ]
 
 
 def other_unserved(history: History, chance: Chance) -> None:
@@ -291,7 +368,9 @@ def other_attempts(history: History, chance: Chance) -> None:
 def other_prizes(history: History, chance: Chance) -> None:
     prizes = history.rules["prizes"]
     at = int(chance.integers(len(prizes)))
-    prizes[at] = prizes[at] | {"rule": {"best-score": "highest-map"}.get(prizes[at]["rule"], "best-score")}
+    prizes[at] = prizes[at] | {
+        "rule": {"best-score": "highest-map"}.get(prizes[at]["rule"], "best-score")
+    }
 
 
 def other_extra(history: History, chance: Chance) -> None:
@@ -335,7 +414,9 @@ def changed_truth(history: History, chance: Chance) -> str:
     sha256 = hashlib.sha256(history.texts[GROUND_TRUTH]).hexdigest()
     own = history._bundle().test_set  # noqa: SLF001 - the images as they are read
     digest = compute_digest(own.images, sha256, own.categories)
-    history.texts["testset.json"] = lines([test_set | {"digest": digest, "ground_truth_sha256": sha256}])
+    history.texts["testset.json"] = lines(
+        [test_set | {"digest": digest, "ground_truth_sha256": sha256}]
+    )
     return digest
 
 
@@ -343,7 +424,9 @@ def corrected_truth(history: History, chance: Chance) -> str:
     """Another ground truth, openly: with the event that says so. Returns the new digest."""
     old, new = history.run["testset_digest"], changed_truth(history, chance)
     judged = history.event("judged")
-    text = correction_text(history.about["id"], history.run["id"], judged["utc"], old, new, "eve", None)
+    text = correction_text(
+        history.about["id"], history.run["id"], judged["utc"], old, new, "eve", None
+    )
     key = history.proved.key
     detail = {"old": old, "new": new, "by": "eve", "reason": None}
     detail |= {"signature": key.sign(text), "public_key": key.public}
@@ -393,7 +476,10 @@ BOUND_BY_THE_CLOSE: list[Alteration] = [
     other_close,
     other_terms,
 ]
-TOLD_BY_THE_RULES: list[Alteration] = [metric_of_the_judgement, unserved_in_the_judgement]
+TOLD_BY_THE_RULES: list[Alteration] = [
+    metric_of_the_judgement,
+    unserved_in_the_judgement,
+]
 """What no receipt is needed for."""
 
 

@@ -55,26 +55,39 @@ class Proved:
     wrong_key: ContestKey
     testset: Path
 
-    def sealed(self, texts: Texts, key: ContestKey | None = None, *, public_key: str | None = None) -> bytes:
+    def sealed(
+        self,
+        texts: Texts,
+        key: ContestKey | None = None,
+        *,
+        public_key: str | None = None,
+    ) -> bytes:
         """The bundle of these texts with a manifest of its own, signed by the contest's key or another."""
-        return b"".join(pack(sealed_parts(texts, key or self.key, public_key or self.key.public)))
+        return b"".join(
+            pack(sealed_parts(texts, key or self.key, public_key or self.key.public))
+        )
 
 
 def opened(data: bytes) -> Texts:
     """The texts of a bundle's parts, unpacked."""
     return {
-        name: gzip.decompress(part) if name.endswith(".gz") else part for name, part in unpack(data).items()
+        name: gzip.decompress(part) if name.endswith(".gz") else part
+        for name, part in unpack(data).items()
     }
 
 
 def sealed_parts(texts: Texts, key: ContestKey, public_key: str) -> dict[str, bytes]:
     predicate = json.loads(texts[MANIFEST])["predicate"]
-    contents = {name: text for name, text in texts.items() if name not in (MANIFEST, ENVELOPE)}
+    contents = {
+        name: text for name, text in texts.items() if name not in (MANIFEST, ENVELOPE)
+    }
     parts = packed_parts(contents)
     left_out = ("format", "program", "metric_version", "sizes")
     about = {name: value for name, value in predicate.items() if name not in left_out}
     about |= {"public_key": public_key}
-    manifest = manifest_of(parts, {name: len(text) for name, text in contents.items()}, about)
+    manifest = manifest_of(
+        parts, {name: len(text) for name, text in contents.items()}, about
+    )
     return {MANIFEST: manifest, ENVELOPE: sign(manifest, key), **parts}
 
 
@@ -89,9 +102,14 @@ def lines(values: list[Any]) -> bytes:
     return b"".join(f"{json.dumps(value)}\n".encode() for value in values)
 
 
-def by_main(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
+def by_main(
+    data: bytes, receipts: bytes | None = None, key: str | None = None
+) -> dict[str, str]:
     """What fails by `referee bundle verify`: by item the part, empty where it holds; unchecked ones are left out."""
-    given = Given(key=key, receipts=None if receipts is None else read_receipts(receipts, "receipts"))
+    given = Given(
+        key=key,
+        receipts=None if receipts is None else read_receipts(receipts, "receipts"),
+    )
     try:
         items = verify(data, given)
     except BadBundle as error:
@@ -127,7 +145,9 @@ def sentences(data: bytes) -> dict[str, str]:
     return {item.name: item.sentence for item in verify(data, Given())}
 
 
-def by_second(data: bytes, receipts: bytes | None = None, key: str | None = None) -> dict[str, str]:
+def by_second(
+    data: bytes, receipts: bytes | None = None, key: str | None = None
+) -> dict[str, str]:
     """The same by the stand-alone verifier, which tells sentences."""
     found: dict[str, str] = SECOND.verify(data, key=key, receipts=receipts).wrong
     return found
@@ -146,21 +166,45 @@ def another_key(folder: Path) -> ContestKey:
 
 def guesses(store: Store, run: int, testset: Path, seed: int) -> list[list[float]]:
     """Rows for most objects of the set, about where they are, by the numbers that the team knows the images by."""
-    truth, chance = read_ground_truth(load_test_set(testset).folder), np.random.default_rng(seed)
-    known = {int(image): number for number, image in enumerate(store.image_order(run), start=1)}
+    truth, chance = (
+        read_ground_truth(load_test_set(testset).folder),
+        np.random.default_rng(seed),
+    )
+    known = {
+        int(image): number
+        for number, image in enumerate(store.image_order(run), start=1)
+    }
     rows = []
-    for image, category, box in zip(truth.image, truth.category, truth.boxes, strict=True):
+    for image, category, box in zip(
+        truth.image, truth.category, truth.boxes, strict=True
+    ):
         if chance.random() < 0.8:
             corners = (box + chance.integers(0, 3, 1)).tolist()
-            rows.append([known[int(image)], int(category), round(chance.random(), 3), *corners])
+            rows.append(
+                [known[int(image)], int(category), round(chance.random(), 3), *corners]
+            )
         if chance.random() < 0.5:
-            rows.append([known[int(image)], int(category), round(chance.random(), 3), 1, 1, 5, 5])
+            rows.append(
+                [
+                    known[int(image)],
+                    int(category),
+                    round(chance.random(), 3),
+                    1,
+                    1,
+                    5,
+                    5,
+                ]
+            )
     return rows
 
 
 def form(rows: list[list[float]]) -> list[tuple[str, str]]:
     names = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
-    return [(name, str(value)) for row in rows for name, value in zip(names, row, strict=True)]
+    return [
+        (name, str(value))
+        for row in rows
+        for name, value in zip(names, row, strict=True)
+    ]
 
 
 def all_kinds_of_bodies(rows: list[list[float]]) -> list[tuple[str, Any, str]]:
@@ -169,15 +213,28 @@ def all_kinds_of_bodies(rows: list[list[float]]) -> list[tuple[str, Any, str]]:
     table = "\r\n".join(",".join(map(str, row)) for row in rows[2::5])
     odd = [
         *form(rows[3::5]),
-        *form([[1, 1, "nan", 1, 1, 2, 2], [99, 1, 0.5, 1, 1, 2, 2], [1, 1, 0.5, 9, 9, 2, 2]]),
+        *form(
+            [
+                [1, 1, "nan", 1, 1, 2, 2],
+                [99, 1, 0.5, 1, 1, 2, 2],
+                [1, 1, 0.5, 9, 9, 2, 2],
+            ]
+        ),
     ]  # type: ignore[list-item]
-    named = [(name, f"images/{value}.jpg" if name == "image_name" else value) for name, value in odd]
+    named = [
+        (name, f"images/{value}.jpg" if name == "image_name" else value)
+        for name, value in odd
+    ]
     return [
         ("/v1/detections", json.dumps(rows[0::5]), "application/json"),
         ("/v1/detections", texts, "text/plain; charset=utf-8"),
         ("/v1/detections", table, "text/csv"),
         ("/v1/detections", b"", "application/json"),
-        ("/v1/detections", np.array(rows[3::5], "<f4").tobytes(), "application/octet-stream"),
+        (
+            "/v1/detections",
+            np.array(rows[3::5], "<f4").tobytes(),
+            "application/octet-stream",
+        ),
         ("/v1/detections", form(rows[4::5]), ""),
         ("/result", odd, ""),
         ("/result", named, ""),
@@ -186,7 +243,9 @@ def all_kinds_of_bodies(rows: list[list[float]]) -> list[tuple[str, Any, str]]:
     ]
 
 
-def send(day: Day, token: str, bodies: list[tuple[str, Any, str]]) -> list[dict[str, Any]]:
+def send(
+    day: Day, token: str, bodies: list[tuple[str, Any, str]]
+) -> list[dict[str, Any]]:
     """Post them all and return the receipts that the answers had."""
     kept = []
     for path, body, content_type in bodies:
@@ -199,13 +258,17 @@ def send(day: Day, token: str, bodies: list[tuple[str, Any, str]]) -> list[dict[
     return kept
 
 
-def _sent(day: Day, token: str, path: str, body: Any, content_type: str) -> requests.Response:
+def _sent(
+    day: Day, token: str, path: str, body: Any, content_type: str
+) -> requests.Response:
     assert day.server is not None
     headers = {"Content-Type": content_type} if content_type else {}
     if path == "/result":
         whole = [("token", token), *(body["files"] if isinstance(body, dict) else body)]
         if isinstance(body, dict):
-            return day.server.ask("POST", path, files=[(name, (None, value)) for name, value in whole])
+            return day.server.ask(
+                "POST", path, files=[(name, (None, value)) for name, value in whole]
+            )
         return day.server.ask("POST", path, data=whole)
     return day.server.ask("POST", path, token, headers, data=body)
 

@@ -13,7 +13,13 @@ from tests.referee.evidence.proved import Proved, Texts, opened, packed_parts
 
 Chance = np.random.Generator
 _LISTS = ("image_order.json", "checks.json", "testset.json", MANIFEST)
-_TABLES = ("posts.jsonl.gz", "served.csv.gz", "readings.csv.gz", "events.jsonl.gz", "bodies.gz")
+_TABLES = (
+    "posts.jsonl.gz",
+    "served.csv.gz",
+    "readings.csv.gz",
+    "events.jsonl.gz",
+    "bodies.gz",
+)
 
 
 @dataclass(frozen=True)
@@ -43,12 +49,18 @@ def _places(data: bytes) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         begin, end = at + 30 + len(name), at + 30 + len(name) + len(part)
         yield at, begin, (name, "container")
         # The envelope holds the manifest once more, so either may be the altered one.
-        yield begin, end, (MANIFEST, ENVELOPE) if name in (MANIFEST, ENVELOPE) else (name,)
+        yield (
+            begin,
+            end,
+            (MANIFEST, ENVELOPE) if name in (MANIFEST, ENVELOPE) else (name,),
+        )
         at = end
     yield at, len(data), ("container",)
 
 
-def _byte(data: bytes, places: list[tuple[int, int, tuple[str, ...]]], chance: Chance) -> Tampered:
+def _byte(
+    data: bytes, places: list[tuple[int, int, tuple[str, ...]]], chance: Chance
+) -> Tampered:
     # Each part has the same chance: the large ones would else get nearly all.
     first, end, parts = places[int(chance.integers(len(places)))]
     at, other = int(chance.integers(first, end)), int(chance.integers(1, 256))
@@ -72,9 +84,19 @@ def _rows(proved: Proved, texts: Texts, chance: Chance, number: int) -> Tampered
     if name == MANIFEST or sealing == "left":
         kept = unpack(proved.data)
         parts = kept | {name: packed_parts({name: text})[name]}
-        return Tampered(b"".join(pack(parts)), (MANIFEST, ENVELOPE) if name == MANIFEST else (name,), told)
-    public_key = proved.key.public if sealing == "by a wrong key" else proved.wrong_key.public
-    return Tampered(proved.sealed(changed, proved.wrong_key, public_key=public_key), (ENVELOPE, name), told)
+        return Tampered(
+            b"".join(pack(parts)),
+            (MANIFEST, ENVELOPE) if name == MANIFEST else (name,),
+            told,
+        )
+    public_key = (
+        proved.key.public if sealing == "by a wrong key" else proved.wrong_key.public
+    )
+    return Tampered(
+        proved.sealed(changed, proved.wrong_key, public_key=public_key),
+        (ENVELOPE, name),
+        told,
+    )
 
 
 def _split(name: str, text: bytes) -> list[object]:

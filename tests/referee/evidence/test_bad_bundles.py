@@ -21,7 +21,15 @@ from lpirc_testsets import TestSet, synthesize
 from referee.auth.signing import ContestKey, new_key
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, json_text, pack, unpack
+from referee.evidence.container import (
+    ENVELOPE,
+    GROUND_TRUTH,
+    MANIFEST,
+    BadBundle,
+    json_text,
+    pack,
+    unpack,
+)
 from referee.evidence.items import Failure, Item
 from referee.evidence.parts import export_bundle
 from referee.evidence.recomputed import Recomputed
@@ -29,7 +37,12 @@ from referee.evidence.statement import sign, subject_of
 from referee.evidence.verify import CHECKS, Given, read_signed, verify
 from referee.store.records import Run
 from tests.contest_day import called
-from tests.referee.evidence.closed_runs import as_json, closed_with_bodies, found_boxes, judged_run
+from tests.referee.evidence.closed_runs import (
+    as_json,
+    closed_with_bodies,
+    found_boxes,
+    judged_run,
+)
 from tests.referee.evidence.proved import by_second
 from tests.referee.evidence.proved import failed as names_of_failed
 from tests.referee.factories import START, TEAM, config_text
@@ -56,13 +69,23 @@ Forge = Callable[..., bytes]
 def forge(key: ContestKey) -> Forge:
     """The bundle of format 1 with other parts, all digests and the signature made again by another organiser's key."""
 
-    def made(changed: dict[str, bytes], sizes: dict[str, int] | None = None, **predicate: object) -> bytes:
+    def made(
+        changed: dict[str, bytes],
+        sizes: dict[str, int] | None = None,
+        **predicate: object,
+    ) -> bytes:
         parts = unpack(FORMAT_1.read_bytes()) | changed
         statement = json.loads(parts[MANIFEST])
-        listed = {name: part for name, part in parts.items() if name not in (MANIFEST, ENVELOPE)}
+        listed = {
+            name: part
+            for name, part in parts.items()
+            if name not in (MANIFEST, ENVELOPE)
+        }
         statement["subject"] = subject_of(listed)
         statement["predicate"] |= {"public_key": key.public, **predicate}
-        plain = {name: len(part) for name, part in listed.items() if not name.endswith(".gz")}
+        plain = {
+            name: len(part) for name, part in listed.items() if not name.endswith(".gz")
+        }
         statement["predicate"]["sizes"] |= plain | (sizes or {})
         parts[MANIFEST] = json_text(statement)
         parts[ENVELOPE] = sign(parts[MANIFEST], key)
@@ -76,7 +99,9 @@ def test_a_bundle_of_an_earlier_format_verifies_for_ever(number: int) -> None:
     data = FORMAT_1.with_name(f"format-{number}.zip").read_bytes()
     items = {item.name: item for item in verify(data, Given(interval=True))}
     assert len(items) == 21
-    others = {name: item.outcome for name, item in items.items() if item.outcome != "ok"}
+    others = {
+        name: item.outcome for name, item in items.items() if item.outcome != "ok"
+    }
     later = ("meter-chain", "judgements", "rules")
     assert others == dict.fromkeys((*later, "interval", "receipts"), "not checked")
     assert {items[name].sentence for name in later} == {
@@ -89,7 +114,9 @@ def test_a_bundle_of_an_earlier_format_verifies_for_ever(number: int) -> None:
 def test_the_container_is_a_zip_that_others_read() -> None:
     with zipfile.ZipFile(FORMAT_1) as archive:
         assert archive.testzip() is None
-        assert {name: archive.read(name) for name in archive.namelist()} == unpack(FORMAT_1.read_bytes())
+        assert {name: archive.read(name) for name in archive.namelist()} == unpack(
+            FORMAT_1.read_bytes()
+        )
 
 
 def test_two_exports_are_the_same_to_the_byte_and_of_a_run_that_is_not_over_there_is_none(
@@ -97,7 +124,8 @@ def test_two_exports_are_the_same_to_the_byte_and_of_a_run_that_is_not_over_ther
 ) -> None:
     run = judged_run(contest)
     files = [
-        export_bundle(contest, run.id, tmp_path / name, START).read_bytes() for name in ("1.zip", "2.zip")
+        export_bundle(contest, run.id, tmp_path / name, START).read_bytes()
+        for name in ("1.zip", "2.zip")
     ]
     assert files[0] == files[1]
     assert failed(verify(files[0], Given())) == []
@@ -105,34 +133,56 @@ def test_two_exports_are_the_same_to_the_byte_and_of_a_run_that_is_not_over_ther
         export_bundle(contest, 9, tmp_path / "3.zip", START)
 
 
-def test_a_run_that_is_not_judged_has_a_bundle_that_says_so(contest: Contest, tmp_path: Path) -> None:
+def test_a_run_that_is_not_judged_has_a_bundle_that_says_so(
+    contest: Contest, tmp_path: Path
+) -> None:
     run = closed_with_bodies(contest, [as_json(found_boxes(contest))])
-    items = verify(export_bundle(contest, run.id, tmp_path / "1.zip", START).read_bytes(), Given())
+    items = verify(
+        export_bundle(contest, run.id, tmp_path / "1.zip", START).read_bytes(), Given()
+    )
     assert failed(items) == []
     assert "map" in [item.name for item in items if item.outcome == "not checked"]
 
 
-def test_bodies_of_an_earlier_version_are_taken_as_they_are_stored(contest: Contest, tmp_path: Path) -> None:
+def test_bodies_of_an_earlier_version_are_taken_as_they_are_stored(
+    contest: Contest, tmp_path: Path
+) -> None:
     run = judged_run(contest)
     with closing(sqlite3.connect(contest.folder / "contest.db")) as database, database:
-        database.execute("UPDATE posts SET body = NULL, content_type = NULL, number = NULL, previous = NULL")
+        database.execute(
+            "UPDATE posts SET body = NULL, content_type = NULL, number = NULL, previous = NULL"
+        )
         database.execute("DELETE FROM events WHERE kind = 'closed'")
-        older = json.dumps({"by": "logout", "energy_wh": run.energy_wh, "start_stop_s": 0.1})
+        older = json.dumps(
+            {"by": "logout", "energy_wh": run.energy_wh, "start_stop_s": 0.1}
+        )
         sql = "UPDATE events SET kind = 'closed', detail = ? WHERE kind = 'opened'"
         database.execute(sql, (older,))
-    items = {item.name: item for item in verify(exported(contest, run, tmp_path), Given())}
+    items = {
+        item.name: item for item in verify(exported(contest, run, tmp_path), Given())
+    }
     assert "An earlier version did not keep 2 of them" in items["bodies"].sentence
     assert items["closing"].outcome == "not checked"
-    assert failed([*items.values()]) == [("log-chain", MANIFEST)]  # the links are those of the events before
-    assert names_of_failed(by_second((tmp_path / "run.zip").read_bytes())) == ["log-chain"]
+    assert failed([*items.values()]) == [
+        ("log-chain", MANIFEST)
+    ]  # the links are those of the events before
+    assert names_of_failed(by_second((tmp_path / "run.zip").read_bytes())) == [
+        "log-chain"
+    ]
 
 
-def test_stored_rows_of_no_image_of_the_run_are_named_by_both(contest: Contest, tmp_path: Path) -> None:
+def test_stored_rows_of_no_image_of_the_run_are_named_by_both(
+    contest: Contest, tmp_path: Path
+) -> None:
     run = judged_run(contest)
     with closing(sqlite3.connect(contest.folder / "contest.db")) as database, database:
-        database.execute("UPDATE posts SET body = NULL, content_type = NULL, number = NULL, previous = NULL")
+        database.execute(
+            "UPDATE posts SET body = NULL, content_type = NULL, number = NULL, previous = NULL"
+        )
         first = database.execute("SELECT rows FROM posts WHERE id = 1").fetchone()[0]
-        database.execute("UPDATE posts SET rows = ? WHERE id = 1", (bytes(8) + first[8:],))  # image 0
+        database.execute(
+            "UPDATE posts SET rows = ? WHERE id = 1", (bytes(8) + first[8:],)
+        )  # image 0
     data = exported(contest, run, tmp_path)
     assert ("bodies", "bodies.gz") in failed(verify(data, Given()))
     assert "bodies" in names_of_failed(by_second(data))
@@ -152,16 +202,30 @@ def test_a_secret_ground_truth_is_left_out_until_its_time_and_asked_for(
         contest.store.add_team(TEAM, "no hash", START)
         run = judged_run(contest)
         data = exported(contest, run, tmp_path)
-        later = export_bundle(contest, run.id, tmp_path / "later.zip", until).read_bytes()
+        later = export_bundle(
+            contest, run.id, tmp_path / "later.zip", until
+        ).read_bytes()
     assert GROUND_TRUTH not in unpack(data)
     assert GROUND_TRUTH in unpack(later)
     outcomes = {item.name: item.outcome for item in verify(data, Given())}
-    assert {outcomes[name] for name in ("ground-truth", "map", "score", "checks")} == {"not checked"}
-    done = called("bundle", "verify", str(tmp_path / "run.zip"), "--testset", str(small_set.folder))
+    assert {outcomes[name] for name in ("ground-truth", "map", "score", "checks")} == {
+        "not checked"
+    }
+    done = called(
+        "bundle",
+        "verify",
+        str(tmp_path / "run.zip"),
+        "--testset",
+        str(small_set.folder),
+    )
     assert done.returncode == 0
     assert "ok           map:" in done.stdout
-    other = synthesize(tmp_path / "other", images=5, categories=3, seed=2, size=(96, 64))
-    done = called("bundle", "verify", str(tmp_path / "run.zip"), "--testset", str(other.folder))
+    other = synthesize(
+        tmp_path / "other", images=5, categories=3, seed=2, size=(96, 64)
+    )
+    done = called(
+        "bundle", "verify", str(tmp_path / "run.zip"), "--testset", str(other.folder)
+    )
     assert done.returncode == 1
     assert f"of another test set than {small_set.digest[:12]}" in done.stdout
     assert "does not hold: ground-truth (ground_truth.json.gz)" in done.stderr
@@ -205,7 +269,13 @@ def test_a_part_that_climbs_out_or_is_unknown_or_missing_is_named() -> None:
         in named(b"".join(pack(parts | {"../../etc/passwd": b"x"})))[1]
     )
     assert (
-        named(b"".join(pack({name: part for name, part in parts.items() if name != "bodies.gz"})))[0]
+        named(
+            b"".join(
+                pack(
+                    {name: part for name, part in parts.items() if name != "bodies.gz"}
+                )
+            )
+        )[0]
         == "bodies.gz"
     )
     turned = dict(reversed(parts.items()))
@@ -223,7 +293,9 @@ def test_a_bomb_is_not_unpacked(forge: Forge) -> None:
 
 
 @pytest.mark.parametrize(("what", "known"), [("format", 3), ("metric_version", 1)])
-def test_a_newer_format_or_metric_is_told_with_both_numbers(forge: Forge, what: str, known: int) -> None:
+def test_a_newer_format_or_metric_is_told_with_both_numbers(
+    forge: Forge, what: str, known: int
+) -> None:
     part, sentence = named(forge({}, **{what: known + 1}))
     assert part == MANIFEST
     assert f"up to {known}: verify it with a newer one" in sentence
@@ -273,13 +345,17 @@ def test_bodies_that_are_exchanged_and_signed_again_are_named(forge: Forge) -> N
     lines = zlib.decompress(parts["posts.jsonl.gz"], 31).splitlines(keepends=True)
     bodies, first = zlib.decompress(parts["bodies.gz"], 31), json.loads(lines[0])
     other = bytes([bodies[0] ^ 1]) + bodies[1:]
-    assert ("bodies", "bodies.gz") in failed(verify(forge({"bodies.gz": gzip(other)}), Given()))
+    assert ("bodies", "bodies.gz") in failed(
+        verify(forge({"bodies.gz": gzip(other)}), Given())
+    )
     first["sha256"] = hashlib.sha256(bodies[: first["bytes"]] + b"x").hexdigest()
     changed = {"posts.jsonl.gz": gzip(b"".join([json_text(first), *lines[1:]]))}
     assert ("run-chain", "posts.jsonl.gz") in failed(verify(forge(changed), Given()))
 
 
-def test_a_check_that_comes_out_otherwise_is_told_by_the_figure_that_differs(forge: Forge) -> None:
+def test_a_check_that_comes_out_otherwise_is_told_by_the_figure_that_differs(
+    forge: Forge,
+) -> None:
     checks = json.loads(unpack(FORMAT_1.read_bytes())["checks.json"])
     check = next(one for one in checks if one["code"] == "integrator-trapezoid")
     check["figures"]["trapezoid_wh"] = 0.5
@@ -294,12 +370,16 @@ def gzip(content: bytes) -> bytes:
     return bytes(packer.compress(content) + packer.flush())
 
 
-def test_a_run_without_bound_rules_that_an_earlier_version_judged_lacks_its_meters_own_limit() -> None:
+def test_a_run_without_bound_rules_that_an_earlier_version_judged_lacks_its_meters_own_limit() -> (
+    None
+):
     data = Path(__file__).with_name("format-2.zip").read_bytes()
     found = Recomputed(read_signed(data), None)
     assert found.bundle.result is not None
     score = CHECKS["score"]
-    stated = found.bundle.result | {"energy_own_limit": None}  # as format 3 has what is NULL up to form 15
+    stated = found.bundle.result | {
+        "energy_own_limit": None
+    }  # as format 3 has what is NULL up to form 15
     found.bundle = replace(found.bundle, result=stated)
     assert score(found, Given()).startswith(f"{found.judged.map} / ")
     found.bundle = replace(found.bundle, result=stated | {"energy_own_limit": 0.5})

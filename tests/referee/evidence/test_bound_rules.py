@@ -55,7 +55,10 @@ def rewritten(day: Day, **changes: str) -> None:
     path = day.folder / "contest.toml"
     lines = path.read_text().splitlines()
     for key, value in changes.items():
-        lines = [f"{key} = {value}", *(line for line in lines if line.partition(" =")[0] != key)]
+        lines = [
+            f"{key} = {value}",
+            *(line for line in lines if line.partition(" =")[0] != key),
+        ]
     path.write_text("\n".join(lines))
 
 
@@ -106,9 +109,13 @@ def test_a_rule_edited_while_a_run_is_open_is_not_its_rule(day: Day) -> None:
     assert day.server is not None
     assert day.server.end() == 0
     day.serve()  # the run goes on, and the contest has another metric
-    assert day.server.ask("GET", "/v1/session", token).json()["rules"] == session["rules"]
+    assert (
+        day.server.ask("GET", "/v1/session", token).json()["rules"] == session["rules"]
+    )
     with day.store() as store:
-        assert day.post(token, guesses(store, 1, day.testset, seed=1)).status_code == 202
+        assert (
+            day.post(token, guesses(store, 1, day.testset, seed=1)).status_code == 202
+        )
     closed(day, token)
     assert day.refers("judge", "1").returncode == 0
     with open_contest(day.folder) as contest:
@@ -122,7 +129,9 @@ def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
     whole(day)
     assert day.refers("judge", "1").returncode == 0
     rewritten(day, metric='"voc-area"')
-    done = day.refers("rejudge", "1", "--metric", "voc-area", "--reason", "the old one was wrong")
+    done = day.refers(
+        "rejudge", "1", "--metric", "voc-area", "--reason", "the old one was wrong"
+    )
     assert done.returncode == 0, done.stderr
     told, words = sentences(bundle(day)), "metric voc-area instead of the bound lpirc"
     assert failed(by_main(bundle(day))) == ["rules"]
@@ -154,7 +163,9 @@ def test_a_truth_corrected_twice_shows_both_corrections_each_signed(day: Day) ->
     for number in (1, 2):
         newest = correct(newest, day.testset)
         digests.append(newest.digest)
-        assert day.refers("rejudge", "--all", "--reason", f"box {number}").returncode == 0
+        assert (
+            day.refers("rejudge", "--all", "--reason", f"box {number}").returncode == 0
+        )
     assert len({*digests}) == 3
     data = bundle(day)
     assert failed(by_main(data)) == []
@@ -191,7 +202,9 @@ def test_a_truth_that_is_put_back_is_a_correction_too(day: Day) -> None:
     assert sentences(data)["rules"].endswith("and it was judged by them.")
 
 
-def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that_is_said(day: Day) -> None:
+def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that_is_said(
+    day: Day,
+) -> None:
     whole(day)
     assert day.refers("judge", "1").returncode == 0
     assert day.server is not None
@@ -200,7 +213,11 @@ def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that
         database.execute("UPDATE runs SET rules = NULL")
         database.execute("UPDATE posts SET readings = NULL, meter = NULL")
         database.execute("UPDATE scores SET rules = NULL")
-        for table, columns in (("runs", ["rules"]), ("posts", ["readings", "meter"]), ("scores", ["rules"])):
+        for table, columns in (
+            ("runs", ["rules"]),
+            ("posts", ["readings", "meter"]),
+            ("scores", ["rules"]),
+        ):
             for column in columns:
                 database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         database.execute("PRAGMA user_version = 15")
@@ -208,7 +225,13 @@ def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that
     assert day.refers("bundle", "export", "1", "-o", str(out)).returncode == 0
     told = sentences(out.read_bytes())
     for name in ("rules", "judgements", "meter-chain"):
-        assert told[name] == "The run's rules are not bound: it was armed by an earlier version."
+        assert (
+            told[name]
+            == "The run's rules are not bound: it was armed by an earlier version."
+        )
     (place,) = board(day)["ranking"]
     assert (place["rules_sha256"], place["other_rules"]) == (None, [])
-    assert "rules not bound (armed by an earlier version)" in day.refers("run", "show", "1").stdout
+    assert (
+        "rules not bound (armed by an earlier version)"
+        in day.refers("run", "show", "1").stdout
+    )

@@ -26,7 +26,10 @@ def lists(*rows: list[float]) -> list[tuple[str, str]]:
 
 
 def multipart(fields: list[tuple[str, str]]) -> tuple[bytes, str]:
-    parts = "".join(f'--xYz\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in fields)
+    parts = "".join(
+        f'--xYz\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'
+        for n, v in fields
+    )
     return f"{parts}--xYz--\r\n".encode(), 'multipart/form-data; boundary="xYz"'
 
 
@@ -43,7 +46,9 @@ def posted(day: Day, token: str) -> list[dict[str, Any]]:
     }
     kept = []
     for number, (content_type, body) in enumerate(bodies.items(), start=1):
-        answer = day.server.ask("POST", "/v1/detections", token, {"Content-Type": content_type}, data=body)
+        answer = day.server.ask(
+            "POST", "/v1/detections", token, {"Content-Type": content_type}, data=body
+        )
         assert answer.status_code == 202, answer.text
         told = answer.json()
         assert told["receipt"]["number"] == number
@@ -54,7 +59,9 @@ def posted(day: Day, token: str) -> list[dict[str, Any]]:
         multipart(form),
     ):
         assert (
-            day.server.ask("POST", "/result", None, {"Content-Type": content_type}, data=body).status_code
+            day.server.ask(
+                "POST", "/result", None, {"Content-Type": content_type}, data=body
+            ).status_code
             == 200
         )
     return kept
@@ -64,14 +71,19 @@ def posted(day: Day, token: str) -> list[dict[str, Any]]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """(the bundle, the lines of its receipts, the contest's public key)."""
     folder = tmp_path_factory.mktemp("bundle")
-    testset = synthesize(folder / "set", images=6, categories=3, seed=4, size=(96, 64)).folder
+    testset = synthesize(
+        folder / "set", images=6, categories=3, seed=4, size=(96, 64)
+    ).folder
     with contest_day(folder / "contest", testset) as day:
         server = day.serve()
         token = day.fetched(str(day.login()["token"]))
         kept = posted(day, token)
         closing = server.ask("DELETE", "/v1/session", token).json()["receipt"]
         server.end()
-        for command in (("judge", "1"), ("bundle", "export", "1", "-o", str(folder / "run.zip"))):
+        for command in (
+            ("judge", "1"),
+            ("bundle", "export", "1", "-o", str(folder / "run.zip")),
+        ):
             done = day.refers(*command)
             assert done.returncode == 0, done.stderr
         lines = [json.dumps(one) for one in (*kept, {"closing": closing})]
@@ -88,13 +100,19 @@ def with_receipts(bundle: Path, folder: Path, lines: list[str]) -> tuple[int, st
     return told(bundle, "--receipts", str(folder / "receipts.jsonl"))
 
 
-def test_every_kind_of_body_gives_the_rows_that_were_acknowledged(run: Any, tmp_path: Path) -> None:
+def test_every_kind_of_body_gives_the_rows_that_were_acknowledged(
+    run: Any, tmp_path: Path
+) -> None:
     bundle, lines, key = run
     (tmp_path / "receipts.jsonl").write_text("\n".join(lines))
     receipts = "--receipts", str(tmp_path / "receipts.jsonl")
-    done = called("bundle", "verify", str(bundle), *receipts, "--key", key, "--interval", "--json")
+    done = called(
+        "bundle", "verify", str(bundle), *receipts, "--key", key, "--interval", "--json"
+    )
     items = {item["name"]: item for item in json.loads(done.stdout)["items"]}
-    assert {name: item["outcome"] for name, item in items.items() if item["outcome"] != "ok"} == {}
+    assert {
+        name: item["outcome"] for name, item in items.items() if item["outcome"] != "ok"
+    } == {}
     assert "7 bodies give the 9 rows" in items["bodies"]["sentence"]
     assert "rows-refused" in items["checks"]["sentence"]
     assert done.returncode == 0
@@ -111,7 +129,9 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fa
     run: Any,
 ) -> None:
     bundle = run[0]
-    first, *events = map(json.loads, opened(bundle.read_bytes())["events.jsonl.gz"].splitlines())
+    first, *events = map(
+        json.loads, opened(bundle.read_bytes())["events.jsonl.gz"].splitlines()
+    )
     before, link = first["before"], first["previous"]
     end = before + len(events)
     for head in (link, f"{before}:{link}", f"{before}:{link[:12]}"):
@@ -123,7 +143,10 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fa
             f"{before - 1}:{'ab' * 32}",
             f"is of event {before - 1}, and this bundle covers events {before} to {end}",
         ),
-        (f"{end + 1}:{'ab' * 32}", f"is of event {end + 1}, and this bundle covers events {before} to {end}"),
+        (
+            f"{end + 1}:{'ab' * 32}",
+            f"is of event {end + 1}, and this bundle covers events {before} to {end}",
+        ),
     ):
         code, text = told(bundle, "--head", head)
         assert (code, "not checked  log-chain" in text) == (0, True), text
@@ -135,7 +158,9 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_one_that_never_was_fa
     assert "'x' is not a number of events" in told(bundle, "--head", f"x:{link}")[1]
 
 
-def test_receipts_of_another_form_of_the_protocol_are_told_in_one_sentence(run: Any, tmp_path: Path) -> None:
+def test_receipts_of_another_form_of_the_protocol_are_told_in_one_sentence(
+    run: Any, tmp_path: Path
+) -> None:
     bundle, lines, _ = run
     newer = json.dumps(json.loads(lines[0]) | {"form": 3})
     code, text = with_receipts(bundle, tmp_path, [newer])
@@ -149,7 +174,9 @@ def test_receipts_of_another_form_of_the_protocol_are_told_in_one_sentence(run: 
         del one["form"], one["readings"], one["meter"]
     code, text = with_receipts(bundle, tmp_path, [*map(json.dumps, older)])
     assert code == 1
-    assert text.count("form 1 of the protocol, which do not bind rules and readings") == 1
+    assert (
+        text.count("form 1 of the protocol, which do not bind rules and readings") == 1
+    )
     assert "contradicts itself" not in text
     assert "receipts (posts.jsonl.gz)" in text
 
@@ -165,10 +192,15 @@ def test_rules_that_the_team_was_told_and_that_are_not_those_bound_are_named(
     of_login = {"run": 1, "rules": others, "rules_sha256": rules_of(others).sha256}
     code, text = with_receipts(bundle, tmp_path, [json.dumps(of_login), *lines])
     assert code == 1
-    assert "the team was told other rules at its log-in: metric coco instead of the bound lpirc" in text
+    assert (
+        "the team was told other rules at its log-in: metric coco instead of the bound lpirc"
+        in text
+    )
 
 
-def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any, tmp_path: Path) -> None:
+def test_receipts_show_what_is_missing_altered_added_or_of_another_run(
+    run: Any, tmp_path: Path
+) -> None:
     bundle, lines, _ = run
     third = json.loads(lines[2])
     altered = json.dumps(third | {"accepted": 7})
@@ -178,16 +210,26 @@ def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any,
     assert "The receipts file does not hold" in text
     assert "run.zip does not hold" not in text
     log = json.dumps({"closing": json.loads(lines[-1])["closing"] | {"log": "0" * 64}})
-    assert "does not hold: receipts (events.jsonl.gz)" in with_receipts(bundle, tmp_path, [log])[1]
+    assert (
+        "does not hold: receipts (events.jsonl.gz)"
+        in with_receipts(bundle, tmp_path, [log])[1]
+    )
     code, text = with_receipts(bundle, tmp_path, ["\ufeff" + lines[-1]])
-    assert (code, "No receipt of a body was given; the run was closed with 7" in text) == (0, True)
+    assert (
+        code,
+        "No receipt of a body was given; the run was closed with 7" in text,
+    ) == (0, True)
     assert text.endswith("What was checked holds; not checked: interval.\n")
     closing = json.loads(lines[-1])["closing"]
-    code, text = with_receipts(bundle, tmp_path, [json.dumps({"closing": closing | {"posts": 6}})])
+    code, text = with_receipts(
+        bundle, tmp_path, [json.dumps({"closing": closing | {"posts": 6}})]
+    )
     assert code == 1
     assert "was closed with 6 bodies, the bundle has 7" in text
     assert "signature is not of its content" in text
-    code, text = with_receipts(bundle, tmp_path, [line.replace('"run": 1', '"run": 2') for line in lines])
+    code, text = with_receipts(
+        bundle, tmp_path, [line.replace('"run": 1', '"run": 2') for line in lines]
+    )
     assert code == 1
     assert text == "referee: The bundle is of run 1, these receipts are of run 2.\n"
     assert with_receipts(bundle, tmp_path, lines[:-1])[0] == 0
@@ -197,13 +239,20 @@ def test_receipts_show_what_is_missing_altered_added_or_of_another_run(run: Any,
     assert "line 1: this is not a receipt" in with_receipts(bundle, tmp_path, [odd])[1]
 
 
-def test_receipts_that_anybody_can_make_do_not_accuse_an_honest_organizer(run: Any, tmp_path: Path) -> None:
+def test_receipts_that_anybody_can_make_do_not_accuse_an_honest_organizer(
+    run: Any, tmp_path: Path
+) -> None:
     bundle, lines, _ = run
     last, closing = json.loads(lines[-2]), json.loads(lines[-1])["closing"]
     more = last | {"previous": closing["head"], "number": 8, "received_total": 10}
-    fields = [more[name] for name in ("number", "sha256", "received_utc", "accepted", "received_total")]
+    fields = [
+        more[name]
+        for name in ("number", "sha256", "received_utc", "accepted", "received_total")
+    ]
     of_meter = more["readings"], bytes.fromhex(more["meter"])
-    more["link"] = receipt_link(bytes.fromhex(closing["head"]), *fields, *of_meter).hex()
+    more["link"] = receipt_link(
+        bytes.fromhex(closing["head"]), *fields, *of_meter
+    ).hex()
     code, text = with_receipts(bundle, tmp_path, [*lines[:-1], json.dumps(more)])
     assert code == 1
     assert "body 8 is missing. Nothing that the contest's key signed decides it" in text

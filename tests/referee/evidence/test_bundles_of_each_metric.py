@@ -48,7 +48,9 @@ Bundles = dict[str, Proved]
 
 def crowded(folder: Path) -> TestSet:
     """A set with crowds and difficult objects."""
-    test_set = synthesize(folder, images=IMAGES, categories=CATEGORIES, seed=6, size=(96, 64))
+    test_set = synthesize(
+        folder, images=IMAGES, categories=CATEGORIES, seed=6, size=(96, 64)
+    )
     truth, chance = read_ground_truth(folder), np.random.default_rng(7)
     objects = [
         ObjectRecord(
@@ -59,7 +61,9 @@ def crowded(folder: Path) -> TestSet:
             crowd=bool(chance.random() < 0.2),
             difficult=bool(chance.random() < 0.2),
         )
-        for image, category, box in zip(truth.image, truth.category, truth.coco_boxes.tolist(), strict=True)
+        for image, category, box in zip(
+            truth.image, truth.category, truth.coco_boxes.tolist(), strict=True
+        )
     ]
     write_records(folder, "crowded", test_set.images, test_set.categories, objects)
     return load_test_set(folder)
@@ -69,7 +73,9 @@ def rows_with_ties(test_set: TestSet) -> list[list[float]]:
     """About every object twice, at times a pixel or two aside, with few different confidences."""
     truth, chance = read_ground_truth(test_set.folder), np.random.default_rng(8)
     rows: list[list[float]] = []
-    for image, category, box in zip(truth.image, truth.category, truth.boxes, strict=True):
+    for image, category, box in zip(
+        truth.image, truth.category, truth.boxes, strict=True
+    ):
         for _ in range(2):
             aside = chance.choice([0.0, 1.0, 2.3], 4) * (1, 1, -1, -1)
             corners = np.sort((box + aside).reshape(2, 2), axis=0).ravel().tolist()
@@ -95,7 +101,13 @@ def made_bundles(folder: Path, metrics: Sequence[str], *, is_bound: bool) -> Bun
     """By metric the bundle of a judged run whose rules are bound, or of one from before rules were."""
     test_set = crowded(folder / "set")
     rows = rows_with_ties(test_set)
-    return bundles_of(folder, metrics, test_set, [as_json(rows[:9]), as_json(rows[9:])], is_bound=is_bound)
+    return bundles_of(
+        folder,
+        metrics,
+        test_set,
+        [as_json(rows[:9]), as_json(rows[9:])],
+        is_bound=is_bound,
+    )
 
 
 def bundles_of(
@@ -116,8 +128,14 @@ def bundles_of(
         create_contest(home, config_text(test_set, metric=metric))
         with open_contest(home) as contest:
             contest.store.add_team(TEAM, "no hash", START)
-            bound = rules_now(contest.config, contest.test_set, SETUP, 0) if is_bound else None
-            run = closed_with_bodies(contest, bodies, unserved=unserved, rules=bound, **about)
+            bound = (
+                rules_now(contest.config, contest.test_set, SETUP, 0)
+                if is_bound
+                else None
+            )
+            run = closed_with_bodies(
+                contest, bodies, unserved=unserved, rules=bound, **about
+            )
             judge(contest, run.id, Clock())
             export_bundle(contest, run.id, out, START)
         key = ContestKey(home / "signing-key", None)
@@ -131,7 +149,9 @@ def result_of(bundle: Proved) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_both_verifiers_compute_the_bits_that_the_referee_has_stored(bundles: Bundles, metric: str) -> None:
+def test_both_verifiers_compute_the_bits_that_the_referee_has_stored(
+    bundles: Bundles, metric: str
+) -> None:
     for verifier in (by_main, by_second):
         found = verifier(bundles[metric].data)
         assert failed(found) == []
@@ -139,16 +159,25 @@ def test_both_verifiers_compute_the_bits_that_the_referee_has_stored(bundles: Bu
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_both_compute_the_bits_of_the_directed_set(directed_bundles: Bundles, metric: str) -> None:
+def test_both_compute_the_bits_of_the_directed_set(
+    directed_bundles: Bundles, metric: str
+) -> None:
     one = directed_bundles[metric]
     for verifier in (by_main, by_second):
         assert failed(verifier(one.data)) == []
-    posts = [json.loads(line) for line in opened(one.data)["posts.jsonl.gz"].splitlines()]
+    posts = [
+        json.loads(line) for line in opened(one.data)["posts.jsonl.gz"].splitlines()
+    ]
     assert [post["refused"] for post in posts] == [0, 0, 1]
-    assert result_of(one)["detections"] == posts[-1]["received_total"] - 1  # of the image that was not served
+    assert (
+        result_of(one)["detections"] == posts[-1]["received_total"] - 1
+    )  # of the image that was not served
 
 
-OF_CORNERS, OF_VOC = ("lpirc", "ilsvrc-det", "voc-area", "voc-11"), ("voc-area", "voc-11")
+OF_CORNERS, OF_VOC = (
+    ("lpirc", "ilsvrc-det", "voc-area", "voc-11"),
+    ("voc-area", "voc-11"),
+)
 IN_METRICS, IN_COCO = "verify_metrics", "verify_coco"
 CHANGES: dict[str, tuple[str, Sequence[str], list[tuple[str, str]]]] = {
     "no overlap is enough": (
@@ -228,9 +257,13 @@ def figures_by(metrics: Any, coco: Any, metric: str, one: Proved) -> dict[str, o
     bundle = second_verifier("verify_records").Bundle(one.data, None)
     rows = second_verifier("verify_items").check_bodies(bundle)
     objects = metrics.read_objects(bundle.truth, {*bundle.order})
-    compute = coco.coco if metric == "coco" else getattr(metrics, metric.replace("-", "_"))
+    compute = (
+        coco.coco if metric == "coco" else getattr(metrics, metric.replace("-", "_"))
+    )
     ap = metrics.average_precisions(compute, objects, rows)
-    return {str(category): ap.get(category) for category, _ in bundle.test_set["categories"]}
+    return {
+        str(category): ap.get(category) for category, _ in bundle.test_set["categories"]
+    }
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -246,14 +279,29 @@ def test_a_change_of_a_rule_is_noticed(
         assert figures_by(*changed, metric, one) != stated, metric
 
 
-@pytest.mark.parametrize(("metric", "iou"), [("coco", "0.5:0.95"), ("ilsvrc-det", "0.5")])
-def test_both_know_the_signature_of_some_images_and_extra_time(tmp_path: Path, metric: str, iou: str) -> None:
+@pytest.mark.parametrize(
+    ("metric", "iou"), [("coco", "0.5:0.95"), ("ilsvrc-det", "0.5")]
+)
+def test_both_know_the_signature_of_some_images_and_extra_time(
+    tmp_path: Path, metric: str, iou: str
+) -> None:
     test_set = crowded(tmp_path / "set")
-    bodies = [as_json([row for row in rows_with_ties(test_set) if row[0] <= IMAGES - 8])]
+    bodies = [
+        as_json([row for row in rows_with_ties(test_set) if row[0] <= IMAGES - 8])
+    ]
     different = {"images": IMAGES - 8, "extra_s": 30.5, "window_s": 630.5}
-    automatic = replace(SETUP, current_range_a=None, line_filter=True, ambient_change_c=7.0)
+    automatic = replace(
+        SETUP, current_range_a=None, line_filter=True, ambient_change_c=7.0
+    )
     made = bundles_of(
-        tmp_path, [metric], test_set, bodies, is_bound=False, unserved=8, setup=automatic, **different
+        tmp_path,
+        [metric],
+        test_set,
+        bodies,
+        is_bound=False,
+        unserved=8,
+        setup=automatic,
+        **different,
     )
     data = made[metric].data
     for verifier in (by_main, by_second):
@@ -287,14 +335,18 @@ def with_figure_aside(bundle: Proved, what: str, share: float = 0.0) -> bytes:
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("what", ["map", "ap", "score"])
-def test_a_figure_that_is_one_bit_aside_holds_in_neither(bundles: Bundles, metric: str, what: str) -> None:
+def test_a_figure_that_is_one_bit_aside_holds_in_neither(
+    bundles: Bundles, metric: str, what: str
+) -> None:
     one, item = bundles[metric], "score" if what == "score" else "map"
     data = with_figure_aside(one, what)
     for verifier in (by_main, by_second):
         assert item in failed(verifier(data))
 
 
-def test_coco_of_an_earlier_version_may_differ_by_rounding_and_by_no_more(tmp_path: Path) -> None:
+def test_coco_of_an_earlier_version_may_differ_by_rounding_and_by_no_more(
+    tmp_path: Path,
+) -> None:
     one = made_bundles(tmp_path, ["coco"], is_bound=False)["coco"]
     for what in ("map", "ap"):
         for verifier in (by_main, by_second):
@@ -303,7 +355,9 @@ def test_coco_of_an_earlier_version_may_differ_by_rounding_and_by_no_more(tmp_pa
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_judgement_by_another_metric_holds_in_neither(bundles: Bundles, metric: str) -> None:
+def test_a_judgement_by_another_metric_holds_in_neither(
+    bundles: Bundles, metric: str
+) -> None:
     one = bundles[metric]
     other = METRICS[(METRICS.index(metric) + 1) % len(METRICS)]
     texts = opened(one.data)
@@ -314,7 +368,9 @@ def test_a_judgement_by_another_metric_holds_in_neither(bundles: Bundles, metric
         assert "map" in failed(verifier(data))
 
 
-def test_a_corrected_ground_truth_holds_and_an_altered_correction_in_neither(tmp_path: Path) -> None:
+def test_a_corrected_ground_truth_holds_and_an_altered_correction_in_neither(
+    tmp_path: Path,
+) -> None:
     one = made_bundles(tmp_path, ["coco"], is_bound=True)["coco"]
     correct(load_test_set(one.testset), one.testset)
     home, out = tmp_path / "coco", tmp_path / "again.zip"

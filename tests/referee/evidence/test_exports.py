@@ -17,7 +17,9 @@ from tests.referee.judging.test_rejudge import correct
 
 
 def exported(folder: Path, run: int, out: Path) -> bytes:
-    done = called("bundle", "export", str(run), "-o", str(out), "--contest", str(folder))
+    done = called(
+        "bundle", "export", str(run), "-o", str(out), "--contest", str(folder)
+    )
     assert done.returncode == 0, done.stderr
     return out.read_bytes()
 
@@ -40,23 +42,42 @@ def test_runs_from_before_a_restore_without_keys_go_on_to_verify_and_those_after
             assert failed(by_main(data)) == failed(by_second(data)) == [], (folder, run)
 
 
-def test_an_export_replaces_a_bundle_but_nothing_else(contest: Contest, tmp_path: Path) -> None:
+def test_an_export_replaces_a_bundle_but_nothing_else(
+    contest: Contest, tmp_path: Path
+) -> None:
     run, database = judged_run(contest).id, contest.folder / "contest.db"
     assert exported(contest.folder, run, tmp_path / "run.zip") == exported(
         contest.folder, run, tmp_path / "run.zip"
     )
-    for path in (database, contest.folder / "signing-key", contest.test_set.folder / "manifest.json"):
+    for path in (
+        database,
+        contest.folder / "signing-key",
+        contest.test_set.folder / "manifest.json",
+    ):
         before = path.read_bytes()
-        done = called("bundle", "export", str(run), "-o", str(path), "--contest", str(contest.folder))
+        done = called(
+            "bundle",
+            "export",
+            str(run),
+            "-o",
+            str(path),
+            "--contest",
+            str(contest.folder),
+        )
         assert done.returncode == 1
-        assert done.stderr == f"referee: {path} is there and is not a bundle; choose another name.\n"
+        assert (
+            done.stderr
+            == f"referee: {path} is there and is not a bundle; choose another name.\n"
+        )
         assert path.read_bytes() == before
 
 
 def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_changed_set_has_none(
     tmp_path: Path,
 ) -> None:
-    test_set = synthesize(tmp_path / "set", images=5, categories=3, seed=2, size=(96, 64))
+    test_set = synthesize(
+        tmp_path / "set", images=5, categories=3, seed=2, size=(96, 64)
+    )
     folder, out = tmp_path / "contest", tmp_path / "run.zip"
     create_contest(folder, config_text(test_set))
     with open_contest(folder) as contest:
@@ -64,12 +85,16 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_
         run = judged_run(contest).id
     truth = test_set.ground_truth_path.read_bytes()
     test_set.ground_truth_path.write_bytes(truth + b" ")
-    done = called("bundle", "export", str(run), "-o", str(out), "--contest", str(folder))
+    done = called(
+        "bundle", "export", str(run), "-o", str(out), "--contest", str(folder)
+    )
     assert done.returncode == 1
     assert "ground_truth.json changed since its manifest was made" in done.stderr
     test_set.ground_truth_path.write_bytes(truth)
     assert correct(test_set, test_set.folder).digest != test_set.digest
-    done = called("rejudge", "--all", "--reason", "a wrong box", "--contest", str(folder))
+    done = called(
+        "rejudge", "--all", "--reason", "a wrong box", "--contest", str(folder)
+    )
     assert done.returncode == 0, done.stderr
     data = exported(folder, run, out)
     assert failed(by_main(data)) == failed(by_second(data)) == []
@@ -81,9 +106,15 @@ def test_a_bundle_states_for_which_change_of_temperature_its_limit_holds_and_the
     contest: Contest, tmp_path: Path
 ) -> None:
     usual = Setup(150.0, 0.5, 0.1, 600)
-    runs = [judged_run(contest, setup=setup).id for setup in (usual, replace(usual, ambient_change_c=8.0))]
+    runs = [
+        judged_run(contest, setup=setup).id
+        for setup in (usual, replace(usual, ambient_change_c=8.0))
+    ]
     bundles = [exported(contest.folder, run, tmp_path / f"{run}.zip") for run in runs]
-    assert [failed(by_main(data)) or failed(by_second(data)) for data in bundles] == [[], []]
+    assert [failed(by_main(data)) or failed(by_second(data)) for data in bundles] == [
+        [],
+        [],
+    ]
     setups = [json.loads(opened(data)["run.json"])["run"]["setup"] for data in bundles]
     # Runs of earlier versions, whose setups had no such key, keep the hash of their terms.
     assert [setup.get("ambient_change_c") for setup in setups] == [None, 8.0]

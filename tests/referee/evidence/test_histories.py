@@ -19,7 +19,14 @@ from tests.referee.evidence.histories import (
     corrected_truth,
     energy_read_later,
 )
-from tests.referee.evidence.proved import Proved, by_main, by_second, caught_by, failed, sentences
+from tests.referee.evidence.proved import (
+    Proved,
+    by_main,
+    by_second,
+    caught_by,
+    failed,
+    sentences,
+)
 
 ALTERED = [*BOUND_BY_BODIES, *BOUND_BY_THE_CLOSE, *TOLD_BY_THE_RULES]
 COUNT = 1000
@@ -27,7 +34,9 @@ WHOLE = int(os.environ.get("LPIRC_HISTORIES", "0")) or 2 * len(ALTERED)
 EACH_SECOND = 5
 
 
-def histories(proved: Proved, count: int, seed: int) -> Iterator[tuple[Alteration, History, bytes]]:
+def histories(
+    proved: Proved, count: int, seed: int
+) -> Iterator[tuple[Alteration, History, bytes]]:
     """Altered ones, and what a team kept: without a closing receipt in each second round, if bodies bind it."""
     chance = np.random.default_rng(seed)
     bodies_alone = b"".join(proved.receipts.splitlines(keepends=True)[:-1])
@@ -45,7 +54,9 @@ def expected(alter: Alteration) -> list[str]:
 def test_histories_altered_with_the_organizers_key_are_all_caught_by_one_teams_receipts(
     proved: dict[str, Proved],
 ) -> None:
-    for number, (alter, history, kept) in enumerate(histories(proved["judged"], COUNT, seed=1)):
+    for number, (alter, history, kept) in enumerate(
+        histories(proved["judged"], COUNT, seed=1)
+    ):
         found = caught_by(history.sealed(judged=False), kept)
         assert {*expected(alter)} <= {*found}, (alter.__name__, number)
 
@@ -54,10 +65,17 @@ def test_nothing_else_tells_of_them(proved: dict[str, Proved]) -> None:
     judged = proved["judged"]
     for number, (alter, history, kept) in enumerate(histories(judged, WHOLE, seed=2)):
         data = history.sealed()
-        for verifier in (by_main, by_second) if number % EACH_SECOND == 0 else (by_main,):
+        for verifier in (
+            (by_main, by_second) if number % EACH_SECOND == 0 else (by_main,)
+        ):
             found = verifier(data, kept, judged.key.public)
             told = {*expected(alter), *(["judgements"] if history.says_bound else [])}
-            assert {*failed(found)} == told, (alter.__name__, number, verifier.__name__, found)
+            assert {*failed(found)} == told, (
+                alter.__name__,
+                number,
+                verifier.__name__,
+                found,
+            )
 
 
 def test_a_history_without_alterations_holds(proved: dict[str, Proved]) -> None:
@@ -72,7 +90,10 @@ def test_a_ground_truth_that_is_exchanged_openly_is_named_with_both_digests(
 ) -> None:
     judged = proved["judged"]
     history = History(judged)
-    old, new = history.run["testset_digest"], corrected_truth(history, np.random.default_rng(4))
+    old, new = (
+        history.run["testset_digest"],
+        corrected_truth(history, np.random.default_rng(4)),
+    )
     data = history.sealed()
     assert failed(by_main(data, judged.receipts, judged.key.public)) == []
     told = sentences(data)

@@ -43,24 +43,49 @@ TAKEN = [
     ("image_name", FORM, [], 1),
     ("other=1", FORM, [], 1),
     (multipart('Content-Disposition: form-data; name="%s"'), MULTIPART, [ROW], 0),
-    (multipart("Content-Type: text/plain\r\ncontent-disposition:form-data; name=%s"), MULTIPART, [ROW], 0),
+    (
+        multipart("Content-Type: text/plain\r\ncontent-disposition:form-data; name=%s"),
+        MULTIPART,
+        [ROW],
+        0,
+    ),
     (multipart('Content-Disposition: form-data;\r\n\tname="%s"'), MULTIPART, [ROW], 0),
-    (multipart('Content-Disposition: form-data; name="%s"; filename="a"'), MULTIPART, [], 0),
+    (
+        multipart('Content-Disposition: form-data; name="%s"; filename="a"'),
+        MULTIPART,
+        [],
+        0,
+    ),
 ]
 REFUSED = [
     *(
         (text, TEXT)
-        for text in ("1,1,.5,1,2,3,4,", "1,,1,.5,1,2,3,4", "1;1;.5;1;2;3;4", ",", "\ufeff1 1 .5 1 2 3 4")
+        for text in (
+            "1,1,.5,1,2,3,4,",
+            "1,,1,.5,1,2,3,4",
+            "1;1;.5;1;2;3;4",
+            ",",
+            "\ufeff1 1 .5 1 2 3 4",
+        )
     ),
     *(
         (text, TEXT)
-        for text in ("1 1 1_0 1 2 3 4", "1 1 inf 1 2 3 4", "1 1 .5 3 2 1 4", "\u0661 1 .5 1 2 3 4")
+        for text in (
+            "1 1 1_0 1 2 3 4",
+            "1 1 inf 1 2 3 4",
+            "1 1 .5 3 2 1 4",
+            "\u0661 1 .5 1 2 3 4",
+        )
     ),
     *(
         (f"[[{values},1,0.5,1,2,3,4]]", JSON)
         for values in ("true", "1.5", "9", "NaN", '"1"', f"1{'0' * 400}", "")
     ),
-    *(("\ufeff[[1,1,0.5,1,2,3,4]]", JSON), ("[[1,1,0.5,1,2,3,4],]", JSON), ("{}", JSON)),
+    *(
+        ("\ufeff[[1,1,0.5,1,2,3,4]]", JSON),
+        ("[[1,1,0.5,1,2,3,4],]", JSON),
+        ("{}", JSON),
+    ),
     *((FIELDS.replace("&", ";"), FORM), (f"{FIELDS}&image_name=2", FORM)),
 ]
 
@@ -77,7 +102,9 @@ def test_neither_takes_an_id_that_float32_may_have_rounded() -> None:
             "sha256": hashlib.sha256(body).hexdigest(),
         }
         if is_taken:
-            assert len(rows_of(body, packed, IMAGES, np.array(sorted(categories)))[0]) == 1
+            assert (
+                len(rows_of(body, packed, IMAGES, np.array(sorted(categories)))[0]) == 1
+            )
             assert len(BODIES.accepted_rows(post, body, IMAGES, categories)) == 1
             continue
         with pytest.raises(RefereeError):
@@ -103,7 +130,9 @@ def test_both_take_the_same_rows(
 
 
 @pytest.mark.parametrize(("text", "content_type"), REFUSED)
-def test_what_the_referee_would_never_take_neither_takes(text: str, content_type: str) -> None:
+def test_what_the_referee_would_never_take_neither_takes(
+    text: str, content_type: str
+) -> None:
     with pytest.raises(RefereeError):
         rows_of(text.encode(), content_type, IMAGES, np.array([*CATEGORIES]))
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever comes of it, the item fails

@@ -50,7 +50,10 @@ def ground_truth(boxes: list[list[float]], chance: np.random.Generator) -> bytes
 def random_case(seed: int) -> tuple[bytes, Rows]:
     """Boxes in a row or about a place, equal ones among them; confidences of few values; more than 100 at times."""
     chance = np.random.default_rng(seed)
-    spread, step = int(chance.choice([2, 13, 60])), float(chance.choice([1.0, 4.0, 0.3, 0.1]))
+    spread, step = (
+        int(chance.choice([2, 13, 60])),
+        float(chance.choice([1.0, 4.0, 0.3, 0.1])),
+    )
     count = int(chance.choice([3, 12, 40]))
     corners = chance.integers(0, spread, (count, 2)) * step
     if seed % 3 == 0:  # in a row: a box between two others overlaps both alike
@@ -58,18 +61,31 @@ def random_case(seed: int) -> tuple[bytes, Rows]:
         pool = np.hstack([corners, np.full((count, 2), 20.0)])
     else:
         pool = np.hstack([corners, chance.choice(SIDES, (count, 2))])
-    truth = ground_truth(pool[chance.integers(0, count, int(chance.choice([1, 9, 30])))].tolist(), chance)
+    truth = ground_truth(
+        pool[chance.integers(0, count, int(chance.choice([1, 9, 30])))].tolist(), chance
+    )
 
     rows = []
     for _ in range(int(chance.choice([4, 20, 60, 400]))):
-        x, y, w, h = (pool[chance.integers(0, count)] + chance.choice([0, 0, 0, 1, 4.3], 4)).tolist()
+        x, y, w, h = (
+            pool[chance.integers(0, count)] + chance.choice([0, 0, 0, 1, 4.3], 4)
+        ).tolist()
         if chance.random() < 0.2:
             w *= 2  # an overlap of one half, or just below by rounding
         if chance.random() < 0.05:
-            w, h = chance.choice([-w, 1e5 + 1, 1e200], 2).tolist()  # inverted; beyond the largest area
+            w, h = chance.choice(
+                [-w, 1e5 + 1, 1e200], 2
+            ).tolist()  # inverted; beyond the largest area
         confidence = float(chance.choice([0.1, 0.5, 0.9, chance.random()]))
         corners_of_it = [x, y, x + w - 1, y + h - 1]
-        rows.append([int(chance.choice(IMAGES)), int(chance.choice(CATEGORIES)), confidence, *corners_of_it])
+        rows.append(
+            [
+                int(chance.choice(IMAGES)),
+                int(chance.choice(CATEGORIES)),
+                confidence,
+                *corners_of_it,
+            ]
+        )
     if seed % 5 == 0:  # one image and category with more than a hundred
         rows += [[1, 1, 0.4 + number / 1000, *rows[0][3:]] for number in range(120)]
     return truth, rows
@@ -81,7 +97,9 @@ def by_referee(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, 
     problems.raise_if_any("ground-truth-invalid")
     table = np.array(rows, np.float64).reshape(-1, 7)
     found = evaluate(document.ground_truth, scored_detections(table, metric), metric)
-    return found.map, {category: ap for category, ap in found.ap.items() if ap is not None}
+    return found.map, {
+        category: ap for category, ap in found.ap.items() if ap is not None
+    }
 
 
 def by_second(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, float]]:
@@ -91,7 +109,9 @@ def by_second(metric: str, truth: bytes, rows: Rows) -> tuple[float, dict[int, f
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_both_compute_the_same_bits_of_ties_crowds_and_difficult_objects(metric: str) -> None:
+def test_both_compute_the_same_bits_of_ties_crowds_and_difficult_objects(
+    metric: str,
+) -> None:
     maps = set()
     for seed in SEEDS:
         case = random_case(seed)
@@ -110,9 +130,15 @@ def test_both_compute_the_same_mean_power_however_well_the_time_is_known(
     for elapsed_s in (0.4, 597.9, 598.7, 599.0, 599.97, 600.0, 600.3, 602.1):
         for integrator_s in (0.0, 599.0, 599.97, 600.0, 600.97, None):
             setup = Setup(150.0, 0.5, update_interval_s=0.1, integrator_timer_s=timer_s)
-            values = {"elapsed_s": elapsed_s, "integrator_s": integrator_s, "energy_wh": energy_wh}
+            values = {
+                "elapsed_s": elapsed_s,
+                "integrator_s": integrator_s,
+                "energy_wh": energy_wh,
+            }
             run = run_record(setup=setup, **values)
             power_w = measured_run(run, [], 0.0, limits=None).mean_power_w
-            assert RESULTS.mean_power_w({**values, "setup": setup.stated}) == power_w, values
+            assert RESULTS.mean_power_w({**values, "setup": setup.stated}) == power_w, (
+                values
+            )
             found.add(power_w)
     assert (len(found) > 5) == (energy_wh == 0.1)

@@ -15,7 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from referee.evidence.container import ENVELOPE, GROUND_TRUTH, MANIFEST, BadBundle, pack, unpack
+from referee.evidence.container import (
+    ENVELOPE,
+    GROUND_TRUTH,
+    MANIFEST,
+    BadBundle,
+    pack,
+    unpack,
+)
 from referee.evidence.statement import sign
 from referee.evidence.verify import Given, verify
 from tests.referee.evidence.proved import (
@@ -52,12 +59,16 @@ def test_a_bundle_as_exported_holds(proved: dict[str, Proved], name: str) -> Non
 
 
 def test_a_bundle_of_format_1_holds_for_ever() -> None:
-    assert failed(by_second(Path(__file__).with_name("format-1.zip").read_bytes())) == []
+    assert (
+        failed(by_second(Path(__file__).with_name("format-1.zip").read_bytes())) == []
+    )
 
 
 def test_a_bundle_of_coco_whose_sums_had_another_order_holds_for_ever() -> None:
     data = Path(__file__).with_name("format-2-coco.zip").read_bytes()
-    assert json.loads(opened(data)["result.json"])["map"] == 0.5039306930693068  # as exact sums: ...069
+    assert (
+        json.loads(opened(data)["result.json"])["map"] == 0.5039306930693068
+    )  # as exact sums: ...069
     for verifier in (by_main, by_second):
         found = verifier(data)
         assert failed(found) == []
@@ -108,28 +119,43 @@ def _by_metric_version_7(texts: Texts) -> Texts:
     """Rules and judgements of another version than the manifest's."""
     old, new = '"metric_version": 1', '"metric_version": 7'
     return _with(texts, RUN, old, new) | {
-        JUDGEMENTS: texts[JUDGEMENTS].replace(old.encode(), new.encode()).replace(b"rules:1|", b"rules:7|")
+        JUDGEMENTS: texts[JUDGEMENTS]
+        .replace(old.encode(), new.encode())
+        .replace(b"rules:1|", b"rules:7|")
     }
 
 
 WRONG: dict[str, Callable[[Texts], Texts]] = {
     "energy": lambda texts: _with_value(texts, RUN, "run", "energy_wh", value=0.001),
     "map": lambda texts: _with_value(texts, RESULT, "map", value=0.9),
-    "map-ilsvrc-det": lambda texts: _with_value(texts, RESULT, "map_ilsvrc_det", value=0.9),
+    "map-ilsvrc-det": lambda texts: _with_value(
+        texts, RESULT, "map_ilsvrc_det", value=0.9
+    ),
     "ap": lambda texts: _with_value(texts, RESULT, "ap", "1", value=0.5),
     "detections": lambda texts: _with_value(texts, RESULT, "detections", value=5),
     "score": lambda texts: _with_value(texts, RESULT, "score", value=1000.0),
     "team": lambda texts: _with_value(texts, RUN, "run", "team", value="bees"),
     "window": lambda texts: _with_value(texts, RUN, "run", "window_s", value=60.0),
-    "unserved": lambda texts: texts | {"served.csv.gz": b"image,elapsed_s,bytes\n1,0.5,100\n"},
-    "readings": lambda texts: texts | {"readings.csv.gz": texts["readings.csv.gz"].replace(b"36.0", b"18.0")},
+    "unserved": lambda texts: (
+        texts | {"served.csv.gz": b"image,elapsed_s,bytes\n1,0.5,100\n"}
+    ),
+    "readings": lambda texts: (
+        texts | {"readings.csv.gz": texts["readings.csv.gz"].replace(b"36.0", b"18.0")}
+    ),
     "content-type": lambda texts: _with(texts, POSTS, "text/csv", "application/json"),
     "accepted": lambda texts: _with(texts, POSTS, '"refused": 2', '"refused": 1'),
-    "order": lambda texts: texts | {"image_order.json": lines([json.loads(texts["image_order.json"])[::-1]])},
+    "order": lambda texts: (
+        texts
+        | {"image_order.json": lines([json.loads(texts["image_order.json"])[::-1]])}
+    ),
     "category": lambda texts: _with(texts, "testset.json", "[[1, ", "[[7, "),
-    "digest": lambda texts: _with_value(texts, "testset.json", "ground_truth_sha256", value="0" * 64),
+    "digest": lambda texts: _with_value(
+        texts, "testset.json", "ground_truth_sha256", value="0" * 64
+    ),
     "judged": lambda texts: _with(texts, "events.jsonl.gz", "lpirc|iou", "coco|iou"),
-    "least-map": lambda texts: _with_value(texts, RUN, "run", "rules", "least_map", value=0.1),
+    "least-map": lambda texts: _with_value(
+        texts, RUN, "run", "rules", "least_map", value=0.1
+    ),
     "rules-away": lambda texts: _with_value(texts, RUN, "run", "rules", value=None),
     "metric": lambda texts: _with_value(texts, RUN, "contest", "metric", value="coco"),
     "extra-time": lambda texts: _with_value(texts, RUN, "run", "extra_s", value=30.0),
@@ -138,11 +164,17 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     "first-reading": lambda texts: _with(texts, READINGS, "\n", "\n1", 1),
     "judgement": lambda texts: _with_last(texts, JUDGEMENTS, map=0.9),
     "no-judgement": lambda texts: texts | {JUDGEMENTS: b"[]\n"},
-    "judged-by": lambda texts: _with(texts, JUDGEMENTS, '"metric": "lpirc"', '"metric": "voc-11"'),
-    "mean-power": lambda texts: _with_value(texts, RESULT, "mean_power_w", value=1000.0),
+    "judged-by": lambda texts: _with(
+        texts, JUDGEMENTS, '"metric": "lpirc"', '"metric": "voc-11"'
+    ),
+    "mean-power": lambda texts: _with_value(
+        texts, RESULT, "mean_power_w", value=1000.0
+    ),
     "metric-version": lambda texts: _by_metric_version_7(texts),
     **{
-        f"signature's {old}": lambda texts, old=old, new=new: _with(texts, RESULT, old, new)
+        f"signature's {old}": lambda texts, old=old, new=new: _with(
+            texts, RESULT, old, new
+        )
         for old, new in (
             ("iou:0.5|", "iou:0.6|"),
             ("blacklist:none", "blacklist:1-0a1b2c3d4e5f"),
@@ -158,13 +190,20 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
         f"interval's {name}": lambda texts, name=name, value=value: _with_value(
             texts, RESULT, "interval", name, value=value
         )
-        for name, value in {"seed": 7, "level": 0.5, "resamples": 100, "method": "bootstrap"}.items()
+        for name, value in {
+            "seed": 7,
+            "level": 0.5,
+            "resamples": 100,
+            "method": "bootstrap",
+        }.items()
     },
 }
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_both_say_the_same_of_what_a_holder_of_the_key_altered(proved: dict[str, Proved], what: str) -> None:
+def test_both_say_the_same_of_what_a_holder_of_the_key_altered(
+    proved: dict[str, Proved], what: str
+) -> None:
     judged = proved["judged"]
     data = judged.sealed(WRONG[what](opened(judged.data)))
     mine, its = by_second(data, judged.receipts), by_main(data, judged.receipts)
@@ -188,10 +227,30 @@ def test_both_say_the_same_of_what_a_holder_of_the_key_altered(proved: dict[str,
             "The seed of the interval is stated as 7, but it is 0.",
             "another seed",
         ),
-        ("interval's resamples", "interval", "stated as 100, but it is 300.", "another resamples"),
-        ("interval's level", "interval", "stated as 0.5, but it is 0.95.", "another level"),
-        ("metric-version", "rules", "metric_version is stated as 7, but it is 1.", "another metric_version"),
-        ("mean-power", "score", "mean_power_w is stated as 1000.0", "another mean_power_w"),
+        (
+            "interval's resamples",
+            "interval",
+            "stated as 100, but it is 300.",
+            "another resamples",
+        ),
+        (
+            "interval's level",
+            "interval",
+            "stated as 0.5, but it is 0.95.",
+            "another level",
+        ),
+        (
+            "metric-version",
+            "rules",
+            "metric_version is stated as 7, but it is 1.",
+            "another metric_version",
+        ),
+        (
+            "mean-power",
+            "score",
+            "mean_power_w is stated as 1000.0",
+            "another mean_power_w",
+        ),
     ],
 )
 def test_both_name_what_no_judge_may_choose(
@@ -219,19 +278,25 @@ def test_both_refuse_a_manifest_of_another_run_or_contest_than_run_json(
     judged = proved["judged"]
     texts = opened(judged.data)
     data = judged.sealed(_with_value(texts, MANIFEST, "predicate", name, value=value))
-    with pytest.raises(BadBundle, match="of another run or contest than the manifest says") as bad:
+    with pytest.raises(
+        BadBundle, match="of another run or contest than the manifest says"
+    ) as bad:
         verify(data, Given())
     assert bad.value.part == RUN
     assert by_second(data)["parts"] == f"manifest.json has another {name}"
 
 
 @pytest.mark.parametrize("name", ["_type", "predicateType"])
-def test_both_refuse_a_statement_of_another_kind(proved: dict[str, Proved], name: str) -> None:
+def test_both_refuse_a_statement_of_another_kind(
+    proved: dict[str, Proved], name: str
+) -> None:
     judged = proved["judged"]
     parts = unpack(judged.data)
     statement = json.loads(parts[MANIFEST]) | {name: "another"}
     manifest = lines([statement])
-    data = b"".join(pack(parts | {MANIFEST: manifest, ENVELOPE: sign(manifest, judged.key)}))
+    data = b"".join(
+        pack(parts | {MANIFEST: manifest, ENVELOPE: sign(manifest, judged.key)})
+    )
     assert failed(by_main(data)) == ["container"]
     assert failed(by_second(data)) == ["parts"]
 
@@ -249,7 +314,9 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_a_wrong_one_within_fa
         findings = SECOND.verify(data, head=head)
         assert "log-chain" in findings.unchecked
         assert failed(findings.wrong) == []
-    assert failed(SECOND.verify(data, head=f"{first}:{'ab' * 32}").wrong) == ["log-chain"]
+    assert failed(SECOND.verify(data, head=f"{first}:{'ab' * 32}").wrong) == [
+        "log-chain"
+    ]
 
 
 def test_receipts_of_another_form_are_named(proved: dict[str, Proved]) -> None:
@@ -262,7 +329,10 @@ def test_receipts_of_another_form_are_named(proved: dict[str, Proved]) -> None:
     unknown = lines([*kept, {"run": kept[0]["run"], "something": 1}])
     assert SECOND.verify(judged.data, receipts=unknown).wrong["receipts"]
     only_rules = lines([one for one in kept if "rules_sha256" in one])
-    assert "no receipts" in SECOND.verify(judged.data, receipts=only_rules).wrong["receipts"]
+    assert (
+        "no receipts"
+        in SECOND.verify(judged.data, receipts=only_rules).wrong["receipts"]
+    )
 
 
 def test_both_detect_what_others_altered(proved: dict[str, Proved]) -> None:
@@ -282,7 +352,9 @@ def _newer(proved: Proved) -> bytes:
 
 def _bomb(proved: Proved) -> bytes:
     parts = unpack(proved.data)
-    return b"".join(pack(parts | {"bodies.gz": gzip.compress(bytes(10**7), 9, mtime=0)}))
+    return b"".join(
+        pack(parts | {"bodies.gz": gzip.compress(bytes(10**7), 9, mtime=0)})
+    )
 
 
 def _packed_again(proved: Proved) -> bytes:
@@ -307,7 +379,9 @@ BAD: dict[str, Callable[[Proved], bytes]] = {
     "of another run": lambda proved: b"".join(
         pack(
             sealed_parts(
-                _with_value(opened(proved.data), RUN, "run", "id", value=9), proved.key, proved.key.public
+                _with_value(opened(proved.data), RUN, "run", "id", value=9),
+                proved.key,
+                proved.key.public,
             )
         )
     ),
@@ -325,7 +399,11 @@ def test_the_script_runs_alone_and_tells_what_it_leaves_out(
     proved: dict[str, Proved], tmp_path: Path
 ) -> None:
     judged = proved["judged"]
-    bundle, receipts, alone = tmp_path / "run.zip", tmp_path / "receipts.jsonl", tmp_path / "alone"
+    bundle, receipts, alone = (
+        tmp_path / "run.zip",
+        tmp_path / "receipts.jsonl",
+        tmp_path / "alone",
+    )
     alone.mkdir()
     script = alone / SCRIPT.name
     for path in FILES:
@@ -342,10 +420,23 @@ def test_the_script_runs_alone_and_tells_what_it_leaves_out(
     assert "holds; not checked: " in good.stdout
     assert " Wh, computed here\n" in good.stdout
     receipts.write_bytes(b"\n")
-    assert "receipts          failed: the file holds no receipts" in told("--receipts", str(receipts)).stdout
+    assert (
+        "receipts          failed: the file holds no receipts"
+        in told("--receipts", str(receipts)).stdout
+    )
     receipts.write_bytes(b"\xef\xbb\xbf" + judged.receipts)
-    assert told("--receipts", str(receipts), "--key", f" {judged.key.public.upper()}").returncode == 0
-    for bad in (b"[]", b'{"run": 2, "number": "1"}', bytes(range(128, 256)), judged.receipts[:-20]):
+    assert (
+        told(
+            "--receipts", str(receipts), "--key", f" {judged.key.public.upper()}"
+        ).returncode
+        == 0
+    )
+    for bad in (
+        b"[]",
+        b'{"run": 2, "number": "1"}',
+        bytes(range(128, 256)),
+        judged.receipts[:-20],
+    ):
         receipts.write_bytes(bad)
         found = told("--receipts", str(receipts))
         assert (found.returncode, found.stderr) == (1, ""), found
@@ -359,7 +450,11 @@ def test_the_script_runs_alone_and_tells_what_it_leaves_out(
         ["--receipts", "."],
     ):
         found = told(*options)
-        assert (found.returncode, found.stdout, found.stderr.count("\n")) == (1, "", 1), found
+        assert (found.returncode, found.stdout, found.stderr.count("\n")) == (
+            1,
+            "",
+            1,
+        ), found
     of_other = told("--receipts", str(receipts), "--key", judged.wrong_key.public)
     assert of_other.returncode == 1
     assert judged.wrong_key.public in of_other.stdout
@@ -371,4 +466,6 @@ def test_its_files_are_small_enough_to_be_read_and_need_only_python() -> None:
         text = path.read_text()
         assert len(text.splitlines()) <= MOST_LINES
         named = re.findall(r"^(?:from|import) ([\w.]+)", text, re.M)
-        assert {name.partition(".")[0] for name in named} <= own | {*sys.stdlib_module_names}
+        assert {name.partition(".")[0] for name in named} <= own | {
+            *sys.stdlib_module_names
+        }

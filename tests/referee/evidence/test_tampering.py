@@ -14,7 +14,9 @@ COUNT = int(os.environ.get("LPIRC_TAMPERED", "600"))
 EACH_SECOND = 10  # the stand-alone verifier looks at one in so many
 
 
-def test_every_altered_byte_and_row_is_detected_and_its_part_named(proved: dict[str, Proved]) -> None:
+def test_every_altered_byte_and_row_is_detected_and_its_part_named(
+    proved: dict[str, Proved],
+) -> None:
     missed = []
     for one in tampered(proved["judged"], COUNT, seed=1):
         found = by_main(one.data, key=proved["judged"].key.public)

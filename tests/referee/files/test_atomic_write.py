@@ -35,7 +35,11 @@ def test_what_cannot_be_written_whole_leaves_what_was_there(tmp_path: Path) -> N
 def test_a_place_is_tried_without_a_trace_and_told_by_its_name(tmp_path: Path) -> None:
     require_writable(tmp_path / "new")
     os.mkfifo(tmp_path / "pipe")
-    for place, told in (("pipe", "regular file"), (".", "regular file"), ("none/x", "No such file")):
+    for place, told in (
+        ("pipe", "regular file"),
+        (".", "regular file"),
+        ("none/x", "No such file"),
+    ):
         with pytest.raises(OSError, match=told) as failure:
             require_writable(tmp_path / place)
         assert failure.value.filename == str((tmp_path / place).resolve())
@@ -50,12 +54,20 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"one", 0o640)
 
 
-def test_a_place_that_cannot_be_is_told_by_the_name_that_was_given(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_is_told_by_the_name_that_was_given(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "file").touch()
     for act in (require_writable, lambda path: write_atomically(path, b"one")):
-        for name, number in (("loop", errno.ELOOP), ("file/x", errno.ENOTDIR), ("loop/x", errno.ELOOP)):
-            with pytest.raises(OSError, match=re.escape(os.strerror(number))) as failure:
+        for name, number in (
+            ("loop", errno.ELOOP),
+            ("file/x", errno.ENOTDIR),
+            ("loop/x", errno.ELOOP),
+        ):
+            with pytest.raises(
+                OSError, match=re.escape(os.strerror(number))
+            ) as failure:
                 act(tmp_path / name)
             assert failure.value.filename == str(tmp_path / name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loop"]

@@ -9,13 +9,17 @@ import pytest
 from referee.files.curves import write_curves
 from referee.scoring.curves import Curve
 
-CURVE = Curve(np.array([1, 3]), np.array([0.5, 1.0]), np.array([1.0, 2 / 3]), np.array([0.9, 0.7]))
+CURVE = Curve(
+    np.array([1, 3]), np.array([0.5, 1.0]), np.array([1.0, 2 / 3]), np.array([0.9, 0.7])
+)
 MISSED = Curve(np.array([], int), np.array([]), np.array([]), np.array([]))
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    pytest.importorskip("matplotlib", reason="matplotlib draws the curves and is not installed")
+    pytest.importorskip(
+        "matplotlib", reason="matplotlib draws the curves and is not installed"
+    )
     return tmp_path / "curves.svg"
 
 

@@ -18,7 +18,9 @@ DEADLINE_S = 0.1
 
 def test_what_the_disk_does_comes_back_and_so_does_its_error(tmp_path: Path) -> None:
     disk = JournalDisk(tmp_path, 30.0)
-    assert [disk.do(lambda n=number: n * n) for number in range(100)] == [n * n for n in range(100)]
+    assert [disk.do(lambda n=number: n * n) for number in range(100)] == [
+        n * n for n in range(100)
+    ]
     with pytest.raises(FileNotFoundError):
         disk.do((tmp_path / "missing").read_bytes)
     assert disk.stalled_s is None
@@ -32,7 +34,10 @@ def test_only_the_first_waits_for_a_disk_that_hangs_and_all_go_on_when_it_answer
     os.mkfifo(pipe)
     with pytest.raises(JournalStalled) as first:
         disk.do(pipe.read_bytes)  # opening it waits in the kernel for a writer
-    assert (first.value.code, first.value.facts["stalled_s"] >= DEADLINE_S) == ("journal-stalled", True)
+    assert (first.value.code, first.value.facts["stalled_s"] >= DEADLINE_S) == (
+        "journal-stalled",
+        True,
+    )
     begun_s = time.thread_time()
     ran = threading.Event()
     for _ in range(1000):
@@ -81,7 +86,9 @@ def test_while_one_process_hangs_in_a_write_no_other_one_writes(
     tmp_path: Path, until: Callable[[Callable[[], object]], None]
 ) -> None:
     """Its write may still come, over what the other one has written since."""
-    one, other = (JournalDisk(tmp_path, DEADLINE_S, lock=tmp_path / "lock") for _ in range(2))
+    one, other = (
+        JournalDisk(tmp_path, DEADLINE_S, lock=tmp_path / "lock") for _ in range(2)
+    )
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     assert (one.do(lambda: 1), other.do(lambda: 2)) == (1, 2)

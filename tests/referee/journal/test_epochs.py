@@ -26,7 +26,9 @@ HOSTS = 16
 
 def claim_epoch(journal: Path, contest: Path, epoch: int) -> Claim:
     now = datetime(2027, 6, 20, 9, tzinfo=UTC)
-    return epochs.claim_epoch(journal, contest, epoch, contest="0123456789ab", version="6.0", utc=now)
+    return epochs.claim_epoch(
+        journal, contest, epoch, contest="0123456789ab", version="6.0", utc=now
+    )
 
 
 @pytest.fixture
@@ -48,7 +50,9 @@ def code(journal: Path, contest: Path) -> str:
     return refused.value.code
 
 
-def test_of_hosts_that_claim_at_once_one_wins_and_the_others_read_who(journal: Path, tmp_path: Path) -> None:
+def test_of_hosts_that_claim_at_once_one_wins_and_the_others_read_who(
+    journal: Path, tmp_path: Path
+) -> None:
     folders = [folder(tmp_path, f"host-{number}") for number in range(HOSTS)]
 
     def claimed(contest: Path) -> str:
@@ -101,7 +105,9 @@ def test_a_host_that_dies_while_it_claims_keeps_no_one_from_the_next_epoch(
         require_current(journal, claim)
 
 
-def test_a_copy_of_the_folder_may_not_write_but_a_moved_folder_may(journal: Path, tmp_path: Path) -> None:
+def test_a_copy_of_the_folder_may_not_write_but_a_moved_folder_may(
+    journal: Path, tmp_path: Path
+) -> None:
     first = folder(tmp_path, "first")
     claim_epoch(journal, first, 1)
     copy = tmp_path / "copy"
@@ -130,7 +136,9 @@ def test_what_is_no_claim_is_no_ones(journal: Path, tmp_path: Path) -> None:
         assert code(journal, first) in ("journal-elsewhere", "superseded")
 
 
-def test_only_a_later_epoch_says_that_another_host_has_taken_over(journal: Path, tmp_path: Path) -> None:
+def test_only_a_later_epoch_says_that_another_host_has_taken_over(
+    journal: Path, tmp_path: Path
+) -> None:
     claim = claim_epoch(journal, folder(tmp_path, "first"), 1)
     host_path(journal, 1).unlink()
     with pytest.raises(FileNotFoundError):  # its disk is not mounted

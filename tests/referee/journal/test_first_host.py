@@ -43,7 +43,9 @@ def silent() -> Address:
     return Address("127.0.0.1", own_port(), is_tls=False)
 
 
-def test_it_is_dead_when_signs_of_life_and_answers_both_have_ended(tmp_path: Path) -> None:
+def test_it_is_dead_when_signs_of_life_and_answers_both_have_ended(
+    tmp_path: Path,
+) -> None:
     clock = DrivenClock()
     first = FirstHost(tmp_path, 1, silent(), AFTER_S, clock)
     clock.advance(100)
@@ -54,7 +56,9 @@ def test_it_is_dead_when_signs_of_life_and_answers_both_have_ended(tmp_path: Pat
         clock.advance(AFTER_S - 0.5)
         assert not first.is_dead()
     write_beat(tmp_path, 2, Beat(1, process=8))  # of another epoch
-    beat_path(tmp_path, 1).write_bytes(bytes(256))  # whatever harmed it is no sign of life, either
+    beat_path(tmp_path, 1).write_bytes(
+        bytes(256)
+    )  # whatever harmed it is no sign of life, either
     assert not first.is_dead()
     clock.advance(1)
     assert first.is_dead()
@@ -76,7 +80,10 @@ def test_it_is_not_dead_while_it_answers_or_when_it_was_ended_in_order(
     assert not other.is_dead()
     clock.advance(AFTER_S)
     assert not other.is_dead()
-    assert caplog.text.count("was ended in order; to take over: referee standby --now") == 1
+    assert (
+        caplog.text.count("was ended in order; to take over: referee standby --now")
+        == 1
+    )
 
 
 def test_a_sign_of_life_that_is_being_written_is_none(tmp_path: Path) -> None:
@@ -87,7 +94,8 @@ def test_a_sign_of_life_that_is_being_written_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "hall-a", "ftp://hall-a", "http://", "http://hall-a:x", "http://hall-a:99999"]
+    "text",
+    ["", "hall-a", "ftp://hall-a", "http://", "http://hall-a:x", "http://hall-a:99999"],
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(RefereeError, match="write it as http://HOST:PORT"):
@@ -95,5 +103,8 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 
 
 def test_addresses_have_the_port_of_their_scheme() -> None:
-    assert [read_address(f"{one}://[::1]").port for one in ("http", "https")] == [80, 443]
+    assert [read_address(f"{one}://[::1]").port for one in ("http", "https")] == [
+        80,
+        443,
+    ]
     assert str(read_address("http://hall-a:8080/")) == "hall-a:8080"

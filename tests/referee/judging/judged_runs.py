@@ -17,11 +17,18 @@ METER = "YOKOGAWA WT310 C2PH13047V F1.03"
 
 
 def armed_run(contest: Contest, team: str, **different: Any) -> Run:
-    values = {"images": len(contest.test_set.images), "testset_digest": contest.test_set.digest}
-    return stored_run(contest.store, team=team, meter_identity=METER, **(values | different))
+    values = {
+        "images": len(contest.test_set.images),
+        "testset_digest": contest.test_set.digest,
+    }
+    return stored_run(
+        contest.store, team=team, meter_identity=METER, **(values | different)
+    )
 
 
-def opened_run(contest: Contest, team: str, seed: int = 0, energy_wh: float = 0.6, **different: Any) -> Run:
+def opened_run(
+    contest: Contest, team: str, seed: int = 0, energy_wh: float = 0.6, **different: Any
+) -> Run:
     """An open run with some detections of every image and a minute of readings, in which it took `energy_wh`."""
     run, store = armed_run(contest, team, **different), contest.store
     images = range(1, run.images + 1)
@@ -29,14 +36,21 @@ def opened_run(contest: Contest, team: str, seed: int = 0, energy_wh: float = 0.
     posted(contest, run, seed)
     store.append_readings(run.id, 0.0, steady_readings(energy_wh, MEASURED_S))
     changes = {"start_s": 0.0, "opened_utc": START.isoformat()}
-    return store.change_run(run.id, (RunState.ARMED,), state=RunState.OPEN.value, **changes)
+    return store.change_run(
+        run.id, (RunState.ARMED,), state=RunState.OPEN.value, **changes
+    )
 
 
 def posted(contest: Contest, run: Run, seed: int = 0) -> None:
     """Most objects of the set, found about where they are."""
-    truth, chance = read_ground_truth(contest.test_set.folder), np.random.default_rng(seed)
+    truth, chance = (
+        read_ground_truth(contest.test_set.folder),
+        np.random.default_rng(seed),
+    )
     boxes = truth.boxes + chance.integers(0, 2, (len(truth.image), 1))
-    found = np.column_stack([truth.image, truth.category, chance.random(len(boxes)), boxes])
+    found = np.column_stack(
+        [truth.image, truth.category, chance.random(len(boxes)), boxes]
+    )
     found = found[chance.random(len(found)) < 0.9]
     contest.store.append_post(
         run.id,
@@ -49,13 +63,25 @@ def posted(contest: Contest, run: Run, seed: int = 0) -> None:
 
 
 def closed_run(
-    contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0, *, odd: bool = False, **different: Any
+    contest: Contest,
+    team: str,
+    energy_wh: float = 1.0,
+    seed: int = 0,
+    *,
+    odd: bool = False,
+    **different: Any,
 ) -> Run:
     """A closed run of which every check holds; `odd` ones need review: their meter was not asked at the end."""
     run = opened_run(contest, team, seed, energy_wh, **different)
     closed = {"closed_utc": START.isoformat(), "closed_by": "logout"}
-    measured = {"elapsed_s": MEASURED_S, "integrator_s": MEASURED_S, "energy_wh": energy_wh}
+    measured = {
+        "elapsed_s": MEASURED_S,
+        "integrator_s": MEASURED_S,
+        "energy_wh": energy_wh,
+    }
     if not odd:
         measured["meter_changes"] = ()
     state = RunState.CLOSED.value
-    return contest.store.change_run(run.id, (RunState.OPEN,), state=state, **closed, **measured)
+    return contest.store.change_run(
+        run.id, (RunState.OPEN,), state=state, **closed, **measured
+    )

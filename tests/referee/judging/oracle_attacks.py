@@ -22,7 +22,10 @@ OBJECTS = 3.0  # an image
 SIDE, APART = 50.0, 100.0  # of a box, and from one to the next: none meets another
 LAST = 1000.0  # the least confidence of the rows that a client posts in the end
 SOME, MOST_ROWS = 4, 11
-STEP, EXACT = 0.01, 1e-9  # of a figure: as it is released, and of one that is not rounded
+STEP, EXACT = (
+    0.01,
+    1e-9,
+)  # of a figure: as it is released, and of one that is not rounded
 
 
 class Oracle(Protocol):
@@ -54,7 +57,9 @@ class Belief:
 
     def rows(self, which: Ints, category: Ints, confidence: Floats) -> Floats:
         """Rows of these objects, with a category and a confidence each."""
-        return np.column_stack([self.image[which], category, confidence, self.boxes[which]])
+        return np.column_stack(
+            [self.image[which], category, confidence, self.boxes[which]]
+        )
 
     def firsts(self, which: Ints, level: float) -> Floats:
         """The likelier category of these objects, the surest one with the highest confidence, from `level` on."""
@@ -83,10 +88,15 @@ def scene(images: int, categories: int, seed: int) -> GroundTruth:
     image = chance.integers(1, images + 1, total)
     left = APART * np.arange(total)
     boxes = np.column_stack([left, 0 * left, left + SIDE - 1, 0 * left + SIDE - 1])
-    no, ids = np.zeros(total, np.bool_), [np.arange(1, most + 1) for most in (images, categories)]
+    no, ids = (
+        np.zeros(total, np.bool_),
+        [np.arange(1, most + 1) for most in (images, categories)],
+    )
     names = [("",) * most for most in (images, categories)]
     area = boxes[:, 0]
-    return GroundTruth(ids[0], names[0], ids[1], names[1], image, category, boxes, no, no, area, boxes)
+    return GroundTruth(
+        ids[0], names[0], ids[1], names[1], image, category, boxes, no, no, area, boxes
+    )
 
 
 def belief_of(truth: GroundTruth, seed: int, *, is_mixed: bool = False) -> Belief:
@@ -106,10 +116,22 @@ def belief_of(truth: GroundTruth, seed: int, *, is_mixed: bool = False) -> Belie
     second = np.where(is_second, category, other[1])
     if is_mixed:
         is_exchanged = (chance.random(categories + 1) < 0.5)[first]
-        first, second = np.where(is_exchanged, second, first), np.where(is_exchanged, first, second)
+        first, second = (
+            np.where(is_exchanged, second, first),
+            np.where(is_exchanged, first, second),
+        )
         by_first = by_second = (by_first + by_second) / 2
     present = len(np.unique(category))
-    return Belief(categories, present, truth.image, truth.boxes, first, second, by_first, by_second)
+    return Belief(
+        categories,
+        present,
+        truth.image,
+        truth.boxes,
+        first,
+        second,
+        by_first,
+        by_second,
+    )
 
 
 def one_a_question(oracle: Oracle, belief: Belief, at_once: int = 1) -> Belief:
@@ -147,16 +169,22 @@ def decoding(oracle: Oracle, belief: Belief) -> Belief:
         figure = oracle.ask()
         if figure is None:
             break
-        about = expected[(belief.first == category) | (belief.second == category)].sum() / 2
+        about = (
+            expected[(belief.first == category) | (belief.second == category)].sum() / 2
+        )
         step = belief.present * (STEP / 2 if round(figure, 2) == figure else EXACT)
-        likely = _likely(belief.by_first[rows], (figure - before) * belief.present, step, about)
+        likely = _likely(
+            belief.by_first[rows], (figure - before) * belief.present, step, about
+        )
         if likely is not None:
             belief = belief.knows(rows, np.clip(likely, 0.001, 0.999))
         before = figure
     return belief
 
 
-def _likely(prior: Floats, found_ap: float, step: float, objects: float) -> Floats | None:
+def _likely(
+    prior: Floats, found_ap: float, step: float, objects: float
+) -> Floats | None:
     """How likely each row of a category is right, given its AP, which is known within about a `step`.
 
     None: no pattern of right rows has about this AP.
@@ -165,12 +193,18 @@ def _likely(prior: Floats, found_ap: float, step: float, objects: float) -> Floa
     precision = np.cumsum(patterns, 1) / np.arange(1, len(prior) + 1) * patterns
     envelope = np.maximum.accumulate(precision[:, ::-1], 1)[:, ::-1]
     reached = (envelope * patterns).sum(1)
-    weight = np.exp((np.log(prior) * patterns + np.log1p(-prior) * (1 - patterns)).sum(1))
+    weight = np.exp(
+        (np.log(prior) * patterns + np.log1p(-prior) * (1 - patterns)).sum(1)
+    )
     counts = np.arange(1, 41)
     off = (reached[:, None] / counts - found_ap) / step
     fits = np.exp(-0.5 * off**2) * (patterns.sum(1)[:, None] <= counts)
     weight = weight * (fits * np.exp(-0.3 * np.abs(counts - objects))).sum(1)
-    return None if weight.sum() < 1e-12 else (weight[:, None] * patterns).sum(0) / weight.sum()
+    return (
+        None
+        if weight.sum() < 1e-12
+        else (weight[:, None] * patterns).sum(0) / weight.sum()
+    )
 
 
 def weighing(oracle: Oracle, belief: Belief) -> Belief:
@@ -201,13 +235,19 @@ def weighing(oracle: Oracle, belief: Belief) -> Belief:
 def by_category(oracle: Oracle, belief: Belief) -> Belief:
     """Try the first choices of some categories a question: are they better there than the second ones?"""
     before = 0.0
-    for group in np.array_split(np.random.default_rng(0).permutation(belief.categories) + 1, 19):
+    for group in np.array_split(
+        np.random.default_rng(0).permutation(belief.categories) + 1, 19
+    ):
         rows = np.flatnonzero(np.isin(belief.first, group))
         oracle.post(belief.firsts(rows, 0.0))
         figure = oracle.ask()
         if figure is None:
             break
-        expected = len(group) / belief.present * belief.by_first[rows].mean() if len(rows) else 0.0
+        expected = (
+            len(group) / belief.present * belief.by_first[rows].mean()
+            if len(rows)
+            else 0.0
+        )
         belief = _prefer(belief, rows, figure - before - expected)
         before = figure
     return belief
@@ -216,7 +256,10 @@ def by_category(oracle: Oracle, belief: Belief) -> Belief:
 def bisecting(oracle: Oracle, belief: Belief) -> Belief:
     """Post halves of the unsure objects, then halves of the half in which more is right."""
     every = np.arange(len(belief.image))
-    group, before = every[np.argsort(np.abs(belief.by_first - 0.5))][: len(every) // 2], 0.0
+    group, before = (
+        every[np.argsort(np.abs(belief.by_first - 0.5))][: len(every) // 2],
+        0.0,
+    )
     while len(group) > SOME:
         gains = []
         halves = np.array_split(np.random.default_rng(len(group)).permutation(group), 2)

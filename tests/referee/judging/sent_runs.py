@@ -17,9 +17,13 @@ from tests.referee.factories import START, TEAM, run_record, steady_readings
 def guesses(contest: Contest, found: float, seed: int = 0) -> NDArray[np.float64]:
     """Rows (n, 7) by the test set's numbers: this part of the objects, a little beside, and some false ones."""
     truth, rng = read_ground_truth(contest.test_set.folder), np.random.default_rng(seed)
-    right = np.where(rng.random(len(truth.image)) < found, truth.category, truth.category % 3 + 1)
+    right = np.where(
+        rng.random(len(truth.image)) < found, truth.category, truth.category % 3 + 1
+    )
     boxes = truth.boxes + rng.uniform(0, 1.5, (len(truth.image), 1))
-    return np.column_stack([truth.image, right, rng.uniform(0.1, 1, len(truth.image)), boxes])
+    return np.column_stack(
+        [truth.image, right, rng.uniform(0.1, 1, len(truth.image)), boxes]
+    )
 
 
 def closed_run(
@@ -44,7 +48,9 @@ def closed_run(
         images_digest=contest.test_set.images_digest,
     )
     run = store.arm_run(record, START, np.arange(images, 0, -1))
-    store.log_served(run.id, [(image, 1000) for image in range(1, (served or images) + 1)], 0.5)
+    store.log_served(
+        run.id, [(image, 1000) for image in range(1, (served or images) + 1)], 0.5
+    )
     teams = rows.copy()
     teams[:, 0] = images + 1 - teams[:, 0]
     for elapsed_s, part in enumerate(np.array_split(teams, 2), start=1):
@@ -57,8 +63,17 @@ def closed_run(
             now=START,
         )
     ranges = {"voltage_range_v": 150.0, "current_range_a": 0.5}
-    readings = [replace(one, **ranges) for one in steady_readings(energy_wh, 10.0, each_s=0.1)]
+    readings = [
+        replace(one, **ranges) for one in steady_readings(energy_wh, 10.0, each_s=0.1)
+    ]
     store.append_readings(run.id, 0.0, readings)
     store.log_event(START, run.id, "opened", sentence="The window is open.")
-    figures = {"start_s": 0.0, "elapsed_s": 10.0, "energy_wh": energy_wh, "integrator_s": 10.0}
-    return store.change_run(run.id, (RunState.ARMED,), state="closed", meter_changes=(), **figures)
+    figures = {
+        "start_s": 0.0,
+        "elapsed_s": 10.0,
+        "energy_wh": energy_wh,
+        "integrator_s": 10.0,
+    }
+    return store.change_run(
+        run.id, (RunState.ARMED,), state="closed", meter_changes=(), **figures
+    )

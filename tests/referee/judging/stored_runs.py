@@ -19,7 +19,9 @@ from tests.referee.factories import config_text
 IMAGES_A_BODY = 100
 
 
-def store_runs(folder: Path, test_set: TestSet, rows: NDArray[np.float64], runs: int) -> None:
+def store_runs(
+    folder: Path, test_set: TestSet, rows: NDArray[np.float64], runs: int
+) -> None:
     """A contest with closed runs of better and worse detectors, that found about `rows` (n, 7), of 1..N in order.
 
     Each posts them as packed float32.
@@ -31,7 +33,9 @@ def store_runs(folder: Path, test_set: TestSet, rows: NDArray[np.float64], runs:
             chance, sent = np.random.default_rng(run), rows.copy()
             sent[:, 2] = (rows[:, 2] ** chance.uniform(0.5, 1.5, len(rows))).round(4)
             sent[:, 3:] += chance.normal(0, chance.uniform(0, 3), (len(rows), 1))
-            parts = np.split(sent.astype("<f4"), np.searchsorted(rows[:, 0], bodies, "right"))
+            parts = np.split(
+                sent.astype("<f4"), np.searchsorted(rows[:, 0], bodies, "right")
+            )
             closed_with_bodies(
                 contest,
                 [(part.tobytes(), "application/octet-stream") for part in parts],
@@ -43,7 +47,11 @@ def forget_scorings(folder: Path, *, judgements: bool = True) -> None:
     """Put a contest back to where none of its runs was scored, or was judged."""
     with open_contest(folder) as contest:
         with closing(sqlite3.connect(folder / "contest.db")) as database, database:
-            for table in ("jobs", "scorings", *(("intervals", "checks", "scores") if judgements else ())):
+            for table in (
+                "jobs",
+                "scorings",
+                *(("intervals", "checks", "scores") if judgements else ()),
+            ):
                 database.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
             if judgements:
                 database.execute("UPDATE runs SET state = 'closed'")
@@ -55,6 +63,8 @@ def results(folder: Path) -> str:
     with open_contest(folder) as contest:
         scores = [contest.store.latest_score(run.id) for run in contest.store.runs()]
     with closing(sqlite3.connect(folder / "contest.db")) as database:
-        scorings = database.execute("SELECT name, figures, resampled FROM scorings ORDER BY name").fetchall()
+        scorings = database.execute(
+            "SELECT name, figures, resampled FROM scorings ORDER BY name"
+        ).fetchall()
     judged = [score and replace(score, judged_utc="") for score in scores]
     return hashlib.sha256(repr((judged, scorings)).encode()).hexdigest()

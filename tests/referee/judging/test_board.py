@@ -25,7 +25,14 @@ from referee.judging.board import (
 from referee.judging.judge import judge
 from referee.judging.many import judge_with_interval
 from referee.store import Store
-from referee.store.records import BoardState, Provisional, Published, Released, Review, RunState
+from referee.store.records import (
+    BoardState,
+    Provisional,
+    Published,
+    Released,
+    Review,
+    RunState,
+)
 from tests.referee.factories import START, House
 from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run
 
@@ -89,7 +96,9 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
     contest.store.announce("jo", "Lunch at noon.", START)
     Publisher(contest, SetClock(START + timedelta(seconds=60))).tick()
     board = shown(row(contest))
-    assert [(place["rank"], place["team"], place["images"]) for place in board["ranking"]] == [
+    assert [
+        (place["rank"], place["team"], place["images"]) for place in board["ranking"]
+    ] == [
         (1, "otters", 5),
         (2, "badgers", 5),
     ]
@@ -97,7 +106,11 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
     assert (first["team"], first["state"], first["power_w"]) == ("voles", "open", 36.0)
     assert first["ends_utc"] == (START + timedelta(seconds=600)).isoformat()
     assert len(first["power"]["power_w"]) == len(first["power"]["elapsed_s"]) > 5
-    assert (second["team"], second["state"], second["heat"]) == ("otters", "armed", "final")
+    assert (second["team"], second["state"], second["heat"]) == (
+        "otters",
+        "armed",
+        "final",
+    )
     assert board["next"] == ["voles", "otters"]
     assert [one["text"] for one in board["announcements"]] == ["Lunch at noon."]
     assert [(one["team"], one["used"]) for one in board["attempts"]] == [
@@ -125,7 +138,11 @@ def test_the_score_of_an_open_run_is_public_only_where_the_contest_says_so(
     told = (0.46, 0.8642, 0.53) if public else (None, None, None)
     assert (now["map"], now["energy_wh"], now["score"]) == told
     assert (now["figure_state"], now["as_of_utc"]) == ("fresh", utc if public else None)
-    assert ("0.46" in row(contest).document) is ("0.8642" in row(contest).document) is public
+    assert (
+        ("0.46" in row(contest).document)
+        is ("0.8642" in row(contest).document)
+        is public
+    )
     assert "0.4321" not in row(contest).document
 
 
@@ -138,14 +155,20 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
     frozen(contest, clock)
     judged(contest, "badgers", 0.5)
     publisher.tick()
-    contest.store.publish(public_board(contest, START), "{}", clock.utc())  # one that was under way
+    contest.store.publish(
+        public_board(contest, START), "{}", clock.utc()
+    )  # one that was under way
     assert (
-        (row(contest).document, row(contest).utc) == (before.document, before.utc) == (document, before.utc)
+        (row(contest).document, row(contest).utc)
+        == (before.document, before.utc)
+        == (document, before.utc)
     )
     assert row(contest).state is BoardState.FROZEN
 
 
-def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(build: Build) -> None:
+def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(
+    build: Build,
+) -> None:
     contest, clock = build(public_score=True).contest, SetClock()
     publisher = Publisher(contest, clock)
     judged(contest, "otters")
@@ -153,7 +176,9 @@ def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(build: Build
     frozen(contest, clock)
     results = row(contest).document
     run = opened_run(contest, "voles", heat="final")
-    contest.store.set_provisional(Provisional(run.id, START.isoformat(), 0.4321, 0.8642, 0.5, 30))
+    contest.store.set_provisional(
+        Provisional(run.id, START.isoformat(), 0.4321, 0.8642, 0.5, 30)
+    )
     armed_run(contest, "badgers", station="two", heat="next")
     contest.store.change_queue(lambda _: ["otters"])
     contest.store.announce("jo", "The buses leave at six.", START)
@@ -161,21 +186,29 @@ def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(build: Build
     publisher.tick()
     board = shown(row(contest))
     assert row(contest).document == results
-    assert [(one["team"], one["station"], one["heat"], one["state"]) for one in board["now"]] == [
+    assert [
+        (one["team"], one["station"], one["heat"], one["state"]) for one in board["now"]
+    ] == [
         ("voles", "one", "final", "open"),
         ("badgers", "two", "next", "armed"),
     ]
     assert board["now"][0]["ends_utc"] == (START + timedelta(seconds=600)).isoformat()
     assert board["utc"] == clock.now.isoformat(), "the clock of the hall"
     assert board["next"] == ["otters"]
-    assert [one["text"] for one in board["announcements"]] == ["The buses leave at six."]
+    assert [one["text"] for one in board["announcements"]] == [
+        "The buses leave at six."
+    ]
     for one in board["now"]:
         assert {name: one[name] for name in NO_FIGURES} == NO_FIGURES
     used = [(one["team"], one["used"]) for one in board["attempts"]]
-    assert used == [("badgers", 0), ("otters", 1)], "as at the freeze: a void run would lower them"
+    assert used == [("badgers", 0), ("otters", 1)], (
+        "as at the freeze: a void run would lower them"
+    )
 
 
-def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(build: Build) -> None:
+def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(
+    build: Build,
+) -> None:
     contest = build(public_score=True).contest
     first = opened_run(contest, "voles")
     utc = START.isoformat()
@@ -189,23 +222,39 @@ def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(build: Bu
     assert (now["team"], now["map"], now["power_w"]) == ("otters", None, None)
 
 
-def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(contest: Contest) -> None:
+def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(
+    contest: Contest,
+) -> None:
     judged(contest, "otters")
-    earlier = json.loads(public_board(contest, START)) | {"next": ["voles"], "announcements": [], "now": []}
+    earlier = json.loads(public_board(contest, START)) | {
+        "next": ["voles"],
+        "announcements": [],
+        "now": [],
+    }
     del earlier["figures"]
     contest.store.publish(json.dumps(earlier), "{}", START)
     frozen(contest, Clock())
     with contest.store._transaction() as connection:  # noqa: SLF001 - no public way leads back
         connection.execute("UPDATE published SET hall = NULL, hall_utc = NULL")
     board = shown(row(contest))
-    assert (board["state"], board["utc"], board["next"]) == ("frozen", START.isoformat(), [])
+    assert (board["state"], board["utc"], board["next"]) == (
+        "frozen",
+        START.isoformat(),
+        [],
+    )
     contest.store.change_queue(lambda _: ["otters"])
     Publisher(contest, Clock()).tick()
     board = shown(row(contest))
-    assert (board["state"], board["next"], len(board["ranking"])) == ("frozen", ["otters"], 1)
+    assert (board["state"], board["next"], len(board["ranking"])) == (
+        "frozen",
+        ["otters"],
+        1,
+    )
 
 
-def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(contest: Contest) -> None:
+def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(
+    contest: Contest,
+) -> None:
     publisher, clock = Publisher(contest, Clock()), Clock()
     judged(contest, "otters", 1.0)
     judged(contest, "badgers", 2.0)
@@ -228,7 +277,9 @@ def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(contest:
     assert teams(contest)[0] == (1, "stoats")
 
 
-def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(contest: Contest) -> None:
+def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(
+    contest: Contest,
+) -> None:
     for team, energy_wh in (("otters", 1.0), ("badgers", 1.001), ("voles", 1.002)):
         run = closed_run(contest, team, energy_wh)
         judge_with_interval(contest, run.id, Clock())
@@ -242,11 +293,16 @@ def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(con
     contest.store.unveil_board(START, json.dumps(final), 0, 1)
     assert shown(row(contest))["ranking"][2]["level_with"] == []
     contest.store.unveil_board(START, "", 1, 1)
-    assert [one["team"] for one in shown(row(contest))["ranking"][2]["level_with"]] == ["badgers"]
+    assert [one["team"] for one in shown(row(contest))["ranking"][2]["level_with"]] == [
+        "badgers"
+    ]
 
 
 def test_the_board_freezes_at_its_time_with_what_was_known_before(build: Build) -> None:
-    contest, clock = build(freeze_at=FREEZE).contest, SetClock(FREEZE - timedelta(seconds=1))
+    contest, clock = (
+        build(freeze_at=FREEZE).contest,
+        SetClock(FREEZE - timedelta(seconds=1)),
+    )
     publisher = Publisher(contest, clock)
     judged(contest, "otters")
     publisher.tick()
@@ -257,7 +313,9 @@ def test_the_board_freezes_at_its_time_with_what_was_known_before(build: Build) 
     publisher.tick()
     assert (row(contest).state, row(contest).document) == (BoardState.FROZEN, before)
     assert row(contest).frozen_utc == FREEZE.isoformat()
-    assert [one["kind"] for one in contest.store.events_after(0, 9)[1]].count("board-freeze") == 1
+    assert [one["kind"] for one in contest.store.events_after(0, 9)[1]].count(
+        "board-freeze"
+    ) == 1
     clock.now = FREEZE + timedelta(hours=1)
     unveiled(contest, clock, places=99)
     publisher.tick()
@@ -267,7 +325,9 @@ def test_the_board_freezes_at_its_time_with_what_was_known_before(build: Build) 
     assert len(teams(contest)) == 3
 
 
-def test_what_is_read_before_the_freeze_and_published_after_it_is_not_shown(build: Build) -> None:
+def test_what_is_read_before_the_freeze_and_published_after_it_is_not_shown(
+    build: Build,
+) -> None:
     opened = build(freeze_at=FREEZE).contest
 
     class Slow(SetClock):
@@ -296,8 +356,13 @@ def test_a_server_that_was_down_at_the_freeze_shows_what_was_published_before(
     assert teams(contest) == ([(1, "otters")] if was_published else [])
 
 
-def test_a_freeze_by_hand_that_was_unveiled_leaves_the_planned_one(build: Build) -> None:
-    contest, clock = build(freeze_at=FREEZE).contest, SetClock(FREEZE - timedelta(hours=1))
+def test_a_freeze_by_hand_that_was_unveiled_leaves_the_planned_one(
+    build: Build,
+) -> None:
+    contest, clock = (
+        build(freeze_at=FREEZE).contest,
+        SetClock(FREEZE - timedelta(hours=1)),
+    )
     publisher = Publisher(contest, clock)
     frozen(contest, clock)
     unveiled(contest, clock, places=1)
@@ -319,7 +384,9 @@ def test_an_unchanged_board_is_not_written_again(contest: Contest) -> None:
     for second in (2, 3):
         clock.now = START + timedelta(seconds=second)
         publisher.tick()
-        assert row(contest).utc == clock.now.isoformat(), "the clock of an open run needs the time"
+        assert row(contest).utc == clock.now.isoformat(), (
+            "the clock of an open run needs the time"
+        )
 
 
 def test_what_fails_is_tried_again(
@@ -328,7 +395,10 @@ def test_what_fails_is_tried_again(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    real, fails = Store.publish, [StorageFailed("The disk is full."), ValueError("a defect")]
+    real, fails = (
+        Store.publish,
+        [StorageFailed("The disk is full."), ValueError("a defect")],
+    )
 
     def failing(self: Store, *given: Any) -> None:
         if fails:
@@ -349,7 +419,16 @@ def test_what_fails_is_tried_again(
     assert "a defect" in caplog.text
 
 
-ACTIONS = ("judge", "judge fully", "void", "unvoid", "review", "energy", "new run", "disable")
+ACTIONS = (
+    "judge",
+    "judge fully",
+    "void",
+    "unvoid",
+    "review",
+    "energy",
+    "new run",
+    "disable",
+)
 
 
 @pytest.fixture
@@ -359,8 +438,16 @@ def busy(contest: Contest) -> Contest:
     return contest
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9)), min_size=1, max_size=8))
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9)), min_size=1, max_size=8
+    )
+)
 def test_the_published_board_is_always_that_of_a_full_recomputation(
     busy: Contest, steps: list[tuple[str, int]]
 ) -> None:
@@ -371,7 +458,9 @@ def test_the_published_board_is_always_that_of_a_full_recomputation(
         publisher.tick()
         with open_contest(busy.folder) as again:
             published = json.loads(row(busy).document)
-            assert published == json.loads(public_board(again, START, log=published["log"])), action
+            assert published == json.loads(
+                public_board(again, START, log=published["log"])
+            ), action
 
 
 def act(contest: Contest, action: str, pick: int) -> None:
@@ -392,7 +481,9 @@ def act(contest: Contest, action: str, pick: int) -> None:
     elif run.state in over and action == "energy":
         store.change_run(run.id, over, energy_wh=0.7 + pick / 10)
     elif run.state in over and action.startswith("judge"):
-        (judge_with_interval if action == "judge fully" else judge)(contest, run.id, Clock())
+        (judge_with_interval if action == "judge fully" else judge)(
+            contest, run.id, Clock()
+        )
 
 
 def test_the_board_has_the_newest_link_of_the_log_each_minute_and_none_newer_while_frozen(
@@ -417,7 +508,11 @@ def test_the_board_has_the_newest_link_of_the_log_each_minute_and_none_newer_whi
     assert pinned() == {"utc": START.isoformat(), "events": events, "link": link}
     assert at(59, 1)["link"] == link, "the page stands still"
     second = at(60, 2)
-    assert second == {"utc": "2026-05-04T09:01:00+00:00", "events": events + 2, "link": store.log_head()[2]}
+    assert second == {
+        "utc": "2026-05-04T09:01:00+00:00",
+        "events": events + 2,
+        "link": store.log_head()[2],
+    }
     clock.now = START + timedelta(seconds=120)
     assert pinned()["utc"] == "2026-05-04T09:02:00+00:00", "it is the newest still"
     store.freeze_board(clock.now, "")

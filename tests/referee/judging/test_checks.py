@@ -24,8 +24,12 @@ def closed(energy_wh: float | None = 0.1, **different: object) -> Run:
     return run_record(**(values | different))
 
 
-def run_checks(run: Run, readings: Sequence[Reading], start_s: float, **given: str) -> tuple[Check, ...]:
-    return measured_run(run, readings, start_s, limits=limits_of("WT310"), **given).checks
+def run_checks(
+    run: Run, readings: Sequence[Reading], start_s: float, **given: str
+) -> tuple[Check, ...]:
+    return measured_run(
+        run, readings, start_s, limits=limits_of("WT310"), **given
+    ).checks
 
 
 def failed(checks: tuple[Check, ...]) -> list[str]:
@@ -33,7 +37,9 @@ def failed(checks: tuple[Check, ...]) -> list[str]:
 
 
 READINGS = [
-    reading(100 + tenth / 10, energy_wh=36 * tenth / 36000, integrator_s=float(tenth // 10))
+    reading(
+        100 + tenth / 10, energy_wh=36 * tenth / 36000, integrator_s=float(tenth // 10)
+    )
     for tenth in range(101)
 ]
 
@@ -45,14 +51,18 @@ def test_a_sound_run_passes_every_check() -> None:
 
 
 @pytest.mark.parametrize("energy_wh", [None, 0.0, -0.1, math.inf])
-def test_a_run_without_energy_fails_the_check_that_it_was_measured(energy_wh: float | None) -> None:
+def test_a_run_without_energy_fails_the_check_that_it_was_measured(
+    energy_wh: float | None,
+) -> None:
     first = run_checks(closed(energy_wh), READINGS, start_s=100.0)[0]
     assert (first.code, first.ok, first.severity) == ("energy-measured", False, "error")
     assert not is_scorable(energy_wh)
 
 
 def test_a_missing_energy_is_told_apart_from_none_used() -> None:
-    missing, none_used = (run_checks(closed(energy_wh), [], 0.0)[0] for energy_wh in (None, 0.0))
+    missing, none_used = (
+        run_checks(closed(energy_wh), [], 0.0)[0] for energy_wh in (None, 0.0)
+    )
     assert "There is no energy" in missing.sentence
     told = run_checks(closed(None), [], 0.0, missing="Its cable is out.")[0]
     assert told.sentence.endswith("so there is no score: Its cable is out.")
@@ -60,7 +70,9 @@ def test_a_missing_energy_is_told_apart_from_none_used() -> None:
 
 
 def test_an_energy_that_covers_more_than_the_run_is_found() -> None:
-    checks = run_checks(closed(energy_wh=6.0, integrator_s=600.0), READINGS, start_s=100.0)
+    checks = run_checks(
+        closed(energy_wh=6.0, integrator_s=600.0), READINGS, start_s=100.0
+    )
     assert failed(checks) == ["integrator-trapezoid", "integrator-time"]
 
 

@@ -25,11 +25,15 @@ def judged(hall: House, energy_wh: float | None = 0.5) -> tuple[Run, Score]:
     store, test_set = hall.store, hall.contest.test_set
     run = stored_run(store, testset_digest=test_set.digest)
     truth = read_ground_truth(test_set.folder)
-    sent = np.column_stack([truth.image, truth.category, np.full(len(truth.image), 0.5), truth.boxes])[::2]
+    sent = np.column_stack(
+        [truth.image, truth.category, np.full(len(truth.image), 0.5), truth.boxes]
+    )[::2]
     sent = np.vstack([[1, 1, 0.9, 0, 0, 1, 1], sent])
     store.log_served(run.id, [(image, 10) for image in range(1, 6)], 1.0)
     now = START + timedelta(seconds=2)
-    store.append_post(run.id, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now)
+    store.append_post(
+        run.id, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now
+    )
     over = {"state": RunState.CLOSED.value, "elapsed_s": 3.0, "energy_wh": energy_wh}
     store.change_run(run.id, (RunState.ARMED,), **over)
     score = judge(hall.contest, run.id, Clock())
@@ -41,7 +45,9 @@ def explained(hall: House, energy_wh: float | None = 0.5) -> Explanation:
 
 
 @pytest.mark.parametrize(("metric", "curve"), [("lpirc", Curve), ("coco", CocoCurve)])
-def test_errors_cost_map_and_score(build: Callable[..., House], metric: str, curve: type) -> None:
+def test_errors_cost_map_and_score(
+    build: Callable[..., House], metric: str, curve: type
+) -> None:
     found = explained(build(metric=metric))
     costs = {one.type: one for one in found.costs}
     assert [*costs] == [*ErrorType]
@@ -61,11 +67,18 @@ def test_without_energy_errors_cost_map_only(build: Callable[..., House]) -> Non
     assert found.regret is None
 
 
-def test_a_judgement_by_another_metric_or_ground_truth_is_not_explained(build: Callable[..., House]) -> None:
+def test_a_judgement_by_another_metric_or_ground_truth_is_not_explained(
+    build: Callable[..., House],
+) -> None:
     hall = build()
     run, score = judged(hall)
-    for signature in (score.signature.replace("lpirc", "voc-11"), score.signature.replace("gt:", "gt:0")):
-        with pytest.raises(RefereeError, match="so its errors are not shown") as refused:
+    for signature in (
+        score.signature.replace("lpirc", "voc-11"),
+        score.signature.replace("gt:", "gt:0"),
+    ):
+        with pytest.raises(
+            RefereeError, match="so its errors are not shown"
+        ) as refused:
             explain(hall.contest, run, replace(score, signature=signature))
         assert refused.value.code == "judged-otherwise"
 
@@ -75,7 +88,9 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_is_explained_by_it(
 ) -> None:
     hall = build()
     run, _ = judged(hall)
-    run = hall.store.change_run(run.id, (RunState.JUDGED,), testset_digest="e" * 64)  # as it was armed
+    run = hall.store.change_run(
+        run.id, (RunState.JUDGED,), testset_digest="e" * 64
+    )  # as it was armed
     images = hall.contest.test_set.images_digest
     run = hall.store.change_run(run.id, (RunState.JUDGED,), images_digest=images)
     score = judge(hall.contest, run.id, Clock(), again=Again("ann"))

@@ -50,18 +50,39 @@ def test_the_table_has_every_row_as_sent_and_in_the_sets_own_numbers_and_names(
 ) -> None:
     run = closed_run(contest, guesses(contest, 0.7), served=3)
     export_run(contest, run.id, tmp_path / "out", ("csv",))
-    lines, sent = table(tmp_path / "out" / "detections.csv"), contest.store.detections(run.id)
+    lines, sent = (
+        table(tmp_path / "out" / "detections.csv"),
+        contest.store.detections(run.id),
+    )
     assert list(lines[0]) == list(COLUMNS)
-    own = [float(line[name]) for line in lines for name in ("image", "category", *COLUMNS[-5:])]
-    assert own == scoring_input(case_of(contest, contest.store.run(run.id))).rows.ravel().tolist()
+    own = [
+        float(line[name])
+        for line in lines
+        for name in ("image", "category", *COLUMNS[-5:])
+    ]
+    assert (
+        own
+        == scoring_input(case_of(contest, contest.store.run(run.id)))
+        .rows.ravel()
+        .tolist()
+    )
     assert [int(line["team_image"]) for line in lines] == sent[:, 0].tolist()
     files = {image.number: image.file for image in contest.test_set.images}
     names = {one.id: one.name for one in contest.test_set.categories}
-    told = {(line["image"], line["file"], line["category"], line["name"]) for line in lines}
-    assert all(files[int(image)] == file and names[int(id_)] == name for image, file, id_, name in told)
-    assert [line["counts"] for line in lines] == [str(int(image <= 3)) for image in sent[:, 0]]
+    told = {
+        (line["image"], line["file"], line["category"], line["name"]) for line in lines
+    }
+    assert all(
+        files[int(image)] == file and names[int(id_)] == name
+        for image, file, id_, name in told
+    )
+    assert [line["counts"] for line in lines] == [
+        str(int(image <= 3)) for image in sent[:, 0]
+    ]
     half = -(-len(sent) // 2)
-    assert [(line["post"], line["elapsed_s"]) for line in lines[half - 1 : half + 1]] == [
+    assert [
+        (line["post"], line["elapsed_s"]) for line in lines[half - 1 : half + 1]
+    ] == [
         ("1", "1.0"),
         ("2", "2.0"),
     ]
@@ -69,10 +90,16 @@ def test_the_table_has_every_row_as_sent_and_in_the_sets_own_numbers_and_names(
 
 def test_numbers_and_names_are_written_as_csv_writes_them(contest: Contest) -> None:
     rng = np.random.default_rng(0)
-    near = np.concatenate([np.nextafter([0.0, 1e-4, 1e15, 1e16, 1.0], to) for to in (-np.inf, 0, np.inf)])
-    values = np.concatenate([near, [0.0, -0.0, 1e300, 5e-324, 1 / 3], 10.0 ** rng.uniform(-20, 20, 500)])
+    near = np.concatenate(
+        [np.nextafter([0.0, 1e-4, 1e15, 1e16, 1.0], to) for to in (-np.inf, 0, np.inf)]
+    )
+    values = np.concatenate(
+        [near, [0.0, -0.0, 1e300, 5e-324, 1 / 3], 10.0 ** rng.uniform(-20, 20, 500)]
+    )
     rows = np.ones((len(values), 7))
-    rows[:, 2:] = np.column_stack([values, -values, values * 7, values / 3, values.round(2)])
+    rows[:, 2:] = np.column_stack(
+        [values, -values, values * 7, values / 3, values.round(2)]
+    )
     sent = sent_rows(contest, closed_run(contest, rows)) | {
         "name": np.array(['1, "a"\n'] * len(rows), object)
     }
@@ -82,16 +109,22 @@ def test_numbers_and_names_are_written_as_csv_writes_them(contest: Contest) -> N
     assert b"".join(FORMATS["csv"](sent)[1]).decode() == expected.getvalue()  # type: ignore[arg-type]
 
 
-def test_parquet_has_the_same_table_with_types(contest: Contest, tmp_path: Path) -> None:
+def test_parquet_has_the_same_table_with_types(
+    contest: Contest, tmp_path: Path
+) -> None:
     run = closed_run(contest, guesses(contest, 0.7), served=3)
     export_run(contest, run.id, tmp_path, tuple(FORMATS))
     found = parquet.read_table(tmp_path / "detections.parquet")
     assert found.column_names == list(COLUMNS)
-    as_text = [{name: str(value) for name, value in row.items()} for row in found.to_pylist()]
+    as_text = [
+        {name: str(value) for name, value in row.items()} for row in found.to_pylist()
+    ]
     assert as_text == table(tmp_path / "detections.csv")
 
 
-def test_coco_results_load_with_pycocotools_and_score_as_judged(contest: Contest, tmp_path: Path) -> None:
+def test_coco_results_load_with_pycocotools_and_score_as_judged(
+    contest: Contest, tmp_path: Path
+) -> None:
     run = closed_run(contest, guesses(contest, 0.7), served=3)
     export_run(contest, run.id, tmp_path, ("coco",))
     file, truth = tmp_path / "detections.coco.json", contest.test_set.ground_truth_path
@@ -101,7 +134,9 @@ def test_coco_results_load_with_pycocotools_and_score_as_judged(contest: Contest
     assert 0 < len(loaded.anns) == len(counted) < len(own)
     ground_truth = read_ground_truth(contest.test_set.folder)
     scored = evaluate(ground_truth, read_detections(file, ground_truth))
-    assert scored.map == pytest.approx(judge(contest, run.id, DrivenClock()).map, abs=1e-12)
+    assert scored.map == pytest.approx(
+        judge(contest, run.id, DrivenClock()).map, abs=1e-12
+    )
     assert scored.map > 0
 
 
@@ -117,22 +152,39 @@ def test_more_rows_than_are_written_at_once_are_all_there(
     assert len(json.loads(parts[1])) > 4
 
 
-def test_readings_are_a_recording_and_events_are_beside(contest: Contest, tmp_path: Path) -> None:
+def test_readings_are_a_recording_and_events_are_beside(
+    contest: Contest, tmp_path: Path
+) -> None:
     run = closed_run(contest, guesses(contest, 0.7), served=2)
     export_run(contest, run.id, tmp_path, ("csv",))
-    assert read_recording(tmp_path / "readings.csv") == contest.store.readings(run.id, 0.0)
-    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert read_recording(tmp_path / "readings.csv") == contest.store.readings(
+        run.id, 0.0
+    )
+    events = [
+        json.loads(line)
+        for line in (tmp_path / "events.jsonl").read_text().splitlines()
+    ]
     assert events == contest.store.events(run.id)
     assert [event["kind"] for event in events] == ["opened"]
 
 
-def test_the_command_writes_a_folder_also_for_a_run_of_which_nothing_came(contest: Contest) -> None:
+def test_the_command_writes_a_folder_also_for_a_run_of_which_nothing_came(
+    contest: Contest,
+) -> None:
     contest.store.add_team(TEAM, "no hash", START)
     record = run_record(testset_digest=contest.test_set.digest)
     contest.store.arm_run(record, START, np.arange(1, 6))
     out = contest.folder / "out"
     done = called(
-        "run", "export", "1", "--format", "all", "--out", str(out), "--contest", str(contest.folder)
+        "run",
+        "export",
+        "1",
+        "--format",
+        "all",
+        "--out",
+        str(out),
+        "--contest",
+        str(contest.folder),
     )
     assert done.returncode == 0, done.stderr
     beside = {"events.jsonl", "readings.csv"}
@@ -155,7 +207,9 @@ def test_without_pyarrow_parquet_is_refused_and_nothing_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_on_other_images_is_not_exported_under_their_names(contest: Contest, tmp_path: Path) -> None:
+def test_a_run_on_other_images_is_not_exported_under_their_names(
+    contest: Contest, tmp_path: Path
+) -> None:
     contest.store.add_team(TEAM, "no hash", START)
     contest.store.arm_run(run_record(), START, np.arange(1, 6))
     with pytest.raises(RefereeError, match="other images") as refused:

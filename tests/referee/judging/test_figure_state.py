@@ -36,7 +36,11 @@ def state(
     has_energy: bool = False,
 ) -> FigureState | None:
     return figure_state(
-        run, is_lost=is_lost, has_energy=has_energy, readings=readings, update_interval_s=UPDATE_S
+        run,
+        is_lost=is_lost,
+        has_energy=has_energy,
+        readings=readings,
+        update_interval_s=UPDATE_S,
     )
 
 
@@ -49,7 +53,9 @@ def state(
         (-3600.0, FigureState.METER_AWAY),  # the clock was set back
     ],
 )
-def test_a_reading_counts_for_two_updates_of_its_meter(age_s: float, expected: FigureState) -> None:
+def test_a_reading_counts_for_two_updates_of_its_meter(
+    age_s: float, expected: FigureState
+) -> None:
     assert state(readings=Readings(age_s, age_s, RUNS)) is expected
 
 
@@ -63,7 +69,9 @@ def test_an_integrator_that_does_not_run_is_told_while_it_is_read_and_then_the_m
     word: IntegratorState,
 ) -> None:
     assert state(readings=Readings(1.0, 1.0, word)) is FigureState.INTEGRATOR_STOPPED
-    assert state(readings=Readings(1.0, 60.0, word)) is FigureState.INTEGRATOR_STOPPED  # no energy, either
+    assert (
+        state(readings=Readings(1.0, 60.0, word)) is FigureState.INTEGRATOR_STOPPED
+    )  # no energy, either
     assert state(readings=Readings(60.0, 60.0, word)) is FigureState.METER_AWAY
 
 
@@ -73,7 +81,9 @@ def test_readings_without_an_energy_give_no_score() -> None:
 
 def test_a_lost_energy_needs_review_whatever_the_meter_says_now() -> None:
     assert state(is_lost=True) is FigureState.IN_REVIEW
-    assert state(RunState.CLOSED, is_lost=True, has_energy=True) is FigureState.IN_REVIEW
+    assert (
+        state(RunState.CLOSED, is_lost=True, has_energy=True) is FigureState.IN_REVIEW
+    )
 
 
 def test_a_closed_run_waits_for_its_energy() -> None:
@@ -82,7 +92,9 @@ def test_a_closed_run_waits_for_its_energy() -> None:
 
 
 @pytest.mark.parametrize("run", [RunState.ARMED, RunState.VOID])
-def test_an_armed_run_and_one_that_was_void_before_it_was_judged_have_no_figures(run: RunState) -> None:
+def test_an_armed_run_and_one_that_was_void_before_it_was_judged_have_no_figures(
+    run: RunState,
+) -> None:
     assert state(run, has_energy=True) is None
 
 
@@ -111,11 +123,15 @@ def test_before_the_first_reading_it_is_the_time_since_the_opening_that_counts(
     assert state_of(contest.store, empty, at[1]) is FigureState.METER_AWAY
     assert state_of(contest.store, run, at[2]) is FigureState.FRESH
     assert state_of(contest.store, run, at[3]) is FigureState.METER_AWAY
-    contest.store.append_readings(run.id, 0.0, [reading(64.0, state=IntegratorState.TIMEUP)])
+    contest.store.append_readings(
+        run.id, 0.0, [reading(64.0, state=IntegratorState.TIMEUP)]
+    )
     assert state_of(contest.store, run, at[3]) is FigureState.INTEGRATOR_STOPPED
 
 
-@pytest.mark.parametrize(("pause_s", "late_s"), [(None, 10.0), (0.2, 10.2), (60.0, 70.0)])
+@pytest.mark.parametrize(
+    ("pause_s", "late_s"), [(None, 10.0), (0.2, 10.2), (60.0, 70.0)]
+)
 def test_figures_that_are_no_longer_renewed_have_no_state_and_no_score_though_the_meter_is_read(
     build: Callable[..., House], pause_s: float | None, late_s: float
 ) -> None:
@@ -123,9 +139,14 @@ def test_figures_that_are_no_longer_renewed_have_no_state_and_no_score_though_th
     run = opened_run(contest, "voles")
     utc = START.isoformat()
     contest.store.set_provisional(Provisional(run.id, utc, 0.5, 0.25, 2.0, 7, pause_s))
-    for seconds, state, score in ((late_s, FigureState.FRESH, 2.0), (late_s + 0.1, None, None)):
+    for seconds, state, score in (
+        (late_s, FigureState.FRESH, 2.0),
+        (late_s + 0.1, None, None),
+    ):
         now = START + timedelta(seconds=seconds)
         contest.store.append_readings(run.id, 0.0, [reading(seconds)])
         figures = figures_of(contest, run, now)
         assert (figures.figure_state, figures.score) == (state, score)
-        assert measured_state(contest.store, run, now) is FigureState.FRESH, "who renews them may go on"
+        assert measured_state(contest.store, run, now) is FigureState.FRESH, (
+            "who renews them may go on"
+        )

@@ -44,7 +44,11 @@ CLOCK = DrivenClock()
 @pytest.fixture(scope="module")
 def judged_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     return synthesize(
-        tmp_path_factory.mktemp("judged") / "set", images=12, categories=4, seed=5, size=(96, 64)
+        tmp_path_factory.mktemp("judged") / "set",
+        images=12,
+        categories=4,
+        seed=5,
+        size=(96, 64),
     )
 
 
@@ -62,10 +66,17 @@ def guesses(test_set: TestSet, seed: int) -> NDArray[np.float64]:
     image, category, boxes = truth.image, truth.category, truth.boxes
     shaken = boxes + rng.uniform(-6, 6, boxes.shape)
     shaken = np.column_stack(
-        [np.minimum(shaken[:, :2], shaken[:, 2:]), np.maximum(shaken[:, :2], shaken[:, 2:])]
+        [
+            np.minimum(shaken[:, :2], shaken[:, 2:]),
+            np.maximum(shaken[:, :2], shaken[:, 2:]),
+        ]
     )
-    confidence = np.round(rng.uniform(0, 1, len(image)), 1)  # with ties: the order of arrival decides
-    found = np.column_stack([image, np.where(rng.random(len(image)) < 0.8, category, 1), confidence, shaken])
+    confidence = np.round(
+        rng.uniform(0, 1, len(image)), 1
+    )  # with ties: the order of arrival decides
+    found = np.column_stack(
+        [image, np.where(rng.random(len(image)) < 0.8, category, 1), confidence, shaken]
+    )
     return found[rng.permutation(len(found))]
 
 
@@ -87,18 +98,32 @@ def closed_run(
     nonce, times_had = f"{len(store.runs()) + 1}", np.zeros(images, np.int64)
     order = image_order(contest.secret, nonce, times_had, images, shuffle=shuffle)
     digest = contest.test_set.digest
-    record = run_record(testset_digest=digest, images=images, **({"setup": setup} if setup else {}))
+    record = run_record(
+        testset_digest=digest, images=images, **({"setup": setup} if setup else {})
+    )
     run = store.arm_run(record, START, order)
-    served = range(1, images + 1) if served is None else np.argsort(order)[np.array(served, int) - 1] + 1
+    served = (
+        range(1, images + 1)
+        if served is None
+        else np.argsort(order)[np.array(served, int) - 1] + 1
+    )
     store.log_served(run.id, [(int(image), 1000) for image in served], 0.5)
     teams = detections.copy()
     teams[:, 0] = np.argsort(order)[detections[:, 0].astype(int) - 1] + 1
     for part in np.array_split(teams, 5):
-        store.append_post(run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
+        store.append_post(
+            run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+        )
     readings = readings or [reading(tenth / 10) for tenth in range(101)]
     taken = [replace(one, monotonic_s=50 + one.monotonic_s) for one in readings]
     store.append_readings(run.id, 50.0, taken)
-    values = {"state": "closed", "start_s": 50.0, "elapsed_s": 10.0, "energy_wh": 0.1, "integrator_s": 10.0}
+    values = {
+        "state": "closed",
+        "start_s": 50.0,
+        "elapsed_s": 10.0,
+        "energy_wh": 0.1,
+        "integrator_s": 10.0,
+    }
     values["meter_changes"] = ()
     return store.change_run(run.id, (RunState.ARMED,), **(values | different))
 
@@ -111,10 +136,17 @@ def code_of(action: Callable[..., Any], *arguments: Any) -> str:
 
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
-def test_the_order_of_the_images_changes_nothing(contest: Contest, judged_set: TestSet, seed: int) -> None:
+def test_the_order_of_the_images_changes_nothing(
+    contest: Contest, judged_set: TestSet, seed: int
+) -> None:
     sent = guesses(judged_set, seed)
-    direct = evaluate(read_ground_truth(judged_set.folder), Detections.from_rows(sent), "lpirc")
-    scores = [judge(contest, closed_run(contest, sent, shuffle=s).id, CLOCK) for s in (True, False)]
+    direct = evaluate(
+        read_ground_truth(judged_set.folder), Detections.from_rows(sent), "lpirc"
+    )
+    scores = [
+        judge(contest, closed_run(contest, sent, shuffle=s).id, CLOCK)
+        for s in (True, False)
+    ]
     assert [score.map for score in scores] == [direct.map, direct.map]
     assert [score.ap for score in scores] == [direct.ap, direct.ap]
     assert 0 < direct.map < 1
@@ -126,19 +158,30 @@ def test_the_rows_come_back_in_test_set_numbers_and_order_of_arrival(
     sent = guesses(judged_set, 1)
     run = closed_run(contest, sent)
     assert contest.store.image_order(run.id).tolist() != list(range(1, 13))
-    assert scoring_input(judging.case_of(contest, contest.store.run(run.id))).rows.tobytes() == sent.tobytes()
+    assert (
+        scoring_input(
+            judging.case_of(contest, contest.store.run(run.id))
+        ).rows.tobytes()
+        == sent.tobytes()
+    )
 
 
-def test_the_mean_power_is_that_of_the_energy_and_its_own_time(contest: Contest) -> None:
+def test_the_mean_power_is_that_of_the_energy_and_its_own_time(
+    contest: Contest,
+) -> None:
     # An integrator that was stopped a second and a half early: 0.085 Wh in 8.5 s of a window of 10 s.
-    run = closed_run(contest, guesses(contest.test_set, 1), energy_wh=0.085, integrator_s=8.5)
+    run = closed_run(
+        contest, guesses(contest.test_set, 1), energy_wh=0.085, integrator_s=8.5
+    )
     judged = judge(contest, run.id, CLOCK)
     assert judged.mean_power_w == pytest.approx(36.0)
     figures = {check.code: check.figures for check in judged.checks}["accuracy"]
     assert figures["mean_power_w"] == judged.mean_power_w
 
 
-def test_a_judgement_carries_its_energys_limit_with_start_and_stop(contest: Contest) -> None:
+def test_a_judgement_carries_its_energys_limit_with_start_and_stop(
+    contest: Contest,
+) -> None:
     judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
     figures = {check.code: check.figures for check in judged.checks}["accuracy"]
     # WT310: 0.1 % + 0.1 % of 150 V x 0.5 A.
@@ -146,18 +189,28 @@ def test_a_judgement_carries_its_energys_limit_with_start_and_stop(contest: Cont
     # Nobody measured what start and stop took, so 1 s and an update of 0.1 s, of 10 s.
     assert judged.energy_limit == pytest.approx(figures["uncertainty"] + 1.1 / 10)
     assert judged.energy_known_by == "IM WT310-02EN, pages 7-7 and 7-8"
-    without = judge(contest, closed_run(contest, guesses(contest.test_set, 1), energy_wh=None).id, CLOCK)
+    without = judge(
+        contest,
+        closed_run(contest, guesses(contest.test_set, 1), energy_wh=None).id,
+        CLOCK,
+    )
     assert (without.energy_limit, without.energy_known_by) == (None, None)
 
 
-def test_the_interval_needs_no_check_to_know_the_energys_limit(contest: Contest) -> None:
+def test_the_interval_needs_no_check_to_know_the_energys_limit(
+    contest: Contest,
+) -> None:
     judged = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)
     bare = replace(judged, checks=())
     assert energy_uncertainty(bare) == judged.energy_limit
-    assert [energy_uncertainty(replace(bare, energy_limit=limit)) for limit in (1.0, None)] == [None, None]
+    assert [
+        energy_uncertainty(replace(bare, energy_limit=limit)) for limit in (1.0, None)
+    ] == [None, None]
 
 
-def test_a_judgement_is_stored_with_score_checks_and_signature(contest: Contest, judged_set: TestSet) -> None:
+def test_a_judgement_is_stored_with_score_checks_and_signature(
+    contest: Contest, judged_set: TestSet
+) -> None:
     run = closed_run(contest, guesses(judged_set, 1))
     judged = judge(contest, run.id, CLOCK)
     assert contest.store.latest_score(run.id) == judged
@@ -191,11 +244,22 @@ def test_the_map_to_compare_with_published_champions_stands_beside_the_contest_s
 
 
 def test_the_signature_says_how_the_meter_measured(contest: Contest) -> None:
-    setup = Setup(None, None, 0.5, 600, mode="dc", crest_factor=6, line_filter=True, element="sum")
-    signature = judge(contest, closed_run(contest, np.empty((0, 7)), setup=setup).id, CLOCK).signature
+    setup = Setup(
+        None, None, 0.5, 600, mode="dc", crest_factor=6, line_filter=True, element="sum"
+    )
+    signature = judge(
+        contest, closed_run(contest, np.empty((0, 7)), setup=setup).id, CLOCK
+    ).signature
     parts = signature_parts(signature)
     assert {
-        name: parts[name] for name in ("voltage_range_v", "mode", "crest_factor", "line_filter", "element")
+        name: parts[name]
+        for name in (
+            "voltage_range_v",
+            "mode",
+            "crest_factor",
+            "line_filter",
+            "element",
+        )
     } == {
         "voltage_range_v": "auto",
         "mode": "dc",
@@ -205,8 +269,12 @@ def test_the_signature_says_how_the_meter_measured(contest: Contest) -> None:
     }
 
 
-def test_runs_in_halls_of_other_temperatures_have_one_signature(contest: Contest) -> None:
-    settings = [Setup(150.0, 0.5, 0.1, 600, ambient_change_c=degrees) for degrees in (5.0, 8.0)]
+def test_runs_in_halls_of_other_temperatures_have_one_signature(
+    contest: Contest,
+) -> None:
+    settings = [
+        Setup(150.0, 0.5, 0.1, 600, ambient_change_c=degrees) for degrees in (5.0, 8.0)
+    ]
     runs = [closed_run(contest, np.empty((0, 7)), setup=setup).id for setup in settings]
     first, second = (judge(contest, run, CLOCK).signature for run in runs)
     assert first == second
@@ -220,22 +288,34 @@ def test_a_contest_from_before_ranges_were_read_is_judged_to_the_same_score(
         new.store.add_team(TEAM, "no hash", START)
         run = closed_run(new, guesses(judged_set, 1)).id
         first = judge(new, run, CLOCK)
-    with contextlib.closing(sqlite3.connect(tmp_path / "contest" / "contest.db")) as connection:
+    with contextlib.closing(
+        sqlite3.connect(tmp_path / "contest" / "contest.db")
+    ) as connection:
         for column in ("voltage_range_v", "current_range_a", "changed"):
             connection.execute(f"ALTER TABLE readings DROP COLUMN {column}")
         connection.execute("PRAGMA user_version = 8")
         connection.commit()
     with open_contest(tmp_path / "contest") as old:
         again = judge(old, run, CLOCK)
-    assert (again.score, again.map, again.checks) == (first.score, first.map, first.checks)
+    assert (again.score, again.map, again.checks) == (
+        first.score,
+        first.map,
+        first.checks,
+    )
     assert [check.code for check in again.checks if not check.ok] == []
 
 
-def test_judging_again_appends_and_changes_nothing_else(contest: Contest, judged_set: TestSet) -> None:
+def test_judging_again_appends_and_changes_nothing_else(
+    contest: Contest, judged_set: TestSet
+) -> None:
     run = closed_run(contest, guesses(judged_set, 1)).id
     first, second = judge(contest, run, CLOCK), judge(contest, run, CLOCK)
     assert second.judged_utc > first.judged_utc
-    assert (second.map, second.score, second.checks) == (first.map, first.score, first.checks)
+    assert (second.map, second.score, second.checks) == (
+        first.map,
+        first.score,
+        first.checks,
+    )
     assert contest.store._rows("SELECT count(*) AS n FROM scores")[0]["n"] == 2  # noqa: SLF001 - the store has no query for old judgements
     assert contest.store.latest_score(run) == second
 
@@ -262,7 +342,9 @@ def test_without_an_energy_there_is_no_score_and_a_failed_check(
     contest: Contest, judged_set: TestSet, energy_wh: float | None
 ) -> None:
     integrator_s = None if energy_wh is None else 10.0
-    run = closed_run(contest, guesses(judged_set, 1), energy_wh=energy_wh, integrator_s=integrator_s)
+    run = closed_run(
+        contest, guesses(judged_set, 1), energy_wh=energy_wh, integrator_s=integrator_s
+    )
     judged = judge(contest, run.id, CLOCK)
     assert (judged.score, judged.mean_power_w) == (None, None)
     assert judged.map > 0
@@ -284,9 +366,15 @@ def test_the_checks_know_what_starting_and_stopping_took_if_it_was_measured(
 def test_an_energy_that_covers_more_than_the_window_tells_no_mean_power(
     contest: Contest, judged_set: TestSet
 ) -> None:
-    run = closed_run(contest, guesses(judged_set, seed=3), energy_wh=0.4, integrator_s=40.0)
+    run = closed_run(
+        contest, guesses(judged_set, seed=3), energy_wh=0.4, integrator_s=40.0
+    )
     judged = judge(contest, run.id, CLOCK)
-    assert (judged.energy_wh, judged.mean_power_w, judged.needs_review) == (0.4, None, True)
+    assert (judged.energy_wh, judged.mean_power_w, judged.needs_review) == (
+        0.4,
+        None,
+        True,
+    )
 
 
 def test_a_run_without_detections_scores_zero(contest: Contest) -> None:
@@ -296,7 +384,9 @@ def test_a_run_without_detections_scores_zero(contest: Contest) -> None:
 
 
 def test_a_run_of_no_length_is_judged(contest: Contest) -> None:
-    judged = judge(contest, closed_run(contest, np.empty((0, 7)), elapsed_s=0.0).id, CLOCK)
+    judged = judge(
+        contest, closed_run(contest, np.empty((0, 7)), elapsed_s=0.0).id, CLOCK
+    )
     assert judged.mean_power_w is None
     assert judged.needs_review
 
@@ -315,7 +405,9 @@ def test_a_run_on_another_test_set_is_not_judged(contest: Contest) -> None:
     assert contest.store.run(run.id).state is RunState.CLOSED
 
 
-def test_a_run_can_be_judged_while_another_process_serves(contest: Contest, judged_set: TestSet) -> None:
+def test_a_run_can_be_judged_while_another_process_serves(
+    contest: Contest, judged_set: TestSet
+) -> None:
     run = closed_run(contest, guesses(judged_set, 1)).id
     with contextlib.closing(Store(contest.folder / "contest.db")) as other:
         with open_contest(contest.folder) as judges:
@@ -365,14 +457,19 @@ def test_only_rows_of_images_that_the_run_was_served_count(
     assert "|counts:served" in judged.signature
 
 
-def test_an_image_that_was_served_after_its_rows_came_counts(contest: Contest, judged_set: TestSet) -> None:
+def test_an_image_that_was_served_after_its_rows_came_counts(
+    contest: Contest, judged_set: TestSet
+) -> None:
     run = closed_run(contest, guesses(judged_set, 1), served=[])
     contest.store.log_served(run.id, [(image, 1000) for image in range(1, 13)], 9.0)
     contest.store.flush_served()
     judged = judge(contest, run.id, CLOCK)
     assert judged.map > 0
     check = check_of(judged, "images-not-fetched")
-    assert (check.ok, check.sentence) == (True, "Every row is for an image that the run was served.")
+    assert (check.ok, check.sentence) == (
+        True,
+        "Every row is for an image that the run was served.",
+    )
 
 
 def test_a_contest_may_count_rows_of_images_that_were_not_served_and_the_signature_says_so(
@@ -383,40 +480,62 @@ def test_a_contest_may_count_rows_of_images_that_were_not_served_and_the_signatu
     with open_contest(tmp_path / "lax") as contest:
         contest.store.add_team(TEAM, "no hash", START)
         judged = judge(contest, closed_run(contest, sent, served=[3]).id, CLOCK)
-    direct = evaluate(read_ground_truth(judged_set.folder), Detections.from_rows(sent), "lpirc")
+    direct = evaluate(
+        read_ground_truth(judged_set.folder), Detections.from_rows(sent), "lpirc"
+    )
     assert (judged.map, judged.detections) == (direct.map, len(sent))
     check = check_of(judged, "images-not-fetched")
     assert (check.ok, check.figures["rows"]) == (True, int((sent[:, 0] != 3).sum()))
     assert "|counts:unserved-too" in judged.signature
 
 
-def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(contest: Contest, judged_set: TestSet) -> None:
+def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(
+    contest: Contest, judged_set: TestSet
+) -> None:
     truth, sent = read_ground_truth(judged_set.folder), guesses(judged_set, 2)
     drawn = np.array([7, 2, 11], np.int64)
-    run = contest.store.arm_run(run_record(testset_digest=judged_set.digest, images=3), START, drawn)
+    run = contest.store.arm_run(
+        run_record(testset_digest=judged_set.digest, images=3), START, drawn
+    )
     rows = sent[np.isin(sent[:, 0], drawn)]
     rows[:, 0] = [drawn.tolist().index(image) + 1 for image in rows[:, 0]]
     contest.store.log_served(run.id, [(1, 9), (2, 9), (3, 9)], 0.5)
-    contest.store.append_post(run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
-    contest.store.change_run(run.id, (RunState.ARMED,), state="closed", elapsed_s=10.0, energy_wh=0.1)
+    contest.store.append_post(
+        run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+    )
+    contest.store.change_run(
+        run.id, (RunState.ARMED,), state="closed", elapsed_s=10.0, energy_wh=0.1
+    )
     judged = judge(contest, run.id, CLOCK)
     of_drawn = restricted_to(truth, drawn)
     assert (of_drawn.image_ids.tolist(), len(of_drawn.image_names)) == ([2, 7, 11], 3)
     assert set(of_drawn.image.tolist()) <= {2, 7, 11}
-    assert judged.map == evaluate(of_drawn, Detections.from_rows(sent[np.isin(sent[:, 0], drawn)])).map
+    assert (
+        judged.map
+        == evaluate(
+            of_drawn, Detections.from_rows(sent[np.isin(sent[:, 0], drawn)])
+        ).map
+    )
     assert judged.map > 0
     assert judged.images == 3
     assert "|images:3-of-12:" in judged.signature
-    other = contest.store.arm_run(run_record(testset_digest=judged_set.digest, images=3), START, drawn + 1)
+    other = contest.store.arm_run(
+        run_record(testset_digest=judged_set.digest, images=3), START, drawn + 1
+    )
     contest.store.change_run(other.id, (RunState.ARMED,), state="closed", energy_wh=0.1)
     assert judge(contest, other.id, CLOCK).signature != judged.signature
 
 
-def test_rows_that_look_like_a_mistake_are_a_warning_with_figures_by_kind(contest: Contest) -> None:
+def test_rows_that_look_like_a_mistake_are_a_warning_with_figures_by_kind(
+    contest: Contest,
+) -> None:
     sent = guesses(contest.test_set, 1)
     plain = judge(contest, closed_run(contest, sent).id, CLOCK)
     found = {check.code: check for check in plain.checks}["implausible-boxes"]
-    assert (found.ok, found.figures) == (True, {"in_unit_square": 0, "above_1": 0, "outside": 0})
+    assert (found.ok, found.figures) == (
+        True,
+        {"in_unit_square": 0, "above_1": 0, "outside": 0},
+    )
     sent[0, 3:] = [0.1, 0.1, 0.4, 0.4]
     sent[1, 2], sent[2, 3:] = 99.0, [200, 5, 210, 9]
     odd = judge(contest, closed_run(contest, sent).id, CLOCK)
@@ -433,10 +552,21 @@ def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_l
     rng = np.random.default_rng(2)
     corner = rng.uniform(0, [40, 30], (100, 2))
     blind = np.column_stack(
-        [rng.integers(1, 13, 100), rng.integers(1, 5, 100), rng.random(100), corner, corner + 30]
+        [
+            rng.integers(1, 13, 100),
+            rng.integers(1, 5, 100),
+            rng.random(100),
+            corner,
+            corner + 30,
+        ]
     )
     truth = read_ground_truth(contest.test_set.folder)
-    blind[0] = [truth.image[0], truth.category[0], 0.01, *truth.boxes[0]]  # one of them hits, by luck
+    blind[0] = [
+        truth.image[0],
+        truth.category[0],
+        0.01,
+        *truth.boxes[0],
+    ]  # one of them hits, by luck
     figures = {"elapsed_s": 1.2, "energy_wh": 2 * 1.2 / 3600, "integrator_s": 1.2}
     measured = steady_readings(2 * 1.2 / 3600, 1.2, each_s=0.1)
     fine = Setup(150.0, 0.02, update_interval_s=0.1, integrator_timer_s=600)
@@ -448,7 +578,9 @@ def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_l
     assert judged.score > 0.1193
     figures = {"elapsed_s": 300.0, "energy_wh": 5.0, "integrator_s": 300.0}
     measured = steady_readings(5.0, 300.0)
-    champion = closed_run(contest, guesses(contest.test_set, 1), readings=measured, **figures)
+    champion = closed_run(
+        contest, guesses(contest.test_set, 1), readings=measured, **figures
+    )
     judge(contest, champion.id, CLOCK)
     assert standings(contest).places[0].standing.run == run.id
     strict = replace(contest, config=replace(contest.config, least_map=0.05))
@@ -457,8 +589,12 @@ def test_blind_rows_and_a_log_out_at_once_outrank_a_champion_unless_there_is_a_l
     assert [one.standing.run for one in found.unranked] == [run.id]
 
 
-def test_extra_time_is_a_part_of_the_signature_beside_the_contest_s_window(contest: Contest) -> None:
-    run = closed_run(contest, guesses(contest.test_set, 1), window_s=660.0, extra_s=60.0)
+def test_extra_time_is_a_part_of_the_signature_beside_the_contest_s_window(
+    contest: Contest,
+) -> None:
+    run = closed_run(
+        contest, guesses(contest.test_set, 1), window_s=660.0, extra_s=60.0
+    )
     parts = signature_parts(judge(contest, run.id, CLOCK).signature)
     assert (parts["window"], parts["extra"]) == ("600s", "60s")
     plain = judge(contest, closed_run(contest, guesses(contest.test_set, 1)).id, CLOCK)

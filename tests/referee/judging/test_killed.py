@@ -32,10 +32,19 @@ LATEST_S = LEASE_S + 10
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    test_set = synthesize(tmp_path / "set", images=8, categories=3, seed=4, size=(96, 64))
+    test_set = synthesize(
+        tmp_path / "set", images=8, categories=3, seed=4, size=(96, 64)
+    )
     truth, chance = read_ground_truth(test_set.folder), np.random.default_rng(1)
-    rows = np.column_stack([truth.image, truth.category, chance.random(len(truth.image)), truth.boxes])
-    store_runs(tmp_path / "contest", test_set, rows[np.argsort(truth.image, kind="stable")], RUNS)
+    rows = np.column_stack(
+        [truth.image, truth.category, chance.random(len(truth.image)), truth.boxes]
+    )
+    store_runs(
+        tmp_path / "contest",
+        test_set,
+        rows[np.argsort(truth.image, kind="stable")],
+        RUNS,
+    )
     return tmp_path / "contest"
 
 
@@ -51,20 +60,29 @@ def alone(folder: Path) -> str:
 def judging(folder: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.referee.judging.traced_judge", str(folder)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command, cwd=folder.parent, env=environment, stdout=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command, cwd=folder.parent, env=environment, stdout=subprocess.DEVNULL
+    )
 
 
 def trace(folder: Path) -> list[tuple[str, int, float]]:
     """What was noted, by which process, and when (s since 1970)."""
     file = folder.with_name(TRACE)
     lines = file.read_text().splitlines() if file.exists() else []
-    return [(what, int(process), float(time_s)) for what, process, time_s in map(str.split, lines)]
+    return [
+        (what, int(process), float(time_s))
+        for what, process, time_s in map(str.split, lines)
+    ]
 
 
 def at_work(folder: Path) -> list[int]:
     """The processes whose last note is a beginning."""
     last = {process: what for what, process, _ in trace(folder)}
-    return [process for process, what in last.items() if what == "begin" and is_running(process)]
+    return [
+        process
+        for process, what in last.items()
+        if what == "begin" and is_running(process)
+    ]
 
 
 def count(folder: Path, what: str) -> int:
@@ -76,11 +94,15 @@ def kill_workers(folder: Path) -> None:
     chance = random.Random(0)  # noqa: S311 - of a seed
     for killed in range(KILLS):
         until(lambda ends=killed: count(folder, "end") >= ends and at_work(folder))
-        with suppress(ProcessLookupError, IndexError):  # it has just ended its work, and will be killed idle
+        with suppress(
+            ProcessLookupError, IndexError
+        ):  # it has just ended its work, and will be killed idle
             os.kill(chance.choice(at_work(folder)), signal.SIGKILL)
 
 
-def test_workers_and_referees_that_are_killed_change_nothing_but_the_time(folder: Path) -> None:
+def test_workers_and_referees_that_are_killed_change_nothing_but_the_time(
+    folder: Path,
+) -> None:
     expected = alone(folder)
     first = judging(folder)
     kill_workers(folder)
@@ -98,7 +120,9 @@ def test_workers_and_referees_that_are_killed_change_nothing_but_the_time(folder
         ended = {job.name: job for job in contest.store.jobs()}
     assert [job.state for job in ended.values()] == [JobState.DONE] * RUNS
     # Counted from when the second one is at work, on the jobs that no one had: its start takes long on a busy machine.
-    at_work_s = min(time_s for _, process, time_s in trace(folder) if process not in former)
+    at_work_s = min(
+        time_s for _, process, time_s in trace(folder) if process not in former
+    )
     for name in left:
         ended_utc = datetime.fromisoformat(ended[name].ended_utc or "")
         assert ended_utc.timestamp() - at_work_s < LATEST_S

@@ -30,7 +30,15 @@ from referee.store.records import Provisional, Run, RunState
 from referee.web.live_process import live_scores
 from tests.contest_day import contest_day, is_running, processes_naming
 from tests.contest_day import until as in_time
-from tests.referee.factories import START, House, StillClock, parse_rows, reading, run_record, stored_run
+from tests.referee.factories import (
+    START,
+    House,
+    StillClock,
+    parse_rows,
+    reading,
+    run_record,
+    stored_run,
+)
 from tests.timeouts import TIMEOUT_S
 
 Build = Callable[..., House]
@@ -46,22 +54,34 @@ def followed(contest: Contest) -> FollowedRuns:
     return FollowedRuns(contest, Clock())
 
 
-def open_run(contest: Contest, served: Sequence[int] | None = None, **different: object) -> Run:
+def open_run(
+    contest: Contest, served: Sequence[int] | None = None, **different: object
+) -> Run:
     """A run that is open in the store, without a meter; it was served every image, or these."""
     images = len(contest.test_set.images)
     values = {"images": images, "testset_digest": contest.test_set.digest} | different
     armed = stored_run(contest.store, **values)
-    contest.store.log_served(armed.id, [(image, 1000) for image in served or range(1, images + 1)], 0.5)
-    return contest.store.change_run(armed.id, (RunState.ARMED,), state=RunState.OPEN.value)
+    contest.store.log_served(
+        armed.id, [(image, 1000) for image in served or range(1, images + 1)], 0.5
+    )
+    return contest.store.change_run(
+        armed.id, (RunState.ARMED,), state=RunState.OPEN.value
+    )
 
 
 def close(contest: Contest, run: Run, energy_wh: float | None = 2.0) -> None:
     contest.store.change_run(
-        run.id, (RunState.OPEN,), state=RunState.CLOSED.value, energy_wh=energy_wh, elapsed_s=10.0
+        run.id,
+        (RunState.OPEN,),
+        state=RunState.CLOSED.value,
+        energy_wh=energy_wh,
+        elapsed_s=10.0,
     )
 
 
-def found_boxes(test_set: TestSet, order: NDArray[np.int64], seed: int = 0) -> list[NDArray[np.float64]]:
+def found_boxes(
+    test_set: TestSet, order: NDArray[np.int64], seed: int = 0
+) -> list[NDArray[np.float64]]:
     """Posts of a middling detector, with the numbers the team knows; several for each image, mixed."""
     truth = read_ground_truth(test_set.folder)
     chance = np.random.default_rng(seed)
@@ -80,7 +100,9 @@ def found_boxes(test_set: TestSet, order: NDArray[np.int64], seed: int = 0) -> l
 
 
 def posted(contest: Contest, run: Run, rows: NDArray[np.float64]) -> None:
-    contest.store.append_post(run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
+    contest.store.append_post(
+        run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+    )
 
 
 def shown(contest: Contest, run: Run) -> Provisional:
@@ -101,7 +123,11 @@ def test_the_last_figures_are_the_judges(build: Build, metric: str) -> None:
     followed.tick()
     judged, last = judge(contest, run.id, Clock()), shown(contest, run)
     assert 0 < last.map < 1
-    assert (last.map, last.score, last.energy_wh) == (judged.map, judged.score, judged.energy_wh)
+    assert (last.map, last.score, last.energy_wh) == (
+        judged.map,
+        judged.score,
+        judged.energy_wh,
+    )
     assert last.detections == judged.detections
 
 
@@ -127,9 +153,13 @@ def test_the_last_figures_are_the_judges_where_images_were_not_served_or_late(
 def test_the_last_figures_are_the_judges_on_a_part_of_the_images(build: Build) -> None:
     contest = build().contest
     armed = contest.store.arm_run(
-        run_record(images=2, testset_digest=contest.test_set.digest), START, np.array([4, 2])
+        run_record(images=2, testset_digest=contest.test_set.digest),
+        START,
+        np.array([4, 2]),
     )
-    run = contest.store.change_run(armed.id, (RunState.ARMED,), state=RunState.OPEN.value)
+    run = contest.store.change_run(
+        armed.id, (RunState.ARMED,), state=RunState.OPEN.value
+    )
     contest.store.log_served(run.id, [(1, 1000), (2, 1000)], 0.5)
     followed = FollowedRuns(contest, Clock())
     for rows in found_boxes(contest.test_set, np.array([4, 2, 1, 3, 5])):
@@ -147,7 +177,9 @@ def test_only_new_detections_are_evaluated(
 ) -> None:
     evaluated: list[int] = []
 
-    def counted(contest: Contest, truth: GroundTruth, rows: NDArray[np.float64]) -> Evaluation:
+    def counted(
+        contest: Contest, truth: GroundTruth, rows: NDArray[np.float64]
+    ) -> Evaluation:
         evaluated.append(len(rows))
         return evaluate_rows(contest, truth, rows)
 
@@ -157,7 +189,9 @@ def test_only_new_detections_are_evaluated(
     for rows in posts[:2]:
         posted(contest, run, rows)
         followed.tick()
-        contest.store.append_readings(run.id, 0.0, [reading(1.0, energy_wh=float(len(rows)))])
+        contest.store.append_readings(
+            run.id, 0.0, [reading(1.0, energy_wh=float(len(rows)))]
+        )
         followed.tick()
         assert shown(contest, run).energy_wh == len(rows)
     assert evaluated == [len(posts[0]), len(posts[0]) + len(posts[1])]
@@ -180,7 +214,9 @@ class CostlyClock(Clock):
         return START + timedelta(seconds=self.now_s)
 
 
-@pytest.mark.parametrize(("cost_s", "published_s"), [(0.01, [0, 1, 2, 3, 4, 5, 6]), (0.25, [0, 3, 6])])
+@pytest.mark.parametrize(
+    ("cost_s", "published_s"), [(0.01, [0, 1, 2, 3, 4, 5, 6]), (0.25, [0, 3, 6])]
+)
 def test_a_run_is_evaluated_each_second_and_costs_at_most_a_tenth_of_a_core(
     contest: Contest, cost_s: float, published_s: list[int]
 ) -> None:
@@ -190,10 +226,14 @@ def test_a_run_is_evaluated_each_second_and_costs_at_most_a_tenth_of_a_core(
         clock.now_s = float(second)
         followed.tick()
         seen.add(shown(contest, run).utc)
-    assert seen == {(START + timedelta(seconds=second)).isoformat() for second in published_s}
+    assert seen == {
+        (START + timedelta(seconds=second)).isoformat() for second in published_s
+    }
 
 
-def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(contest: Contest) -> None:
+def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(
+    contest: Contest,
+) -> None:
     clock, run = CostlyClock(5.0), open_run(contest)
     followed = FollowedRuns(contest, clock)
     followed.tick()
@@ -203,7 +243,11 @@ def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(contes
     judged = judge(contest, run.id, clock)
     followed.tick()
     last = shown(contest, run)
-    assert (last.map, last.score, last.detections) == (judged.map, judged.score, len(posts[0]))
+    assert (last.map, last.score, last.detections) == (
+        judged.map,
+        judged.score,
+        len(posts[0]),
+    )
 
 
 def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
@@ -225,13 +269,23 @@ def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
     followed.tick()
     judged = judge(house.contest, opened.run.id, Clock())
     last = shown(house.contest, opened.run)
-    assert (last.map, last.score, last.energy_wh) == (judged.map, judged.score, judged.energy_wh)
+    assert (last.map, last.score, last.energy_wh) == (
+        judged.map,
+        judged.score,
+        judged.energy_wh,
+    )
     assert last.map != half.map
 
 
-def test_the_energy_is_that_of_the_newest_reading_that_has_one(contest: Contest) -> None:
+def test_the_energy_is_that_of_the_newest_reading_that_has_one(
+    contest: Contest,
+) -> None:
     followed, run = FollowedRuns(contest, StillClock(3.0)), open_run(contest)
-    posted(contest, run, found_boxes(contest.test_set, contest.store.image_order(run.id))[0])
+    posted(
+        contest,
+        run,
+        found_boxes(contest.test_set, contest.store.image_order(run.id))[0],
+    )
     followed.tick()
     first = shown(contest, run)
     assert (first.energy_wh, first.score) == (None, None)
@@ -240,15 +294,23 @@ def test_the_energy_is_that_of_the_newest_reading_that_has_one(contest: Contest)
     followed.tick()
     assert (shown(contest, run).energy_wh, shown(contest, run).score) == (0.0, None)
     assert shown(contest, run).utc == START.isoformat()
-    late = [reading(1.0, energy_wh=0.5), reading(2.0, energy_wh=0.75), reading(3.0, energy_wh=math.nan)]
+    late = [
+        reading(1.0, energy_wh=0.5),
+        reading(2.0, energy_wh=0.75),
+        reading(3.0, energy_wh=math.nan),
+    ]
     contest.store.append_readings(run.id, 0.0, late)
     followed.tick()
     utc = (START + timedelta(seconds=2)).isoformat()
-    expected = Provisional(run.id, utc, first.map, 0.75, first.map / 0.75, first.detections)
+    expected = Provisional(
+        run.id, utc, first.map, 0.75, first.map / 0.75, first.detections
+    )
     assert replace(shown(contest, run), pause_s=None) == expected
 
 
-def test_a_run_without_energy_ends_without_a_score(contest: Contest, followed: FollowedRuns) -> None:
+def test_a_run_without_energy_ends_without_a_score(
+    contest: Contest, followed: FollowedRuns
+) -> None:
     run = open_run(contest)
     contest.store.append_readings(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
     followed.tick()
@@ -257,7 +319,9 @@ def test_a_run_without_energy_ends_without_a_score(contest: Contest, followed: F
     assert (shown(contest, run).energy_wh, shown(contest, run).score) == (None, None)
 
 
-def test_a_run_that_closed_while_nobody_looked_is_told_once(contest: Contest, followed: FollowedRuns) -> None:
+def test_a_run_that_closed_while_nobody_looked_is_told_once(
+    contest: Contest, followed: FollowedRuns
+) -> None:
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
     posted(contest, run, posts[0])
@@ -268,15 +332,22 @@ def test_a_run_that_closed_while_nobody_looked_is_told_once(contest: Contest, fo
     later = FollowedRuns(contest, Clock())
     later.tick()
     last = shown(contest, run)
-    for process in (later, FollowedRuns(contest, Clock())):  # nor again by the next process
+    for process in (
+        later,
+        FollowedRuns(contest, Clock()),
+    ):  # nor again by the next process
         process.tick()
         assert shown(contest, run) == last
     judged = judge(contest, run.id, Clock())
     assert (last.energy_wh, last.map, last.score) == (2.0, judged.map, judged.score)
 
 
-def test_an_energy_that_is_read_after_the_end_is_told(contest: Contest, followed: FollowedRuns) -> None:
-    runs = [open_run(contest, team=team, station=team) for team in ("otters", "badgers")]
+def test_an_energy_that_is_read_after_the_end_is_told(
+    contest: Contest, followed: FollowedRuns
+) -> None:
+    runs = [
+        open_run(contest, team=team, station=team) for team in ("otters", "badgers")
+    ]
     followed.tick()
     for run in runs:
         close(contest, run, energy_wh=None)
@@ -288,10 +359,17 @@ def test_an_energy_that_is_read_after_the_end_is_told(contest: Contest, followed
     assert [shown(contest, run).energy_wh for run in runs] == [3.0, 3.0]
 
 
-def test_runs_come_and_go_and_do_not_mix(contest: Contest, followed: FollowedRuns) -> None:
+def test_runs_come_and_go_and_do_not_mix(
+    contest: Contest, followed: FollowedRuns
+) -> None:
     followed.tick()
-    runs = [open_run(contest, team=team, station=team) for team in ("otters", "badgers")]
-    posts = [found_boxes(contest.test_set, contest.store.image_order(run.id), seed=run.id) for run in runs]
+    runs = [
+        open_run(contest, team=team, station=team) for team in ("otters", "badgers")
+    ]
+    posts = [
+        found_boxes(contest.test_set, contest.store.image_order(run.id), seed=run.id)
+        for run in runs
+    ]
     for step in range(7):
         for run, rows in zip(runs, posts, strict=True):
             posted(contest, run, rows[step])
@@ -307,16 +385,22 @@ def test_runs_come_and_go_and_do_not_mix(contest: Contest, followed: FollowedRun
     assert shown(contest, later).detections == 0
 
 
-def test_a_run_that_is_void_keeps_what_was_shown(contest: Contest, followed: FollowedRuns) -> None:
+def test_a_run_that_is_void_keeps_what_was_shown(
+    contest: Contest, followed: FollowedRuns
+) -> None:
     run = open_run(contest)
     followed.tick()
     before = shown(contest, run)
-    contest.store.change_run(run.id, (RunState.OPEN,), state=RunState.VOID.value, void_reason="test")
+    contest.store.change_run(
+        run.id, (RunState.OPEN,), state=RunState.VOID.value, void_reason="test"
+    )
     followed.tick()
     assert shown(contest, run) == before
 
 
-def test_another_process_takes_up_where_the_first_was(contest: Contest, followed: FollowedRuns) -> None:
+def test_another_process_takes_up_where_the_first_was(
+    contest: Contest, followed: FollowedRuns
+) -> None:
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
     for rows in posts[:3]:
@@ -351,7 +435,9 @@ def test_a_busy_database_only_delays(
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
     posted(contest, run, posts[0])
-    with closing(sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)) as other:
+    with closing(
+        sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         with caplog.at_level(logging.WARNING):
             impatient.tick()
@@ -385,7 +471,9 @@ def test_what_fails_while_a_run_closes_is_made_up_for(
 
 def test_reading_never_waits_for_a_writer(contest: Contest, own: Contest) -> None:
     run = open_run(contest)
-    with closing(sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)) as other:
+    with closing(
+        sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         assert own.store.detections_after(run.id, 0)[0].shape == (0, 7)
         assert own.store.newest_reading(run.id) is None
@@ -426,7 +514,11 @@ def test_following_looks_each_second_until_it_is_stopped(
 
 def test_the_process_follows_and_ends_with_its_block(contest: Contest) -> None:
     run = open_run(contest)
-    posted(contest, run, found_boxes(contest.test_set, contest.store.image_order(run.id))[0])
+    posted(
+        contest,
+        run,
+        found_boxes(contest.test_set, contest.store.image_order(run.id))[0],
+    )
     with live_scores(contest.folder):
         in_time(lambda: contest.store.provisional(run.id))
         (process,) = processes_naming(str(contest.folder))
@@ -451,15 +543,25 @@ def test_the_process_ends_with_its_parent(contest: Contest) -> None:
 
 
 def test_the_process_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "referee.web.live_process", str(tmp_path), str(os.getpid())]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "referee.web.live_process",
+        str(tmp_path),
+        str(os.getpid()),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("live score: ")
 
 
 @pytest.mark.slow
-def test_beside_a_real_server_it_ends_with_the_judges_figures(tmp_path: Path, small_set: TestSet) -> None:
+def test_beside_a_real_server_it_ends_with_the_judges_figures(
+    tmp_path: Path, small_set: TestSet
+) -> None:
     with contest_day(tmp_path / "contest", small_set.folder) as day:
         server = day.serve()
         with live_scores(day.folder), open_contest(day.folder) as contest:
@@ -469,7 +571,12 @@ def test_beside_a_real_server_it_ends_with_the_judges_figures(tmp_path: Path, sm
                 assert day.post(token, rows.tolist()).status_code == 202
             total = sum(len(rows) for rows in posts)
             run = contest.store.run(1)
-            in_time(lambda: contest.store.provisional(1) and shown(contest, run).detections == total)
+            in_time(
+                lambda: (
+                    contest.store.provisional(1)
+                    and shown(contest, run).detections == total
+                )
+            )
             in_time(lambda: shown(contest, run).score)
             assert server.ask("DELETE", "/v1/session", token).status_code == 200
             record = contest.store.run(1)

@@ -29,7 +29,13 @@ CLOCK = DrivenClock()
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
-    return synthesize(tmp_path_factory.mktemp("sets") / "set", images=8, categories=3, seed=4, size=(96, 64))
+    return synthesize(
+        tmp_path_factory.mktemp("sets") / "set",
+        images=8,
+        categories=3,
+        seed=4,
+        size=(96, 64),
+    )
 
 
 @pytest.fixture
@@ -40,7 +46,9 @@ def folder(tmp_path: Path, images: TestSet) -> Path:
     with open_contest(tmp_path / "contest") as contest:
         for number in range(5):
             rows = guesses(contest, 0.9 - 0.2 * min(number, 3), seed=1)
-            closed_run(contest, rows, team=f"team {number}", energy_wh=0.1 + number / 100)
+            closed_run(
+                contest, rows, team=f"team {number}", energy_wh=0.1 + number / 100
+            )
     return tmp_path / "contest"
 
 
@@ -87,13 +95,20 @@ def test_large_runs_are_scored_by_blocks_to_the_same_bits(
     assert judged(tmp_path / "by blocks") == alone
 
 
-def test_what_is_known_is_not_scored_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_is_not_scored_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     judged(folder)
     with open_contest(folder) as contest:
         monkeypatch.setattr(many, "score_whole", None)
         seen: list[int] = []
         many.score_runs(
-            contest, contest.store.runs(), CLOCK, None, lambda run, _: seen.append(run.id), many.not_scored
+            contest,
+            contest.store.runs(),
+            CLOCK,
+            None,
+            lambda run, _: seen.append(run.id),
+            many.not_scored,
         )
         assert seen == [1, 2, 3, 4, 5]
 
@@ -107,11 +122,20 @@ def test_what_another_referee_judges_meanwhile_is_not_judged_twice_and_what_it_v
         many.score_runs(its, *others)
 
     monkeypatch.setattr("referee.cli.judge.score_runs", after_another)
-    told = called("judge", "--all", "--workers", "1", "--json", "--contest", str(folder))
-    assert told.stderr == ("referee: Run 2 was not judged: Run 2 is void; only a closed run can be judged.\n")
+    told = called(
+        "judge", "--all", "--workers", "1", "--json", "--contest", str(folder)
+    )
+    assert told.stderr == (
+        "referee: Run 2 was not judged: Run 2 is void; only a closed run can be judged.\n"
+    )
     assert [one["run"] for one in json.loads(told.stdout)] == [1, 3, 4, 5]
     every = [contest.store.events(run) for run in range(1, 6)]
-    judged = [run for run, its in enumerate(every, 1) for one in its if one["kind"] == "judged"]
+    judged = [
+        run
+        for run, its in enumerate(every, 1)
+        for one in its
+        if one["kind"] == "judged"
+    ]
     assert sorted(judged) == [1, 3, 4, 5]
 
 
@@ -122,7 +146,9 @@ def test_a_scoring_is_stored_before_its_runs_are_judged(contest: Contest) -> Non
         assert contest.store.scoring(job_of(contest, run).name) is not None
         seen.append(run.id)
 
-    many.score_runs(contest, contest.store.runs()[:1], CLOCK, None, done, many.not_scored)
+    many.score_runs(
+        contest, contest.store.runs()[:1], CLOCK, None, done, many.not_scored
+    )
     assert seen == [1]
 
 
@@ -130,7 +156,10 @@ def test_a_scoring_is_stored_before_its_runs_are_judged(contest: Contest) -> Non
 def test_a_run_whose_scoring_fails_is_named_with_the_reason_and_the_others_are_judged(
     folder: Path, contest: Contest, how: list[str]
 ) -> None:
-    with closing(sqlite3.connect(folder / "contest.db")) as connection, connection:  # as a damaged disk would
+    with (
+        closing(sqlite3.connect(folder / "contest.db")) as connection,
+        connection,
+    ):  # as a damaged disk would
         connection.execute("UPDATE posts SET rows = zeroblob(56) WHERE run = 2")
         connection.execute("UPDATE posts SET rows = x'ff' || rows WHERE run = 3")
     done = called("judge", "--all", *how, "--json", "--contest", str(folder))
@@ -154,7 +183,9 @@ def test_jobs_are_listed_and_cancelled(contest: Contest, folder: Path) -> None:
     assert called("jobs", *where).stderr == "No job is open, and none has failed.\n"
     names = [job_of(contest, run).name for run in contest.store.runs()[:3]]
     contest.store.add_jobs(
-        JobKind.SCORING, {name: f"run {n}" for n, name in enumerate(names, 1)}, CLOCK.utc()
+        JobKind.SCORING,
+        {name: f"run {n}" for n, name in enumerate(names, 1)},
+        CLOCK.utc(),
     )
     contest.store.lease_job(JobKind.SCORING, "hall 7", CLOCK.utc(), 3600)
     shown = called("jobs", *where).stdout
@@ -165,8 +196,13 @@ def test_jobs_are_listed_and_cancelled(contest: Contest, folder: Path) -> None:
         1,
         "referee: There is no job 'zz'; see: referee jobs --all\n",
     )
-    assert called("jobs", "--cancel", names[1][:12], *where).stderr.startswith("1 cancelled.")
+    assert called("jobs", "--cancel", names[1][:12], *where).stderr.startswith(
+        "1 cancelled."
+    )
     assert called("jobs", "--cancel", "all", *where).stderr.startswith("2 cancelled.")
-    states = [one["state"] for one in json.loads(called("jobs", "--all", "--json", *where).stdout)]
+    states = [
+        one["state"]
+        for one in json.loads(called("jobs", "--all", "--json", *where).stdout)
+    ]
     assert states == ["cancelled"] * 3
     assert judged(folder, "--workers", "1")  # they are taken up again

@@ -45,10 +45,19 @@ def closed_run(
     for when, rows in posts:
         sent = rows.copy()
         sent[:, 0] = number[rows[:, 0].astype(int) - 1]
-        store.append_post(run.id, sent, sha256="", idempotency_key=None, elapsed_s=when, now=START)
+        store.append_post(
+            run.id, sent, sha256="", idempotency_key=None, elapsed_s=when, now=START
+        )
     until_wh = [(tenth / 10, watt * tenth / 36000) for tenth in range(105)]
-    store.append_readings(run.id, 0.0, [reading(when, energy_wh=wh) for when, wh in until_wh])
-    over = {"state": "closed", "elapsed_s": END_S, "energy_wh": watt * END_S / 3600, "meter_changes": ()}
+    store.append_readings(
+        run.id, 0.0, [reading(when, energy_wh=wh) for when, wh in until_wh]
+    )
+    over = {
+        "state": "closed",
+        "elapsed_s": END_S,
+        "energy_wh": watt * END_S / 3600,
+        "meter_changes": (),
+    }
     return store.change_run(run.id, (RunState.ARMED,), **(over | different))
 
 
@@ -58,7 +67,14 @@ def regret_of(contest: Contest, run: Run) -> StopRegret | None:
 
 def truth_rows(hall: House, confidence: float = 0.9) -> NDArray[np.float64]:
     truth = read_ground_truth(hall.contest.test_set.folder)
-    return np.column_stack([truth.image, truth.category, np.full(len(truth.image), confidence), truth.boxes])
+    return np.column_stack(
+        [
+            truth.image,
+            truth.category,
+            np.full(len(truth.image), confidence),
+            truth.boxes,
+        ]
+    )
 
 
 def test_who_found_all_and_went_on_for_five_times_as_long_regrets_it_five_times(
@@ -66,7 +82,10 @@ def test_who_found_all_and_went_on_for_five_times_as_long_regrets_it_five_times(
 ) -> None:
     hall = build()
     found = truth_rows(hall)
-    regret = regret_of(hall.contest, closed_run(hall, [(1.0, found[:1]), (2.0, found[1:]), (6.0, found)]))
+    regret = regret_of(
+        hall.contest,
+        closed_run(hall, [(1.0, found[:1]), (2.0, found[1:]), (6.0, found)]),
+    )
     assert regret is not None
     assert regret.elapsed_s.tolist() == [1.0, 2.0, 6.0, END_S]
     assert regret.energy_wh == pytest.approx([0.01, 0.02, 0.06, 0.1])
@@ -77,7 +96,9 @@ def test_who_found_all_and_went_on_for_five_times_as_long_regrets_it_five_times(
 
 
 @pytest.mark.parametrize("metric", RULES)
-def test_each_moment_has_the_map_of_a_run_that_ended_there(metric: str, build: Callable[..., House]) -> None:
+def test_each_moment_has_the_map_of_a_run_that_ended_there(
+    metric: str, build: Callable[..., House]
+) -> None:
     hall = build(metric=metric)
     contest = hall.contest
     parts = np.array_split(guesses(contest.test_set, 3), 4)
@@ -93,7 +114,9 @@ def test_each_moment_has_the_map_of_a_run_that_ended_there(metric: str, build: C
     assert regret.ratio >= 1
 
 
-def test_a_moment_below_the_least_map_is_not_the_best(build: Callable[..., House]) -> None:
+def test_a_moment_below_the_least_map_is_not_the_best(
+    build: Callable[..., House],
+) -> None:
     hall = build(least_map=0.9)
     found = truth_rows(hall)
     posts = [(0.1, found[:3]), (5.0, found)]
@@ -104,7 +127,9 @@ def test_a_moment_below_the_least_map_is_not_the_best(build: Callable[..., House
     assert (regret.best, regret.elapsed_s[regret.best]) == (1, 5.0)
 
 
-def test_no_advice_rests_on_an_energy_within_its_own_limit_of_error(build: Callable[..., House]) -> None:
+def test_no_advice_rests_on_an_energy_within_its_own_limit_of_error(
+    build: Callable[..., House],
+) -> None:
     """All found after a second: start, stop and an update may take 1.1 s, so its energy is not known at all."""
     hall = build()
     found = truth_rows(hall)
@@ -137,12 +162,16 @@ def test_a_start_and_stop_that_were_measured_bound_the_energy_of_a_moment(
     hall.store.log_event(START, run.id, "closed", start_stop_s=0.05)
     regret = regret_of(hall.contest, run)
     assert regret is not None
-    assert regret.limit_wh[0] == pytest.approx(0.01 * (0.05 + 0.1) + 0.001)  # and the reading after it
+    assert regret.limit_wh[0] == pytest.approx(
+        0.01 * (0.05 + 0.1) + 0.001
+    )  # and the reading after it
     assert (regret.best, regret.ratio) == (0, pytest.approx(10.0))
     assert regret.least_ratio == pytest.approx(0.1 / 0.0125)
 
 
-def test_many_posts_make_at_most_a_hundred_moments_and_the_end(build: Callable[..., House]) -> None:
+def test_many_posts_make_at_most_a_hundred_moments_and_the_end(
+    build: Callable[..., House],
+) -> None:
     hall = build()
     found = truth_rows(hall)
     posts = [(when, found[:1]) for when in np.linspace(1, 9, 230).tolist()]
@@ -161,13 +190,20 @@ def test_nothing_found_is_nothing_to_regret(build: Callable[..., House]) -> None
     assert (regret.ratio, regret.score.tolist()) == (1.0, [0.0, 0.0])
 
 
-def test_without_posts_energy_or_readings_nothing_is_known(build: Callable[..., House]) -> None:
+def test_without_posts_energy_or_readings_nothing_is_known(
+    build: Callable[..., House],
+) -> None:
     hall = build()
     posts = [(1.0, truth_rows(hall))]
     assert regret_of(hall.contest, closed_run(hall, [])) is None
     assert regret_of(hall.contest, closed_run(hall, posts, energy_wh=None)) is None
     assert regret_of(hall.contest, closed_run(hall, posts, energy_wh=0.0)) is None
-    assert regret_of(hall.contest, closed_run(hall, posts, watt=float("nan"), energy_wh=0.1)) is None
+    assert (
+        regret_of(
+            hall.contest, closed_run(hall, posts, watt=float("nan"), energy_wh=0.1)
+        )
+        is None
+    )
     began_again = closed_run(hall, posts)
     hall.store.append_readings(began_again.id, 0.0, [reading(9.95, energy_wh=0.001)])
     assert regret_of(hall.contest, began_again) is None
@@ -185,9 +221,15 @@ def test_a_team_that_mends_a_type_of_errors_gets_the_score_that_was_promised(
     found = Detections.from_rows(rows[np.argsort(rows[:, 0], kind="stable")])
     analysis = analyse_errors(truth, found, metric)
     assert analysis.map == before.map
-    for type_ in (ErrorType.CLASSIFICATION, ErrorType.LOCALISATION, ErrorType.BACKGROUND):
+    for type_ in (
+        ErrorType.CLASSIFICATION,
+        ErrorType.LOCALISATION,
+        ErrorType.BACKGROUND,
+    ):
         _, better = mended(truth, found, analysis, type_)
-        sent = np.column_stack([better.image, better.category, better.confidence, better.boxes])
+        sent = np.column_stack(
+            [better.image, better.category, better.confidence, better.boxes]
+        )
         after = judge(contest, closed_run(hall, [(1.0, sent)]).id, hall.clock)
         assert before.score is not None
         promised = before.score + analysis.gains[type_] / 0.1

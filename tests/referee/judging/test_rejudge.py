@@ -32,7 +32,11 @@ CLOCK, ANN = DrivenClock(), Again("ann")
 @pytest.fixture(scope="module")
 def first_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     return synthesize(
-        tmp_path_factory.mktemp("sets") / "first", images=8, categories=3, seed=4, size=(96, 64)
+        tmp_path_factory.mktemp("sets") / "first",
+        images=8,
+        categories=3,
+        seed=4,
+        size=(96, 64),
     )
 
 
@@ -43,7 +47,9 @@ def contest(tmp_path: Path, first_set: TestSet) -> Iterator[Contest]:
     create_contest(tmp_path / "contest", config_text(replace(first_set, folder=folder)))
     with open_contest(tmp_path / "contest") as opened:
         for team, part, energy_wh in (("ant", 0.9, 0.1), ("bee", 0.5, 0.08)):
-            run = closed_run(opened, guesses(opened, part, seed=1), team=team, energy_wh=energy_wh)
+            run = closed_run(
+                opened, guesses(opened, part, seed=1), team=team, energy_wh=energy_wh
+            )
             judge(opened, run.id, CLOCK)
         yield opened
 
@@ -57,10 +63,15 @@ def correct(test_set: TestSet, folder: Path, categories: Any = None) -> TestSet:
     objects = [
         ObjectRecord(int(image), int(category), tuple(box), float(box[2] * box[3]))
         for image, category, box in zip(
-            truth.image[found], truth.category[found], truth.coco_boxes[found].tolist(), strict=True
+            truth.image[found],
+            truth.category[found],
+            truth.coco_boxes[found].tolist(),
+            strict=True,
         )
     ]
-    write_records(folder, "corrected", test_set.images, categories or test_set.categories, objects)
+    write_records(
+        folder, "corrected", test_set.images, categories or test_set.categories, objects
+    )
     return load_test_set(folder)
 
 
@@ -77,7 +88,10 @@ def code_of(action: Any, *arguments: Any) -> str:
 def test_a_dry_run_says_what_a_corrected_ground_truth_would_change_and_stores_nothing(
     contest: Contest, tmp_path: Path
 ) -> None:
-    stored, corrected = judgements(contest), correct(contest.test_set, tmp_path / "corrected")
+    stored, corrected = (
+        judgements(contest),
+        correct(contest.test_set, tmp_path / "corrected"),
+    )
     events = [contest.store.events(run) for run in (1, 2)]
     found = preview(contest, None, CLOCK, None, corrected.folder)
     assert [one.rank for one in found.changes] == [(1, 2), (2, 1)]
@@ -89,17 +103,26 @@ def test_a_dry_run_says_what_a_corrected_ground_truth_would_change_and_stores_no
     assert bee.map[1] > bee.map[0]
     assert judgements(contest) == stored
     assert [contest.store.events(run) for run in (1, 2)] == events
-    assert [place.standing.team for place in standings(contest).places] == ["ant", "bee"]
+    assert [place.standing.team for place in standings(contest).places] == [
+        "ant",
+        "bee",
+    ]
 
 
-def test_what_a_dry_run_says_is_what_judging_again_then_gives(contest: Contest, tmp_path: Path) -> None:
+def test_what_a_dry_run_says_is_what_judging_again_then_gives(
+    contest: Contest, tmp_path: Path
+) -> None:
     corrected = correct(contest.test_set, tmp_path / "corrected")
     said = preview(contest, None, CLOCK, None, corrected.folder)
     assert rejudge(replace(contest, test_set=corrected), None, CLOCK, ANN) == said
 
 
-def test_a_dry_run_leaves_out_runs_of_another_window_as_the_board_does(contest: Contest) -> None:
-    other = replace(contest, config=replace(contest.config, window_s=contest.config.window_s + 1))
+def test_a_dry_run_leaves_out_runs_of_another_window_as_the_board_does(
+    contest: Contest,
+) -> None:
+    other = replace(
+        contest, config=replace(contest.config, window_s=contest.config.window_s + 1)
+    )
     said = preview(other, None, CLOCK, None, None)
     assert [one.rank for one in said.changes] == [(None, None)] * 2
     assert standings(other).places == ()
@@ -109,22 +132,34 @@ def test_a_dry_run_leaves_out_runs_of_another_window_as_the_board_does(contest: 
 def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
     contest: Contest, tmp_path: Path
 ) -> None:
-    was, corrected = contest.test_set.digest, correct(contest.test_set, contest.test_set.folder)
+    was, corrected = (
+        contest.test_set.digest,
+        correct(contest.test_set, contest.test_set.folder),
+    )
     with open_contest(contest.folder) as again:  # the set was changed in its place
         assert again.test_set.digest == corrected.digest != was
         assert standings(again).places == ()
         assert code_of(judge, again, 1, CLOCK) == "testset-changed"
         rejudge(again, None, CLOCK, ANN)
-        assert [place.standing.team for place in standings(again).places] == ["bee", "ant"]
+        assert [place.standing.team for place in standings(again).places] == [
+            "bee",
+            "ant",
+        ]
         new = again.store.latest_score(1)
         assert new is not None
         assert signature_parts(new.signature)["gt"] == corrected.digest[:12]
         assert new.interval is not None
         last = again.store.events(1)[-1]
-        assert (last["kind"], last["testset_digest"], last["armed_with"]) == ("judged", corrected.digest, was)
+        assert (last["kind"], last["testset_digest"], last["armed_with"]) == (
+            "judged",
+            corrected.digest,
+            was,
+        )
         assert again.store.run(1).testset_digest == was
         had = images_had(again.store, "ant", corrected.images_digest)
-        assert had[1].tolist() == list(range(8, 0, -1))  # so the team gets none of them as a fresh one
+        assert had[1].tolist() == list(
+            range(8, 0, -1)
+        )  # so the team gets none of them as a fresh one
 
 
 def test_while_the_contest_is_served_a_changed_set_is_refused(contest: Contest) -> None:
@@ -135,33 +170,51 @@ def test_while_the_contest_is_served_a_changed_set_is_refused(contest: Contest) 
     assert judgements(contest) == stored
 
 
-def test_a_run_that_is_not_changed_is_judged_again_while_the_contest_is_served(contest: Contest) -> None:
+def test_a_run_that_is_not_changed_is_judged_again_while_the_contest_is_served(
+    contest: Contest,
+) -> None:
     with sole_server(contest.folder):
         found = rejudge(contest, 1, CLOCK, ANN)
     (one,) = found.changes
     assert (len(set(one.map)), len(set(one.score)), one.rank) == (1, 1, (1, 1))
 
 
-def test_a_set_of_other_images_or_categories_is_refused(contest: Contest, tmp_path: Path) -> None:
-    images = synthesize(tmp_path / "other", images=8, categories=3, seed=5, size=(96, 64))
-    assert code_of(preview, contest, None, CLOCK, None, images.folder) == "testset-changed"
+def test_a_set_of_other_images_or_categories_is_refused(
+    contest: Contest, tmp_path: Path
+) -> None:
+    images = synthesize(
+        tmp_path / "other", images=8, categories=3, seed=5, size=(96, 64)
+    )
+    assert (
+        code_of(preview, contest, None, CLOCK, None, images.folder) == "testset-changed"
+    )
     fewer = [replace(one, id=one.id + 1) for one in contest.test_set.categories]
     renumbered = correct(contest.test_set, tmp_path / "renumbered", fewer)
-    assert code_of(preview, contest, None, CLOCK, None, renumbered.folder) == "testset-changed"
+    assert (
+        code_of(preview, contest, None, CLOCK, None, renumbered.folder)
+        == "testset-changed"
+    )
     other = replace(contest, test_set=images)
     assert code_of(rejudge, other, 1, CLOCK, ANN) == "testset-changed"
     found = rejudge(other, None, CLOCK, ANN)
     assert (found.changes, found.skipped) == ((), (1, 2))
 
 
-def test_a_set_that_is_not_as_its_manifest_says_is_refused(contest: Contest, tmp_path: Path) -> None:
+def test_a_set_that_is_not_as_its_manifest_says_is_refused(
+    contest: Contest, tmp_path: Path
+) -> None:
     corrected = correct(contest.test_set, tmp_path / "corrected")
     with corrected.ground_truth_path.open("a") as file:
         file.write(" ")
-    assert code_of(preview, contest, None, CLOCK, None, corrected.folder) == "testset-changed"
+    assert (
+        code_of(preview, contest, None, CLOCK, None, corrected.folder)
+        == "testset-changed"
+    )
 
 
-def test_runs_of_an_earlier_form_learn_their_images_while_their_set_is_still_there(contest: Contest) -> None:
+def test_runs_of_an_earlier_form_learn_their_images_while_their_set_is_still_there(
+    contest: Contest,
+) -> None:
     contest.store.change_run(1, [contest.store.run(1).state], images_digest=None)
     with open_contest(contest.folder) as again:
         assert again.store.run(1).images_digest == contest.test_set.images_digest
@@ -171,7 +224,9 @@ def test_runs_of_an_earlier_form_learn_their_images_while_their_set_is_still_the
         assert code_of(rejudge, too_late, 1, CLOCK, ANN) == "testset-changed"
 
 
-def test_the_best_run_of_a_team_has_its_rank_and_a_closed_run_nothing_before(contest: Contest) -> None:
+def test_the_best_run_of_a_team_has_its_rank_and_a_closed_run_nothing_before(
+    contest: Contest,
+) -> None:
     worse = closed_run(contest, guesses(contest, 0.2, seed=1), team="ant").id
     found = preview(contest, worse, CLOCK, None, None)
     (one,) = found.changes
@@ -182,13 +237,17 @@ def test_the_best_run_of_a_team_has_its_rank_and_a_closed_run_nothing_before(con
     assert found.changes[2].map[0] is not None
 
 
-def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, tmp_path: Path) -> None:
+def test_the_command_tells_each_change_and_who_changes_places(
+    contest: Contest, tmp_path: Path
+) -> None:
     corrected = correct(contest.test_set, tmp_path / "corrected")
     where = ["--contest", str(contest.folder)]
     dry = ["rejudge", "--all", "--dry-run", "--testset", str(corrected.folder), *where]
     told = called(*dry)
     assert (told.returncode, told.stderr) == (0, "No judgement was stored.\n")
-    assert re.search(r" ant   0\.\d{5} -> 0\.\d{5}  \d\.\d{4} -> \d\.\d{4}  1 -> 2", told.stdout)
+    assert re.search(
+        r" ant   0\.\d{5} -> 0\.\d{5}  \d\.\d{4} -> \d\.\d{4}  1 -> 2", told.stdout
+    )
     document = json.loads(called(*dry, "--json").stdout)
     assert document["stored"] is False
     assert [one["rank"] for one in document["changes"]] == [[1, 2], [2, 1]]
@@ -201,7 +260,9 @@ def test_the_command_tells_each_change_and_who_changes_places(contest: Contest, 
 
 
 @pytest.mark.parametrize("state", [RunState.ARMED, RunState.OPEN, RunState.VOID])
-def test_only_a_run_that_is_over_is_judged_again(contest: Contest, state: RunState) -> None:
+def test_only_a_run_that_is_over_is_judged_again(
+    contest: Contest, state: RunState
+) -> None:
     contest.store.change_run(1, [RunState.JUDGED], state=state.value)
     assert code_of(preview, contest, 1, CLOCK, None, None) == "run-state"
     assert code_of(rejudge, contest, 1, CLOCK, ANN) == "run-state"

@@ -31,12 +31,26 @@ FOUND = st.lists(st.tuples(IMAGE, CATEGORY, CONFIDENCES, BOXES), max_size=20)
 
 
 def made(
-    metric: str, objects: list, found: list, served: list[bool], *, count_unserved: bool = False
+    metric: str,
+    objects: list,
+    found: list,
+    served: list[bool],
+    *,
+    count_unserved: bool = False,
 ) -> ScoringInput:
-    truth = oracle.ground_truth(IMAGES, CATEGORIES, [(i, c, *box) for i, c, box in objects])
-    rows = np.array([(i, c, p, *box) for i, c, p, box in found], np.float64).reshape(-1, 7)
+    truth = oracle.ground_truth(
+        IMAGES, CATEGORIES, [(i, c, *box) for i, c, box in objects]
+    )
+    rows = np.array([(i, c, p, *box) for i, c, p, box in found], np.float64).reshape(
+        -1, 7
+    )
     return ScoringInput(
-        metric, count_unserved, truth, rows, np.array([False, *served]), np.full((4, 5), 50.0)
+        metric,
+        count_unserved,
+        truth,
+        rows,
+        np.array([False, *served]),
+        np.full((4, 5), 50.0),
     )
 
 
@@ -50,19 +64,28 @@ def told(scored: Scored) -> tuple[str, bytes | None]:
     st.lists(st.booleans(), min_size=3, max_size=3), st.booleans(),
 )  # fmt: skip
 def test_a_corrected_ground_truth_scores_as_if_nothing_were_known(
-    metric: str, objects: list, changes: list, found: list, served: list[bool], count_unserved: bool
+    metric: str,
+    objects: list,
+    changes: list,
+    found: list,
+    served: list[bool],
+    count_unserved: bool,
 ) -> None:
     corrected = [*objects]
     for place, category, box in changes:
         corrected[place : place + 1] = [(2, category, box)]
-    before = score_whole(made(metric, objects, found, served, count_unserved=count_unserved))
+    before = score_whole(
+        made(metric, objects, found, served, count_unserved=count_unserved)
+    )
     again = made(metric, corrected, found, served, count_unserved=count_unserved)
     known = scored_from(*told(before))
     assert told(known) == told(before)
     assert told(score_whole(again, known)) == told(score_whole(again))
 
 
-def test_only_the_categories_that_a_correction_touches_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_categories_that_a_correction_touches_are_scored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     objects = [(1, 1, (0, 0, 9, 9)), (2, 2, (0, 0, 9, 9)), (3, 5, (0, 0, 9, 9))]
     found = [(i, c, 0.5, box) for i, c, box in objects]
     known = score_whole(made("lpirc", objects, found, [True] * 3))
@@ -76,7 +99,10 @@ def test_only_the_categories_that_a_correction_touches_are_scored(monkeypatch: p
     monkeypatch.setattr(scoring_job, "evaluate", evaluate)
     objects[1] = (2, 2, (50, 50, 59, 59))
     after = score_whole(made("lpirc", objects, found, [True] * 3), known)
-    assert scored == [[2], [2]]  # by the contest's metric, and by that of the published champions
+    assert scored == [
+        [2],
+        [2],
+    ]  # by the contest's metric, and by that of the published champions
     assert after.aps[CONTEST] == {1: 1.0, 2: 0.0, 5: 1.0}
 
 
@@ -96,7 +122,10 @@ def test_a_name_changes_with_all_that_the_outcome_follows_from() -> None:
     assert len(stems) == 7
     assert stem_of(*plain) == stem_of(*plain)
     truth = given.ground_truth
-    changed = [replace(truth, **{name: ~getattr(truth, name)}) for name in ("difficult", "crowd")]
+    changed = [
+        replace(truth, **{name: ~getattr(truth, name)})
+        for name in ("difficult", "crowd")
+    ]
     changed += [
         replace(truth, **{name: getattr(truth, name) + 1})
         for name in ("boxes", "area", "coco_boxes", "image")

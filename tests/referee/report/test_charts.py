@@ -27,11 +27,18 @@ def test_a_day_of_everything_is_a_small_drawing_without_ids_that_clash() -> None
     course = Course(600.0, *[many] * 4, (), 1.0, 1.0, 1.0)
     some = np.linspace(1, 600, 100)
     curves = {
-        one: Curve(np.arange(1, 5001), np.linspace(0, 1, 5000), np.geomspace(1, 0.1, 5000), np.ones(5000))
+        one: Curve(
+            np.arange(1, 5001),
+            np.linspace(0, 1, 5000),
+            np.geomspace(1, 0.1, 5000),
+            np.ones(5000),
+        )
         for one in range(20)
     }
     names = {one: f"category $_{one}" for one in range(20)}
-    regret = StopRegret(some, some, some, 0 * some, some / some, some / some, 1, 1.0, 1.0)
+    regret = StopRegret(
+        some, some, some, 0 * some, some / some, some / some, 1, 1.0, 1.0
+    )
     drawings = [time_chart(course, regret), inline_curves(curves, names, "all & some")]
     assert sum(map(len, drawings)) < 1_000_000
     assert 'aria-label="all &amp; some"' in drawings[1]

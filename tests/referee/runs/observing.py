@@ -28,20 +28,26 @@ def kinds(house: House, run: int) -> list[str]:
 
 def missing(house: House) -> tuple[str, str]:
     """Why run 1 has no energy: the newest event's code and sentence."""
-    events = [event for event in house.store.events(1) if event["kind"] == "energy-missing"]
+    events = [
+        event for event in house.store.events(1) if event["kind"] == "energy-missing"
+    ]
     return events[-1]["code"], events[-1]["reason"]
 
 
 def integrates(address: str) -> bool:
     """Whether the meter at `address` says so to someone else who asks."""
     with contextlib.closing(Link(address)) as panel:
-        return "STAR" in panel.query(":INTEGRATE:STATE?")  # in full if the meter is verbose
+        return "STAR" in panel.query(
+            ":INTEGRATE:STATE?"
+        )  # in full if the meter is verbose
 
 
 @contextmanager
 def busy_database(house: House) -> Iterator[None]:
     """Another process is writing to the contest's database. See the fixture `short_lock_timeout`."""
     path = house.folder / "contest.db"
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+    with contextlib.closing(
+        sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         yield

@@ -40,7 +40,12 @@ LEFT, RIGHT = "192.168.1.20", "192.168.2.20"
 def test_arming_sets_up_the_meter_and_fixes_the_order(build: Build) -> None:
     house = build()
     run = house.control.arm(TEAM, "one")
-    assert (run.state, run.team, run.images, run.window_s) == (RunState.ARMED, TEAM, 5, 600.0)
+    assert (run.state, run.team, run.images, run.window_s) == (
+        RunState.ARMED,
+        TEAM,
+        5,
+        600.0,
+    )
     assert (run.meter_identity or "").startswith("YOKOGAWA WT310 ")
     assert sorted(house.store.image_order(run.id).tolist()) == [1, 2, 3, 4, 5]
     assert kinds(house, run.id) == ["armed"]
@@ -66,11 +71,16 @@ def served_meter() -> Any:
 def test_arming_compensates_an_old_zero_level_and_the_run_says_how_old_it_is(
     build: Build, max_age_min: float, zeros: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with served_meter() as (address, _instrument), caplog.at_level("DEBUG", "lpirc_power.visa.link"):
+    with (
+        served_meter() as (address, _instrument),
+        caplog.at_level("DEBUG", "lpirc_power.visa.link"),
+    ):
         house = build(station(meter=address, zero_max_age_min=max_age_min))
         for _ in range(2):
             run = house.control.arm(TEAM, "one")
-            armed = next(one for one in house.store.events(run.id) if one["kind"] == "armed")
+            armed = next(
+                one for one in house.store.events(run.id) if one["kind"] == "armed"
+            )
             house.control.void(run.id, "again")
     assert sum("> *CAL?" in line for line in caplog.messages) == zeros
     assert (armed["zero_age_s"] is not None) == (zeros > 0)
@@ -99,7 +109,9 @@ def test_a_meter_that_cannot_compensate_its_zero_level_is_used_and_the_run_says_
     with served_meter() as (address, instrument):
         execute = instrument.execute
         monkeypatch.setattr(
-            instrument, "execute", lambda message: "1" if message == "*CAL?" else execute(message)
+            instrument,
+            "execute",
+            lambda message: "1" if message == "*CAL?" else execute(message),
         )
         house = build(station(meter=address))
         run = house.control.arm(TEAM, "one")
@@ -109,7 +121,8 @@ def test_a_meter_that_cannot_compensate_its_zero_level_is_used_and_the_run_says_
 
 
 @pytest.mark.parametrize(
-    ("allowed", "counts"), [(False, Standing.LOOPBACK), (True, Standing.LOOPBACK_ALLOWED)]
+    ("allowed", "counts"),
+    [(False, Standing.LOOPBACK), (True, Standing.LOOPBACK_ALLOWED)],
 )
 def test_a_real_meters_answers_over_loopback_count_only_by_the_operators_word(
     build: Build, allowed: bool, counts: Standing
@@ -132,12 +145,16 @@ def test_a_real_meters_answers_over_loopback_count_only_by_the_operators_word(
     assert "loopback_meter = true" in told.sentence
 
 
-def test_a_simulated_meter_is_on_record_as_one_whatever_the_operator_says(build: Build) -> None:
+def test_a_simulated_meter_is_on_record_as_one_whatever_the_operator_says(
+    build: Build,
+) -> None:
     run = build(station(loopback_meter=True)).control.arm(TEAM, "one")
     assert (run.meter_standing, run.official) == (Standing.SIMULATED, False)
 
 
-def test_a_meter_that_is_exchanged_after_arming_counts_as_what_it_is(build: Build, instrument: Any) -> None:
+def test_a_meter_that_is_exchanged_after_arming_counts_as_what_it_is(
+    build: Build, instrument: Any
+) -> None:
     load = parse_load("constant:36W", time.monotonic)
     answering = Instrument(load, time.monotonic, serial="C2PH13047V")
     with contextlib.closing(Vxi11Server(answering, "127.0.0.1", 0)) as peer:
@@ -146,7 +163,10 @@ def test_a_meter_that_is_exchanged_after_arming_counts_as_what_it_is(build: Buil
     instrument("--port", str(peer.port))
     run = house.control.login(TEAM).run
     assert run.meter_identity == "YOKOGAWA WT310 SIMULATED F1.03"
-    assert (run.meter_standing, house.store.run(run.id).official) == (Standing.SIMULATED, False)
+    assert (run.meter_standing, house.store.run(run.id).official) == (
+        Standing.SIMULATED,
+        False,
+    )
 
 
 def test_arming_measures_the_idle_board_if_it_is_wanted(build: Build) -> None:
@@ -162,7 +182,9 @@ def test_a_range_the_meter_does_not_have_is_told_at_arming(build: Build) -> None
     assert house.store.runs() == []
 
 
-def test_arming_needs_a_team_and_a_station_that_exist_and_are_free(build: Build) -> None:
+def test_arming_needs_a_team_and_a_station_that_exist_and_are_free(
+    build: Build,
+) -> None:
     house = build(station("one"), station("two"))
     assert code_of(house.control.arm, "nobody", "one") == "team-unknown"
     assert code_of(house.control.arm, "\ud800", "one") == "team-unknown"
@@ -178,7 +200,9 @@ def test_of_concurrent_arms_of_one_team_at_two_stations_one_wins(
     house = build(station("one"), station("two"))
     tries = [threads.submit(house.control.arm, TEAM, name) for name in ("one", "two")]
     failures = [one.exception() for one in tries]
-    assert [error.code for error in failures if isinstance(error, RefereeError)] == ["team-busy"]
+    assert [error.code for error in failures if isinstance(error, RefereeError)] == [
+        "team-busy"
+    ]
     assert len(house.store.runs(RunState.ARMED)) == 1
 
 
@@ -190,7 +214,9 @@ def test_a_dead_meter_arms_nothing(build: Build, instrument: Any) -> None:
     assert house.store.runs() == []
 
 
-def test_a_meter_that_integrates_for_someone_else_is_left_alone(build: Build, instrument: Any) -> None:
+def test_a_meter_that_integrates_for_someone_else_is_left_alone(
+    build: Build, instrument: Any
+) -> None:
     meter = instrument()
     house = build(station(meter=meter.address))
     with contextlib.closing(Link(meter.address)) as panel:
@@ -206,7 +232,9 @@ def test_a_login_without_an_armed_run_is_refused(build: Build) -> None:
     assert code_of(build().control.login, TEAM) == "not-armed"
 
 
-def test_logins_arm_free_stations_by_themselves_until_all_are_in_use(build: Build) -> None:
+def test_logins_arm_free_stations_by_themselves_until_all_are_in_use(
+    build: Build,
+) -> None:
     house = build(station("one"), station("two"), auto_arm=True)
     house.store.add_team("late", "no hash", house.clock.utc())
     found = [house.control.login(team).run.station for team in (TEAM, "badgers")]
@@ -219,17 +247,25 @@ def test_logins_arm_free_stations_by_themselves_until_all_are_in_use(build: Buil
 def gated(build: Build, **keys: object) -> House:
     """A station for each of two networks."""
     return build(
-        station("one", clients=["192.168.1.0/24"]), station("two", clients=["192.168.2.0/24"]), **keys
+        station("one", clients=["192.168.1.0/24"]),
+        station("two", clients=["192.168.2.0/24"]),
+        **keys,
     )
 
 
-def test_a_dead_meter_at_the_first_free_station_is_passed_over(build: Build, instrument: Any) -> None:
+def test_a_dead_meter_at_the_first_free_station_is_passed_over(
+    build: Build, instrument: Any
+) -> None:
     dead = instrument()
     dead.die()
     house = build(station("one", dead.address), station("two"), auto_arm=True)
     live = house.control.login(TEAM)
     assert live.run.station == "two"
-    (event,) = [one for one in house.store.events(live.run.id) if one["kind"] == "station-passed-over"]
+    (event,) = [
+        one
+        for one in house.store.events(live.run.id)
+        if one["kind"] == "station-passed-over"
+    ]
     assert (event["station"], event["reason"].count("\n")) == ("one", 0)
     # It is tried again once it may have come back.
     assert code_of(house.control.login, "badgers") == "meter-unreachable"
@@ -237,7 +273,9 @@ def test_a_dead_meter_at_the_first_free_station_is_passed_over(build: Build, ins
     assert house.control.login("badgers").run.station == "one"
 
 
-def test_with_every_meter_dead_the_log_in_fails_and_arms_nothing(build: Build, instrument: Any) -> None:
+def test_with_every_meter_dead_the_log_in_fails_and_arms_nothing(
+    build: Build, instrument: Any
+) -> None:
     meters = [instrument(), instrument()]
     for one in meters:
         one.die()
@@ -264,7 +302,9 @@ def test_from_an_address_that_no_station_takes_nothing_is_armed(build: Build) ->
 def test_an_armed_run_is_opened_from_its_own_station_only(build: Build) -> None:
     house = gated(build)
     run = house.control.arm(TEAM, "two")
-    with pytest.raises(RefereeError, match=r"Station two does not accept requests from 192\.168\.1\.20"):
+    with pytest.raises(
+        RefereeError, match=r"Station two does not accept requests from 192\.168\.1\.20"
+    ):
         house.control.login(TEAM, LEFT)
     assert kinds(house, run.id) == ["armed"]
     live = house.control.login(TEAM, RIGHT)
@@ -288,7 +328,9 @@ def images_of(house: House, run: int) -> set[int]:
 
 def seen(house: House, run: int) -> list[tuple[int, list[int]]]:
     """What was noted of the run: how many of its images the team has had, and in which runs."""
-    events = [event for event in house.store.events(run) if event["kind"] == "images-seen"]
+    events = [
+        event for event in house.store.events(run) if event["kind"] == "images-seen"
+    ]
     return [(event["images"], event["runs"]) for event in events]
 
 
@@ -305,7 +347,9 @@ def test_each_attempt_gets_fresh_images_as_long_as_they_last(build: Build) -> No
     assert images_of(house, earlier[0]) & third
 
 
-def test_images_that_were_not_served_are_fresh_still_and_teams_do_not_share_them(build: Build) -> None:
+def test_images_that_were_not_served_are_fresh_still_and_teams_do_not_share_them(
+    build: Build,
+) -> None:
     house = build(auto_arm=True, images={"per_attempt": 4})
     attempt(house, images=1)
     had = house.store.image_order(1).tolist()[0]
@@ -325,29 +369,42 @@ def test_without_it_a_run_with_images_that_the_team_has_had_says_so_and_its_judg
     ]
     assert [seen(house, run.id) for run in runs] == [[], [(3, [1])], [(5, [1, 2])]]
     judged = [judge(house.contest, run.id, house.clock) for run in runs]
-    found = [[check for check in one.checks if check.code == "images-seen"] for one in judged]
+    found = [
+        [check for check in one.checks if check.code == "images-seen"] for one in judged
+    ]
     assert found[0] == []
     assert [(check.ok, check.figures) for check in found[1] + found[2]] == [
         (True, {"images": 3}),
         (True, {"images": 5}),
     ]
-    assert found[2][0].sentence == "The team has had 5 of these images before: runs [1, 2]."
+    assert (
+        found[2][0].sentence
+        == "The team has had 5 of these images before: runs [1, 2]."
+    )
 
 
 def test_more_images_than_there_are_cannot_be_given(build: Build) -> None:
-    house = build(station(meter="TCPIP::127.0.0.1,1::inst0::INSTR"), images={"per_attempt": 6})
-    assert code_of(house.control.arm, TEAM, "one") == "bad-config"  # before a meter is asked
+    house = build(
+        station(meter="TCPIP::127.0.0.1,1::inst0::INSTR"), images={"per_attempt": 6}
+    )
+    assert (
+        code_of(house.control.arm, TEAM, "one") == "bad-config"
+    )  # before a meter is asked
     assert house.store.runs() == []
 
 
 def test_rows_beyond_the_run_s_own_images_are_refused(build: Build) -> None:
     house = build(auto_arm=True, images={"per_attempt": 2})
     live = house.control.login(TEAM)
-    assert [live.testset_number(n) for n in (1, 2)] == house.store.image_order(1).tolist()
+    assert [live.testset_number(n) for n in (1, 2)] == house.store.image_order(
+        1
+    ).tolist()
     assert code_of(live.testset_number, 3) == "image-unknown"
 
 
-def test_after_a_restore_a_run_of_the_same_number_has_another_order(build: Build, tmp_path: Path) -> None:
+def test_after_a_restore_a_run_of_the_same_number_has_another_order(
+    build: Build, tmp_path: Path
+) -> None:
     house = build(auto_arm=True)
     copy = tmp_path / "copy.db"
     with contextlib.closing(sqlite3.connect(house.folder / "contest.db")) as database:
@@ -356,8 +413,12 @@ def test_after_a_restore_a_run_of_the_same_number_has_another_order(build: Build
     lost_order = house.store.image_order(lost.id).tolist()
     house.control.close(lost.id, "logout")
     orders = []
-    for number in range(2):  # two of 120 orders are the same one time in 120, three hardly ever
-        with open_contest(restored(house.folder, tmp_path / f"restored-{number}", copy)) as contest:
+    for number in range(
+        2
+    ):  # two of 120 orders are the same one time in 120, three hardly ever
+        with open_contest(
+            restored(house.folder, tmp_path / f"restored-{number}", copy)
+        ) as contest:
             again = RunControl(contest, house.clock)
             live = again.login(TEAM)
             assert live.run.id == lost.id
@@ -374,7 +435,9 @@ def restored(folder: Path, to: Path, database: Path) -> Path:
     return to
 
 
-def test_extra_time_lengthens_the_window_and_the_meter_s_timer_and_is_on_record(build: Build) -> None:
+def test_extra_time_lengthens_the_window_and_the_meter_s_timer_and_is_on_record(
+    build: Build,
+) -> None:
     house = build()
     run = house.control.arm(TEAM, "one", extra_s=60)
     assert (run.window_s, run.extra_s, run.contest_window_s) == (660.0, 60, 600.0)
@@ -423,25 +486,41 @@ def test_a_log_in_arms_no_run_beyond_the_attempts(build: Build) -> None:
 def mark(house: House, run: int) -> int:
     """How many of a run's images its team had seen before, as every list of runs says."""
     judge(house.contest, run, house.clock)
-    return figures_of(house.contest, house.store.run(run), house.clock.utc()).images_seen
+    return figures_of(
+        house.contest, house.store.run(run), house.clock.utc()
+    ).images_seen
 
 
 def found_all(house: House, live: OpenRun) -> int:
     """Posts every object of the run's images, as a look-up by an image's bytes does, and logs out."""
     truth = read_ground_truth(house.contest.test_set.folder)
-    number = {image: at for at, image in enumerate(house.store.image_order(live.run.id).tolist(), start=1)}
+    number = {
+        image: at
+        for at, image in enumerate(
+            house.store.image_order(live.run.id).tolist(), start=1
+        )
+    }
     own = np.isin(truth.image, [*number])
     images = [number[image] for image in truth.image[own].tolist()]
-    rows = np.column_stack([images, truth.category[own], np.full(len(images), 0.9), truth.boxes[own]])
+    rows = np.column_stack(
+        [images, truth.category[own], np.full(len(images), 0.9), truth.boxes[own]]
+    )
     live.serve([(image, 1000) for image in range(1, live.run.images + 1)])
     house.store.append_post(
-        live.run.id, rows, sha256="", idempotency_key=None, elapsed_s=1.0, now=house.clock.utc()
+        live.run.id,
+        rows,
+        sha256="",
+        idempotency_key=None,
+        elapsed_s=1.0,
+        now=house.clock.utc(),
     )
     house.control.close(live.run.id, "logout")
     return live.run.id
 
 
-def test_a_look_up_run_stands_on_the_board_with_its_mark_whatever_became_of_the_first(build: Build) -> None:
+def test_a_look_up_run_stands_on_the_board_with_its_mark_whatever_became_of_the_first(
+    build: Build,
+) -> None:
     """Run 1 fetches all and logs out; run 2 answers by what run 1 was shown."""
     house = build(auto_arm=True)
     first = attempt(house)
@@ -462,7 +541,9 @@ def test_the_mark_counts_the_images_that_were_served_alone(build: Build) -> None
 def test_the_mark_counts_only_what_fresh_images_do_not_avoid(build: Build) -> None:
     house = build(auto_arm=True, images={"per_attempt": 2})
     runs = [found_all(house, house.control.login(TEAM)) for _ in range(3)]
-    assert [mark(house, run) for run in runs] == [0, 0, 1], "five images, two for each attempt"
+    assert [mark(house, run) for run in runs] == [0, 0, 1], (
+        "five images, two for each attempt"
+    )
 
 
 def test_a_copy_of_the_contest_for_another_day_knows_what_its_teams_have_seen(
@@ -470,13 +551,21 @@ def test_a_copy_of_the_contest_for_another_day_knows_what_its_teams_have_seen(
 ) -> None:
     house = build(auto_arm=True)
     attempt(house, images=3)
-    back_up(house.folder, tmp_path / "day.zip", house.clock.utc(), keys=True, test_sets=False)
+    back_up(
+        house.folder,
+        tmp_path / "day.zip",
+        house.clock.utc(),
+        keys=True,
+        test_sets=False,
+    )
     restore(tmp_path / "day.zip", tmp_path / "next day", None, house.clock.utc())
     with open_contest(tmp_path / "next day") as contest:
         control = RunControl(contest, house.clock)
         try:
             run = control.login(TEAM).run.id
-            noted = [one for one in contest.store.events(run) if one["kind"] == "images-seen"]
+            noted = [
+                one for one in contest.store.events(run) if one["kind"] == "images-seen"
+            ]
         finally:
             control.shutdown()
     assert [(one["images"], one["runs"]) for one in noted] == [(3, [1])]

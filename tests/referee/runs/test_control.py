@@ -29,7 +29,9 @@ Until = Callable[[Callable[[], object]], None]
 # Logging in
 
 
-def test_the_window_opens_only_after_the_meter_says_that_it_integrates(build: Build, until: Until) -> None:
+def test_the_window_opens_only_after_the_meter_says_that_it_integrates(
+    build: Build, until: Until
+) -> None:
     house = build()
     run = house.control.arm(TEAM, "one")
     before_s = house.clock.monotonic_s()
@@ -39,12 +41,16 @@ def test_the_window_opens_only_after_the_meter_says_that_it_integrates(build: Bu
     assert live.run.state is house.store.run(run.id).state is RunState.OPEN
     assert before_s < live.window.start_s < after_s
     until(lambda: len(house.store.readings(run.id, 0.0)) >= 3)
-    assert all(one.state is IntegratorState.START for one in house.store.readings(run.id, 0.0))
+    assert all(
+        one.state is IntegratorState.START for one in house.store.readings(run.id, 0.0)
+    )
     # Integrating is confirmed before the start: what the meter has counted is never less than the window.
     assert kinds(house, run.id) == ["armed", "meter-start", "open"]
 
 
-def test_no_window_opens_while_the_disk_is_nearly_full(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_window_opens_while_the_disk_is_nearly_full(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     house = build()
     with monkeypatch.context() as full:
         full.setattr(posts, "LEAST_FREE_BYTES", 2**62)
@@ -57,7 +63,9 @@ def test_no_window_opens_while_the_disk_is_nearly_full(build: Build, monkeypatch
     assert house.control.login(TEAM).run.id == run.id
 
 
-def test_a_second_login_gives_the_same_run_and_does_not_restart_the_clock(build: Build) -> None:
+def test_a_second_login_gives_the_same_run_and_does_not_restart_the_clock(
+    build: Build,
+) -> None:
     house = build()
     house.control.arm(TEAM, "one")
     first = house.control.login(TEAM)
@@ -68,7 +76,9 @@ def test_a_second_login_gives_the_same_run_and_does_not_restart_the_clock(build:
     assert kinds(house, first.run.id).count("meter-start") == 1
 
 
-def test_concurrent_logins_start_the_meter_once(build: Build, threads: ThreadPoolExecutor) -> None:
+def test_concurrent_logins_start_the_meter_once(
+    build: Build, threads: ThreadPoolExecutor
+) -> None:
     house = build(auto_arm=True)
     lives = [threads.submit(house.control.login, TEAM) for _ in range(8)]
     assert len({id(one.result()) for one in lives}) == 1
@@ -76,7 +86,9 @@ def test_concurrent_logins_start_the_meter_once(build: Build, threads: ThreadPoo
     assert len(house.store.runs()) == 1
 
 
-def test_a_run_is_alone_until_another_one_opens_and_again_when_that_is_closed(build: Build) -> None:
+def test_a_run_is_alone_until_another_one_opens_and_again_when_that_is_closed(
+    build: Build,
+) -> None:
     house = build(station("one"), station("two"), auto_arm=True)
     live = house.control.login(TEAM)
     found = [live._is_alone()]  # noqa: SLF001 - otherwise it shows only as time that passes
@@ -118,7 +130,9 @@ def test_a_dead_meter_opens_no_window_and_the_run_stays_armed_until_it_answers(
     assert "meter-failed" in kinds(house, run.id)
 
 
-def test_the_meter_that_is_started_is_the_one_on_record(build: Build, instrument: Any) -> None:
+def test_the_meter_that_is_started_is_the_one_on_record(
+    build: Build, instrument: Any
+) -> None:
     meter = instrument("--serial", "OLD")
     house = build(station(meter=meter.address))
     run = house.control.arm(TEAM, "one")
@@ -150,7 +164,9 @@ def started_but_not_recorded(house: House) -> Run:
     return run
 
 
-def test_a_start_that_was_not_recorded_is_taken_over(build: Build, instrument: Any) -> None:
+def test_a_start_that_was_not_recorded_is_taken_over(
+    build: Build, instrument: Any
+) -> None:
     house = build(station(meter=instrument().address))
     run = started_but_not_recorded(house)
     house.restart(orderly=False)
@@ -160,7 +176,9 @@ def test_a_start_that_was_not_recorded_is_taken_over(build: Build, instrument: A
     assert closed.integrator_s <= (closed.elapsed_s or 0.0) + 2
 
 
-def test_a_void_of_such_a_run_leaves_the_station_usable(build: Build, instrument: Any) -> None:
+def test_a_void_of_such_a_run_leaves_the_station_usable(
+    build: Build, instrument: Any
+) -> None:
     meter = instrument()
     house = build(station(meter=meter.address))
     run = started_but_not_recorded(house)
@@ -170,7 +188,9 @@ def test_a_void_of_such_a_run_leaves_the_station_usable(build: Build, instrument
     assert house.control.arm("badgers", "one").state is RunState.ARMED
 
 
-def test_a_test_set_that_was_exchanged_after_arming_opens_no_window(build: Build, small_set: Any) -> None:
+def test_a_test_set_that_was_exchanged_after_arming_opens_no_window(
+    build: Build, small_set: Any
+) -> None:
     house = build()
     run = house.control.arm(TEAM, "one")
     house.store.change_run(run.id, (RunState.ARMED,), testset_digest="e" * 64)
@@ -181,7 +201,9 @@ def test_a_test_set_that_was_exchanged_after_arming_opens_no_window(build: Build
 # Closing
 
 
-def test_a_logout_stops_the_meter_and_reads_the_energy(build: Build, instrument: Any) -> None:
+def test_a_logout_stops_the_meter_and_reads_the_energy(
+    build: Build, instrument: Any
+) -> None:
     meter = instrument("--load", "constant:36W")
     house = build(station(meter=meter.address))
     house.control.arm(TEAM, "one")
@@ -191,7 +213,9 @@ def test_a_logout_stops_the_meter_and_reads_the_energy(build: Build, instrument:
     assert (closed.state, closed.closed_by) == (RunState.CLOSED, "logout")
     assert closed.elapsed_s is not None
     assert closed.energy_wh is not None
-    assert 36 * closed.elapsed_s <= closed.energy_wh * 3600 < 36 * (closed.elapsed_s + 2)
+    assert (
+        36 * closed.elapsed_s <= closed.energy_wh * 3600 < 36 * (closed.elapsed_s + 2)
+    )
     assert not integrates(meter.address)
     assert kinds(house, live.run.id)[-1] == "closed"
     assert code_of(house.control.live, live.run.id) == "window-closed"
@@ -201,17 +225,28 @@ def test_a_logout_stops_the_meter_and_reads_the_energy(build: Build, instrument:
 
 @pytest.mark.parametrize(("ending", "step"), [("close", "retire"), ("void", "forget")])
 def test_a_station_that_is_free_on_record_is_armed_only_after_its_meter_is_put_aside(
-    build: Build, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch, ending: str, step: str
+    build: Build,
+    threads: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: str,
+    step: str,
 ) -> None:
     house = build()
     run = house.control.arm(TEAM, "one").id
     if ending == "close":
         house.control.login(TEAM)
-    put_aside, set_up, is_set_up, armed = getattr(StationMeters, step), StationMeters.set_up, Event(), []
+    put_aside, set_up, is_set_up, armed = (
+        getattr(StationMeters, step),
+        StationMeters.set_up,
+        Event(),
+        [],
+    )
 
     def waiting(meters: StationMeters, *given: Any) -> None:
         armed.append(threads.submit(house.control.arm, "badgers", "one"))
-        assert not is_set_up.wait(0.2)  # the station is locked: what is right never depends on this pause
+        assert not is_set_up.wait(
+            0.2
+        )  # the station is locked: what is right never depends on this pause
         put_aside(meters, *given)
 
     def watched(meters: StationMeters, *given: Any, **named: Any) -> RunMeter:
@@ -225,7 +260,9 @@ def test_a_station_that_is_free_on_record_is_armed_only_after_its_meter_is_put_a
     assert armed[0].result(20).id == run + 1
 
 
-def test_the_deadline_closes_by_itself_with_the_whole_window(build: Build, until: Until) -> None:
+def test_the_deadline_closes_by_itself_with_the_whole_window(
+    build: Build, until: Until
+) -> None:
     house = build(window_s=60)
     house.control.arm(TEAM, "one")
     live = house.control.login(TEAM)
@@ -236,7 +273,11 @@ def test_the_deadline_closes_by_itself_with_the_whole_window(build: Build, until
     house.clock.advance(1)
     until(live.done.is_set)
     closed = house.store.run(live.run.id)
-    assert (closed.state, closed.closed_by, closed.elapsed_s) == (RunState.CLOSED, "deadline", 60.0)
+    assert (closed.state, closed.closed_by, closed.elapsed_s) == (
+        RunState.CLOSED,
+        "deadline",
+        60.0,
+    )
     assert closed.energy_wh is not None
 
 
@@ -282,7 +323,9 @@ def test_posts_that_race_with_the_deadline_are_in_the_database_exactly_if_acknow
         acknowledged = 0
         with pytest.raises(RefereeError, match="is closed"):  # noqa: PT012 - until it is refused
             while True:
-                acknowledged += live.accept(body(1 + number % 4), None, parse_rows).row_count
+                acknowledged += live.accept(
+                    body(1 + number % 4), None, parse_rows
+                ).row_count
         return acknowledged
 
     posting = [threads.submit(post, number) for number in range(8)]
@@ -359,7 +402,10 @@ def test_a_close_that_fails_after_it_was_stored_is_still_carried_through(
 
 
 def test_a_stated_failure_to_close_is_logged_in_its_sentence_alone(
-    build: Build, until: Until, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    build: Build,
+    until: Until,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(control, "CLOSE_RETRY_S", 0.01)
     house, failures = build(auto_arm=True), [StorageFailed("The disk is full.")]
@@ -374,7 +420,9 @@ def test_a_stated_failure_to_close_is_logged_in_its_sentence_alone(
     monkeypatch.setattr(StationMeters, "retire", fail)
     live.end("deadline")
     until(live.done.is_set)
-    assert "run 1 could not be closed and is tried again: The disk is full." in caplog.text
+    assert (
+        "run 1 could not be closed and is tried again: The disk is full." in caplog.text
+    )
     assert "Traceback" not in caplog.text
 
 
@@ -382,7 +430,9 @@ def test_a_stated_failure_to_close_is_logged_in_its_sentence_alone(
 def test_an_energy_that_was_read_but_not_stored_is_still_in_the_meter_after_the_servers_end(
     build: Build, instrument: Any
 ) -> None:
-    house = build(station(meter=instrument("--load", "constant:36W").address), auto_arm=True)
+    house = build(
+        station(meter=instrument("--load", "constant:36W").address), auto_arm=True
+    )
     live = house.control.login(TEAM)
     with busy_database(house):
         assert code_of(house.control.close, 1, "logout") == "storage-failed"
@@ -395,7 +445,9 @@ def test_an_energy_that_was_read_but_not_stored_is_still_in_the_meter_after_the_
 
 
 @pytest.mark.usefixtures("short_lock_timeout")
-def test_a_post_that_cannot_be_stored_is_not_acknowledged_and_the_run_goes_on(build: Build) -> None:
+def test_a_post_that_cannot_be_stored_is_not_acknowledged_and_the_run_goes_on(
+    build: Build,
+) -> None:
     house = build(auto_arm=True)
     live = house.control.login(TEAM)
     live.accept(body(3), None, parse_rows)
@@ -421,7 +473,9 @@ def test_a_run_can_be_voided_from_every_state_with_its_reason(build: Build) -> N
             house.store.change_run(run, (RunState.CLOSED,), state=RunState.JUDGED.value)
         voided = house.control.void(run, f"from {state} \ud800")
         assert (voided.state, voided.void_reason) == (RunState.VOID, f"from {state} ?")
-        assert house.store.count_detections(run) == (0 if state is RunState.ARMED else 2)
+        assert house.store.count_detections(run) == (
+            0 if state is RunState.ARMED else 2
+        )
         assert code_of(house.control.void, run, "again") == "run-state"
     assert house.store.run(2).energy_wh is not None
     assert code_of(house.control.void, 99, "none") == "run-unknown"
@@ -444,7 +498,9 @@ def test_a_void_and_a_login_at_once_leave_no_meter_running(
         together.wait()
         house.control.void(run.id, "no")
         error = entering.exception()
-        assert error is None or (isinstance(error, RefereeError) and error.code == "not-armed")
+        assert error is None or (
+            isinstance(error, RefereeError) and error.code == "not-armed"
+        )
         assert house.store.run(run.id).state is RunState.VOID
         assert not integrates(meter.address)
 

@@ -32,7 +32,9 @@ def slow_host(monkeypatch: pytest.MonkeyPatch) -> None:
 def armed(build: Build, *meters: str, **keys: object) -> House:
     """Two stations, a team armed at each for the heat "final"."""
     given = [{"meter": one} for one in meters] or [{}, {}]
-    stations = [station(name, **one) for name, one in zip(("one", "two"), given, strict=True)]
+    stations = [
+        station(name, **one) for name, one in zip(("one", "two"), given, strict=True)
+    ]
     house = build(*stations, **keys)
     house.control.arm(TEAM, "one", "final")
     house.control.arm("badgers", "two", "final")
@@ -65,12 +67,17 @@ def test_a_team_of_a_heat_is_asked_to_wait_for_the_signal(build: Build) -> None:
     assert states(house) == ["armed", "armed"]
 
 
-def test_one_signal_opens_all_with_one_start_and_one_deadline(build: Build, until: Until) -> None:
+def test_one_signal_opens_all_with_one_start_and_one_deadline(
+    build: Build, until: Until
+) -> None:
     house = armed(build, window_s=60)
     both_wait(house)
     before_s = house.clock.monotonic_s()
     opened = house.control.start("final")
-    assert [(run.team, run.state) for run in opened] == [(TEAM, "open"), ("badgers", "open")]
+    assert [(run.team, run.state) for run in opened] == [
+        (TEAM, "open"),
+        ("badgers", "open"),
+    ]
     first, second = starts(house)
     assert first == second
     assert first is not None
@@ -80,7 +87,10 @@ def test_one_signal_opens_all_with_one_start_and_one_deadline(build: Build, unti
     assert opened[0].opened_utc == opened[1].opened_utc
     for live in lives:
         until(lambda live=live: len(house.store.readings(live.run.id, 0.0)) >= 2)
-        assert all(one.state is IntegratorState.START for one in house.store.readings(live.run.id, 0.0))
+        assert all(
+            one.state is IntegratorState.START
+            for one in house.store.readings(live.run.id, 0.0)
+        )
         live.accept(body(2), None, parse_rows)
     # Logging out is each team's own affair; the deadline is common.
     assert house.control.close(1, "logout").closed_by == "logout"
@@ -99,7 +109,9 @@ def test_a_signal_needs_a_heat_of_two_armed_runs_whose_teams_wait(build: Build) 
     assert code_of(house.control.start, "final") == "heat-alone"
     house.control.arm("badgers", "two", "final")
     assert code_of(house.control.login, TEAM) == "not-started"
-    with pytest.raises(RefereeError, match="badgers has not logged in within the last 5 s"):
+    with pytest.raises(
+        RefereeError, match="badgers has not logged in within the last 5 s"
+    ):
         house.control.start("final")
     assert code_of(house.control.login, "badgers") == "not-started"
     house.clock.advance(60)  # they have gone away again
@@ -118,7 +130,9 @@ def test_no_one_joins_a_heat_that_has_started(build: Build) -> None:
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "x" * 61, "bell\a"])
-def test_a_heat_has_a_name_that_can_be_printed_on_a_line(build: Build, name: str) -> None:
+def test_a_heat_has_a_name_that_can_be_printed_on_a_line(
+    build: Build, name: str
+) -> None:
     assert code_of(build().control.arm, TEAM, "one", name) == "bad-request"
 
 
@@ -190,7 +204,9 @@ def test_a_start_that_cannot_be_stored_opens_nothing(
             return made
 
         monkeypatch.setattr(control, "start_meters", started)
-        assert code_of(house.control.start, "final", absent_too=True) == "storage-failed"
+        assert (
+            code_of(house.control.start, "final", absent_too=True) == "storage-failed"
+        )
     monkeypatch.undo()
     assert states(house) == ["armed", "armed"]
     assert not any(integrates(one.address) for one in meters)
@@ -200,7 +216,10 @@ def test_of_two_runs_either_both_are_opened_or_none(build: Build) -> None:
     house = armed(build)
     house.store.change_run(2, (RunState.ARMED,), state=RunState.VOID.value)
     with pytest.raises(RefereeError, match="is void; this needs it armed"):
-        house.store.change_runs({run: {"state": "open", "start_s": 5.0} for run in (1, 2)}, (RunState.ARMED,))
+        house.store.change_runs(
+            {run: {"state": "open", "start_s": 5.0} for run in (1, 2)},
+            (RunState.ARMED,),
+        )
     assert states(house) == ["armed", "void"]
     assert starts(house) == [None, None]
 
@@ -239,7 +258,9 @@ def test_a_restart_in_the_middle_keeps_the_windows_equal(
     house.clock.advance(40)
     for live in lives:
         until(live.done.is_set)
-    assert {(run.closed_by, run.elapsed_s) for run in house.store.runs()} == {("deadline", 60.0)}
+    assert {(run.closed_by, run.elapsed_s) for run in house.store.runs()} == {
+        ("deadline", 60.0)
+    }
     assert all((run.energy_wh or 0) > 0 for run in house.store.runs())
 
 
@@ -259,12 +280,20 @@ def test_log_ins_that_come_with_the_signal_get_the_open_runs(
             assert house.control.board.wait(team, ticket, signals)
 
     waiting = [threads.submit(log_in, team) for team in (TEAM, "badgers")]
-    until(lambda: not house.control.board.absent(house.store.runs(), house.clock.monotonic_s()))
+    until(
+        lambda: (
+            not house.control.board.absent(
+                house.store.runs(), house.clock.monotonic_s()
+            )
+        )
+    )
     house.control.start("final")
     assert [one.result().id for one in waiting] == [1, 2]
 
 
-def test_only_the_newest_log_in_of_a_team_waits(build: Build, threads: ThreadPoolExecutor) -> None:
+def test_only_the_newest_log_in_of_a_team_waits(
+    build: Build, threads: ThreadPoolExecutor
+) -> None:
     board = heats.StartBoard()
     first = board.enter(TEAM)
     other = board.enter("badgers")
@@ -272,7 +301,10 @@ def test_only_the_newest_log_in_of_a_team_waits(build: Build, threads: ThreadPoo
     second = board.enter(TEAM)
     assert waiting.result() is False
     seen = board.signals
-    waits = [threads.submit(board.wait, *of, seen) for of in ((TEAM, second), ("badgers", other))]
+    waits = [
+        threads.submit(board.wait, *of, seen)
+        for of in ((TEAM, second), ("badgers", other))
+    ]
     board.signal()
     assert [one.result() for one in waits] == [True, True]
 

@@ -27,13 +27,17 @@ Build = Callable[..., House]
 Until = Callable[[Callable[[], object]], None]
 
 
-def test_what_starting_and_stopping_took_is_on_record(build: Build, until: Until) -> None:
+def test_what_starting_and_stopping_took_is_on_record(
+    build: Build, until: Until
+) -> None:
     house = build(window_s=60, auto_arm=True)
     told = []
     for closed_by in ("logout", "deadline"):
         live = house.control.login(TEAM)
         if closed_by == "deadline":
-            house.clock.advance(64.0)  # the host was busy, but the meter's timer ended the integral
+            house.clock.advance(
+                64.0
+            )  # the host was busy, but the meter's timer ended the integral
             until(live.done.is_set)
         else:
             house.control.close(live.run.id, closed_by)
@@ -41,7 +45,9 @@ def test_what_starting_and_stopping_took_is_on_record(build: Build, until: Until
     assert all(0 < start_stop_s < 4 for start_stop_s in told)
 
 
-def test_settings_that_changed_in_mid_run_are_kept_with_it(build: Build, instrument: Any) -> None:
+def test_settings_that_changed_in_mid_run_are_kept_with_it(
+    build: Build, instrument: Any
+) -> None:
     meter = instrument()
     house = build(station(meter=meter.address, current_range_a=0.5))
     house.control.arm(TEAM, "one")
@@ -59,12 +65,18 @@ def test_what_is_done_at_the_meter_and_undone_in_mid_run_needs_review(
     build: Build, instrument: Any, until: Until
 ) -> None:
     meter = instrument("--load", "constant:36W")
-    house = build(station(meter=meter.address, voltage_range_v=150, current_range_a=0.5))
+    house = build(
+        station(meter=meter.address, voltage_range_v=150, current_range_a=0.5)
+    )
     house.control.arm(TEAM, "one")
     live = house.control.login(TEAM)
 
     def shown(name: str, value: object) -> None:
-        until(lambda: any(getattr(one, name) == value for one in house.store.readings(1, 0.0)))
+        until(
+            lambda: any(
+                getattr(one, name) == value for one in house.store.readings(1, 0.0)
+            )
+        )
 
     shown("state", IntegratorState.START)
     with contextlib.closing(Link(meter.address)) as panel:
@@ -78,7 +90,11 @@ def test_what_is_done_at_the_meter_and_undone_in_mid_run_needs_review(
     assert house.control.close(live.run.id, "logout").meter_changes == ()
     judged = judge(house.contest, 1, Clock())
     assert judged.needs_review
-    failed = {check.code: check for check in judged.checks if not check.ok and check.severity == "error"}
+    failed = {
+        check.code: check
+        for check in judged.checks
+        if not check.ok and check.severity == "error"
+    }
     assert {"integrator-stopped", "range-changed"} <= failed.keys()
     assert "range 300 V instead of 150 V" in failed["range-changed"].sentence
 
@@ -87,10 +103,16 @@ def test_the_meter_shows_the_energy_until_it_is_needed_and_then_has_its_settings
     build: Build, instrument: Any
 ) -> None:
     meter = instrument("--load", "constant:36W")
-    house = build(station(meter=meter.address, voltage_range_v=300, current_range_a=0.5, mode="dc"))
+    house = build(
+        station(
+            meter=meter.address, voltage_range_v=300, current_range_a=0.5, mode="dc"
+        )
+    )
     asked = ":COMMUNICATE:HEADER?;:INPUT:VOLTAGE:RANGE?;:INPUT:MODE?;:INTEGRATE:TIMER?"
     with contextlib.closing(Link(meter.address)) as panel:
-        panel.write(":INPUT:VOLTAGE:RANGE 600V")  # a meter that ranges by itself may do so at any moment
+        panel.write(
+            ":INPUT:VOLTAGE:RANGE 600V"
+        )  # a meter that ranges by itself may do so at any moment
         before = panel.query(asked)
         house.control.arm(TEAM, "one")
         assert panel.query(asked) == "0;300.0E+00;DC;0,10,0"
@@ -101,20 +123,31 @@ def test_the_meter_shows_the_energy_until_it_is_needed_and_then_has_its_settings
         assert panel.query(asked) == before
 
 
-def test_each_open_run_has_its_own_meter_and_deadline(build: Build, instrument: Any, until: Until) -> None:
-    first, second = instrument("--load", "constant:36W"), instrument("--load", "constant:0.4W")
-    house = build(station("one", first.address), station("two", second.address), auto_arm=True)
+def test_each_open_run_has_its_own_meter_and_deadline(
+    build: Build, instrument: Any, until: Until
+) -> None:
+    first, second = (
+        instrument("--load", "constant:36W"),
+        instrument("--load", "constant:0.4W"),
+    )
+    house = build(
+        station("one", first.address), station("two", second.address), auto_arm=True
+    )
     lives = [house.control.login(team) for team in (TEAM, "badgers")]
     assert lives[0].window.deadline_s < lives[1].window.deadline_s
     for live in lives:
         live.accept(body(2), None, parse_rows)
         until(lambda run=live.run.id: len(house.store.readings(run, 0.0)) >= 3)
     closed = [house.control.close(live.run.id, "logout") for live in lives]
-    powers_w = [(run.energy_wh or 0.0) * 3600 / (run.elapsed_s or 1.0) for run in closed]
+    powers_w = [
+        (run.energy_wh or 0.0) * 3600 / (run.elapsed_s or 1.0) for run in closed
+    ]
     assert powers_w[0] > 5 * powers_w[1]
     for number, power_w in ((1, 36.0), (2, 0.4)):
         readings = house.store.readings(number, 0.0)
-        assert {round(one.power_w, 1) for one in readings if isfinite(one.power_w)} == {power_w}
+        assert {round(one.power_w, 1) for one in readings if isfinite(one.power_w)} == {
+            power_w
+        }
 
 
 # Without its energy at the end of a run
@@ -130,23 +163,34 @@ def test_a_meter_that_is_gone_at_the_end_leaves_the_run_closed_without_energy(
     until(lambda: live.meter.sampler.link_error is not None)
     closing = threads.submit(house.control.close, 1, "logout")
     assert live.ending.wait(TIMEOUT_S)
-    until(lambda: house.clock.advance(1.0) or closing.done())  # Sampler.stop tries for ten seconds
+    until(
+        lambda: house.clock.advance(1.0) or closing.done()
+    )  # Sampler.stop tries for ten seconds
     closed = closing.result()
-    assert (closed.state, closed.energy_wh, closed.integrator_s) == (RunState.CLOSED, None, None)
+    assert (closed.state, closed.energy_wh, closed.integrator_s) == (
+        RunState.CLOSED,
+        None,
+        None,
+    )
     assert closed.elapsed_s == live.window.end_s - live.window.start_s
     assert missing(house)[0] == EnergyMissing.READ_LATER
     assert kinds(house, 1)[-2:] == ["energy-missing", "closed"]
     assert house.store.events(1)[-1]["start_stop_s"] is None
 
 
-def test_a_meter_that_was_switched_off_has_no_energy(build: Build, instrument: Any, until: Until) -> None:
+def test_a_meter_that_was_switched_off_has_no_energy(
+    build: Build, instrument: Any, until: Until
+) -> None:
     meter = instrument()
     house = build(station(meter=meter.address), auto_arm=True)
     live = house.control.login(TEAM)
     meter.die()
     instrument("--port", meter.port)
     until(
-        lambda: live.meter.sampler.last is not None and live.meter.sampler.last.state is IntegratorState.RESET
+        lambda: (
+            live.meter.sampler.last is not None
+            and live.meter.sampler.last.state is IntegratorState.RESET
+        )
     )
     assert house.control.close(1, "operator").energy_wh is None
     code, reason = missing(house)
@@ -203,18 +247,28 @@ class Timed(Instrument):
     now_s = property(lambda self: self.clock.monotonic_s(), lambda _self, _now_s: None)  # type: ignore[assignment]
 
 
-def test_an_energy_in_doubt_is_read_later_and_no_arming_destroys_it(build: Build, until: Until) -> None:
+def test_an_energy_in_doubt_is_read_later_and_no_arming_destroys_it(
+    build: Build, until: Until
+) -> None:
     meter = Timed()
     with contextlib.closing(Peer(meter)) as peer:
         house = build(station(meter=peer.address), auto_arm=True)
         meter.clock = house.clock
         live = house.control.login(TEAM)
-        until(lambda: len(house.store.readings(1, 0.0)) > 0)  # without values there is nothing to hold
+        until(
+            lambda: len(house.store.readings(1, 0.0)) > 0
+        )  # without values there is nothing to hold
         meter.panel_held = True
         for _ in range(5):
             house.clock.advance(1.0)
-            now_s = house.clock.monotonic_s()  # a reading that was under way is of before
-            until(lambda at_s=now_s: (last := live.meter.sampler.last) and last.monotonic_s > at_s)
+            now_s = (
+                house.clock.monotonic_s()
+            )  # a reading that was under way is of before
+            until(
+                lambda at_s=now_s: (
+                    (last := live.meter.sampler.last) and last.monotonic_s > at_s
+                )
+            )
         resets = meter.resets
         assert house.control.close(live.run.id, "logout").energy_wh is None
         code, reason = missing(house)
@@ -245,7 +299,12 @@ def cable() -> Iterator[Callable[[str], Relay]]:
 
 
 def sampled(live: OpenRun, until: Until) -> None:
-    until(lambda: live.meter.sampler.last is not None and live.meter.sampler.last.energy_wh > 0.005)
+    until(
+        lambda: (
+            live.meter.sampler.last is not None
+            and live.meter.sampler.last.energy_wh > 0.005
+        )
+    )
 
 
 def still_integrates(house: House, panel: Link) -> bool:
@@ -303,7 +362,12 @@ def test_an_integrator_that_someone_begins_again_just_before_the_stop_has_no_ene
     meter = instrument("--load", "constant:36W")
     house = build(station(meter=meter.address, update_interval_s=2), auto_arm=True)
     live = house.control.login(TEAM)
-    until(lambda: live.meter.sampler.last is not None and live.meter.sampler.last.integrator_s >= 1)
+    until(
+        lambda: (
+            live.meter.sampler.last is not None
+            and live.meter.sampler.last.integrator_s >= 1
+        )
+    )
     with contextlib.closing(Link(meter.address)) as panel:
         panel.write(":INTEGRATE:STOP;:INTEGRATE:RESET;:INTEGRATE:START")
     assert house.control.close(1, "operator").energy_wh is None

@@ -39,7 +39,12 @@ def live(store: Store, clock: DrivenClock) -> OpenRun:
 
 
 def live_run(
-    store: Store, clock: DrivenClock, run: int | None = None, marks: Any = None, *, alone: bool = True
+    store: Store,
+    clock: DrivenClock,
+    run: int | None = None,
+    marks: Any = None,
+    *,
+    alone: bool = True,
 ) -> OpenRun:
     stored = stored_run(store) if run is None else store.run(run)
     start_s, log = clock.monotonic_s(), EvidenceLog(store)
@@ -65,14 +70,19 @@ def code_of(action: Callable[..., Any], *arguments: Any) -> str:
 
 
 def test_a_receipt_tells_rows_digest_and_total(live: OpenRun, store: Store) -> None:
-    first, second = live.accept(body(3), None, parse_rows), live.accept(body(2), None, parse_rows)
+    first, second = (
+        live.accept(body(3), None, parse_rows),
+        live.accept(body(2), None, parse_rows),
+    )
     assert (first.row_count, first.received_total) == (3, 3)
     assert (second.row_count, second.received_total, live.received_total) == (2, 5, 5)
     assert first.sha256 != second.sha256
     assert np.array_equal(store.detections(live.run.id), np.vstack([rows(3), rows(2)]))
 
 
-def test_the_same_key_and_body_get_the_first_receipt_and_count_once(live: OpenRun, store: Store) -> None:
+def test_the_same_key_and_body_get_the_first_receipt_and_count_once(
+    live: OpenRun, store: Store
+) -> None:
     first = live.accept(body(3), "k", parse_rows)
     live.accept(body(2), None, parse_rows)
     assert live.accept(body(3), "k", parse_rows) == first
@@ -87,13 +97,17 @@ def test_the_same_key_with_another_body_is_refused(live: OpenRun, store: Store) 
     assert store.count_detections(live.run.id) == 3
 
 
-def test_the_same_body_under_other_keys_or_none_counts_each_time(live: OpenRun, store: Store) -> None:
+def test_the_same_body_under_other_keys_or_none_counts_each_time(
+    live: OpenRun, store: Store
+) -> None:
     for key in ("a", "b", None, None, "", ""):
         live.accept(body(1), key, parse_rows)
     assert store.count_detections(live.run.id) == live.received_total == 6
 
 
-def test_a_key_belongs_to_its_run(live: OpenRun, store: Store, clock: DrivenClock) -> None:
+def test_a_key_belongs_to_its_run(
+    live: OpenRun, store: Store, clock: DrivenClock
+) -> None:
     other = live_run(store, clock)
     live.accept(body(3), "k", parse_rows)
     assert other.accept(body(2), "k", parse_rows).received_total == 2
@@ -114,7 +128,11 @@ def test_of_two_bodies_under_one_key_at_once_one_counts(
     for attempt in range(20):
         together = threading.Barrier(8)
 
-        def post(number: int, key: str = f"k{attempt}", together: threading.Barrier = together) -> Post | str:
+        def post(
+            number: int,
+            key: str = f"k{attempt}",
+            together: threading.Barrier = together,
+        ) -> Post | str:
             together.wait()
             try:
                 return live.accept(body(1 + number % 2), key, parse_rows)
@@ -131,14 +149,21 @@ def test_of_two_bodies_under_one_key_at_once_one_counts(
 def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
     live: OpenRun, store: Store, threads: ThreadPoolExecutor
 ) -> None:
-    sent = [threads.submit(live.accept, body(1 + i % 5, seed=i), f"k{i}", parse_rows) for i in range(300)]
+    sent = [
+        threads.submit(live.accept, body(1 + i % 5, seed=i), f"k{i}", parse_rows)
+        for i in range(300)
+    ]
     for number, one in enumerate(sent):
         receipt = one.result()
         assert store.find_post(live.run.id, f"k{number}") == receipt
-    assert max(one.result().received_total for one in sent) == live.received_total == 900
+    assert (
+        max(one.result().received_total for one in sent) == live.received_total == 900
+    )
 
 
-def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: OpenRun, store: Store) -> None:
+def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(
+    live: OpenRun, store: Store
+) -> None:
     with pytest.raises(ValueError, match="buffer size"):
         live.accept(b"odd", "k", parse_rows)
     assert live.accept(body(1), "k", parse_rows).received_total == 1
@@ -146,9 +171,16 @@ def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(live: OpenRun, store
     assert store.count_detections(live.run.id) == 1
 
 
-@pytest.mark.parametrize(("slow", "rows_each"), [(1, 3), (1, LARGE_BYTES // ROW_BYTES + 1)])
+@pytest.mark.parametrize(
+    ("slow", "rows_each"), [(1, 3), (1, LARGE_BYTES // ROW_BYTES + 1)]
+)
 def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
-    live: OpenRun, store: Store, clock: DrivenClock, threads: ThreadPoolExecutor, slow: int, rows_each: int
+    live: OpenRun,
+    store: Store,
+    clock: DrivenClock,
+    threads: ThreadPoolExecutor,
+    slow: int,
+    rows_each: int,
 ) -> None:
     parsing, goes_on = threading.Semaphore(0), threading.Event()
 
@@ -157,7 +189,10 @@ def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
         assert goes_on.wait(TIMEOUT_S)
         return parse_rows(text)
 
-    sent = [threads.submit(live.accept, body(rows_each), None, parse_slowly) for _ in range(slow + 1)]
+    sent = [
+        threads.submit(live.accept, body(rows_each), None, parse_slowly)
+        for _ in range(slow + 1)
+    ]
     for _ in range(slow):
         assert parsing.acquire(timeout=TIMEOUT_S)
     other = live_run(store, clock)
@@ -168,7 +203,10 @@ def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
 
 
 def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alone(
-    live: OpenRun, store: Store, threads: ThreadPoolExecutor, until: Callable[[Callable[[], object]], None]
+    live: OpenRun,
+    store: Store,
+    threads: ThreadPoolExecutor,
+    until: Callable[[Callable[[], object]], None],
 ) -> None:
     parsing, goes_on = threading.Event(), threading.Event()
 
@@ -184,10 +222,19 @@ def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alo
     until(lambda: live._small.waiting == 6)  # noqa: SLF001 - what waits shows only inside
     before = store._connection.total_changes  # noqa: SLF001 - as SQLite counts
     commits: list[int] = []
-    store._connection.set_trace_callback(lambda sql: commits.append(1) if sql == "COMMIT" else None)  # noqa: SLF001 - as SQLite counts
+    store._connection.set_trace_callback(  # noqa: SLF001 - as SQLite counts
+        lambda sql: commits.append(1) if sql == "COMMIT" else None
+    )
     goes_on.set()
     assert code_of(bad.result, 20) == "bad-rows"
-    assert sorted(one.result(20).received_total for one in [first, *good]) == [1, 2, 3, 4, 5, 6]
+    assert sorted(one.result(20).received_total for one in [first, *good]) == [
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+    ]
     assert (len(commits), store._connection.total_changes - before) == (2, 6)  # noqa: SLF001 - as SQLite counts
 
 
@@ -220,7 +267,9 @@ def test_after_a_large_body_the_next_one_leaves_the_other_runs_five_times_as_lon
     next_one.result(20)
 
 
-def test_a_run_that_is_alone_waits_for_no_one(live: OpenRun, clock: DrivenClock) -> None:
+def test_a_run_that_is_alone_waits_for_no_one(
+    live: OpenRun, clock: DrivenClock
+) -> None:
     accept_for_20_s(live, clock)
     accept_for_20_s(live, clock)
     assert clock.monotonic_s() - live.window.start_s < 45.0
@@ -233,7 +282,9 @@ def test_large_bodies_that_wait_do_not_hold_up_the_end(
     threads: ThreadPoolExecutor,
     until: Callable[[Callable[[], object]], None],
 ) -> None:
-    waiting = [threads.submit(not_alone.accept, LARGE, None, parse_rows) for _ in range(8)]
+    waiting = [
+        threads.submit(not_alone.accept, LARGE, None, parse_rows) for _ in range(8)
+    ]
     until(lambda: not_alone._admitted == len(waiting))  # noqa: SLF001 - what waits shows only inside
     threads.submit(not_alone.end, "logout").result(20)
     assert clock.monotonic_s() - not_alone.window.start_s < 25.0
@@ -286,7 +337,9 @@ def test_the_first_end_stays(live: OpenRun, clock: DrivenClock) -> None:
     assert 100 <= first.end_s - first.start_s < 110
 
 
-def test_an_end_after_the_deadline_is_at_the_deadline(live: OpenRun, clock: DrivenClock) -> None:
+def test_an_end_after_the_deadline_is_at_the_deadline(
+    live: OpenRun, clock: DrivenClock
+) -> None:
     clock.advance(10_000)
     assert live.end("deadline").end_s == live.window.start_s + LENGTH_S
 
@@ -312,7 +365,9 @@ def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
     assert store.count_detections(live.run.id) == slow.result().received_total == 3
 
 
-def test_a_post_that_fails_does_not_hold_up_the_end(live: OpenRun, threads: ThreadPoolExecutor) -> None:
+def test_a_post_that_fails_does_not_hold_up_the_end(
+    live: OpenRun, threads: ThreadPoolExecutor
+) -> None:
     for _ in range(5):
         with pytest.raises(ValueError, match="buffer size"):
             live.accept(b"odd", None, parse_rows)
@@ -325,26 +380,41 @@ def test_every_acknowledged_row_and_no_other_is_in_the_database_when_the_end_ret
     for attempt in range(10):
         live = live_run(store, clock)
         together = threading.Barrier(13)
-        posting = [threads.submit(post_until_refused, live, number, together) for number in range(12)]
+        posting = [
+            threads.submit(post_until_refused, live, number, together)
+            for number in range(12)
+        ]
         together.wait()
         while live.received_total < 5 * attempt:
             pass
         live.end("logout")
         at_the_end = store.count_detections(live.run.id)
-        counted = {receipt.received_total: receipt.row_count for one in posting for receipt in one.result()}
-        assert sum(counted.values()) == at_the_end == store.count_detections(live.run.id)
+        counted = {
+            receipt.received_total: receipt.row_count
+            for one in posting
+            for receipt in one.result()
+        }
+        assert (
+            sum(counted.values()) == at_the_end == store.count_detections(live.run.id)
+        )
 
 
-def post_until_refused(live: OpenRun, number: int, together: threading.Barrier) -> list[Post]:
+def post_until_refused(
+    live: OpenRun, number: int, together: threading.Barrier
+) -> list[Post]:
     together.wait()
     receipts: list[Post] = []
     with pytest.raises(RefereeError, match="is closed"):  # noqa: PT012 - until it is refused
         for i in count():
-            receipts += [live.accept(body(1 + number % 3), f"{number}-{i % 40}", parse_rows)]
+            receipts += [
+                live.accept(body(1 + number % 3), f"{number}-{i % 40}", parse_rows)
+            ]
     return receipts
 
 
-def test_a_run_taken_up_again_goes_on_counting(store: Store, clock: DrivenClock) -> None:
+def test_a_run_taken_up_again_goes_on_counting(
+    store: Store, clock: DrivenClock
+) -> None:
     live = live_run(store, clock)
     receipt = live.accept(body(3), "k", parse_rows)
     live.serve([(2, 100)])

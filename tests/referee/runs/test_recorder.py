@@ -22,7 +22,9 @@ from tests.referee.factories import START, DrivenClock, reading, stored_run
 @contextmanager
 def written_to(path: Path) -> Iterator[None]:
     """Another process is writing to the database."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+    with contextlib.closing(
+        sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
 
@@ -115,7 +117,9 @@ def test_a_changed_setting_is_warned_of_although_one_reading_names_it(
         log.reading(reading(1.0))
         log.reading(reading(2.0, changed=":HOLD OFF was set, it is 1"))
         log.reading(reading(3.0))
-    assert [":HOLD OFF was set, it is 1" in message for message in caplog.messages] == [True]
+    assert [":HOLD OFF was set, it is 1" in message for message in caplog.messages] == [
+        True
+    ]
 
 
 def test_what_became_of_the_link_is_an_event_of_the_run(store: Store) -> None:
@@ -126,7 +130,12 @@ def test_what_became_of_the_link_is_an_event_of_the_run(store: Store) -> None:
     log.link(LinkEvent("meter-back", 103.0, START, "It is back.", (":RATE was set",)))
     utc = START.isoformat()
     assert store.events(run) == [
-        {"utc": utc, "kind": "meter-lost", "elapsed_s": -1.0, "sentence": "The link is lost."},
+        {
+            "utc": utc,
+            "kind": "meter-lost",
+            "elapsed_s": -1.0,
+            "sentence": "The link is lost.",
+        },
         {
             "utc": utc,
             "kind": "meter-back",
@@ -146,7 +155,9 @@ def begun(store: Store) -> tuple[int, EvidenceLog]:
     run, log = stored_run(store).id, EvidenceLog(store)
     log.begin(run, 100.0)
     for second in (1.0, 2.0, 3.0):
-        log.reading(reading(100.0 + second, energy_wh=second / 100, integrator_s=second))
+        log.reading(
+            reading(100.0 + second, energy_wh=second / 100, integrator_s=second)
+        )
     return run, log
 
 
@@ -159,14 +170,24 @@ def test_a_power_cut_of_the_meter_is_one_loss_and_no_warning_of_what_follows_fro
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     run, log = begun(store)
-    changes = (":RATE 100MS was set, it is 250.0E-03", ":INTEGRATE:TIMER 0,10,0 was set, it is 0,0,0")
+    changes = (
+        ":RATE 100MS was set, it is 250.0E-03",
+        ":INTEGRATE:TIMER 0,10,0 was set, it is 0,0,0",
+    )
     with caplog.at_level(logging.WARNING):
-        log.link(LinkEvent("meter-back", 106.0, START, "It is back, and reset.", changes))
+        log.link(
+            LinkEvent("meter-back", 106.0, START, "It is back, and reset.", changes)
+        )
         for second in (6.0, 7.0, 8.0):
             log.reading(reset(second))
         log.reading(reset(9.0, changed=changes[0]))
     utc = reset(6.0).utc.isoformat()
-    code = {"elapsed_s": 6.0, "code": "meter-reset", "energy_wh": 0.03, "integrator_s": 3.0}
+    code = {
+        "elapsed_s": 6.0,
+        "code": "meter-reset",
+        "energy_wh": 0.03,
+        "integrator_s": 3.0,
+    }
     assert lost(store, run) == [{"utc": utc, "kind": "energy-lost"} | code]
     assert log.loss is EnergyLoss.RESET
     assert log.warnings == []
@@ -175,12 +196,24 @@ def test_a_power_cut_of_the_meter_is_one_loss_and_no_warning_of_what_follows_fro
     assert message.endswith(" Void the run and arm it again.")
 
 
-def test_what_has_another_cause_than_the_loss_is_warned_of_all_the_same(store: Store) -> None:
+def test_what_has_another_cause_than_the_loss_is_warned_of_all_the_same(
+    store: Store,
+) -> None:
     run, log = begun(store)
     log.reading(reading(104.0, integrator_s=4.0, changed=":HOLD OFF was set, it is 1"))
-    log.link(LinkEvent("meter-back", 106.0, START, "It is back.", (":RATE 100MS was set, it is 1",)))
+    log.link(
+        LinkEvent(
+            "meter-back", 106.0, START, "It is back.", (":RATE 100MS was set, it is 1",)
+        )
+    )
     for second in (6.0, 7.0):
-        log.reading(reset(second, over_range=True, changed=":INPUT:CURRENT:RANGE 1 was set, it is 20"))
+        log.reading(
+            reset(
+                second,
+                over_range=True,
+                changed=":INPUT:CURRENT:RANGE 1 was set, it is 20",
+            )
+        )
     assert [one["code"] for one in lost(store, run)] == ["meter-reset"]
     expected = (
         "the meter is not set up as for the run (:HOLD OFF was set, it is 1)",
@@ -190,12 +223,21 @@ def test_what_has_another_cause_than_the_loss_is_warned_of_all_the_same(store: S
     assert log.warnings == sorted(expected)
 
 
-def test_a_stop_at_the_panel_is_a_warning_until_a_reset_takes_the_energy(store: Store) -> None:
+def test_a_stop_at_the_panel_is_a_warning_until_a_reset_takes_the_energy(
+    store: Store,
+) -> None:
     run, log = begun(store)
     for second in (4.0, 5.0):
-        stopped = {"energy_wh": 0.03, "integrator_s": 3.0, "state": IntegratorState.STOP}
+        stopped = {
+            "energy_wh": 0.03,
+            "integrator_s": 3.0,
+            "state": IntegratorState.STOP,
+        }
         log.reading(reading(100.0 + second, **stopped))
-    assert (lost(store, run), log.warnings) == ([], ["the meter's integrator does not run (STOP)"])
+    assert (lost(store, run), log.warnings) == (
+        [],
+        ["the meter's integrator does not run (STOP)"],
+    )
     log.reading(reset(6.0))
     log.reading(reading(107.0, energy_wh=0.01, integrator_s=1.0))
     assert [one["code"] for one in lost(store, run)] == ["meter-reset"]
@@ -205,13 +247,17 @@ def test_a_stop_at_the_panel_is_a_warning_until_a_reset_takes_the_energy(store: 
 def test_a_power_failure_leaves_an_energy_that_a_reset_takes_too(store: Store) -> None:
     run, log = begun(store)
     for second in (4.0, 5.0):
-        log.reading(reset(second, energy_wh=0.03, integrator_s=3.0, state=IntegratorState.ERROR))
+        log.reading(
+            reset(second, energy_wh=0.03, integrator_s=3.0, state=IntegratorState.ERROR)
+        )
     log.reading(reset(6.0))
     log.reading(reset(7.0))
     assert [one["code"] for one in lost(store, run)] == ["cut-short", "meter-reset"]
 
 
-def test_a_loss_is_found_by_the_server_after_the_one_that_was_killed_and_noted_once(store: Store) -> None:
+def test_a_loss_is_found_by_the_server_after_the_one_that_was_killed_and_noted_once(
+    store: Store,
+) -> None:
     run, _ = begun(store)
     began_again = reading(109.0, energy_wh=0.01, integrator_s=1.0)
     for known in (None, EnergyLoss.BEGAN_AGAIN):
@@ -227,7 +273,9 @@ def test_a_loss_before_the_window_s_start_is_known_waits_for_it(store: Store) ->
     log.reading(reset(0.5))
     log.begin(run, 100.0)
     log.flush()
-    assert [(one["code"], one["elapsed_s"]) for one in lost(store, run)] == [("meter-reset", 0.5)]
+    assert [(one["code"], one["elapsed_s"]) for one in lost(store, run)] == [
+        ("meter-reset", 0.5)
+    ]
 
 
 def test_a_database_that_fails_keeps_everything_for_later(

@@ -56,7 +56,9 @@ def covers_the_run(run: Run) -> bool:
     return 36 * run.elapsed_s <= run.energy_wh * 3600 < 36 * (run.elapsed_s + 3)
 
 
-def closed_without_meter(house: House, cable: Relay, threads: ThreadPoolExecutor, until: Until) -> Run:
+def closed_without_meter(
+    house: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
+) -> Run:
     live = house.control.login(TEAM)
     cable.cut()
     closing = threads.submit(house.control.close, live.run.id, "logout")
@@ -67,7 +69,9 @@ def closed_without_meter(house: House, cable: Relay, threads: ThreadPoolExecutor
 
 
 @pytest.mark.parametrize("orderly", [True, False])
-def test_an_open_run_goes_on_as_if_nothing_had_happened(hall: House, until: Until, orderly: bool) -> None:
+def test_an_open_run_goes_on_as_if_nothing_had_happened(
+    hall: House, until: Until, orderly: bool
+) -> None:
     before = hall.control.login(TEAM)
     receipt = before.accept(body(3), "k", parse_rows)
     before.serve([(2, 100)])
@@ -102,12 +106,23 @@ def test_the_operator_is_told_of_a_window_that_opens_goes_on_and_ends(
     hall.clock.advance(100)
     hall.restart()
     closed = hall.control.close(1, "logout")
-    told = [message for message in caplog.messages if message.startswith(f"run 1 of {TEAM} ")]
-    assert [one.removeprefix(f"run 1 of {TEAM} ").split()[0] for one in told] == ["is", "is", "goes", "was"]
+    told = [
+        message
+        for message in caplog.messages
+        if message.startswith(f"run 1 of {TEAM} ")
+    ]
+    assert [one.removeprefix(f"run 1 of {TEAM} ").split()[0] for one in told] == [
+        "is",
+        "is",
+        "goes",
+        "was",
+    ]
     assert told[0].endswith("is armed at one")
     assert told[1].endswith("is open at one for 600 s")
     assert re.search(r" goes on at one: (4\d\d|500) s left$", told[2]), told
-    assert told[3].endswith(f"was closed by logout after {closed.elapsed_s:.3f} s: {closed.energy_wh:.6g} Wh")
+    assert told[3].endswith(
+        f"was closed by logout after {closed.elapsed_s:.3f} s: {closed.energy_wh:.6g} Wh"
+    )
 
 
 def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
@@ -120,9 +135,14 @@ def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
     hall.clock.advance(5000)
     hall.restart()
     until(lambda: hall.store.run(1).state is RunState.CLOSED)
-    (found,) = [event for event in hall.store.events(1) if event["kind"] == "found-over"]
+    (found,) = [
+        event for event in hall.store.events(1) if event["kind"] == "found-over"
+    ]
     assert 4400 <= found["ended_s_ago"] < 4500
-    assert f"run 1 of {TEAM} was found over: it ended {found['ended_s_ago']:.0f} s ago" in caplog.messages
+    assert (
+        f"run 1 of {TEAM} was found over: it ended {found['ended_s_ago']:.0f} s ago"
+        in caplog.messages
+    )
     assert "resumed" not in kinds(hall, 1)
     closed = hall.store.run(1)
     assert (closed.closed_by, closed.elapsed_s) == ("deadline", 600.0)
@@ -131,7 +151,9 @@ def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
 
 
 @pytest.mark.parametrize("boot", ["boot-2", None])
-def test_after_a_reboot_the_wall_clock_tells_what_is_left(hall: House, boot: str | None) -> None:
+def test_after_a_reboot_the_wall_clock_tells_what_is_left(
+    hall: House, boot: str | None
+) -> None:
     hall.control.login(TEAM)
     hall.control.shutdown()
     hall.clock.advance(200)
@@ -150,7 +172,9 @@ def test_within_one_boot_the_wall_clock_does_not_matter(hall: House) -> None:
     assert remaining_s(hall.control.live(1).window, hall.clock.monotonic_s()) > 580
 
 
-def test_a_wall_clock_set_back_over_a_reboot_does_not_lock_the_team_out(hall: House) -> None:
+def test_a_wall_clock_set_back_over_a_reboot_does_not_lock_the_team_out(
+    hall: House,
+) -> None:
     hall.control.login(TEAM)
     hall.control.shutdown()
     hall.clock.set_forward_s = -3600
@@ -178,7 +202,9 @@ def test_a_reboot_with_the_clock_behind_gives_no_more_time_and_needs_review(
     assert 5 < left_s < 15
     hall.clock.set_forward_s = 3000
     hall.restart()  # again within that boot: its monotonic clock tells
-    assert 0 < remaining_s(hall.control.live(1).window, hall.clock.monotonic_s()) <= left_s
+    assert (
+        0 < remaining_s(hall.control.live(1).window, hall.clock.monotonic_s()) <= left_s
+    )
     (event,) = [event for event in hall.store.events(1) if event["kind"] == "rebooted"]
     assert event["recorded_s"] >= 580
     assert event["by_wall_clock_s"] < -200
@@ -189,7 +215,8 @@ def test_a_reboot_with_the_clock_behind_gives_no_more_time_and_needs_review(
     assert (check.ok, check.severity) == (False, "error")
     assert judged.needs_review
     assert check.figures == {
-        name: event[name] for name in ("recorded_s", "by_wall_clock_s", "up_s", "remaining_s")
+        name: event[name]
+        for name in ("recorded_s", "by_wall_clock_s", "up_s", "remaining_s")
     }
 
 
@@ -238,7 +265,9 @@ def test_a_meter_that_is_out_of_reach_at_first_is_sampled_again_and_gives_the_en
     assert covers_the_run(closed)
 
 
-def test_a_run_that_was_armed_before_the_restart_is_opened_after_it(build: Build, cable: Relay) -> None:
+def test_a_run_that_was_armed_before_the_restart_is_opened_after_it(
+    build: Build, cable: Relay
+) -> None:
     house = build(station(meter=cable.address))
     house.control.arm(TEAM, "one")
     house.restart(orderly=False)
@@ -247,7 +276,9 @@ def test_a_run_that_was_armed_before_the_restart_is_opened_after_it(build: Build
     assert covers_the_run(house.control.close(1, "logout"))
 
 
-def test_an_armed_run_keeps_its_own_window_when_the_configuration_changes(build: Build, cable: Relay) -> None:
+def test_an_armed_run_keeps_its_own_window_when_the_configuration_changes(
+    build: Build, cable: Relay
+) -> None:
     house = build(station(meter=cable.address), window_s=300)
     house.control.arm(TEAM, "one")
     config = house.folder / "contest.toml"
@@ -275,7 +306,11 @@ def test_a_meter_that_comes_back_after_the_close_gives_the_energy_at_the_next_st
 
 
 def test_an_energy_that_is_read_later_is_stored_with_its_event_or_not_at_all(
-    hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until, monkeypatch: pytest.MonkeyPatch
+    hall: House,
+    cable: Relay,
+    threads: ThreadPoolExecutor,
+    until: Until,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     closed_without_meter(hall, cable, threads, until)
     cable.mend()
@@ -316,7 +351,11 @@ def test_a_void_run_whose_meter_was_out_of_reach_does_not_block_its_station(
 
 
 def test_the_energy_of_a_later_run_is_not_taken_for_an_earlier_ones(
-    hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until, monkeypatch: pytest.MonkeyPatch
+    hall: House,
+    cable: Relay,
+    threads: ThreadPoolExecutor,
+    until: Until,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     closed_without_meter(hall, cable, threads, until)
     monkeypatch.setattr(arming, "read_left_over", lambda *_: True)
@@ -337,7 +376,9 @@ def test_an_open_run_needs_its_station_and_its_test_set(hall: House) -> None:
     hall.store.change_run(1, (RunState.OPEN,), testset_digest="e" * 64)
     hall.restart()
     assert refused_by(hall) == "not-resumed"
-    hall.store.change_run(1, (RunState.OPEN,), testset_digest=hall.contest.test_set.digest, station="gone")
+    hall.store.change_run(
+        1, (RunState.OPEN,), testset_digest=hall.contest.test_set.digest, station="gone"
+    )
     hall.restart()
     assert refused_by(hall) == "not-resumed"
     assert hall.control.void(1, "its station is gone").state is RunState.VOID
@@ -362,7 +403,9 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
     assert ended.state is RunState.OPEN
     until(lambda: hall.clock.advance(1.0) or closing.done())
     closing.result()
-    hall.store.change_run(1, (RunState.CLOSED,), state=RunState.OPEN.value)  # as the crash had left it
+    hall.store.change_run(
+        1, (RunState.CLOSED,), state=RunState.OPEN.value
+    )  # as the crash had left it
     cable.mend()
     hall.restart(orderly=False)
     with pytest.raises(RefereeError, match="is closed"):
@@ -408,7 +451,11 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
     assert server.stdout is not None
     acknowledged = [server.stdout.readline() for _ in range(200)]
     server.send_signal(signal.SIGKILL)
-    acknowledged += [line for line in server.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+    acknowledged += [
+        line
+        for line in server.stdout.read().splitlines(keepends=True)
+        if line.endswith("\n")
+    ]
     server.wait()
     server.stdout.close()
     with open_contest(hall.folder) as contest:
@@ -418,7 +465,12 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
         live: OpenRun = control.login(TEAM)
         total = int(acknowledged[-1])
         # One body may have been committed whose receipt was on its way.
-        assert total <= live.received_total == len(contest.store.detections(1)) <= total + 3
+        assert (
+            total
+            <= live.received_total
+            == len(contest.store.detections(1))
+            <= total + 3
+        )
         last = len(acknowledged) - 1
         again = live.accept(body(1 + last % 3), f"key {last}", parse_rows)
         assert again.received_total == total
@@ -442,7 +494,11 @@ def test_a_contest_folder_of_form_7_goes_on_as_before(build: Build) -> None:
     (path := house.folder / "contest.db").unlink()
     shutil.rmtree(house.folder / "journal")
     with contextlib.closing(sqlite3.connect(path)) as old:
-        old.executescript(FORM_7.read_text(encoding="utf-8").replace("d" * 64, house.contest.test_set.digest))
+        old.executescript(
+            FORM_7.read_text(encoding="utf-8").replace(
+                "d" * 64, house.contest.test_set.digest
+            )
+        )
     with open_contest(house.folder) as contest:
         for run, reason in REASONS.items():
             check = judge(contest, run, house.clock).checks[0]

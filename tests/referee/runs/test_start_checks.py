@@ -14,7 +14,9 @@ from referee.store.records import RunState
 from tests.referee.factories import TEAM, House
 
 
-def test_a_log_in_waits_for_the_look_and_a_fault_opens_no_window(build: Callable[..., House]) -> None:
+def test_a_log_in_waits_for_the_look_and_a_fault_opens_no_window(
+    build: Callable[..., House],
+) -> None:
     house = build(auto_arm=True)
     checks = StartChecks()
     control = RunControl(house.contest, house.clock, checks)
@@ -33,7 +35,9 @@ def test_a_log_in_waits_for_the_look_and_a_fault_opens_no_window(build: Callable
             way()
         errors.append(refused.value)
     assert [getattr(error, "code", error) for error in errors] == ["not-ready"] * 6
-    assert ["still looking" in str(error) for error in errors] == [True] * 3 + [False] * 3
+    assert ["still looking" in str(error) for error in errors] == [True] * 3 + [
+        False
+    ] * 3
     assert house.store.runs() == []
     checks.note(Found.SOUND)
     assert control.login(TEAM).run.state is RunState.OPEN

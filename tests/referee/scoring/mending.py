@@ -21,7 +21,10 @@ def chosen(detections: Detections, which: NDArray[np.int64]) -> Detections:
 
 
 def mended(
-    ground_truth: GroundTruth, detections: Detections, analysis: ErrorAnalysis, type_: ErrorType
+    ground_truth: GroundTruth,
+    detections: Detections,
+    analysis: ErrorAnalysis,
+    type_: ErrorType,
 ) -> tuple[GroundTruth, Detections]:
     """The ground truth and the detections with all errors of a type mended."""
     found = analysis.found

@@ -81,7 +81,11 @@ def answer(
     result = Answer(0.0)
     for category in truth.category_ids.tolist():
         objects = _objects(truth, category, banned)
-        mine = [(n, r) for n, r in enumerate(rows) if r[1] == category and (r[0], category) not in banned]
+        mine = [
+            (n, r)
+            for n, r in enumerate(rows)
+            if r[1] == category and (r[0], category) not in banned
+        ]
         found = _found(objects, mine, metric, iou)
         listed = sorted(mine, key=lambda item: (-item[1][2], item[1][0], item[0]))
         truths = [number in found for number, _ in listed]
@@ -106,11 +110,23 @@ def voc_answer(
     difficult = dict(zip(_places(truth), truth.difficult.tolist(), strict=True))
     for category in truth.category_ids.tolist():
         objects = _objects(truth, category, banned)
-        mine = [row for row in rows if row[1] == category and (row[0], category) not in banned]
-        marks = _voc_marks(objects, sorted(mine, key=lambda row: -row[2]), category, difficult, iou)
-        total = sum(not difficult[image, category, box] for image, boxes in objects.items() for box in boxes)
+        mine = [
+            row
+            for row in rows
+            if row[1] == category and (row[0], category) not in banned
+        ]
+        marks = _voc_marks(
+            objects, sorted(mine, key=lambda row: -row[2]), category, difficult, iou
+        )
+        total = sum(
+            not difficult[image, category, box]
+            for image, boxes in objects.items()
+            for box in boxes
+        )
         result.ap[category] = _voc_average(marks, total, metric) if total else None
-        result.counts[category] = Counts(total, marks.count("true"), marks.count("false"))
+        result.counts[category] = Counts(
+            total, marks.count("true"), marks.count("false")
+        )
     scored = [value for value in result.ap.values() if value is not None]
     result.map = sum(scored) / len(scored) if scored else 0.0
     return result
@@ -118,7 +134,10 @@ def voc_answer(
 
 def _places(truth: GroundTruth) -> list[tuple[int, int, Box]]:
     columns = (truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist())
-    return [(image, category, tuple(box)) for image, category, box in zip(*columns, strict=True)]
+    return [
+        (image, category, tuple(box))
+        for image, category, box in zip(*columns, strict=True)
+    ]
 
 
 def _voc_marks(
@@ -155,7 +174,9 @@ def _voc_average(marks: list[str], total: int, metric: str) -> float:
         points.append((true / total, true / (true + false) if true + false else 0.0))
     if metric == "voc-11":
         wanted = [0.1 * step for step in range(11)]
-        return sum(max((p for r, p in points if r >= t), default=0.0) for t in wanted) / 11
+        return (
+            sum(max((p for r, p in points if r >= t), default=0.0) for t in wanted) / 11
+        )
     recalls = sorted({recall for recall, _ in points})
     area = 0.0
     for low, high in pairwise(recalls):
@@ -163,10 +184,16 @@ def _voc_average(marks: list[str], total: int, metric: str) -> float:
     return area
 
 
-def _objects(truth: GroundTruth, category: int, banned: set[tuple[int, int]]) -> dict[int, list[Box]]:
+def _objects(
+    truth: GroundTruth, category: int, banned: set[tuple[int, int]]
+) -> dict[int, list[Box]]:
     objects: dict[int, list[Box]] = {}
     for image, of, box, crowd in zip(
-        truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist(), truth.crowd.tolist(), strict=True
+        truth.image.tolist(),
+        truth.category.tolist(),
+        truth.boxes.tolist(),
+        truth.crowd.tolist(),
+        strict=True,
     ):
         if of == category and not crowd and (image, category) not in banned:
             objects.setdefault(image, []).append(tuple(box))
@@ -174,7 +201,10 @@ def _objects(truth: GroundTruth, category: int, banned: set[tuple[int, int]]) ->
 
 
 def _found(
-    objects: dict[int, list[Box]], rows: list[tuple[int, DetectionRow]], metric: str, iou: float
+    objects: dict[int, list[Box]],
+    rows: list[tuple[int, DetectionRow]],
+    metric: str,
+    iou: float,
 ) -> set[int]:
     found = set()
     taken: set[tuple[int, int]] = set()
@@ -194,6 +224,8 @@ def _found(
 def _average_precision(truths: list[bool], objects: int) -> float | None:
     if objects == 0:
         return None
-    precisions = [Fraction(sum(truths[: rank + 1]), rank + 1) for rank in range(len(truths))]
+    precisions = [
+        Fraction(sum(truths[: rank + 1]), rank + 1) for rank in range(len(truths))
+    ]
     best = [max(precisions[rank:]) for rank, true in enumerate(truths) if true]
     return float(sum(best, Fraction(0)) / objects)

@@ -56,7 +56,9 @@ def found_of(rows: list[tuple[int, int, float, tuple[float, ...]]]) -> Detection
 
 
 def random_boxes(chance: np.random.Generator, count: int, spread: int) -> np.ndarray:
-    if spread == IN_A_ROW:  # equal boxes in a row: a box between two others overlaps both alike
+    if (
+        spread == IN_A_ROW
+    ):  # equal boxes in a row: a box between two others overlaps both alike
         left = 4.0 * chance.integers(0, spread, count)
         return np.column_stack([left, np.zeros(count), np.full((count, 2), 20.0)])
     corner = chance.integers(0, spread, (count, 2)) * chance.choice([1.0, 0.5, 0.3])
@@ -65,17 +67,32 @@ def random_boxes(chance: np.random.Generator, count: int, spread: int) -> np.nda
 
 def random_set(seed: int) -> tuple[GroundTruth, Detections, set[tuple[int, int]]]:
     chance = np.random.default_rng(seed)
-    images = np.sort(chance.choice([0, 1, 2, 5, 9, 2**40], chance.integers(1, 6), replace=False))
-    categories = np.sort(chance.choice([0, 1, 3, 90], chance.integers(1, 4), replace=False))
+    images = np.sort(
+        chance.choice([0, 1, 2, 5, 9, 2**40], chance.integers(1, 6), replace=False)
+    )
+    categories = np.sort(
+        chance.choice([0, 1, 3, 90], chance.integers(1, 4), replace=False)
+    )
     spread = int(chance.choice([2, 12, IN_A_ROW, 60]))
     pool = random_boxes(chance, chance.integers(1, 12), spread)
-    objects, detections = int(chance.integers(0, 40)), int(chance.choice([0, 5, 60, 400]))
-    if spread == IN_A_ROW:  # crowded, with few detections, so that it matters which of two objects is taken
+    objects, detections = (
+        int(chance.integers(0, 40)),
+        int(chance.choice([0, 5, 60, 400])),
+    )
+    if (
+        spread == IN_A_ROW
+    ):  # crowded, with few detections, so that it matters which of two objects is taken
         images, categories = images[:1], categories[:1]
         objects, detections = int(chance.integers(2, 9)), int(chance.integers(2, 9))
         pool = random_boxes(chance, 40, spread)
-    boxes = np.where(chance.random((objects, 1)) < 0.6, pool[chance.integers(0, len(pool), objects)], 0)
-    boxes = np.where(boxes.any(axis=1, keepdims=True), boxes, random_boxes(chance, objects, spread))
+    boxes = np.where(
+        chance.random((objects, 1)) < 0.6,
+        pool[chance.integers(0, len(pool), objects)],
+        0,
+    )
+    boxes = np.where(
+        boxes.any(axis=1, keepdims=True), boxes, random_boxes(chance, objects, spread)
+    )
     truth = GroundTruth(
         image_ids=images,
         image_names=("",) * len(images),
@@ -94,7 +111,9 @@ def random_set(seed: int) -> tuple[GroundTruth, Detections, set[tuple[int, int]]
     ) * (spread != IN_A_ROW)
     found[chance.random(detections) < 0.03, 2] *= -1
     confidence = chance.choice([0.1, 0.3, 0.5, 0.7, 0.9], detections)
-    confidence = np.where(chance.random(detections) < 0.5, chance.random(detections), confidence)
+    confidence = np.where(
+        chance.random(detections) < 0.5, chance.random(detections), confidence
+    )
     submission = Detections(
         image=chance.choice(images, detections),
         category=chance.choice(categories, detections),
@@ -128,7 +147,9 @@ def test_both_engines_agree_on_corners() -> None:
     for seed in range(8):
         truth, found, _ = random_set(seed)
         corners = replace(found, coco_boxes=None)
-        assert_same(evaluate(truth, corners, "coco"), evaluate_with_pycocotools(truth, corners))
+        assert_same(
+            evaluate(truth, corners, "coco"), evaluate_with_pycocotools(truth, corners)
+        )
 
 
 def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,19 +171,33 @@ def summary(truth: GroundTruth, found: Detections) -> dict[str, float | None]:
 
 
 def test_what_has_no_object_is_none() -> None:
-    numbers = summary(truth_of([(1, 1, BOX)]), found_of([(1, 1, 0.5, BOX), (1, 2, 0.5, BOX)]))
-    assert (numbers["AP"], numbers["APmedium"], numbers["AR1"]) == pytest.approx((1.0, 1.0, 1.0))
-    assert (numbers["APsmall"], numbers["APlarge"], numbers["ARlarge"]) == (None, None, None)
+    numbers = summary(
+        truth_of([(1, 1, BOX)]), found_of([(1, 1, 0.5, BOX), (1, 2, 0.5, BOX)])
+    )
+    assert (numbers["AP"], numbers["APmedium"], numbers["AR1"]) == pytest.approx(
+        (1.0, 1.0, 1.0)
+    )
+    assert (numbers["APsmall"], numbers["APlarge"], numbers["ARlarge"]) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_nothing_at_all_is_zero_and_none() -> None:
     empty = evaluate(truth_of([]), found_of([]), "coco")
-    assert (empty.map, set(empty.ap.values()), set((empty.summary or {}).values())) == (0.0, {None}, {None})
+    assert (empty.map, set(empty.ap.values()), set((empty.summary or {}).values())) == (
+        0.0,
+        {None},
+        {None},
+    )
     assert set(summary(truth_of([(1, 1, BOX)]), found_of([])).values()) == {0.0, None}
 
 
 def test_a_crowd_swallows_any_number_of_detections() -> None:
-    truth = truth_of([(1, 1, BOX), (1, 1, (100.0, 0.0, 99.0, 99.0))], crowd=[False, True])
+    truth = truth_of(
+        [(1, 1, BOX), (1, 1, (100.0, 0.0, 99.0, 99.0))], crowd=[False, True]
+    )
     inside = [(1, 1, 0.9, (110.0 + n, 10.0, 20.0, 20.0)) for n in range(5)]
     result = evaluate(truth, found_of([*inside, (1, 1, 0.5, BOX)]), "coco")
     assert result.counts[1] == Counts(1, 1, 0)
@@ -172,30 +207,46 @@ def test_a_crowd_swallows_any_number_of_detections() -> None:
 def test_of_equal_overlaps_the_last_object_is_taken() -> None:
     twins = [(1, 1, (0.0, 0.0, 20.0, 20.0)), (1, 1, (8.0, 0.0, 20.0, 20.0))]
     rows = [(1, 1, 0.9, (4.0, 0.0, 20.0, 20.0)), (1, 1, 0.8, (0.0, 0.0, 20.0, 20.0))]
-    assert evaluate(truth_of(twins), found_of(rows), "coco").counts[1].true_positives == 2
-    assert evaluate(truth_of(twins[::-1]), found_of(rows), "coco").counts[1].true_positives == 1
+    assert (
+        evaluate(truth_of(twins), found_of(rows), "coco").counts[1].true_positives == 2
+    )
+    assert (
+        evaluate(truth_of(twins[::-1]), found_of(rows), "coco").counts[1].true_positives
+        == 1
+    )
 
 
 def test_both_engines_agree_on_ties_of_overlap() -> None:
     for seed in range(50):
         chance = np.random.default_rng(seed)
-        lefts = [chance.choice([0.0, 8.0, 16.0, 24.0], 4, replace=False), chance.choice(7, 6) * 4.0]
+        lefts = [
+            chance.choice([0.0, 8.0, 16.0, 24.0], 4, replace=False),
+            chance.choice(7, 6) * 4.0,
+        ]
         boxes = [[(left, 0.0, 20.0, 20.0) for left in each.tolist()] for each in lefts]
         truth = truth_of([(1, 1, box) for box in boxes[0][: chance.integers(2, 5)]])
-        found = found_of([(1, 1, 1 / (place + 2), box) for place, box in enumerate(boxes[1])])
-        assert_same(evaluate(truth, found, "coco"), evaluate_with_pycocotools(truth, found))
+        found = found_of(
+            [(1, 1, 1 / (place + 2), box) for place, box in enumerate(boxes[1])]
+        )
+        assert_same(
+            evaluate(truth, found, "coco"), evaluate_with_pycocotools(truth, found)
+        )
 
 
 def test_the_hundred_and_first_detection_of_an_image_is_not_looked_at() -> None:
     misses = [(1, 1, 0.9, (200.0, 200.0, 40.0, 40.0))] * 100
     numbers = summary(truth_of([(1, 1, BOX)]), found_of([*misses, (1, 1, 0.5, BOX)]))
     assert (numbers["AP"], numbers["AR100"]) == (0.0, 0.0)
-    numbers = summary(truth_of([(1, 1, BOX)]), found_of([*misses[1:], (1, 1, 0.5, BOX)]))
+    numbers = summary(
+        truth_of([(1, 1, BOX)]), found_of([*misses[1:], (1, 1, 0.5, BOX)])
+    )
     assert (numbers["AR10"], numbers["AR100"]) == (0.0, 1.0)
 
 
 def test_the_stated_area_decides_the_range() -> None:
-    numbers = summary(truth_of([(1, 1, BOX)], area=[100.0]), found_of([(1, 1, 0.9, BOX)]))
+    numbers = summary(
+        truth_of([(1, 1, BOX)], area=[100.0]), found_of([(1, 1, 0.9, BOX)])
+    )
     assert (numbers["APsmall"], numbers["APmedium"]) == (pytest.approx(1.0), None)
 
 
@@ -215,7 +266,9 @@ def test_settings_and_numbers_that_cannot_be_are_refused() -> None:
 
 def test_signatures_tell_the_engines_apart() -> None:
     truth, found = truth_of([(1, 1, BOX)]), found_of([])
-    assert evaluate(truth, found, "coco").signature.startswith("coco|iou:0.5:0.95|blacklist:none|rules:")
+    assert evaluate(truth, found, "coco").signature.startswith(
+        "coco|iou:0.5:0.95|blacklist:none|rules:"
+    )
     assert "|engine:pycocotools-" in evaluate_with_pycocotools(truth, found).signature
 
 

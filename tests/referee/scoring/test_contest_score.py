@@ -7,11 +7,17 @@ import pytest
 from referee.errors import RefereeError
 from referee.scoring import format_score, score
 
-CHAMPIONS = [(0.02971, 1.634, "0.0182"), (0.03469, 0.789, "0.0440"), (0.24838, 2.082, "0.1193")]
+CHAMPIONS = [
+    (0.02971, 1.634, "0.0182"),
+    (0.03469, 0.789, "0.0440"),
+    (0.24838, 2.082, "0.1193"),
+]
 
 
 @pytest.mark.parametrize(("map_value", "energy_wh", "published"), CHAMPIONS)
-def test_published_scores_come_out(map_value: float, energy_wh: float, published: str) -> None:
+def test_published_scores_come_out(
+    map_value: float, energy_wh: float, published: str
+) -> None:
     assert format_score(score(map_value, energy_wh)) == published
 
 

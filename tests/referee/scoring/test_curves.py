@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from referee.scoring import coco_curves, coco_reference, evaluate, precision_recall_curves
+from referee.scoring import (
+    coco_curves,
+    coco_reference,
+    evaluate,
+    precision_recall_curves,
+)
 from tests.referee.scoring import oracle
 from tests.referee.scoring.test_coco import random_set
 from tests.referee.scoring.test_laws import EXACT, contests
@@ -13,7 +18,9 @@ BOX = (10.0, 10.0, 29.0, 29.0)
 
 
 def test_a_point_by_true_positive() -> None:
-    truth = oracle.ground_truth([1, 2], [1, 2, 3], [(1, 1, *BOX), (2, 1, *BOX), (2, 3, *BOX)])
+    truth = oracle.ground_truth(
+        [1, 2], [1, 2, 3], [(1, 1, *BOX), (2, 1, *BOX), (2, 3, *BOX)]
+    )
     miss = (90.0, 90.0, 99.0, 99.0)
     rows = [(2, 1, 0.3, *BOX), (1, 1, 0.9, *BOX), (1, 1, 0.5, *miss), (1, 2, 0.5, *BOX)]
     curves = precision_recall_curves(truth, oracle.detections(rows))
@@ -32,7 +39,9 @@ def test_the_area_under_a_curve_is_the_ap(metric: str, contest: tuple) -> None:
     found = oracle.detections(rows)
     result = evaluate(truth, found, metric, blacklist=blacklist)
     curves = precision_recall_curves(truth, found, metric, blacklist=blacklist)
-    assert list(curves) == [category for category, ap in result.ap.items() if ap is not None]
+    assert list(curves) == [
+        category for category, ap in result.ap.items() if ap is not None
+    ]
     for category, curve in curves.items():
         steps = np.diff(curve.recall, prepend=0.0)
         best = np.maximum.accumulate(curve.precision[::-1])[::-1]
@@ -40,7 +49,9 @@ def test_the_area_under_a_curve_is_the_ap(metric: str, contest: tuple) -> None:
         assert (np.diff(curve.confidence) <= 0).all()
 
 
-def test_cocos_curves_are_the_precisions_of_pycocotools(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cocos_curves_are_the_precisions_of_pycocotools(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     evaluators = []
 
     class Kept(coco_reference.COCOeval):
@@ -58,6 +69,15 @@ def test_cocos_curves_are_the_precisions_of_pycocotools(monkeypatch: pytest.Monk
             if (precision[:, :, place] == -1).all():
                 assert category not in curves
             else:
-                assert curves[category].recall.tolist() == evaluators[-1].params.recThrs.tolist()
-                assert curves[category].precision_50.tolist() == precision[0, :, place].tolist()
-                assert curves[category].precision_75.tolist() == precision[5, :, place].tolist()
+                assert (
+                    curves[category].recall.tolist()
+                    == evaluators[-1].params.recThrs.tolist()
+                )
+                assert (
+                    curves[category].precision_50.tolist()
+                    == precision[0, :, place].tolist()
+                )
+                assert (
+                    curves[category].precision_75.tolist()
+                    == precision[5, :, place].tolist()
+                )

@@ -13,7 +13,14 @@ from lpirc_testsets import GroundTruth
 from referee.scoring import METRICS, evaluate
 from referee.scoring import halves as halves_module
 from referee.scoring.columns import Detections
-from referee.scoring.halves import HALVES, PAIRS, half_averages, half_maps, halves_of, mean_of_categories
+from referee.scoring.halves import (
+    HALVES,
+    PAIRS,
+    half_averages,
+    half_maps,
+    halves_of,
+    mean_of_categories,
+)
 from tests.referee.scoring import oracle
 
 EXACT = 1e-12
@@ -38,7 +45,11 @@ def contests(draw: st.DrawFn) -> tuple[GroundTruth, Detections, set[tuple[int, i
 
 
 def map_of_half(
-    truth: GroundTruth, found: Detections, blacklist: set[tuple[int, int]], half: int, metric: str
+    truth: GroundTruth,
+    found: Detections,
+    blacklist: set[tuple[int, int]],
+    half: int,
+    metric: str,
 ) -> float:
     """The mAP of the images of a half alone."""
     images = truth.image_ids[halves_of(len(truth.image_ids))[:, half]]
@@ -48,7 +59,12 @@ def map_of_half(
     kept = np.isin(found.image, images)
     columns = (found.image, found.category, found.confidence, found.boxes)
     banned = {(image, category) for image, category in blacklist if image in images}
-    return evaluate(part, Detections(*(column[kept] for column in columns)), metric, blacklist=banned).map
+    return evaluate(
+        part,
+        Detections(*(column[kept] for column in columns)),
+        metric,
+        blacklist=banned,
+    ).map
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -67,15 +83,27 @@ def some_contest(images: int = 40) -> tuple[GroundTruth, Detections]:
     chance = np.random.default_rng(3)
     objects = [(image, 1 + image % 3, *BOX) for image in range(1, images + 1)]
     rows: list[oracle.DetectionRow] = [
-        (image, category, round(chance.random(), 1) + (left == 40.0) / 20, left, 10.0, left + 19.0, 29.0)
+        (
+            image,
+            category,
+            round(chance.random(), 1) + (left == 40.0) / 20,
+            left,
+            10.0,
+            left + 19.0,
+            29.0,
+        )
         for image, category, *_ in objects
         for left in (10.0 + chance.integers(0, 9), 40.0)
     ]
-    return oracle.ground_truth(range(1, images + 1), [1, 2, 3], objects), oracle.detections(rows)
+    return oracle.ground_truth(
+        range(1, images + 1), [1, 2, 3], objects
+    ), oracle.detections(rows)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_larger_contest_agrees_too_however_it_is_cut(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_larger_contest_agrees_too_however_it_is_cut(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     truth, found = some_contest()
     whole = half_maps(truth, found, metric)
     some = range(0, HALVES, 11)
@@ -94,17 +122,25 @@ def test_sums_have_an_order_that_a_loop_repeats_bit_by_bit() -> None:
     inside = {int(one) for one in truth.image_ids[halves_of(40)[:, half]]}
     for category, expected in zip((1, 2, 3), averages[:, half].tolist(), strict=True):
         objects = [
-            i for i, c in zip(truth.image, truth.category, strict=True) if c == category and i in inside
+            i
+            for i, c in zip(truth.image, truth.category, strict=True)
+            if c == category and i in inside
         ]
         rows = sorted(
             (-float(p), int(i), place)
-            for place, (i, c, p) in enumerate(zip(found.image, found.category, found.confidence, strict=True))
+            for place, (i, c, p) in enumerate(
+                zip(found.image, found.category, found.confidence, strict=True)
+            )
             if c == category and i in inside
         )
         precisions, taken = [], set()
         for rank, (_, image, place) in enumerate(rows, start=1):
-            if image not in taken and found.boxes[place][0] < 30:  # overlaps its image's object enough
-                overlap = (BOX[2] + 1 - found.boxes[place][0]) / (20 + found.boxes[place][0] - BOX[0])
+            if (
+                image not in taken and found.boxes[place][0] < 30
+            ):  # overlaps its image's object enough
+                overlap = (BOX[2] + 1 - found.boxes[place][0]) / (
+                    20 + found.boxes[place][0] - BOX[0]
+                )
                 if overlap >= 0.5:
                     taken.add(image)
                     precisions.append(len(taken) / rank)
@@ -118,13 +154,22 @@ def test_a_category_has_its_halves_alone_as_with_the_others() -> None:
     truth, found = some_contest()
     whole = half_averages(truth, found, "lpirc", seed=4)
     assert whole.shape == (3, HALVES)
-    assert mean_of_categories(whole).tolist() == half_maps(truth, found, "lpirc", 4).tolist()
-    alone = replace(
-        truth.of_objects(truth.category == 2), category_ids=np.array([2]), category_names=("two",)
+    assert (
+        mean_of_categories(whole).tolist()
+        == half_maps(truth, found, "lpirc", 4).tolist()
     )
-    of_two = Detections(*(column[found.category == 2] for column in list(vars(found).values())[:4]))
+    alone = replace(
+        truth.of_objects(truth.category == 2),
+        category_ids=np.array([2]),
+        category_names=("two",),
+    )
+    of_two = Detections(
+        *(column[found.category == 2] for column in list(vars(found).values())[:4])
+    )
     assert half_averages(alone, of_two, "lpirc", seed=4).tolist() == whole[1:2].tolist()
-    without = half_averages(truth.of_objects(truth.category != 2), found, "lpirc", seed=4)
+    without = half_averages(
+        truth.of_objects(truth.category != 2), found, "lpirc", seed=4
+    )
     assert np.isnan(without[1]).all()
     assert without[[0, 2]].tolist() == whole[[0, 2]].tolist()
 
@@ -176,7 +221,9 @@ def test_the_halves_are_drawn_by_whole_numbers_that_any_machine_has() -> None:
 
     drawn = halves_of(images, seed)
     for pair in range(PAIRS):
-        ranked = sorted(range(images), key=lambda image: (key(pair * images + image), image))
+        ranked = sorted(
+            range(images), key=lambda image: (key(pair * images + image), image)
+        )
         assert np.flatnonzero(drawn[:, 2 * pair]).tolist() == sorted(ranked[:4])
 
 

@@ -19,18 +19,29 @@ WIDE = np.random.default_rng(1).normal(0.3, 0.05, 300)
 EXACT = np.full(300, 0.3)
 
 
-def run(value: float = 0.3, halves: np.ndarray = EXACT, images: object = "these", **more: object) -> Halved:
+def run(
+    value: float = 0.3,
+    halves: np.ndarray = EXACT,
+    images: object = "these",
+    **more: object,
+) -> Halved:
     return Halved(value, halves, images=images, **more)  # type: ignore[arg-type]
 
 
 def test_three_intervals_are_told_apart() -> None:
-    halves = np.array([0.30, 0.36, 0.28, 0.38])  # mean 0.33, deviations 0.03, 0.03, 0.05, 0.05
+    halves = np.array(
+        [0.30, 0.36, 0.28, 0.38]
+    )  # mean 0.33, deviations 0.03, 0.03, 0.05, 0.05
     found = map_intervals(0.32, halves)
     spread = math.sqrt(0.0017)
     assert found.spread == pytest.approx(spread)
     assert found.bias == pytest.approx(0.01)
-    assert found.mean == pytest.approx((0.32 - 1.96 * spread, 0.32 + 1.96 * spread), abs=1e-5)
-    assert found.other == pytest.approx((0.32 - 2.772 * spread, 0.32 + 2.772 * spread), abs=1e-4)
+    assert found.mean == pytest.approx(
+        (0.32 - 1.96 * spread, 0.32 + 1.96 * spread), abs=1e-5
+    )
+    assert found.other == pytest.approx(
+        (0.32 - 2.772 * spread, 0.32 + 2.772 * spread), abs=1e-4
+    )
     low, high = 0.32 - 0.0241421 - 1.96 * spread, 0.32 - 0.01 + 1.96 * spread
     assert found.unlimited == pytest.approx((low, high), abs=1e-5)
 
@@ -49,7 +60,9 @@ def test_the_halves_of_means_spread_as_means_do() -> None:
     """The derivation, for a mean of independent values: the variance of halves is s^2 / n."""
     random = np.random.default_rng(5)
     values = random.normal(0, 1, 100)
-    halves = np.array([values[random.permutation(100)[:50]].mean() for _ in range(20_000)])
+    halves = np.array(
+        [values[random.permutation(100)[:50]].mean() for _ in range(20_000)]
+    )
     assert halves.std() == pytest.approx(values.std(ddof=1) / 10, rel=0.03)
 
 
@@ -78,7 +91,9 @@ def test_runs_on_other_images_are_not_compared_half_by_half() -> None:
     sd = np.sqrt(np.mean((WIDE[::2] - WIDE[1::2]) ** 2)) / 2 * math.sqrt(2)
     for theirs in ("others", None):
         chance = chance_of_order(run(0.302, WIDE + 0.002, theirs), run(0.3, WIDE))
-        assert chance == pytest.approx(0.5 + 0.002 / sd / math.sqrt(2 * math.pi), abs=1e-3)
+        assert chance == pytest.approx(
+            0.5 + 0.002 / sd / math.sqrt(2 * math.pi), abs=1e-3
+        )
     assert chance_of_order(run(0.4, WIDE, None), run(0.3, WIDE, None)) < 1
 
 
@@ -96,7 +111,8 @@ def test_what_a_run_does_not_share_with_others_on_its_meter_counts_there_too() -
     """15 uWh between two equal programs of 0.1 Wh: 8 ms of the log-out. Start and stop alone may cost 0.1 %."""
     sure, unsure = (
         chance_of_order(
-            run(energy_wh=0.1, own_limit=own, meter="m"), run(energy_wh=0.100015, own_limit=own, meter="m")
+            run(energy_wh=0.1, own_limit=own, meter="m"),
+            run(energy_wh=0.100015, own_limit=own, meter="m"),
         )
         for own in (0.0, 0.001)
     )
@@ -106,7 +122,9 @@ def test_what_a_run_does_not_share_with_others_on_its_meter_counts_there_too() -
 
 def test_the_spread_between_attempts_counts_and_few_attempts_widen_it() -> None:
     chances = [
-        chance_of_order(run(energy_spread=spread), run(energy_wh=1.02, energy_spread=spread))
+        chance_of_order(
+            run(energy_spread=spread), run(energy_wh=1.02, energy_spread=spread)
+        )
         for spread in (
             None,
             EnergySpread(0.01),
@@ -148,5 +166,7 @@ def test_an_order_by_energy_has_no_images_and_one_by_map_no_energy() -> None:
         (1e9, 2, 1.0),
     ],
 )
-def test_student_s_distribution_is_that_of_the_tables(t: float, freedom: float, chance: float) -> None:
+def test_student_s_distribution_is_that_of_the_tables(
+    t: float, freedom: float, chance: float
+) -> None:
     assert _student(t, freedom) == pytest.approx(chance, abs=1e-6)

@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.scoring.overlap import Edges, object_thresholds, overlaps, shared_over_union
+from referee.scoring.overlap import (
+    Edges,
+    object_thresholds,
+    overlaps,
+    shared_over_union,
+)
 
 coordinate = st.floats(-1e4, 1e4)
 side = st.floats(0, 1e4)
-boxes = st.builds(lambda x, y, w, h: (x, y, x + w, y + h), coordinate, coordinate, side, side)
+boxes = st.builds(
+    lambda x, y, w, h: (x, y, x + w, y + h), coordinate, coordinate, side, side
+)
 
 
 def iou(a: tuple[float, ...], b: tuple[float, ...]) -> float:
@@ -23,19 +30,31 @@ def iou(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     [
         ((0, 0, 9, 9), (0, 0, 9, 9), 1.0),
         ((0, 0, 9, 9), (0, 0, 9, 4), 0.5),
-        ((0, 0, 9, 9), (9, 9, 18, 18), 1 / 199),  # corners are inside: one pixel is shared
+        (
+            (0, 0, 9, 9),
+            (9, 9, 18, 18),
+            1 / 199,
+        ),  # corners are inside: one pixel is shared
         ((0, 0, 9, 9), (10, 0, 19, 9), 0.0),
         ((0, 0, 0, 0), (0, 0, 0, 0), 1.0),
         ((-5, -5, -1, -1), (-5, -5, -1, -1), 1.0),
-        ((0, 0, 9, 9), (20, 20, 29, 29), 0.0),  # both sides negative: their product is not an overlap
+        (
+            (0, 0, 9, 9),
+            (20, 20, 29, 29),
+            0.0,
+        ),  # both sides negative: their product is not an overlap
     ],
 )
-def test_pixels_are_inclusive(a: tuple[float, ...], b: tuple[float, ...], expected: float) -> None:
+def test_pixels_are_inclusive(
+    a: tuple[float, ...], b: tuple[float, ...], expected: float
+) -> None:
     assert iou(a, b) == expected
 
 
 @given(boxes, boxes)
-def test_overlap_is_symmetric_and_between_none_and_all(a: tuple[float, ...], b: tuple[float, ...]) -> None:
+def test_overlap_is_symmetric_and_between_none_and_all(
+    a: tuple[float, ...], b: tuple[float, ...]
+) -> None:
     assert 0.0 <= iou(a, b) <= 1.0 + 1e-12
     assert iou(a, b) == pytest.approx(iou(b, a), abs=1e-12)
 
@@ -46,7 +65,9 @@ def test_a_box_overlaps_itself_wholly(box: tuple[float, ...]) -> None:
 
 
 @given(boxes, boxes)
-def test_overlap_shrinks_when_a_box_grows_around_another(a: tuple[float, ...], b: tuple[float, ...]) -> None:
+def test_overlap_shrinks_when_a_box_grows_around_another(
+    a: tuple[float, ...], b: tuple[float, ...]
+) -> None:
     hull = (min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
     size, whole = Edges.of_corners(np.array([a, hull], float)).area
     assert iou(a, hull) == pytest.approx(size / whole)
@@ -59,7 +80,8 @@ def test_corners_at_the_end_of_the_numbers_overlap_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "expected"), [(10, 10, 0.25), (1, 1, 1 / 121), (100, 100, 0.5), (20, 30, 0.5)]
+    ("width", "height", "expected"),
+    [(10, 10, 0.25), (1, 1, 1 / 121), (100, 100, 0.5), (20, 30, 0.5)],
 )
 def test_small_objects_ask_for_less(width: int, height: int, expected: float) -> None:
     box = np.array([[0, 0, width - 1, height - 1]], float)
@@ -77,7 +99,9 @@ def test_no_shared_side_of_an_overlap_is_below_the_least(
     edges = Edges.of_coco if as_coco else Edges.of_corners
     one, other = edges(np.array([a], float)), edges(np.array([b], float))
     width, height = (
-        np.minimum(one.far[axis], other.far[axis]) - np.maximum(one.near[axis], other.near[axis]) + one.extra
+        np.minimum(one.far[axis], other.far[axis])
+        - np.maximum(one.near[axis], other.near[axis])
+        + one.extra
         for axis in (0, 1)
     )
     if width[0] > 0 and height[0] > 0:

@@ -28,7 +28,10 @@ class Population:
 
     def __init__(self, seed: int) -> None:
         chance = np.random.default_rng(seed)
-        self.objects = [chance.integers(1, CATEGORIES + 1, chance.integers(1, 4)) for _ in range(POPULATION)]
+        self.objects = [
+            chance.integers(1, CATEGORIES + 1, chance.integers(1, 4))
+            for _ in range(POPULATION)
+        ]
         easy = chance.uniform(0.5, 1.0, POPULATION).tolist()
         self.found = [
             [
@@ -38,7 +41,9 @@ class Population:
             for skill in (0.95, 0.83)
         ]
 
-    def drawn(self, images: NDArray[np.integer]) -> tuple[GroundTruth, list[Detections]]:
+    def drawn(
+        self, images: NDArray[np.integer]
+    ) -> tuple[GroundTruth, list[Detections]]:
         rows, entries = [], [[], []]
         for number, image in enumerate(images.tolist(), start=1):
             for place, category in enumerate(self.objects[image].tolist()):
@@ -46,9 +51,18 @@ class Population:
                 rows.append((number, category, *box, False))
                 for entry, found in zip(entries, self.found, strict=True):
                     hit, sure = found[image][0][place], found[image][1][place]
-                    entry.append((number, category, sure, *(box if hit else (700, 700, 750, 750))))
+                    entry.append(
+                        (
+                            number,
+                            category,
+                            sure,
+                            *(box if hit else (700, 700, 750, 750)),
+                        )
+                    )
         names = dict.fromkeys(range(1, len(images) + 1), "")
-        truth = GroundTruth.of_corners(names, {one: str(one) for one in range(1, CATEGORIES + 1)}, rows)
+        truth = GroundTruth.of_corners(
+            names, {one: str(one) for one in range(1, CATEGORIES + 1)}, rows
+        )
         return truth, [Detections.from_rows(np.array(entry)) for entry in entries]
 
 
@@ -74,7 +88,9 @@ def test_so_many_images_find_the_gap_as_often_as_promised() -> None:
 def test_one_entry_alone_asks_for_more_images_than_the_pair() -> None:
     truth, entries = Population(5).drawn(np.arange(300))
     alone, paired = difference_sd(truth, entries[:1]), difference_sd(truth, entries)
-    assert images_needed(alone, 300, 0.01, POWER) > images_needed(paired, 300, 0.01, POWER)
+    assert images_needed(alone, 300, 0.01, POWER) > images_needed(
+        paired, 300, 0.01, POWER
+    )
     with pytest.raises(RefereeError, match="both entries are the same"):
         difference_sd(truth, [entries[0], entries[0]])
 
@@ -95,11 +111,25 @@ def test_the_command_says_how_many(tmp_path: Path) -> None:
         )
     for name, kept in (("a", lines), ("b", lines[:-15])):
         (tmp_path / name).write_text("\n".join(kept))
-    given = ["power", str(made.folder), "--gap", "0.05", "--detections", str(tmp_path / "a")]
+    given = [
+        "power",
+        str(made.folder),
+        "--gap",
+        "0.05",
+        "--detections",
+        str(tmp_path / "a"),
+    ]
     pair = [*given, "--detections", str(tmp_path / "b")]
     facts = json.loads(CliRunner().invoke(command, [*pair, "--json"]).stdout)
-    assert facts["images_needed"] == images_needed(facts["sd_of_difference"], 20, 0.05, 0.8) > 20
-    assert f"{facts['images_needed']} images tell mAPs 0.05 apart" in CliRunner().invoke(command, pair).stdout
+    assert (
+        facts["images_needed"]
+        == images_needed(facts["sd_of_difference"], 20, 0.05, 0.8)
+        > 20
+    )
+    assert (
+        f"{facts['images_needed']} images tell mAPs 0.05 apart"
+        in CliRunner().invoke(command, pair).stdout
+    )
     assert CliRunner().invoke(command, [*pair, "--detections", "c"]).exit_code == 2
     assert CliRunner().invoke(command, given[:2]).exit_code == 2
     assert CliRunner().invoke(command, [*pair, "--gap", "nan"]).exit_code == 2

@@ -25,7 +25,13 @@ RUNS = {
 
 @pytest.fixture(scope="session")
 def season_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
-    return synthesize(tmp_path_factory.mktemp("sets") / "set", images=12, categories=3, seed=4, size=(96, 64))
+    return synthesize(
+        tmp_path_factory.mktemp("sets") / "set",
+        images=12,
+        categories=3,
+        seed=4,
+        size=(96, 64),
+    )
 
 
 @pytest.fixture(scope="session")

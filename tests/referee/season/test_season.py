@@ -63,12 +63,16 @@ def content(folder: Path) -> dict[str, tuple[str, int]]:
 
 
 def change(folder: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(folder / DATABASE_NAME, isolation_level=None)) as database:
+    with closing(
+        sqlite3.connect(folder / DATABASE_NAME, isolation_level=None)
+    ) as database:
         for one in statements:
             database.execute(one)
 
 
-def test_the_best_run_of_each_team_counts_and_its_others_are_its_history(made: Path) -> None:
+def test_the_best_run_of_each_team_counts_and_its_others_are_its_history(
+    made: Path,
+) -> None:
     spring, autumn = made / "spring", made / "autumn"
     every = documents(spring, autumn)
     assert [(one["team"], one["rank"]) for one in every if one["rank"]] == [
@@ -76,43 +80,63 @@ def test_the_best_run_of_each_team_counts_and_its_others_are_its_history(made: P
         ("cat", 2),
         ("bee", 3),
     ]
-    history = {team: [one for one in every if one["team"] == team] for team in ("ant", "bee", "cat")}
-    assert [(one["contest"], one["run"]) for one in history["ant"]] == [(str(spring), 1), (str(autumn), 2)]
+    history = {
+        team: [one for one in every if one["team"] == team]
+        for team in ("ant", "bee", "cat")
+    }
+    assert [(one["contest"], one["run"]) for one in history["ant"]] == [
+        (str(spring), 1),
+        (str(autumn), 2),
+    ]
     assert [bool(one["rank"]) for one in history["bee"]] == [False, True]
     assert [one["latest"] for one in history["ant"]] == [False, True]
     with open_contest(spring) as contest:
-        shown = {place.standing.team: place.standing for place in standings(contest).places}
+        shown = {
+            place.standing.team: place.standing for place in standings(contest).places
+        }
     for one in every:
         if one["contest"] == str(spring):
             figures = json.loads(json.dumps(vars(shown[one["team"]])))
             assert {name: one[name] for name in figures} == figures
 
 
-def test_neighbours_whose_order_is_not_sure_are_level_with_each_other_alone(made: Path) -> None:
+def test_neighbours_whose_order_is_not_sure_are_level_with_each_other_alone(
+    made: Path,
+) -> None:
     found = best(made / "spring", made / "autumn")
     level = {
-        team: {other["team"]: other["chance"] for other in one["level_with"]} for team, one in found.items()
+        team: {other["team"]: other["chance"] for other in one["level_with"]}
+        for team, one in found.items()
     }
     assert level["ant"].keys() == {"cat"}  # bee is no neighbour of it
     assert level["ant"]["cat"] == level["cat"]["ant"] < SURE
     with open_contest(made / "spring") as contest:
         (first, *_) = standings(contest).places
-    assert {one.team: one.chance for one in first.level_with}["cat"] == level["ant"]["cat"]
+    assert {one.team: one.chance for one in first.level_with}["cat"] == level["ant"][
+        "cat"
+    ]
 
 
 def test_a_run_unlike_most_is_marked_with_what_differs(copy: Copy) -> None:
     spring, autumn = copy("spring"), copy("autumn")
     change(
-        autumn, "UPDATE scores SET signature = replace(signature, 'window:600s', 'window:300s') WHERE run = 2"
+        autumn,
+        "UPDATE scores SET signature = replace(signature, 'window:600s', 'window:300s') WHERE run = 2",
     )
     every = documents(spring, autumn)
-    marked = [(one["team"], one["contest"], one["differs"]) for one in every if one["differs"]]
+    marked = [
+        (one["team"], one["contest"], one["differs"]) for one in every if one["differs"]
+    ]
     assert marked == [("ant", str(autumn), ["window 300s instead of 600s"])]
 
 
-def test_a_run_that_its_contest_does_not_rank_is_left_out_with_the_reason(copy: Copy) -> None:
+def test_a_run_that_its_contest_does_not_rank_is_left_out_with_the_reason(
+    copy: Copy,
+) -> None:
     folder = copy("spring")
-    (folder / "contest.toml").write_text("least_map = 0.6\n" + (folder / "contest.toml").read_text())
+    (folder / "contest.toml").write_text(
+        "least_map = 0.6\n" + (folder / "contest.toml").read_text()
+    )
     change(folder, "UPDATE runs SET state = 'closed' WHERE id = 3")
     told = called("season", str(folder), "--json")
     assert [one["team"] for one in json.loads(told.stdout)] == ["ant"]
@@ -122,7 +146,9 @@ def test_a_run_that_its_contest_does_not_rank_is_left_out_with_the_reason(copy: 
     assert unjudged == f"Run 3 of cat in {folder} is left out: it is not judged."
 
 
-def test_the_files_have_every_team_with_its_best_latest_and_all_runs(made: Path, tmp_path: Path) -> None:
+def test_the_files_have_every_team_with_its_best_latest_and_all_runs(
+    made: Path, tmp_path: Path
+) -> None:
     out, folders = tmp_path / "out", [str(made / "spring"), str(made / "autumn")]
     told = called("season", *folders, "--out", str(out))
     every = documents(*folders)
@@ -134,7 +160,9 @@ def test_the_files_have_every_team_with_its_best_latest_and_all_runs(made: Path,
     page = (out / "season.html").read_text()
     for one in every:
         assert f"{one['score']:.4f}" in page
-        assert f"{one['score']:.4f}" in told.stdout or not (one["rank"] or one["latest"])
+        assert f"{one['score']:.4f}" in told.stdout or not (
+            one["rank"] or one["latest"]
+        )
     of_team = called("season", *folders, "--team", "bee").stdout
     assert [line.split()[0] for line in of_team.splitlines()[1:3]] == ["-", "3"]
     assert called("season", *folders, "--team", "dog").returncode == 1
@@ -160,11 +188,16 @@ def test_reading_changes_no_file_and_makes_none(copy: Copy) -> None:
     before, spring = content(folder), best(folder)
     assert content(folder) == before
     command = [sys.executable, "-c", SERVED, str(folder / DATABASE_NAME)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as served:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as served:
         assert served.stdout is not None
         served.stdout.readline()
         live = content(folder)
-        assert live.keys() - before.keys() == {f"{DATABASE_NAME}-wal", f"{DATABASE_NAME}-shm"}
+        assert live.keys() - before.keys() == {
+            f"{DATABASE_NAME}-wal",
+            f"{DATABASE_NAME}-shm",
+        }
         assert score_of_bee(folder) == 100 != spring["bee"]["score"]
         assert content(folder) == live
         served.kill()
@@ -172,7 +205,9 @@ def test_reading_changes_no_file_and_makes_none(copy: Copy) -> None:
     assert content(folder) == live
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_goes_on(copy: Copy, made: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named_and_the_rest_goes_on(
+    copy: Copy, made: Path, tmp_path: Path
+) -> None:
     database = DATABASE_NAME
     (bad := tmp_path / "bad").mkdir()
 
@@ -186,18 +221,26 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(copy: Copy, made: Pat
 
     bads = {
         broken(
-            "garbage", lambda folder: (folder / database).write_bytes(b"no database" * 1000)
+            "garbage",
+            lambda folder: (folder / database).write_bytes(b"no database" * 1000),
         ): "not a database",
         broken("cut", cut): "malformed",
-        broken("older", lambda folder: (folder / f"{database}-count").write_text("9999")): "of 9999 records",
-        broken("newer", lambda folder: change(folder, "PRAGMA user_version = 99")): "form 99",
+        broken(
+            "older", lambda folder: (folder / f"{database}-count").write_text("9999")
+        ): "of 9999 records",
+        broken(
+            "newer", lambda folder: change(folder, "PRAGMA user_version = 99")
+        ): "form 99",
         broken(
             "half", lambda folder: (folder / f"{database}-wal").write_bytes(b"x")
         ): "copy the whole folder",
         broken(
-            "damaged", lambda folder: change(folder, """UPDATE runs SET setup = '{"odd": 1}'""")
+            "damaged",
+            lambda folder: change(folder, """UPDATE runs SET setup = '{"odd": 1}'"""),
         ): "it is damaged",
-        broken("unnamed", lambda folder: (folder / "contest.toml").unlink()): "contest.toml",
+        broken(
+            "unnamed", lambda folder: (folder / "contest.toml").unlink()
+        ): "contest.toml",
         broken("foreign", _foreign): "not a contest's database",
         tmp_path / "absent": "is not a contest folder",
         bad: "is not a contest folder",
@@ -249,7 +292,9 @@ def test_a_contest_of_an_earlier_form_is_read_as_far_as_it_goes(copy: Copy) -> N
 def test_of_a_contest_given_twice_the_longer_log_counts(copy: Copy) -> None:
     spring, longer = copy("spring"), copy("spring", "longer")
     with open_contest(longer) as contest:
-        contest.store.change_run(2, [contest.store.run(2).state], state="void", void_reason="wrong board")
+        contest.store.change_run(
+            2, [contest.store.run(2).state], state="void", void_reason="wrong board"
+        )
         contest.store.log_event(CLOCK.utc(), 2, "void")
     for folders in ((spring, longer), (longer, spring)):
         told = called("season", *map(str, folders), "--json")
@@ -257,9 +302,16 @@ def test_of_a_contest_given_twice_the_longer_log_counts(copy: Copy) -> None:
         assert f"{spring} is left out: {longer} is of the same contest" in told.stderr
 
 
-def test_a_bundle_counts_where_its_contest_is_not_there(copy: Copy, made: Path, tmp_path: Path) -> None:
+def test_a_bundle_counts_where_its_contest_is_not_there(
+    copy: Copy, made: Path, tmp_path: Path
+) -> None:
     file, folder = tmp_path / "run-1.zip", copy("spring")
-    assert called("bundle", "export", "1", "-o", str(file), "--contest", str(folder)).returncode == 0
+    assert (
+        called(
+            "bundle", "export", "1", "-o", str(file), "--contest", str(folder)
+        ).returncode
+        == 0
+    )
     (one,) = documents(file, made / "autumn")[:1]
     (own,) = documents(folder)[:1]
     apart = {"contest", "rank", "level_with", "latest"}
@@ -294,14 +346,19 @@ def corrected_set(season_set: TestSet, tmp_path: Path) -> Path:
         ObjectRecord(int(image), int(category), tuple(box), float(box[2] * box[3]))
         for image, category, box in zip(*columns, strict=True)
     ]
-    write_records(folder, "corrected", season_set.images, season_set.categories, objects)
+    write_records(
+        folder, "corrected", season_set.images, season_set.categories, objects
+    )
     return folder
 
 
 def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
     copy: Copy, corrected_set: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folders, again = [copy("spring"), copy("autumn")], [copy("spring", "one"), copy("autumn", "two")]
+    folders, again = (
+        [copy("spring"), copy("autumn")],
+        [copy("spring", "one"), copy("autumn", "two")],
+    )
     before, out = [content(folder) for folder in folders], tmp_path / "out"
     how = ["--testset", corrected_set, "--out", out]
     was = {(one["contest"], one["run"]): one for one in documents(*folders)}
@@ -314,23 +371,38 @@ def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
     with monkeypatch.context() as patched:
         patched.setattr("referee.judging.many.score_whole", watched)
         dry = called("season", *map(str, (*folders, *how)), "--dry-run")
-    assert known == [True] * len(was)  # what the correction does not touch is not computed again
-    assert sorted(one.name for one in out.iterdir()) == ["season.db", "season.db-count"][:1]
+    assert known == [True] * len(
+        was
+    )  # what the correction does not touch is not computed again
+    assert (
+        sorted(one.name for one in out.iterdir())
+        == ["season.db", "season.db-count"][:1]
+    )
     with monkeypatch.context() as patched:
         patched.setattr("referee.judging.many.score_whole", None)  # all is known now
         found = documents(*folders, *how)
     elsewhere = documents(
-        *folders, "--testset", corrected_set, "--out", tmp_path / "elsewhere", "--workers", "1"
+        *folders,
+        "--testset",
+        corrected_set,
+        "--out",
+        tmp_path / "elsewhere",
+        "--workers",
+        "1",
     )
     assert elsewhere == found
     assert [content(folder) for folder in folders] == before
     for folder in again:
         text = (folder / "contest.toml").read_text()
-        (folder / "contest.toml").write_text(re.sub(r"testset = '.*'", f"testset = '{corrected_set}'", text))
+        (folder / "contest.toml").write_text(
+            re.sub(r"testset = '.*'", f"testset = '{corrected_set}'", text)
+        )
         with open_contest(folder) as contest:
             rejudge(contest, None, CLOCK, Again("ann"))
     renamed = dict(zip(map(str, again), map(str, folders), strict=True))
-    assert found == [one | {"contest": renamed[one["contest"]]} for one in documents(*again)]
+    assert found == [
+        one | {"contest": renamed[one["contest"]]} for one in documents(*again)
+    ]
     for one in found:
         former = was[one["contest"], one["run"]]
         assert one["map"] != former["map"]
@@ -341,9 +413,17 @@ def test_a_corrected_ground_truth_gives_what_judging_each_contest_again_gives(
 def test_a_contest_of_an_earlier_form_is_corrected_unless_its_bodies_lie_in_parts(
     copy: Copy, corrected_set: Path, tmp_path: Path
 ) -> None:
-    folder, how = copy("spring"), ["--testset", corrected_set, "--out", tmp_path / "out"]
+    folder, how = (
+        copy("spring"),
+        ["--testset", corrected_set, "--out", tmp_path / "out"],
+    )
     now = documents(folder, *how)
-    change(folder, "ALTER TABLE runs DROP COLUMN extra_s", "DROP TABLE scorings", "PRAGMA user_version = 9")
+    change(
+        folder,
+        "ALTER TABLE runs DROP COLUMN extra_s",
+        "DROP TABLE scorings",
+        "PRAGMA user_version = 9",
+    )
     assert documents(folder, *how) == now
     was = documents(folder)
     change(folder, "PRAGMA user_version = 7")
@@ -352,7 +432,9 @@ def test_a_contest_of_an_earlier_form_is_corrected_unless_its_bodies_lie_in_part
     assert told.stderr.startswith(f"{folder} stays as it is: its database has form 7; ")
 
 
-def test_runs_on_other_images_stay_as_they_are(made: Path, small_set: TestSet, tmp_path: Path) -> None:
+def test_runs_on_other_images_stay_as_they_are(
+    made: Path, small_set: TestSet, tmp_path: Path
+) -> None:
     how = ["--testset", str(small_set.folder), "--out", str(tmp_path / "out")]
     told = called("season", str(made / "spring"), *how, "--json")
     assert json.loads(told.stdout) == documents(made / "spring")
@@ -368,20 +450,29 @@ def test_many_contests_give_one_board(copy: Copy) -> None:
             database.execute("UPDATE contest SET id = ?", (f"contest-{number}",))
             database.execute("UPDATE runs SET team = team || ?", (number % 10,))
             better = 1 + number / 100
-            database.execute("UPDATE scores SET map = map * ?, score = score * ?", (better, better))
+            database.execute(
+                "UPDATE scores SET map = map * ?, score = score * ?", (better, better)
+            )
         write_log_again(folder)
     found = best(*folders)
     assert len(found) == 30
-    assert {one["contest"] for one in found.values()} == {str(folder) for folder in folders[30:]}
+    assert {one["contest"] for one in found.values()} == {
+        str(folder) for folder in folders[30:]
+    }
     assert {len(one["level_with"]) for one in found.values()} <= {0, 1, 2}
 
 
 def test_a_store_that_is_only_read_cannot_be_written(made: Path) -> None:
-    with closing(ReadOnlyStore(made / "spring" / DATABASE_NAME)) as store, pytest.raises(AttributeError):
+    with (
+        closing(ReadOnlyStore(made / "spring" / DATABASE_NAME)) as store,
+        pytest.raises(AttributeError),
+    ):
         store.log_event(CLOCK.utc(), None, "no")
 
 
-def test_a_path_that_cannot_be_looked_at_is_left_out_by_that_reason(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_looked_at_is_left_out_by_that_reason(
+    tmp_path: Path,
+) -> None:
     loop = loop_at(tmp_path / "loop")
     told = called("season", str(loop))
     assert f"{loop} is left out: {loop} cannot be accessed: {LOOP}." in told.stderr
@@ -396,11 +487,15 @@ FAIL = (
 )
 
 
-def test_a_run_in_review_leads_no_season_and_is_shown_with_its_reason(copy: Copy, tmp_path: Path) -> None:
+def test_a_run_in_review_leads_no_season_and_is_shown_with_its_reason(
+    copy: Copy, tmp_path: Path
+) -> None:
     spring, autumn, out = copy("spring"), copy("autumn"), tmp_path / "out"
     change(spring, FAIL)
     every = documents(spring, autumn, "--out", out)
-    assert [(one["team"], one["contest"], one["rank"]) for one in every if one["rank"]] == [
+    assert [
+        (one["team"], one["contest"], one["rank"]) for one in every if one["rank"]
+    ] == [
         ("cat", str(spring), 1),
         ("bee", str(autumn), 2),
         ("ant", str(autumn), 3),
@@ -417,10 +512,14 @@ def test_a_run_in_review_leads_no_season_and_is_shown_with_its_reason(copy: Copy
     assert [line.split()[:2] for line in table if line.endswith("!")] == [["-", "ant"]]
     with open_contest(spring) as contest:
         let_stand(contest, 1, "jo", "a spike", CLOCK.utc())
-    assert best(spring, autumn)["ant"]["contest"] == str(spring), "it counts from now on"
+    assert best(spring, autumn)["ant"]["contest"] == str(spring), (
+        "it counts from now on"
+    )
 
 
-def test_a_team_whose_only_run_is_in_review_is_in_the_files_without_a_rank(copy: Copy) -> None:
+def test_a_team_whose_only_run_is_in_review_is_in_the_files_without_a_rank(
+    copy: Copy,
+) -> None:
     spring = copy("spring")
     change(spring, FAIL)
     assert [(one["team"], one["rank"]) for one in documents(spring)] == [
@@ -439,7 +538,11 @@ def test_images_seen_before_are_a_mark_of_the_season_too(copy: Copy) -> None:
             "images-seen', 1, 'warning', 'S', '{\"images\": 7}'",
         ),
     )
-    assert {one["team"]: one["images_seen"] for one in documents(spring)} == {"ant": 7, "cat": 0, "bee": 0}
+    assert {one["team"]: one["images_seen"] for one in documents(spring)} == {
+        "ant": 7,
+        "cat": 0,
+        "bee": 0,
+    }
     table = called("season", str(spring)).stdout
     rows = [line.split() for line in table.splitlines()[1:4]]
     assert [row[1] for row in rows if "i" in row[-1]] == ["ant"]
@@ -454,21 +557,29 @@ def frozen(folder: Path) -> dict[str, Any]:
     with open_contest(folder) as contest:
         Publisher(contest, CLOCK).tick()
         contest.store.freeze_board(CLOCK.utc(), empty_board(contest))
-        run = closed_run(contest, guesses(contest, 1.0, seed=1), team="bee", energy_wh=0.1)
+        run = closed_run(
+            contest, guesses(contest, 1.0, seed=1), team="bee", energy_wh=0.1
+        )
         judge_with_interval(contest, run.id, CLOCK)
-        contest.store.change_run(1, [RunState.JUDGED], state="void", void_reason="a loose cable")
+        contest.store.change_run(
+            1, [RunState.JUDGED], state="void", void_reason="a loose cable"
+        )
         found = contest.store.published()
         assert found is not None
         return shown(found)
 
 
-def test_a_frozen_contest_is_in_a_season_as_its_public_board_shows_it(copy: Copy, tmp_path: Path) -> None:
+def test_a_frozen_contest_is_in_a_season_as_its_public_board_shows_it(
+    copy: Copy, tmp_path: Path
+) -> None:
     spring, autumn, out = copy("spring"), copy("autumn"), tmp_path / "out"
     board = frozen(spring)
     told = called("season", str(spring), str(autumn), "--out", str(out), "--json")
     every = json.loads(told.stdout)
     of_spring = {one["team"]: one for one in every if one["contest"] == str(spring)}
-    assert {team: (one["run"], one["score"], one["map"]) for team, one in of_spring.items()} == {
+    assert {
+        team: (one["run"], one["score"], one["map"]) for team, one in of_spring.items()
+    } == {
         one["team"]: (one["run"], one["score"], one["map"]) for one in board["ranking"]
     }
     assert {one["contest"]: one["frozen_utc"] for one in every} == {
@@ -487,7 +598,13 @@ def test_nothing_after_the_freeze_changes_a_season(copy: Copy, tmp_path: Path) -
 
     def answers() -> list[str]:
         found = []
-        for form in ((), ("--json",), ("--csv",), ("--team", "bee"), ("--team", "ant", "--json")):
+        for form in (
+            (),
+            ("--json",),
+            ("--csv",),
+            ("--team", "bee"),
+            ("--team", "ant", "--json"),
+        ):
             told = called("season", str(spring), str(autumn), *form)
             found += [told.stdout, told.stderr]
         return found
@@ -495,24 +612,39 @@ def test_nothing_after_the_freeze_changes_a_season(copy: Copy, tmp_path: Path) -
     before = answers()
     with open_contest(spring) as contest:
         for part, team in ((1.0, "cat"), (0.9, "newts")):
-            run = closed_run(contest, guesses(contest, part, seed=1), team=team, energy_wh=0.1)
+            run = closed_run(
+                contest, guesses(contest, part, seed=1), team=team, energy_wh=0.1
+            )
             judge_with_interval(contest, run.id, CLOCK)
-        contest.store.add_review(2, Review("jo", "It stands.", CLOCK.utc().isoformat(), ()))
-        contest.store.change_run(3, [RunState.JUDGED], state="void", void_reason="a test")
+        contest.store.add_review(
+            2, Review("jo", "It stands.", CLOCK.utc().isoformat(), ())
+        )
+        contest.store.change_run(
+            3, [RunState.JUDGED], state="void", void_reason="a test"
+        )
     assert answers() == before
     with open_contest(spring) as contest:
         final = public_board(contest, CLOCK.utc())
-        contest.store.unveil_board(CLOCK.utc(), final, 0, len(json.loads(final)["ranking"]))
+        contest.store.unveil_board(
+            CLOCK.utc(), final, 0, len(json.loads(final)["ranking"])
+        )
     every = documents(spring, autumn)
     assert {one["frozen_utc"] for one in every} == {None}
     assert (every[0]["team"], every[0]["run"]) != ("ant", 1), "unveiled"
     assert board["ranking"][0]["team"] == "ant"
 
 
-def test_a_bundle_of_a_frozen_contest_does_not_get_round_its_freeze(copy: Copy, tmp_path: Path) -> None:
+def test_a_bundle_of_a_frozen_contest_does_not_get_round_its_freeze(
+    copy: Copy, tmp_path: Path
+) -> None:
     spring, file = copy("spring"), tmp_path / "run-4.zip"
     frozen(spring)
-    assert called("bundle", "export", "4", "-o", str(file), "--contest", str(spring)).returncode == 0
+    assert (
+        called(
+            "bundle", "export", "4", "-o", str(file), "--contest", str(spring)
+        ).returncode
+        == 0
+    )
     assert documents(spring, file) == documents(spring)
 
 
@@ -533,4 +665,6 @@ def test_a_corrected_ground_truth_leaves_a_frozen_contest_as_its_board_shows_it(
     before = {one["team"]: one["score"] for one in documents(spring)}
     how = ["--testset", corrected_set, "--out", tmp_path / "out"]
     after = documents(spring, autumn, *how)
-    assert {one["team"]: one["score"] for one in after if one["contest"] == str(spring)} == before
+    assert {
+        one["team"]: one["score"] for one in after if one["contest"] == str(spring)
+    } == before

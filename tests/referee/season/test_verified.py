@@ -37,7 +37,9 @@ def bound(copy: Copy) -> Path:
     with open_contest(folder) as contest:
         for run in contest.store.runs():
             evidence = contest.store.closing_evidence(run.id)
-            contest.store.log_event(CLOCK.utc(), run.id, "closed", energy_wh=run.energy_wh, **evidence)
+            contest.store.log_event(
+                CLOCK.utc(), run.id, "closed", energy_wh=run.energy_wh, **evidence
+            )
     return folder
 
 
@@ -65,7 +67,9 @@ ATTACKS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
         [],
     ),
     "energy of the judgement with its score": (
-        ("UPDATE scores SET energy_wh = energy_wh / 2, score = map / (energy_wh / 2) WHERE run = 1",),
+        (
+            "UPDATE scores SET energy_wh = energy_wh / 2, score = map / (energy_wh / 2) WHERE run = 1",
+        ),
         ["judgement-differs", "energy-differs"],
         [],
     ),
@@ -106,7 +110,9 @@ ATTACKS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
         ["log-broken"],
     ),
     "the last event, of a judgement, removed": (
-        ("DELETE FROM events WHERE id >= (SELECT min(id) FROM events WHERE kind = 'judged' AND run = 1)",),
+        (
+            "DELETE FROM events WHERE id >= (SELECT min(id) FROM events WHERE kind = 'judged' AND run = 1)",
+        ),
         ["judgement-differs"],
         ["judgement-differs"],
     ),
@@ -143,7 +149,9 @@ ATTACKS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_what_was_changed_in_a_folder_is_said_and_not_ranked(bound: Path, attack: str) -> None:
+def test_what_was_changed_in_a_folder_is_said_and_not_ranked(
+    bound: Path, attack: str
+) -> None:
     statements, of_ant, of_others = ATTACKS[attack]
     change(bound, *statements)
     (bound / "contest.db-count").unlink()  # who may write to the folder may do so, too
@@ -152,18 +160,25 @@ def test_what_was_changed_in_a_folder_is_said_and_not_ranked(bound: Path, attack
     others = [one for one in every if one["team"] != "ant"]
     assert {doubt["code"] for doubt in mine["doubts"]} >= {*of_ant}
     assert bool(mine["doubts"]) is bool(of_ant)
-    changed = [one for one in others if [doubt["code"] for doubt in one["doubts"]] == of_others]
+    changed = [
+        one for one in others if [doubt["code"] for doubt in one["doubts"]] == of_others
+    ]
     assert changed if attack == "another team's run" else len(changed) == len(others)
     for one in every:
         if one["doubts"]:
             assert (one["rank"], one["not_ranked_code"]) == (None, "not-verified")
 
 
-def test_a_changed_score_is_marked_in_text_json_csv_and_html(bound: Path, tmp_path: Path) -> None:
+def test_a_changed_score_is_marked_in_text_json_csv_and_html(
+    bound: Path, tmp_path: Path
+) -> None:
     change(bound, "UPDATE scores SET score = score * 1.3 WHERE run = 1")
     out = tmp_path / "out"
     told = called("season", str(bound), "--out", str(out))
-    ranks = {one["team"]: one["rank"] for one in json.loads((out / "season.json").read_text())}
+    ranks = {
+        one["team"]: one["rank"]
+        for one in json.loads((out / "season.json").read_text())
+    }
     assert ranks == {"cat": 1, "bee": 2, "ant": None}
     (row,) = [line for line in told.stdout.splitlines() if " ant " in line]
     assert (row.split()[0], row.split()[-1]) == ("-", "?")
@@ -172,7 +187,9 @@ def test_a_changed_score_is_marked_in_text_json_csv_and_html(bound: Path, tmp_pa
     assert sentence in told.stderr
     assert sentence in (out / "season.html").read_text()
     (line,) = [
-        one for one in csv.DictReader((out / "season.csv").read_text().splitlines()) if one["team"] == "ant"
+        one
+        for one in csv.DictReader((out / "season.csv").read_text().splitlines())
+        if one["team"] == "ant"
     ]
     assert (line["rank"], line["not_ranked_code"]) == ("", "not-verified")
     assert "score-differs" in line["doubts"]
@@ -187,27 +204,44 @@ def test_a_log_that_was_written_again_differs_from_the_one_that_was_noted(
     with open_contest(bound) as contest:
         contest.store.log_event(CLOCK.utc(), None, "note", sentence="The day is over.")
     assert {*map(tuple, codes(documents(bound, "--out", out)).values())} == {()}
-    change(bound, "UPDATE scores SET map = map * 1.1, score = map * 1.1 / energy_wh WHERE run = 1")
+    change(
+        bound,
+        "UPDATE scores SET map = map * 1.1, score = map * 1.1 / energy_wh WHERE run = 1",
+    )
     write_log_again(bound)
-    assert {*map(tuple, codes(documents(bound)).values())} == {()}, "without what was noted"
+    assert {*map(tuple, codes(documents(bound)).values())} == {()}, (
+        "without what was noted"
+    )
     for _ in range(2):
         found = documents(bound, "--out", out)
         assert {*map(tuple, codes(found).values())} == {("history-differs",)}
         assert [one["rank"] for one in found] == [None] * 3
 
 
-def test_another_key_than_the_one_that_was_noted_is_said(bound: Path, copy: Copy, tmp_path: Path) -> None:
+def test_another_key_than_the_one_that_was_noted_is_said(
+    bound: Path, copy: Copy, tmp_path: Path
+) -> None:
     out, bundle = tmp_path / "out", tmp_path / "run-1.zip"
     documents(bound, "--out", out)
-    assert called("bundle", "export", "1", "-o", str(bundle), "--contest", str(bound)).returncode == 0
+    assert (
+        called(
+            "bundle", "export", "1", "-o", str(bundle), "--contest", str(bound)
+        ).returncode
+        == 0
+    )
     assert codes(documents(bundle, "--out", out)) == {"ant": []}
     noted = json.loads((out / "season-pins.json").read_text())
     ((contest, pin),) = noted.items()
-    (out / "season-pins.json").write_text(json.dumps({contest: {"public_key": OTHER_KEY}}))
+    (out / "season-pins.json").write_text(
+        json.dumps({contest: {"public_key": OTHER_KEY}})
+    )
     assert codes(documents(bundle, "--out", out)) == {"ant": ["key-differs"]}
     told = called("season", str(bound), "--out", str(out))
     assert told.returncode == 0
-    assert f"signs with the key {pin['public_key']}; {OTHER_KEY} was noted before" in told.stderr
+    assert (
+        f"signs with the key {pin['public_key']}; {OTHER_KEY} was noted before"
+        in told.stderr
+    )
     assert all(line.split()[-1] == "?" for line in told.stdout.splitlines()[1:4])
 
 
@@ -218,11 +252,17 @@ def test_pins_that_cannot_be_read_are_named(made: Path, tmp_path: Path) -> None:
     assert "season-pins.json cannot be read" in told.stderr
 
 
-def test_a_folder_of_before_there_were_chains_is_ranked_and_marked_as_not_bound(copy: Copy) -> None:
+def test_a_folder_of_before_there_were_chains_is_ranked_and_marked_as_not_bound(
+    copy: Copy,
+) -> None:
     spring = copy("spring")
     change(spring, "ALTER TABLE events DROP COLUMN link", "PRAGMA user_version = 9")
     every = documents(spring)
-    assert codes(every) == {"ant": ["not-bound"], "cat": ["not-bound"], "bee": ["not-bound"]}
+    assert codes(every) == {
+        "ant": ["not-bound"],
+        "cat": ["not-bound"],
+        "bee": ["not-bound"],
+    }
     assert [one["rank"] for one in every] == [1, 2, 3]
     assert "n not bound by a log" in called("season", str(spring)).stdout
 
@@ -232,5 +272,8 @@ def test_a_frozen_board_shows_only_what_is_on_record(bound: Path) -> None:
         Publisher(contest, CLOCK).tick()
         contest.store.freeze_board(CLOCK.utc(), empty_board(contest))
     assert {*map(tuple, codes(documents(bound)).values())} == {()}
-    change(bound, "UPDATE published SET document = replace(document, '\"score\": ', '\"score\": 1')")
+    change(
+        bound,
+        "UPDATE published SET document = replace(document, '\"score\": ', '\"score\": 1')",
+    )
     assert all("score-differs" in doubts for doubts in codes(documents(bound)).values())

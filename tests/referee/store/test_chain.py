@@ -14,7 +14,13 @@ import pytest
 
 from referee.errors import StorageFailed
 from referee.store import DATABASE_NAME, Event, Store
-from referee.store.chain import LOG_START, event_digest, log_link, receipt_link, run_start
+from referee.store.chain import (
+    LOG_START,
+    event_digest,
+    log_link,
+    receipt_link,
+    run_start,
+)
 from referee.store.records import RUN_CLOSED, Post, RunState
 from tests.referee.factories import START, reading, rows, stored_run
 
@@ -49,18 +55,24 @@ def database(tmp_path: Path, store: Store) -> Iterator[sqlite3.Connection]:
 def links(database: sqlite3.Connection) -> list[tuple[bytes, bytes]]:
     """(as stored, as computed from all before it) of each event."""
     found, link = [], LOG_START
-    for *event, stored in database.execute("SELECT utc, run, kind, detail, link FROM events ORDER BY id"):
+    for *event, stored in database.execute(
+        "SELECT utc, run, kind, detail, link FROM events ORDER BY id"
+    ):
         link = log_link(link, event_digest(*event))
         found.append((stored, link))
     return found
 
 
-def test_each_receipt_follows_the_one_before_and_the_first_one_names_the_run(store: Store, run: int) -> None:
+def test_each_receipt_follows_the_one_before_and_the_first_one_names_the_run(
+    store: Store, run: int
+) -> None:
     one, two = append(store, run, 2), append(store, run, 3)
     of = store.run(run)
     start = run_start("c0ffee", run, of.nonce, of.team, of.testset_digest, None)
     assert (one.number, one.previous) == (1, start)
-    assert one.link == receipt_link(start, 1, one.sha256, START.isoformat(), 2, 2, None, None)
+    assert one.link == receipt_link(
+        start, 1, one.sha256, START.isoformat(), 2, 2, None, None
+    )
     assert (two.number, two.previous, two.received_total) == (2, one.link, 5)
     assert store.receipt_head(run) == (2, two.link)
 
@@ -71,21 +83,27 @@ def test_runs_have_chains_of_their_own(store: Store, run: int) -> None:
     assert append(store, other, 1).number == 2
 
 
-def test_a_repeat_gets_the_first_receipt_and_adds_no_link(store: Store, run: int) -> None:
+def test_a_repeat_gets_the_first_receipt_and_adds_no_link(
+    store: Store, run: int
+) -> None:
     first = append(store, run, 2, "k")
     append(store, run, 3)
     assert append(store, run, 2, "k") == first == store.find_post(run, "k")
     assert store.receipt_head(run)[0] == 2
 
 
-def test_posts_of_several_threads_make_one_chain(store: Store, run: int, threads: ThreadPoolExecutor) -> None:
+def test_posts_of_several_threads_make_one_chain(
+    store: Store, run: int, threads: ThreadPoolExecutor
+) -> None:
     receipts = list(threads.map(lambda count: append(store, run, count), range(1, 30)))
     ordered = sorted(receipts, key=lambda one: one.number or 0)
     assert [one.number for one in ordered] == [*range(1, 30)]
     assert [one.link for one in ordered[:-1]] == [one.previous for one in ordered[1:]]
 
 
-def test_a_run_without_bodies_has_the_head_that_names_it(store: Store, run: int) -> None:
+def test_a_run_without_bodies_has_the_head_that_names_it(
+    store: Store, run: int
+) -> None:
     of = store.run(run)
     assert store.receipt_head(run) == (
         0,
@@ -93,7 +111,9 @@ def test_a_run_without_bodies_has_the_head_that_names_it(store: Store, run: int)
     )
 
 
-def test_the_body_is_kept_as_it_came(store: Store, run: int, database: sqlite3.Connection) -> None:
+def test_the_body_is_kept_as_it_came(
+    store: Store, run: int, database: sqlite3.Connection
+) -> None:
     append(store, run, 2)
     assert database.execute("SELECT content_type, body FROM posts").fetchone() == (
         "text/plain",
@@ -128,11 +148,17 @@ def test_a_body_follows_what_another_process_stored_and_not_what_was_rolled_back
         with pytest.raises(StorageFailed):
             append(store, run, 4)
     fourth = append(store, run, 5)
-    assert [one.previous for one in (second, third, fourth)] == [first.link, second.link, third.link]
+    assert [one.previous for one in (second, third, fourth)] == [
+        first.link,
+        second.link,
+        third.link,
+    ]
     assert (fourth.number, fourth.received_total) == (4, 11)
 
 
-def test_every_event_is_linked_to_all_before_it(store: Store, run: int, database: sqlite3.Connection) -> None:
+def test_every_event_is_linked_to_all_before_it(
+    store: Store, run: int, database: sqlite3.Connection
+) -> None:
     store.log_event(START, run, "armed", station="A")
     with store.act(START, run, None, operator="ada", action="close"):
         pass
@@ -142,7 +168,10 @@ def test_every_event_is_linked_to_all_before_it(store: Store, run: int, database
 
 
 def test_two_connections_append_to_one_log(
-    store: Store, tmp_path: Path, threads: ThreadPoolExecutor, database: sqlite3.Connection
+    store: Store,
+    tmp_path: Path,
+    threads: ThreadPoolExecutor,
+    database: sqlite3.Connection,
 ) -> None:
     with contextlib.closing(Store(tmp_path / DATABASE_NAME)) as other:
         done = [
@@ -155,15 +184,25 @@ def test_two_connections_append_to_one_log(
     assert all(stored == computed for stored, computed in links(database))
 
 
-def test_an_altered_event_breaks_the_log(store: Store, database: sqlite3.Connection) -> None:
+def test_an_altered_event_breaks_the_log(
+    store: Store, database: sqlite3.Connection
+) -> None:
     for number in range(3):
         store.log_event(START, None, "note", number=number)
     with database:
-        database.execute("UPDATE events SET detail = ? WHERE id = 2", (json.dumps({"number": 7}),))
-    assert [stored == computed for stored, computed in links(database)] == [True, False, False]
+        database.execute(
+            "UPDATE events SET detail = ? WHERE id = 2", (json.dumps({"number": 7}),)
+        )
+    assert [stored == computed for stored, computed in links(database)] == [
+        True,
+        False,
+        False,
+    ]
 
 
-def test_the_close_binds_bodies_readings_and_served_images(store: Store, run: int) -> None:
+def test_the_close_binds_bodies_readings_and_served_images(
+    store: Store, run: int
+) -> None:
     append(store, run, 2)
     store.append_readings(run, 0.0, [reading(1.0), reading(2.0)])
     store.log_served(run, [(1, 100)], 1.0)
@@ -176,5 +215,10 @@ def test_the_close_binds_bodies_readings_and_served_images(store: Store, run: in
     assert (closing.posts, closing.head) == (1, store.receipt_head(run)[1].hex())
     assert closing.log == store.log_head()[2]
     (stored,) = store.events(run)
-    assert stored["readings_sha256"] == hashlib.sha256(store.readings_csv(run)).hexdigest()
-    assert stored["served_sha256"] == hashlib.sha256(b"image,elapsed_s,bytes\n1,1.0,100\n").hexdigest()
+    assert (
+        stored["readings_sha256"] == hashlib.sha256(store.readings_csv(run)).hexdigest()
+    )
+    assert (
+        stored["served_sha256"]
+        == hashlib.sha256(b"image,elapsed_s,bytes\n1,1.0,100\n").hexdigest()
+    )

@@ -15,7 +15,9 @@ NOW = datetime(2018, 6, 18, tzinfo=UTC)
 def test_who_guesses_keys_takes_no_turn_of_those_who_write(tmp_path: Path) -> None:
     with closing(Store(tmp_path / DATABASE_NAME, create=True)) as store:
         store.add_device("pixel-4", "its-hash", NOW)
-        with closing(sqlite3.connect(tmp_path / DATABASE_NAME, isolation_level=None)) as writer:
+        with closing(
+            sqlite3.connect(tmp_path / DATABASE_NAME, isolation_level=None)
+        ) as writer:
             writer.execute("BEGIN IMMEDIATE")
             assert store.device_of("a-guess", NOW) is None
             writer.execute("ROLLBACK")

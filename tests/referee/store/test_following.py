@@ -51,7 +51,9 @@ def take_over(first: Path, journal: Path, folder: Path) -> None:
     epoch = newest_epoch(journal) + 1
     with closing(Follower(folder, journal)) as follower:
         follower.read_on()
-        claim = claim_epoch(journal, folder, epoch, contest=contest_id(first), version="6.0", utc=NOW)
+        claim = claim_epoch(
+            journal, folder, epoch, contest=contest_id(first), version="6.0", utc=NOW
+        )
         follower.begin(claim)
 
 
@@ -61,7 +63,10 @@ def rebuilt(journal: Path) -> list[str]:
     database.unlink(missing_ok=True)
     rebuild(database, journal)
     with closing(sqlite3.connect(database)) as connection:
-        return [name for (name,) in connection.execute("SELECT name FROM teams ORDER BY name")]
+        return [
+            name
+            for (name,) in connection.execute("SELECT name FROM teams ORDER BY name")
+        ]
 
 
 def test_a_record_written_just_before_the_takeover_is_kept_though_its_host_takes_it_back(
@@ -101,7 +106,9 @@ def test_a_record_written_just_before_the_takeover_is_kept_though_its_host_takes
         store.add_team("elk", "hash", NOW)
 
 
-def test_a_host_that_dies_while_it_takes_over_loses_nothing(first: Path, journal: Path) -> None:
+def test_a_host_that_dies_while_it_takes_over_loses_nothing(
+    first: Path, journal: Path
+) -> None:
     """It had claimed the epoch and neither begun it nor followed to its end, or had only made the file of its claim."""
     with opened(first) as store:
         store.add_team("ant", "hash", NOW)
@@ -110,7 +117,9 @@ def test_a_host_that_dies_while_it_takes_over_loses_nothing(first: Path, journal
         follower.read_on()
         with opened(first) as store:
             store.add_team("bee", "hash", NOW)
-        claim_epoch(journal, second, 2, contest=contest_id(first), version="6.0", utc=NOW)
+        claim_epoch(
+            journal, second, 2, contest=contest_id(first), version="6.0", utc=NOW
+        )
     with opened(second) as store:
         assert list(store.teams()) == ["ant", "bee"]
         store.add_team("cat", "hash", NOW)
@@ -120,7 +129,9 @@ def test_a_host_that_dies_while_it_takes_over_loses_nothing(first: Path, journal
         store.add_team("dog", "hash", NOW)
         assert list(store.teams()) == ["ant", "bee", "cat", "dog"]
     assert rebuilt(journal) == ["ant", "bee", "cat", "dog"]
-    with closing(Follower(first, journal)) as follower:  # the first host, back, can follow
+    with closing(
+        Follower(first, journal)
+    ) as follower:  # the first host, back, can follow
         follower.read_on()
     take_over(first, journal, first)
     with opened(first) as store:

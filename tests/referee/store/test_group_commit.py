@@ -20,7 +20,9 @@ class Bench:
     """A database whose commits a test can hold up and let fail."""
 
     def __init__(self, path: Path) -> None:
-        self.connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self.connection = sqlite3.connect(
+            path, check_same_thread=False, isolation_level=None
+        )
         self.connection.execute("CREATE TABLE numbers (number INTEGER UNIQUE)")
         self.group = GroupCommit(self.transaction)
         self.goes_on = threading.Event()
@@ -54,7 +56,12 @@ class Bench:
         return self.group.write(insert)
 
     def stored(self) -> list[int]:
-        return [row[0] for row in self.connection.execute("SELECT number FROM numbers ORDER BY rowid")]
+        return [
+            row[0]
+            for row in self.connection.execute(
+                "SELECT number FROM numbers ORDER BY rowid"
+            )
+        ]
 
 
 @pytest.fixture
@@ -73,7 +80,9 @@ def hold(bench: Bench, threads: ThreadPoolExecutor, number: int = 0) -> Future[i
     return leading
 
 
-def queue(bench: Bench, threads: ThreadPoolExecutor, until: Until, numbers: list[int]) -> list[Future[int]]:
+def queue(
+    bench: Bench, threads: ThreadPoolExecutor, until: Until, numbers: list[int]
+) -> list[Future[int]]:
     """Let further threads come, one after the other."""
     sent = []
     for number in numbers:
@@ -94,7 +103,13 @@ def test_writes_that_come_during_a_commit_share_the_next_in_their_order(
     sent = queue(bench, threads, until, [5, 2, 9, 1])
     assert not any(one.done() for one in (leading, *sent))
     bench.goes_on.set()
-    assert [leading.result(20), *(one.result(20) for one in sent)] == [0, 50, 20, 90, 10]
+    assert [leading.result(20), *(one.result(20) for one in sent)] == [
+        0,
+        50,
+        20,
+        90,
+        10,
+    ]
     assert (bench.sizes, bench.stored()) == ([1, 4], [0, 5, 2, 9, 1])
 
 
@@ -125,7 +140,10 @@ def test_a_statement_that_breaks_a_rule_fails_alone(
 
 @pytest.mark.parametrize("failure", [SystemExit, MemoryError, KeyboardInterrupt])
 def test_a_failure_in_the_thread_that_leads_leaves_no_other_waiting(
-    bench: Bench, threads: ThreadPoolExecutor, until: Until, failure: type[BaseException]
+    bench: Bench,
+    threads: ThreadPoolExecutor,
+    until: Until,
+    failure: type[BaseException],
 ) -> None:
     def fail(connection: sqlite3.Connection) -> None:
         raise failure
@@ -138,7 +156,9 @@ def test_a_failure_in_the_thread_that_leads_leaves_no_other_waiting(
     bench.goes_on.set()
     assert leading.result(20) == 0
     assert isinstance(broken.exception(20), failure)
-    assert isinstance(beside.exception(20), failure)  # nothing of its transaction is on disk
+    assert isinstance(
+        beside.exception(20), failure
+    )  # nothing of its transaction is on disk
     assert bench.write(3) == 30
     assert bench.stored() == [0, 3]
 

@@ -21,7 +21,9 @@ from tests.referee.factories import START, rows, stored_run
 
 
 def post(store: Store, run: int = 1) -> int:
-    receipt = store.append_post(run, rows(2), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
+    receipt = store.append_post(
+        run, rows(2), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+    )
     return receipt.received_total
 
 
@@ -71,12 +73,16 @@ def test_nothing_is_acknowledged_into_a_file_that_the_next_start_will_not_open(
     assert post(store) == acknowledged + 2
     store.watch(START)
     taken_away(tmp_path / "contest.db", suffix, how)
-    assert code_of(lambda: store.watch(START + timedelta(seconds=1))) == "storage-failed"
+    assert (
+        code_of(lambda: store.watch(START + timedelta(seconds=1))) == "storage-failed"
+    )
     with opened(max(tmp_path.glob("contest-rescued-*.db"))) as rescued:
         assert rescued.count_detections(run) == acknowledged + 2
 
 
-def test_what_is_removed_during_a_commit_is_not_acknowledged(store: Store, tmp_path: Path) -> None:
+def test_what_is_removed_during_a_commit_is_not_acknowledged(
+    store: Store, tmp_path: Path
+) -> None:
     stored_run(store)
 
     def remove(connection: sqlite3.Connection) -> None:
@@ -114,7 +120,9 @@ def test_what_other_programs_do_with_the_database_meanwhile_is_no_alarm(
     assert post(store) == 6
 
 
-def test_a_copy_that_cannot_be_saved_is_told_and_tried_again(store: Store, tmp_path: Path) -> None:
+def test_a_copy_that_cannot_be_saved_is_told_and_tried_again(
+    store: Store, tmp_path: Path
+) -> None:
     post(store, stored_run(store).id)
     (tmp_path / "contest.db").unlink()
     blocker = tmp_path / f"contest-rescued-{START:%Y%m%d-%H%M%S}.db"
@@ -151,7 +159,9 @@ def process(path: Path, work: Callable[[Store], None]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("cut", ["removed", "emptied", "halved", "damaged"])
-def test_committed_records_that_are_gone_with_the_log_are_told(tmp_path: Path, cut: str) -> None:
+def test_committed_records_that_are_gone_with_the_log_are_told(
+    tmp_path: Path, cut: str
+) -> None:
     path, done = tmp_path / "contest.db", tmp_path / "done"
 
     def work(store: Store) -> None:
@@ -219,8 +229,12 @@ def test_a_kill_at_any_moment_raises_no_alarm_and_loses_nothing(tmp_path: Path) 
             assert store.count_detections(1) >= int(told.read_bytes().split()[-1])
 
 
-@pytest.mark.parametrize(("damaged", "code"), [("a page", "database-damaged"), ("half", "storage-failed")])
-def test_a_damaged_database_is_told(store: Store, tmp_path: Path, damaged: str, code: str) -> None:
+@pytest.mark.parametrize(
+    ("damaged", "code"), [("a page", "database-damaged"), ("half", "storage-failed")]
+)
+def test_a_damaged_database_is_told(
+    store: Store, tmp_path: Path, damaged: str, code: str
+) -> None:
     run = stored_run(store).id
     for _ in range(50):
         post(store, run)
@@ -228,7 +242,11 @@ def test_a_damaged_database_is_told(store: Store, tmp_path: Path, damaged: str, 
     store.close()
     path = tmp_path / "contest.db"
     content = path.read_bytes()
-    begin, end = ((root[0] - 1) * 4096, root[0] * 4096) if damaged == "a page" else (4096, len(content))
+    begin, end = (
+        ((root[0] - 1) * 4096, root[0] * 4096)
+        if damaged == "a page"
+        else (4096, len(content))
+    )
     path.write_bytes(content[:begin] + bytes(end - begin) + content[end:])
 
     def look() -> None:

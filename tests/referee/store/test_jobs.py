@@ -25,17 +25,26 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-def leased(store: Store, worker: str = "one", after_s: float = 0.0, name: str | None = None) -> Job | None:
-    return store.lease_job(SCORING, worker, START + timedelta(seconds=after_s), LEASE_S, name)
+def leased(
+    store: Store, worker: str = "one", after_s: float = 0.0, name: str | None = None
+) -> Job | None:
+    return store.lease_job(
+        SCORING, worker, START + timedelta(seconds=after_s), LEASE_S, name
+    )
 
 
 def test_a_job_is_leased_to_one_worker_oldest_first(store: Store) -> None:
-    assert [one and one.name for one in (leased(store), leased(store, "two"), leased(store))] == [
+    assert [
+        one and one.name for one in (leased(store), leased(store, "two"), leased(store))
+    ] == [
         "a",
         "b",
         None,
     ]
-    assert [(one.state, one.worker) for one in store.jobs()] == [("leased", "one"), ("leased", "two")]
+    assert [(one.state, one.worker) for one in store.jobs()] == [
+        ("leased", "one"),
+        ("leased", "two"),
+    ]
     assert store.lease_job(JobKind.MEASURING, "three", START, LEASE_S) is None
 
 
@@ -46,7 +55,12 @@ def test_a_lease_that_ran_out_is_given_to_whoever_asks_next(store: Store) -> Non
     assert found is not None
     assert (found.worker, found.losses, found.failures) == ("two", 1, 0)
     assert found.reason == "one vanished: its lease ran out."
-    assert store.renew_leases(["b"], "one", START + timedelta(seconds=LEASE_S + 2), LEASE_S) == frozenset()
+    assert (
+        store.renew_leases(
+            ["b"], "one", START + timedelta(seconds=LEASE_S + 2), LEASE_S
+        )
+        == frozenset()
+    )
 
 
 def test_a_lease_that_is_renewed_does_not_run_out(store: Store) -> None:
@@ -55,7 +69,9 @@ def test_a_lease_that_is_renewed_does_not_run_out(store: Store) -> None:
     assert store.renew_leases(["a", "b"], "one", renewed, LEASE_S) == {"a"}
     assert leased(store, "two", 45, "a") is None
     late = START + timedelta(seconds=51)
-    assert store.renew_leases(["a"], "one", late, LEASE_S) == {"a"}  # no other has asked for it meanwhile
+    assert store.renew_leases(["a"], "one", late, LEASE_S) == {
+        "a"
+    }  # no other has asked for it meanwhile
 
 
 def test_a_job_that_fails_three_times_has_failed_with_its_reason(store: Store) -> None:

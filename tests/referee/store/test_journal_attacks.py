@@ -17,7 +17,14 @@ from referee.journal.log_file import LogFile, log_path
 from referee.journal.records import PUT, Position, encode, read_header, read_records
 from referee.store import DATABASE_NAME
 from referee.store.following import rebuild
-from tests.referee.store.test_journaling import CONFIG, START, content, opened, played, post
+from tests.referee.store.test_journaling import (
+    CONFIG,
+    START,
+    content,
+    opened,
+    played,
+    post,
+)
 
 PAUSE_S = 1.0
 
@@ -38,7 +45,9 @@ def log_of(folder: Path) -> Path:
 
 def position(folder: Path) -> Position:
     with closing(sqlite3.connect(folder / DATABASE_NAME)) as connection:
-        return Position(*connection.execute("SELECT seq, link, epoch, size FROM journal").fetchone())
+        return Position(
+            *connection.execute("SELECT seq, link, epoch, size FROM journal").fetchone()
+        )
 
 
 def rebuilt(folder: Path, made: Path) -> dict[str, list[Any]]:
@@ -74,7 +83,9 @@ def test_who_takes_a_record_back_waits_for_one_that_is_written_in_its_place(
         monkeypatch.setattr(theirs, "append", append_slowly)
         monkeypatch.setattr(ours, "take_back", take_back_late)
         its_append = ours.append
-        monkeypatch.setattr(ours, "append", lambda: (its_append(), fail_at_the_commit()))
+        monkeypatch.setattr(
+            ours, "append", lambda: (its_append(), fail_at_the_commit())
+        )
         with pytest.raises(StorageFailed):
             post(failing, 1, 40)
         thread.join()
@@ -88,15 +99,23 @@ def test_an_older_database_never_writes_over_what_was_committed(folder: Path) ->
         for number in (50, 51):
             post(store, 1, number)
         before = log_of(folder).read_bytes()
-        with closing(sqlite3.connect(folder / DATABASE_NAME)) as other:  # as a copy over the file would
+        with closing(
+            sqlite3.connect(folder / DATABASE_NAME)
+        ) as other:  # as a copy over the file would
             other.execute(
-                "UPDATE journal SET seq = ?, link = ?, epoch = ?, size = ?", [*vars(earlier).values()]
+                "UPDATE journal SET seq = ?, link = ?, epoch = ?, size = ?",
+                [*vars(earlier).values()],
             )
             other.commit()
         with pytest.raises(StorageFailed, match="an older copy was put in its place"):
             post(store, 1, 52)
-        with closing(LogFile(log_of(folder))) as file, pytest.raises(StorageFailed, match="older copy"):
-            file.append(earlier, [], lambda: None)  # by a process that has not committed since
+        with (
+            closing(LogFile(log_of(folder))) as file,
+            pytest.raises(StorageFailed, match="older copy"),
+        ):
+            file.append(
+                earlier, [], lambda: None
+            )  # by a process that has not committed since
         assert log_of(folder).read_bytes() == before
 
 
@@ -128,7 +147,9 @@ def test_a_database_from_before_its_journal_gets_what_followed_and_else_the_copy
 
 
 @pytest.mark.parametrize("kept", [0.3, 1.0])
-def test_a_last_record_whose_middle_a_power_cut_took_is_none(folder: Path, kept: float) -> None:
+def test_a_last_record_whose_middle_a_power_cut_took_is_none(
+    folder: Path, kept: float
+) -> None:
     older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
     start = position(folder).size
     with closing(opened(folder)) as store:
@@ -144,20 +165,35 @@ def test_a_last_record_whose_middle_a_power_cut_took_is_none(folder: Path, kept:
         assert store.count_detections(1) == 3
         post(store, 1, 51)
     path = log_of(folder)
-    assert [one.end for one in read_records(path, read_header(path)[1])][-1] == position(folder)
+    assert [one.end for one in read_records(path, read_header(path)[1])][
+        -1
+    ] == position(folder)
 
 
 @pytest.mark.parametrize("kept", [0.8, 1.0])
-def test_what_a_team_puts_into_a_body_is_no_record_behind_one_that_was_cut(folder: Path, kept: float) -> None:
+def test_what_a_team_puts_into_a_body_is_no_record_behind_one_that_was_cut(
+    folder: Path, kept: float
+) -> None:
     """A rival whose body holds a whole record could else keep a host from starting again, or from taking over."""
     start = position(folder)
     forged, _ = encode(Position(1000), [("posts", PUT, [1, "forged"])])
     rows = np.zeros((100, 7))
-    about: dict[str, Any] = {"sha256": f"{60:064x}", "idempotency_key": "key 60", "elapsed_s": 60.0}
+    about: dict[str, Any] = {
+        "sha256": f"{60:064x}",
+        "idempotency_key": "key 60",
+        "elapsed_s": 60.0,
+    }
     body = bytes(280) + forged + bytes(2520 - len(forged))
     older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
     with closing(opened(folder)) as store:
-        store.append_post(1, rows, now=START, content_type="application/octet-stream", body=body, **about)
+        store.append_post(
+            1,
+            rows,
+            now=START,
+            content_type="application/octet-stream",
+            body=body,
+            **about,
+        )
     whole = log_of(folder).read_bytes()
     torn = bytearray(whole[: start.size + int(kept * (len(whole) - start.size))])
     torn[start.size + 60] ^= 1
@@ -169,7 +205,9 @@ def test_what_a_team_puts_into_a_body_is_no_record_behind_one_that_was_cut(folde
         post(store, 1, 61)
 
 
-def test_a_record_whose_length_was_harmed_is_still_known_by_what_follows_it(folder: Path) -> None:
+def test_a_record_whose_length_was_harmed_is_still_known_by_what_follows_it(
+    folder: Path,
+) -> None:
     start = position(folder)
     with closing(opened(folder)) as store:
         for number in (60, 61, 62):

@@ -17,7 +17,14 @@ import pytest
 from referee.errors import JournalDamaged, RefereeError, StorageFailed
 from referee.journal.epochs import Claim
 from referee.journal.log_file import log_path
-from referee.journal.records import Header, Position, encode, encode_header, read_header, read_records
+from referee.journal.records import (
+    Header,
+    Position,
+    encode,
+    encode_header,
+    read_header,
+    read_records,
+)
 from referee.store import DATABASE_NAME, Store
 from referee.store.following import Follower, rebuild
 from referee.store.replaying import NOT_JOURNALED
@@ -44,8 +51,19 @@ def post(store: Store, run: int, number: int) -> None:
     rows = np.array([[number, 1, 0.5, 0, 0, 5, 5.25]])
     body = rows.astype("<f4").tobytes()
     key = f"key {number}"
-    about: dict[str, Any] = {"sha256": f"{number:064x}", "idempotency_key": key, "elapsed_s": 1.0 * number}
-    store.append_post(run, rows, now=START, content_type="application/octet-stream", body=body, **about)
+    about: dict[str, Any] = {
+        "sha256": f"{number:064x}",
+        "idempotency_key": key,
+        "elapsed_s": 1.0 * number,
+    }
+    store.append_post(
+        run,
+        rows,
+        now=START,
+        content_type="application/octet-stream",
+        body=body,
+        **about,
+    )
 
 
 def played(folder: Path, posts: int = 3) -> None:
@@ -55,7 +73,9 @@ def played(folder: Path, posts: int = 3) -> None:
         run = stored_run(store)
         for number in range(1, posts + 1):
             post(store, run.id, number)
-        store.append_readings(run.id, 0.0, [reading(float(second)) for second in range(3)])
+        store.append_readings(
+            run.id, 0.0, [reading(float(second)) for second in range(3)]
+        )
         store.log_served(run.id, [(1, 100), (2, 200)], 0.5)
         store.log_event(START, run.id, "happened", value=0.1)
         for queue in (["bees", TEAM], [TEAM]):
@@ -116,10 +136,15 @@ def test_an_older_copy_of_the_database_gets_what_it_lacks_from_the_journal(
     with caplog.at_level(logging.WARNING), closing(opened(folder)) as store:
         assert len(store.post_log(1)) == 13
     assert content(folder / DATABASE_NAME) == whole
-    assert "the database lacked the last 10 transactions: taken from the journal" in caplog.text
+    assert (
+        "the database lacked the last 10 transactions: taken from the journal"
+        in caplog.text
+    )
 
 
-def test_an_older_copy_over_the_file_in_use_is_noticed_before_anything_is_acknowledged(folder: Path) -> None:
+def test_an_older_copy_over_the_file_in_use_is_noticed_before_anything_is_acknowledged(
+    folder: Path,
+) -> None:
     played(folder)
     older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
     with closing(opened(folder)) as store:
@@ -148,9 +173,9 @@ def test_zeros_over_the_beginning_of_the_file_lose_nothing_that_was_acknowledged
     with pytest.raises((RefereeError, sqlite3.Error)), closing(opened(folder)) as store:
         store.require_sound()
     rebuild(tmp_path / "made.db", folder / "journal")
-    assert taken <= {row[4] for row in content(tmp_path / "made.db")["posts"] if row[4] is not None} | {
-        row[5] for row in content(tmp_path / "made.db")["posts"]
-    }
+    assert taken <= {
+        row[4] for row in content(tmp_path / "made.db")["posts"] if row[4] is not None
+    } | {row[5] for row in content(tmp_path / "made.db")["posts"]}
 
 
 def changed_then_failed(connection: sqlite3.Connection) -> None:
@@ -158,7 +183,9 @@ def changed_then_failed(connection: sqlite3.Connection) -> None:
     raise ZeroDivisionError
 
 
-def test_a_record_that_was_not_committed_is_no_part_of_the_journal(folder: Path, tmp_path: Path) -> None:
+def test_a_record_that_was_not_committed_is_no_part_of_the_journal(
+    folder: Path, tmp_path: Path
+) -> None:
     played(folder)
     size = log(folder).stat().st_size
     with closing(opened(folder)) as store:
@@ -172,7 +199,9 @@ def test_a_record_that_was_not_committed_is_no_part_of_the_journal(folder: Path,
     assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
 
 
-def test_a_process_that_died_between_journal_and_commit_leaves_a_record_that_is_applied(folder: Path) -> None:
+def test_a_process_that_died_between_journal_and_commit_leaves_a_record_that_is_applied(
+    folder: Path,
+) -> None:
     played(folder)
     copy = shutil.copy(folder / DATABASE_NAME, folder / "before.db")
     with closing(opened(folder)) as store:
@@ -238,10 +267,15 @@ def test_a_journal_that_does_not_lead_to_the_database_is_refused_in_one_sentence
     assert content(folder / DATABASE_NAME) == before
 
 
-def test_a_journal_that_was_changed_makes_no_database(folder: Path, tmp_path: Path) -> None:
+def test_a_journal_that_was_changed_makes_no_database(
+    folder: Path, tmp_path: Path
+) -> None:
     played(folder)
     changed_in_the_middle(log(folder))
-    with pytest.raises(JournalDamaged, match=r"is damaged behind record \d+, at byte \d+: it was changed"):
+    with pytest.raises(
+        JournalDamaged,
+        match=r"is damaged behind record \d+, at byte \d+: it was changed",
+    ):
         rebuild(tmp_path / "made.db", folder / "journal")
 
 
@@ -249,7 +283,10 @@ def test_a_journal_that_was_changed_makes_no_database(folder: Path, tmp_path: Pa
     ("harm", "words"),
     [
         (lambda file: file.unlink(), "was removed, replaced or moved while in use"),
-        (lambda file: shutil.copy(file.rename(file.with_name("moved")), file), "was removed, replaced"),
+        (
+            lambda file: shutil.copy(file.rename(file.with_name("moved")), file),
+            "was removed, replaced",
+        ),
         (lambda file: os.truncate(file, 100), "was cut while in use, to 100 of"),
     ],
 )
@@ -268,7 +305,9 @@ def test_a_journal_that_is_harmed_while_in_use_refuses_until_the_next_start(
     assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
 
 
-def test_two_processes_write_one_journal_in_the_order_of_their_commits(folder: Path, tmp_path: Path) -> None:
+def test_two_processes_write_one_journal_in_the_order_of_their_commits(
+    folder: Path, tmp_path: Path
+) -> None:
     played(folder)
     with closing(opened(folder)) as one, closing(opened(folder)) as other:
         for number in range(10, 20):
@@ -277,11 +316,16 @@ def test_two_processes_write_one_journal_in_the_order_of_their_commits(folder: P
     assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
 
 
-def test_who_follows_has_all_but_the_last_record_until_it_takes_over(folder: Path, tmp_path: Path) -> None:
+def test_who_follows_has_all_but_the_last_record_until_it_takes_over(
+    folder: Path, tmp_path: Path
+) -> None:
     played(folder)
     second = tmp_path / "second"
     second.mkdir()
-    with closing(Follower(second, folder / "journal")) as follower, closing(opened(folder)) as store:
+    with (
+        closing(Follower(second, folder / "journal")) as follower,
+        closing(opened(folder)) as store,
+    ):
         follower.read_on()
         post(store, 1, 9)
         assert follower.read_on() == 1
@@ -303,7 +347,14 @@ def test_what_stands_behind_the_place_of_a_takeover_is_no_part_of_the_journal(
     played(folder)
     header, end = read_header(log(folder))
     *_, last = read_records(log(folder), end)
-    follows = Header("0123456789ab", header.form, 2, is_base=False, tables=header.tables, after=last.end)
+    follows = Header(
+        "0123456789ab",
+        header.form,
+        2,
+        is_base=False,
+        tables=header.tables,
+        after=last.end,
+    )
     log_path(folder / "journal", 2).write_bytes(encode_header(follows)[0])
     late, _ = encode(last.end, [("queue", "put", (None, 7, "too late"))])
     with log(folder).open("ab") as file:
@@ -312,9 +363,13 @@ def test_what_stands_behind_the_place_of_a_takeover_is_no_part_of_the_journal(
     assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
 
 
-def test_records_are_read_as_they_were_written_up_to_one_that_was_cut(tmp_path: Path) -> None:
+def test_records_are_read_as_they_were_written_up_to_one_that_was_cut(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "000001.log"
-    start, link = encode_header(Header("0123456789ab", 17, 1, is_base=True, tables={"t": ["a", "b"]}))
+    start, link = encode_header(
+        Header("0123456789ab", 17, 1, is_base=True, tables={"t": ["a", "b"]})
+    )
     place = Position(0, link, 1, len(start))
     parts, ends = [start], [place]
     wanted = [
@@ -336,7 +391,9 @@ def test_records_are_read_as_they_were_written_up_to_one_that_was_cut(tmp_path: 
         assert [[*record.changes] for record in found] == wanted[:complete]
 
 
-def test_the_room_behind_the_records_is_no_part_of_them(folder: Path, tmp_path: Path) -> None:
+def test_the_room_behind_the_records_is_no_part_of_them(
+    folder: Path, tmp_path: Path
+) -> None:
     played(folder)
     left = tmp_path / "left"
     with closing(opened(folder)) as store:
@@ -353,10 +410,14 @@ def test_the_room_behind_the_records_is_no_part_of_them(folder: Path, tmp_path: 
     assert content(tmp_path / "made.db") == content(left / DATABASE_NAME)
 
 
-def test_what_a_power_cut_left_of_a_record_is_no_room(folder: Path, tmp_path: Path) -> None:
+def test_what_a_power_cut_left_of_a_record_is_no_room(
+    folder: Path, tmp_path: Path
+) -> None:
     played(folder)
     with log(folder).open("ab") as file:
-        file.write(bytes(4096) + b"its second page")  # the first one did not come to the disk
+        file.write(
+            bytes(4096) + b"its second page"
+        )  # the first one did not come to the disk
     with closing(opened(folder)) as store:
         assert b"its second page" not in log(folder).read_bytes()
         post(store, 1, 9)
@@ -364,10 +425,16 @@ def test_what_a_power_cut_left_of_a_record_is_no_room(folder: Path, tmp_path: Pa
     assert content(tmp_path / "made.db") == content(folder / DATABASE_NAME)
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("-inf"), 2**63 - 1, -(2**63), 1e-320, "\u00fc\x00"])
-def test_a_record_holds_every_value_of_the_database(tmp_path: Path, value: object) -> None:
+@pytest.mark.parametrize(
+    "value", [float("inf"), float("-inf"), 2**63 - 1, -(2**63), 1e-320, "\u00fc\x00"]
+)
+def test_a_record_holds_every_value_of_the_database(
+    tmp_path: Path, value: object
+) -> None:
     path = tmp_path / "000001.log"
-    start, link = encode_header(Header("0123456789ab", 17, 1, is_base=True, tables={"t": ["a", "b"]}))
+    start, link = encode_header(
+        Header("0123456789ab", 17, 1, is_base=True, tables={"t": ["a", "b"]})
+    )
     place = Position(0, link, 1, len(start))
     path.write_bytes(start + encode(place, [("t", "put", (1, value, b"blob"))])[0])
     (record,) = read_records(path, place)

@@ -28,15 +28,31 @@ RESET = "is lost: the meter's integrator was reset, or the meter was switched of
             [seen("began-again")],
             "is lost: the meter's integrator was started again, seen 5 s into its window",
         ),
-        ([seen("cut-short")], "is not complete: the meter's power failed while it integrated, seen 5 s into"),
+        (
+            [seen("cut-short")],
+            "is not complete: the meter's power failed while it integrated, seen 5 s into",
+        ),
         ([missed("meter-reset")], RESET),
-        ([missed("read-later"), missed("began-again")], "is lost: the meter's integrator was started again"),
-        ([seen("meter-reset"), missed("began-again")], f"{RESET}, seen 5 s into its window"),
-        ([seen("cut-short"), seen("meter-reset", 9.0)], f"{RESET}, seen 9 s into its window"),
+        (
+            [missed("read-later"), missed("began-again")],
+            "is lost: the meter's integrator was started again",
+        ),
+        (
+            [seen("meter-reset"), missed("began-again")],
+            f"{RESET}, seen 5 s into its window",
+        ),
+        (
+            [seen("cut-short"), seen("meter-reset", 9.0)],
+            f"{RESET}, seen 9 s into its window",
+        ),
     ],
 )
-def test_a_loss_is_one_sentence_with_run_team_and_way_out(events: list[dict[str, Any]], says: str) -> None:
-    lost = energy_lost([{"kind": "armed"}, {"kind": "meter-back", "sentence": "It is back."}, *events])
+def test_a_loss_is_one_sentence_with_run_team_and_way_out(
+    events: list[dict[str, Any]], says: str
+) -> None:
+    lost = energy_lost(
+        [{"kind": "armed"}, {"kind": "meter-back", "sentence": "It is back."}, *events]
+    )
     assert lost is not None
     sentence = lost.sentence(3, "ant")
     assert sentence.startswith(f"The energy of run 3 of ant {says}")
@@ -45,7 +61,10 @@ def test_a_loss_is_one_sentence_with_run_team_and_way_out(events: list[dict[str,
 
 
 @pytest.mark.parametrize(
-    "events", [[], [missed("read-later")], [{"kind": "meter-lost", "sentence": "Gone."}]]
+    "events",
+    [[], [missed("read-later")], [{"kind": "meter-lost", "sentence": "Gone."}]],
 )
-def test_an_energy_that_the_meter_may_still_hold_is_not_lost(events: list[dict[str, Any]]) -> None:
+def test_an_energy_that_the_meter_may_still_hold_is_not_lost(
+    events: list[dict[str, Any]],
+) -> None:
     assert energy_lost(events) is None

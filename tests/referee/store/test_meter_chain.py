@@ -17,7 +17,19 @@ from referee.store.rules import Rules
 from tests.referee.factories import reading, stored_run
 from tests.referee.store.test_chain import append
 
-RULES = Rules(0, False, 0, 0.1, "lpirc", 1, 0, ({"name": "A", "rule": "best-score"},), {}, "d" * 64, 600)
+RULES = Rules(
+    0,
+    False,
+    0,
+    0.1,
+    "lpirc",
+    1,
+    0,
+    ({"name": "A", "rule": "best-score"},),
+    {},
+    "d" * 64,
+    600,
+)
 
 
 @pytest.fixture
@@ -42,14 +54,28 @@ def bound(receipt: Post) -> tuple[int | None, bytes | None]:
     return receipt.readings, receipt.meter
 
 
-def test_each_receipt_has_the_link_of_the_newest_reading_as_it_is_stored(store: Store, run: int) -> None:
+def test_each_receipt_has_the_link_of_the_newest_reading_as_it_is_stored(
+    store: Store, run: int
+) -> None:
     first = append(store, run, 1)
-    read(store, run, 0.1, 0.2, energy_wh=float("nan"), power_w=float("inf"), voltage_range_v=150)
+    read(
+        store,
+        run,
+        0.1,
+        0.2,
+        energy_wh=float("nan"),
+        power_w=float("inf"),
+        voltage_range_v=150,
+    )
     second = append(store, run, 1)
     read(store, run, 0.3, changed='range, "auto"', over_range=True)
     third = append(store, run, 1)
     links = by_hand(store, run)
-    assert [bound(one) for one in (first, second, third)] == [(0, links[0]), (2, links[2]), (3, links[3])]
+    assert [bound(one) for one in (first, second, third)] == [
+        (0, links[0]),
+        (2, links[2]),
+        (3, links[3]),
+    ]
     assert store.meter_head(run) == (3, links[3])
     assert store.find_post(run, "none") is None
 

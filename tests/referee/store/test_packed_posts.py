@@ -15,7 +15,9 @@ from referee.detections.rows import Refused
 from referee.store import DATABASE_NAME, Store
 from tests.referee.factories import START, stored_run
 
-ROWS = np.array([[1, 2, 0.1, 3, 4, 5, 6.7], [2, 3, 0.25, -0.0, 1e-30, 3.4e38, 9]], dtype="<f4")
+ROWS = np.array(
+    [[1, 2, 0.1, 3, 4, 5, 6.7], [2, 3, 0.25, -0.0, 1e-30, 3.4e38, 9]], dtype="<f4"
+)
 EXACT = ROWS.astype(np.float64)
 PACKED = ROWS.tobytes()
 ONE_REFUSED = Refused(1, ((1, "no such image", "1 2 0.1"),))
@@ -48,23 +50,39 @@ def test_rows_come_back_bit_by_bit_and_are_kept_only_where_the_body_does_not_giv
     with closing(Store(tmp_path / DATABASE_NAME, create=True)) as store:
         store.accept("0123456789ab")
         run = stored_run(store)
-        about = {"sha256": sha256, "idempotency_key": None, "elapsed_s": 1.0, "now": START}
+        about = {
+            "sha256": sha256,
+            "idempotency_key": None,
+            "elapsed_s": 1.0,
+            "now": START,
+        }
         store.append_post(run.id, EXACT, **about)  # type: ignore[arg-type] - one that has no body
-        receipt = store.append_post(run.id, taken, content_type=content_type, body=body, **about)  # type: ignore[arg-type] - as above
+        receipt = store.append_post(
+            run.id, taken, content_type=content_type, body=body, **about
+        )  # type: ignore[arg-type] - as above
         whole = np.concatenate([EXACT, expected])
-        assert (receipt.row_count, receipt.received_total) == (len(expected), len(whole))
+        assert (receipt.row_count, receipt.received_total) == (
+            len(expected),
+            len(whole),
+        )
         assert store.detections(run.id).tobytes() == whole.tobytes()
         assert [one.tobytes() for one in store.detections_by_post(run.id)] == [
             EXACT.tobytes(),
             expected.tobytes(),
         ]
         later, last = store.detections_after(run.id, 1)
-        assert (later.tobytes(), later.shape, last) == (expected.tobytes(), expected.shape, 2)
+        assert (later.tobytes(), later.shape, last) == (
+            expected.tobytes(),
+            expected.shape,
+            2,
+        )
         nothing, last = store.detections_after(run.id, 2)
         assert (nothing.shape, last) == ((0, 7), 2)
         (_, _), (kept, _) = store.bodies(run.id)
         assert kept["body"] == body
         assert (kept["rows"] is None) == (body is not None)
     with closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection:
-        stored = connection.execute("SELECT length(rows) FROM posts WHERE id = 2").fetchone()[0]
+        stored = connection.execute(
+            "SELECT length(rows) FROM posts WHERE id = 2"
+        ).fetchone()[0]
     assert (stored == 0) == is_kept_once

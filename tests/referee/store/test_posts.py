@@ -23,14 +23,29 @@ from tests.referee.factories import START, rows, stored_run, told
 FIGURES = st.floats() | st.just(-0.0)
 
 
-def append(store: Store, run: int, values: np.ndarray, key: str | None = None, sha256: str = "s") -> Post:
-    return store.append_post(run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START)
+def append(
+    store: Store,
+    run: int,
+    values: np.ndarray,
+    key: str | None = None,
+    sha256: str = "s",
+) -> Post:
+    return store.append_post(
+        run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START
+    )
 
 
 @given(
-    st.lists(hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.just(7)), elements=FIGURES), max_size=4)
+    st.lists(
+        hnp.arrays(
+            np.float64, st.tuples(st.integers(0, 5), st.just(7)), elements=FIGURES
+        ),
+        max_size=4,
+    )
 )
-def test_rows_come_back_bit_for_bit_in_order_of_arrival(store: Store, posts: list[np.ndarray]) -> None:
+def test_rows_come_back_bit_for_bit_in_order_of_arrival(
+    store: Store, posts: list[np.ndarray]
+) -> None:
     run = stored_run(store).id
     for post in posts:
         append(store, run, post)
@@ -43,7 +58,9 @@ def test_rows_come_back_bit_for_bit_in_order_of_arrival(store: Store, posts: lis
 
 def test_the_sign_of_zero_and_large_numbers_survive(store: Store) -> None:
     run = stored_run(store).id
-    values = np.array([[2.0**53, 20180000900.0, -0.0, 5e-324, -1.7976931348623157e308, 0.1, 0.0]])
+    values = np.array(
+        [[2.0**53, 20180000900.0, -0.0, 5e-324, -1.7976931348623157e308, 0.1, 0.0]]
+    )
     append(store, run, values)
     assert store.detections(run).tobytes() == values.tobytes()
 
@@ -51,13 +68,20 @@ def test_the_sign_of_zero_and_large_numbers_survive(store: Store) -> None:
 def test_rows_of_another_layout_are_stored_as_they_read(store: Store) -> None:
     run = stored_run(store).id
     whole = rows(6)
-    for values in (whole[::2], np.asfortranarray(whole), whole.astype(">f8"), whole.astype(np.float32)):
+    for values in (
+        whole[::2],
+        np.asfortranarray(whole),
+        whole.astype(">f8"),
+        whole.astype(np.float32),
+    ):
         append(store, run, values)
     expected = np.vstack([whole[::2], whole, whole, whole.astype(np.float32)])
     assert np.array_equal(store.detections(run), expected)
 
 
-def test_a_run_without_detections_has_an_empty_array_that_can_be_written_to(store: Store) -> None:
+def test_a_run_without_detections_has_an_empty_array_that_can_be_written_to(
+    store: Store,
+) -> None:
     run = stored_run(store).id
     assert store.detections(run).shape == (0, 7)
     append(store, run, np.empty((0, 7)))
@@ -84,23 +108,35 @@ def test_a_receipt_tells_the_total_as_it_was_then(store: Store) -> None:
     assert store.find_post(run, "other") is None
 
 
-def test_a_key_is_used_once_a_run_and_its_first_receipt_is_told_again(store: Store) -> None:
+def test_a_key_is_used_once_a_run_and_its_first_receipt_is_told_again(
+    store: Store,
+) -> None:
     run = stored_run(store).id
     append(store, run, rows(1), key="k", sha256="first")
     append(store, run, rows(2))
     for _ in range(2):
-        assert told(append(store, run, rows(4), key="k", sha256="other")) == (1, "first", 1)
+        assert told(append(store, run, rows(4), key="k", sha256="other")) == (
+            1,
+            "first",
+            1,
+        )
     assert store.count_detections(run) == 3
     for _ in range(2):
         append(store, run, rows(1))
     assert store.count_detections(run) == 5
 
 
-def test_another_process_counts_on_from_what_is_on_disk(tmp_path: Path, store: Store) -> None:
+def test_another_process_counts_on_from_what_is_on_disk(
+    tmp_path: Path, store: Store
+) -> None:
     run = stored_run(store).id
     append(store, run, rows(3))
     with closing(Store(tmp_path / "contest.db")) as again:
-        assert append(again, run, rows(2)).received_total == again.count_detections(run) == 5
+        assert (
+            append(again, run, rows(2)).received_total
+            == again.count_detections(run)
+            == 5
+        )
 
 
 def test_a_post_needs_its_run(store: Store) -> None:
@@ -109,7 +145,12 @@ def test_a_post_needs_its_run(store: Store) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5), st.sampled_from("ab") | st.none()), max_size=12)
+    st.lists(
+        st.tuples(
+            st.integers(0, 1), st.integers(0, 5), st.sampled_from("ab") | st.none()
+        ),
+        max_size=12,
+    )
 )
 def test_posts_that_come_at_the_same_time_are_stored_as_if_each_had_come_alone(
     store: Store, threads: ThreadPoolExecutor, posts: list[tuple[int, int, str | None]]
@@ -122,10 +163,14 @@ def test_posts_that_come_at_the_same_time_are_stored_as_if_each_had_come_alone(
     receipts = [one.result(20) for one in sent]
     for which, run in enumerate(runs):
         mine = [
-            (post[1:], receipt) for post, receipt in zip(posts, receipts, strict=True) if post[0] == which
+            (post[1:], receipt)
+            for post, receipt in zip(posts, receipts, strict=True)
+            if post[0] == which
         ]
         keyed = {(key, receipt) for (_, key), receipt in mine if key is not None}
-        assert len(keyed) == len({key for key, _ in keyed})  # every post of a key got the same receipt
+        assert len(keyed) == len(
+            {key for key, _ in keyed}
+        )  # every post of a key got the same receipt
         counts = [receipt.row_count for _, receipt in keyed]
         counts += [receipt.row_count for (_, key), receipt in mine if key is None]
         assert store.count_detections(run) == len(store.detections(run)) == sum(counts)
@@ -143,11 +188,15 @@ def test_a_post_that_cannot_be_stored_leaves_the_others_alone(
     assert store.count_detections(run) == 4
 
 
-def test_a_full_disk_refuses_what_would_fill_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_refuses_what_would_fill_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = stored_run(store).id
     append(store, run, rows(3))
     monkeypatch.setattr(posts, "LEAST_FREE_BYTES", 2**62)
-    with pytest.raises(RefereeError, match=r"^The referee's disk has only [\d.]+ MB left") as failure:
+    with pytest.raises(
+        RefereeError, match=r"^The referee's disk has only [\d.]+ MB left"
+    ) as failure:
         append(store, run, rows(1))
     assert failure.value.code == "no-room"
     store.log_event(START, run, "still-recorded")
@@ -165,20 +214,29 @@ def test_nothing_is_taken_while_the_folder_is_elsewhere(tmp_path: Path) -> None:
         assert append(store, run, rows(2)).received_total == 2
 
 
-REFUSED = Refused(3, ((2, "category 9 is unknown", "1 9 0.5 1 1 2 2"), (5, "image 0", "0 1")))
+REFUSED = Refused(
+    3, ((2, "category 9 is unknown", "1 9 0.5 1 1 2 2"), (5, "image 0", "0 1"))
+)
 
 
 def test_refused_rows_are_stored_with_their_post_and_once(store: Store) -> None:
     run, other = stored_run(store).id, stored_run(store).id
     for _ in range(2):
         receipt = store.append_post(
-            run, (rows(4), REFUSED), sha256="s", idempotency_key="k", elapsed_s=1.5, now=START
+            run,
+            (rows(4), REFUSED),
+            sha256="s",
+            idempotency_key="k",
+            elapsed_s=1.5,
+            now=START,
         )
         assert told(receipt) == (4, "s", 4)
     append(store, run, rows(1))
     assert [store.count_refused(one) for one in (run, other)] == [3, 0]
     kept = store.refused_rows(run)
-    assert [(row["line"], row["reason"], row["text"]) for row in kept] == list(REFUSED.first)
+    assert [(row["line"], row["reason"], row["text"]) for row in kept] == list(
+        REFUSED.first
+    )
     assert {(row["post"], row["elapsed_s"], row["received_utc"]) for row in kept} == {
         (1, 1.5, START.isoformat())
     }
@@ -191,7 +249,12 @@ def test_a_run_keeps_few_refused_rows_and_counts_all(store: Store) -> None:
     for one in (run, other):
         for _ in range(MOST_REFUSED_ROWS // 20 + 2):
             store.append_post(
-                one, (rows(0), many), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+                one,
+                (rows(0), many),
+                sha256="s",
+                idempotency_key=None,
+                elapsed_s=1.0,
+                now=START,
             )
         assert store.count_refused(one) == MOST_REFUSED_ROWS + 40
         assert len(store.refused_rows(one)) == MOST_REFUSED_ROWS

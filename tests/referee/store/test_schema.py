@@ -30,7 +30,9 @@ from tests.referee.factories import START, reading, rows, run_record, stored_run
 # Form 7: run 1 with a small post, a large one in three parts and a small one; run 2 with a large one; parts of a large
 # post that was never finished; five closed runs, each without its energy for another reason.
 # Form 8: run 1 with three readings of its meter, the second of them over range.
-DUMPS = {form: Path(__file__).with_name(f"contest_form_{form}.sql") for form in (5, 7, 8)}
+DUMPS = {
+    form: Path(__file__).with_name(f"contest_form_{form}.sql") for form in (5, 7, 8)
+}
 
 
 def old_file(path: Path, form: int) -> Path:
@@ -105,9 +107,13 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None
 def test_a_file_of_form_5_keeps_its_posts_and_takes_more(tmp_path: Path) -> None:
     with contextlib.closing(Store(old_file(tmp_path / "old.db", 5))) as store:
         assert store.count_detections(1) == 8
-        again = store.append_post(1, rows(3), sha256="x", idempotency_key="second", elapsed_s=2.0, now=START)
+        again = store.append_post(
+            1, rows(3), sha256="x", idempotency_key="second", elapsed_s=2.0, now=START
+        )
         assert (again.sha256, again.received_total) == ("s-second", 8)
-        new = store.append_post(1, rows(3), sha256="x", idempotency_key=None, elapsed_s=2.0, now=START)
+        new = store.append_post(
+            1, rows(3), sha256="x", idempotency_key=None, elapsed_s=2.0, now=START
+        )
         assert new.received_total == 11
         assert np.array_equal(store.detections(1)[:8], np.ones((8, 7)))
 
@@ -134,63 +140,114 @@ def test_the_parts_of_a_large_body_become_the_blob_of_its_post(tmp_path: Path) -
         assert np.array_equal(store.detections_after(1, 2)[0], whole[2])
         assert np.array_equal(store.detections(2), np.arange(21.0).reshape(3, 7))
         assert told(store.find_post(1, "large")) == (4, "s-2", 5)
-        again = store.append_post(1, rows(4), sha256="x", idempotency_key="large", elapsed_s=2.0, now=START)
+        again = store.append_post(
+            1, rows(4), sha256="x", idempotency_key="large", elapsed_s=2.0, now=START
+        )
         assert told(again) == (4, "s-2", 5)
     stored = "SELECT row_count, length(rows) / 56 FROM posts ORDER BY id"
     assert found(old, stored) == [(1, 1), (4, 4), (1, 1), (3, 3)]
 
 
-def test_a_missing_energy_that_had_only_a_sentence_gets_its_code(tmp_path: Path) -> None:
+def test_a_missing_energy_that_had_only_a_sentence_gets_its_code(
+    tmp_path: Path,
+) -> None:
     old = old_file(tmp_path / "old.db", 7)
     reasons = "SELECT json_extract(detail, '$.reason') FROM events WHERE kind = 'energy-missing' ORDER BY id"
     sentences = [sentence for (sentence,) in found(old, reasons)]
     with contextlib.closing(Store(old)) as store:
         events = [store.events(run)[-1] for run in range(1, 6)]
-    later, reset, began = EnergyMissing.READ_LATER, EnergyMissing.METER_RESET, EnergyMissing.BEGAN_AGAIN
+    later, reset, began = (
+        EnergyMissing.READ_LATER,
+        EnergyMissing.METER_RESET,
+        EnergyMissing.BEGAN_AGAIN,
+    )
     assert [one["code"] for one in events] == [later, later, later, reset, began]
     assert [one["reason"] for one in events] == sentences
 
 
-def test_readings_of_form_8_stay_what_they_are_and_know_no_ranges(tmp_path: Path) -> None:
+def test_readings_of_form_8_stay_what_they_are_and_know_no_ranges(
+    tmp_path: Path,
+) -> None:
     with contextlib.closing(Store(old_file(tmp_path / "old.db", 8))) as store:
-        store.append_readings(1, 0.0, [reading(2.0, voltage_range_v=150.0, changed="HOLD")])
+        store.append_readings(
+            1, 0.0, [reading(2.0, voltage_range_v=150.0, changed="HOLD")]
+        )
         first, over, _, new = store.readings(1, 1000.0)
-    assert (first.monotonic_s, first.energy_wh, first.changed) == (1000.5, 36.0 * 1000.5 / 3600, "")
-    assert (over.over_range, over.current_peak_over, over.current_a) == (True, True, math.inf)
+    assert (first.monotonic_s, first.energy_wh, first.changed) == (
+        1000.5,
+        36.0 * 1000.5 / 3600,
+        "",
+    )
+    assert (over.over_range, over.current_peak_over, over.current_a) == (
+        True,
+        True,
+        math.inf,
+    )
     assert math.isnan(first.voltage_range_v)
     assert math.isnan(first.current_range_a)
     assert (new.voltage_range_v, new.changed) == (150.0, "HOLD")
 
 
-def test_readings_of_form_14_know_no_stops_and_keep_the_hash_that_their_close_bound(tmp_path: Path) -> None:
+def test_readings_of_form_14_know_no_stops_and_keep_the_hash_that_their_close_bound(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "old.db"
     with contextlib.closing(Store(path, create=True)) as store:
         old, new = stored_run(store).id, stored_run(store).id
         store.append_readings(old, 0.0, [reading(1.0)])
-    changed(path, "ALTER TABLE readings DROP COLUMN stopped", "PRAGMA user_version = 14")
-    of_form_14 = ",".join(name for name, *_ in found(path, "SELECT name FROM pragma_table_info('readings')"))
+    changed(
+        path, "ALTER TABLE readings DROP COLUMN stopped", "PRAGMA user_version = 14"
+    )
+    of_form_14 = ",".join(
+        name
+        for name, *_ in found(path, "SELECT name FROM pragma_table_info('readings')")
+    )
     with contextlib.closing(Store(path)) as store:
         store.append_readings(new, 0.0, [reading(1.0, stopped=True), reading(2.0)])
         heads = [store.readings_csv(run).decode().splitlines()[0] for run in (old, new)]
-        stops = [[one.stopped for one in store.readings(run, 0.0)] for run in (old, new)]
+        stops = [
+            [one.stopped for one in store.readings(run, 0.0)] for run in (old, new)
+        ]
     assert heads == [of_form_14.removeprefix("run,"), heads[0] + ",stopped"]
     assert stops == [[False], [True, False]]
 
 
-def test_a_score_of_form_14_takes_its_energys_limit_from_the_figures_of_its_check(tmp_path: Path) -> None:
+def test_a_score_of_form_14_takes_its_energys_limit_from_the_figures_of_its_check(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "old.db"
     limits = (0.004, None)
     with contextlib.closing(Store(path, create=True)) as store:
         runs = [stored_run(store).id for _ in limits]
         for run, limit in zip(runs, limits, strict=True):
             check = Check("accuracy", True, "error", "Known.", {"uncertainty": limit})
-            figures = (run, START.isoformat(), 0.5, 1.0, 0.5, 36.0, 5, 7, {1: 0.5}, "lpirc", (check,))
-            store.add_score(Score(*figures, energy_limit=0.9, energy_known_by="a manual"))
-    dropped = (f"ALTER TABLE scores DROP COLUMN {name}" for name in ("energy_limit", "energy_known_by"))
+            figures = (
+                run,
+                START.isoformat(),
+                0.5,
+                1.0,
+                0.5,
+                36.0,
+                5,
+                7,
+                {1: 0.5},
+                "lpirc",
+                (check,),
+            )
+            store.add_score(
+                Score(*figures, energy_limit=0.9, energy_known_by="a manual")
+            )
+    dropped = (
+        f"ALTER TABLE scores DROP COLUMN {name}"
+        for name in ("energy_limit", "energy_known_by")
+    )
     changed(path, *dropped, "PRAGMA user_version = 14")
     with contextlib.closing(Store(path)) as store:
         found = [store.latest_score(run) for run in runs]
-    assert [one and (one.energy_limit, one.energy_known_by) for one in found] == [(0.004, None), (None, None)]
+    assert [one and (one.energy_limit, one.energy_known_by) for one in found] == [
+        (0.004, None),
+        (None, None),
+    ]
 
 
 def test_a_submission_of_form_12_was_measured_by_no_one_else(tmp_path: Path) -> None:
@@ -208,41 +265,68 @@ def test_a_submission_of_form_12_was_measured_by_no_one_else(tmp_path: Path) -> 
         store.add_team("ant", "hash", START)
         store.accept_submission(made, START, limit=9)
         (before,) = store.submissions("t")
-    changed(path, "ALTER TABLE submissions DROP COLUMN measured_by", "PRAGMA user_version = 12")
+    changed(
+        path,
+        "ALTER TABLE submissions DROP COLUMN measured_by",
+        "PRAGMA user_version = 12",
+    )
     with contextlib.closing(Store(path)) as store:
         assert store.submissions("t") == [before]
         store.accept_submission(replace(made, measured_by="Acme"), START, limit=9)
         assert [one.measured_by for one in store.submissions("t")] == [None, "Acme"]
 
 
-def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "old.db"
     with contextlib.closing(Store(path, create=True)) as store:
         number = stored_run(store).id
     dropped = (
-        f"ALTER TABLE runs DROP COLUMN {name}" for name in ("setup", "meter_changes", "idle_power_w", "heat")
+        f"ALTER TABLE runs DROP COLUMN {name}"
+        for name in ("setup", "meter_changes", "idle_power_w", "heat")
     )
-    changed(path, *dropped, "ALTER TABLE runs ADD COLUMN update_interval_s REAL", "PRAGMA user_version = 3")
+    changed(
+        path,
+        *dropped,
+        "ALTER TABLE runs ADD COLUMN update_interval_s REAL",
+        "PRAGMA user_version = 3",
+    )
     setup, asked = Setup(150.0, 0.5, 0.1, 600, mode="dc"), []
-    made: Callable[[str, int], Setup] = lambda station, window_s: asked.append((station, window_s)) or setup  # noqa: E731
+    made: Callable[[str, int], Setup] = lambda station, window_s: (  # noqa: E731
+        asked.append((station, window_s)) or setup
+    )
     with contextlib.closing(Store(path)) as store:
         assert store.run(number).setup == Setup(None, None, 0.25, 600)
         store.complete_setups(made)
         store.complete_setups(made)
         assert asked == [("one", 600)]
-        assert store.run(number) == run_record(id=number, setup=setup, armed_utc=START.isoformat())
-        assert (store.run(number).meter_standing, store.run(number).official) == (None, True)
-        assert stored_run(store, heat="final") == run_record(id=2, heat="final", armed_utc=START.isoformat())
+        assert store.run(number) == run_record(
+            id=number, setup=setup, armed_utc=START.isoformat()
+        )
+        assert (store.run(number).meter_standing, store.run(number).official) == (
+            None,
+            True,
+        )
+        assert stored_run(store, heat="final") == run_record(
+            id=2, heat="final", armed_utc=START.isoformat()
+        )
 
 
-def test_only_posts_with_a_key_are_in_the_index_of_keys(store: Store, tmp_path: Path) -> None:
+def test_only_posts_with_a_key_are_in_the_index_of_keys(
+    store: Store, tmp_path: Path
+) -> None:
     run = stored_run(store).id
     for key in (None, "a", None, "b"):
-        store.append_post(run, rows(1), sha256="s", idempotency_key=key, elapsed_s=1.0, now=START)
+        store.append_post(
+            run, rows(1), sha256="s", idempotency_key=key, elapsed_s=1.0, now=START
+        )
     path = tmp_path / "contest.db"
     planned = f"EXPLAIN QUERY PLAN SELECT sha256 FROM posts WHERE run = {run} AND idempotency_key = 'a'"  # noqa: S608
     assert "posts_by_key" in found(path, planned)[0][-1]
-    ((made,),) = found(path, "SELECT sql FROM sqlite_master WHERE name = 'posts_by_key'")
+    ((made,),) = found(
+        path, "SELECT sql FROM sqlite_master WHERE name = 'posts_by_key'"
+    )
     assert made.endswith("WHERE idempotency_key IS NOT NULL")
     assert store.find_post(run, "b") is not None
 
@@ -252,7 +336,9 @@ def test_a_contest_that_an_older_server_serves_is_not_upgraded(tmp_path: Path) -
     old_file(path, 7)
     with (tmp_path / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(RefereeError, match="is being served by an older version") as failure:
+        with pytest.raises(
+            RefereeError, match="is being served by an older version"
+        ) as failure:
             Store(path)
     assert failure.value.code == "contest-busy"
     Store(path).close()
@@ -269,30 +355,49 @@ def test_what_a_file_of_this_form_lacks_is_made_at_its_opening(tmp_path: Path) -
     assert {name for name, _, _ in structure(path)} == {name for name, _, _ in whole}
 
 
-def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdrawn_too(tmp_path: Path) -> None:
+def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdrawn_too(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "old.db"
     words = {"track": "t", "build": "b", "model_file": "m.csv", "testset_digest": "d"}
     with contextlib.closing(Store(path, create=True)) as store:
         for team in ("ant", "bee"):
             store.add_team(team, "hash", START)
-            given = Submission(0, "", team=team, split="public", model_sha256="5", counts=True, **words)
-            made = store.receive_upload(given, Upload(0, START.isoformat(), 1, None), limit=9)
-            parts = [replace(made, job=None), replace(made, job=None, split="holdout", counts=False)]
+            given = Submission(
+                0, "", team=team, split="public", model_sha256="5", counts=True, **words
+            )
+            made = store.receive_upload(
+                given, Upload(0, START.isoformat(), 1, None), limit=9
+            )
+            parts = [
+                replace(made, job=None),
+                replace(made, job=None, split="holdout", counts=False),
+            ]
             assert store.admit_upload(made, parts, JobKind.SCORING, START)
         with store.act(
-            START, None, None, operator="command", action="model-withdraw", user="alice", submission=1
+            START,
+            None,
+            None,
+            operator="command",
+            action="model-withdraw",
+            user="alice",
+            submission=1,
         ):
             pass
     changed(
         path,
         "UPDATE submissions SET withdrawn = 'of another team' WHERE id = 1",
         "DROP TABLE publications",
-        *(f"ALTER TABLE submissions DROP COLUMN {name}" for name in ("withdrawn_utc", "withdrawn_by")),
+        *(
+            f"ALTER TABLE submissions DROP COLUMN {name}"
+            for name in ("withdrawn_utc", "withdrawn_by")
+        ),
         "PRAGMA user_version = 15",
     )
     with contextlib.closing(Store(path)) as store:
         found_now = [
-            (one.team, one.withdrawn, one.withdrawn_by, one.counts) for one in store.submissions("t")
+            (one.team, one.withdrawn, one.withdrawn_by, one.counts)
+            for one in store.submissions("t")
         ]
         assert found_now == [
             ("ant", "of another team", "alice", False),  # it did not count then
@@ -310,8 +415,17 @@ def test_a_new_database_of_the_tests_has_the_tables_of_the_program(
     Store(tmp_path / "quick.db", create=True).close()
     monkeypatch.setattr(database, "create_tables", create_tables)
     Store(tmp_path / "real.db", create=True).close()
-    for sql in ("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid", "PRAGMA user_version"):
-        assert found(tmp_path / "quick.db", sql) == found(tmp_path / "real.db", sql) != []
-    for (name,) in found(tmp_path / "real.db", "SELECT name FROM sqlite_master WHERE type = 'table'"):
+    for sql in (
+        "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid",
+        "PRAGMA user_version",
+    ):
+        assert (
+            found(tmp_path / "quick.db", sql) == found(tmp_path / "real.db", sql) != []
+        )
+    for (name,) in found(
+        tmp_path / "real.db", "SELECT name FROM sqlite_master WHERE type = 'table'"
+    ):
         rows_of = f"SELECT * FROM {name}"  # noqa: S608 - its own tables
-        assert found(tmp_path / "quick.db", rows_of) == found(tmp_path / "real.db", rows_of)
+        assert found(tmp_path / "quick.db", rows_of) == found(
+            tmp_path / "real.db", rows_of
+        )

@@ -26,7 +26,9 @@ def path(tmp_path: Path) -> Path:
 @contextmanager
 def written_to(path: Path) -> Iterator[None]:
     """Another process is writing to the database."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+    with contextlib.closing(
+        sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    ) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
 
@@ -34,14 +36,20 @@ def written_to(path: Path) -> Iterator[None]:
 def on_disk(path: Path) -> list[tuple[int, float, int]]:
     """The log as another process finds it, in order."""
     with contextlib.closing(sqlite3.connect(path)) as other:
-        return other.execute("SELECT image, elapsed_s, bytes FROM served ORDER BY rowid").fetchall()
+        return other.execute(
+            "SELECT image, elapsed_s, bytes FROM served ORDER BY rowid"
+        ).fetchall()
 
 
 def post(store: Store, run: int, image: int = 1) -> None:
-    store.append_post(run, rows(1, image), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
+    store.append_post(
+        run, rows(1, image), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+    )
 
 
-def test_what_was_served_before_a_post_is_on_disk_with_it(store: Store, path: Path) -> None:
+def test_what_was_served_before_a_post_is_on_disk_with_it(
+    store: Store, path: Path
+) -> None:
     run = stored_run(store).id
     store.log_served(run, [(3, 1000), (1, 2000)], 0.5)
     assert on_disk(path) == []
@@ -81,7 +89,9 @@ def test_served_images_are_told_apart_by_run_and_counted_once(store: Store) -> N
 
 
 @pytest.mark.parametrize("count", [0, 1, 500, 1234])
-def test_every_served_image_is_logged_in_order(store: Store, path: Path, count: int) -> None:
+def test_every_served_image_is_logged_in_order(
+    store: Store, path: Path, count: int
+) -> None:
     run = stored_run(store).id
     served = [(number, number / 7, 1000 + number) for number in range(1, count + 1)]
     for image, elapsed_s, size_bytes in served:
@@ -90,7 +100,9 @@ def test_every_served_image_is_logged_in_order(store: Store, path: Path, count: 
     assert on_disk(path) == served
 
 
-def test_a_commit_that_fails_keeps_what_was_served_for_the_next(short_lock_timeout: None, path: Path) -> None:
+def test_a_commit_that_fails_keeps_what_was_served_for_the_next(
+    short_lock_timeout: None, path: Path
+) -> None:
     with contextlib.closing(Store(path, create=True)) as store:
         run = stored_run(store).id
         store.log_served(run, [(3, 10)], 1.0)
@@ -98,12 +110,21 @@ def test_a_commit_that_fails_keeps_what_was_served_for_the_next(short_lock_timeo
             post(store, run)
         assert on_disk(path) == []
         with pytest.raises(sqlite3.IntegrityError):
-            store.append_post(run, rows(1), sha256=None, idempotency_key=None, elapsed_s=1.0, now=START)  # type: ignore[arg-type]
+            store.append_post(
+                run,
+                rows(1),
+                sha256=None,
+                idempotency_key=None,
+                elapsed_s=1.0,
+                now=START,
+            )  # type: ignore[arg-type]
         post(store, run)
         assert [image for image, _, _ in on_disk(path)] == [3]
 
 
-def test_serving_an_image_never_waits_for_the_database(store: Store, path: Path) -> None:
+def test_serving_an_image_never_waits_for_the_database(
+    store: Store, path: Path
+) -> None:
     run = stored_run(store).id
     with written_to(path):
         storing = threading.Thread(target=post, args=(store, run))

@@ -29,8 +29,16 @@ ROOT = Path(__file__).parents[3]
 FIGURES = st.floats() | st.just(-0.0)
 
 
-def append(store: Store, run: int, values: np.ndarray, key: str | None = None, sha256: str = "s") -> Post:
-    return store.append_post(run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START)
+def append(
+    store: Store,
+    run: int,
+    values: np.ndarray,
+    key: str | None = None,
+    sha256: str = "s",
+) -> Post:
+    return store.append_post(
+        run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START
+    )
 
 
 def code_of(action: object, *arguments: object, **named: object) -> str:
@@ -40,7 +48,13 @@ def code_of(action: object, *arguments: object, **named: object) -> str:
 
 
 def score(run: int = 1, **different: object) -> Score:
-    check = Check("energy-measured", True, "error", "It did.", {"energy_wh": 1.5, "gaps": None, "n": 3})
+    check = Check(
+        "energy-measured",
+        True,
+        "error",
+        "It did.",
+        {"energy_wh": 1.5, "gaps": None, "n": 3},
+    )
     values = {
         "run": run,
         "judged_utc": START.isoformat(),
@@ -76,20 +90,26 @@ def test_a_run_comes_back_as_it_was_stored_under_its_own_number(store: Store) ->
 
 
 def test_what_the_meter_was_set_to_and_found_at_comes_back(store: Store) -> None:
-    setup = Setup(None, 0.5, 0.25, 600, mode="dc", crest_factor=6, line_filter=True, element="sum")
+    setup = Setup(
+        None, 0.5, 0.25, 600, mode="dc", crest_factor=6, line_filter=True, element="sum"
+    )
     run = stored_run(store, setup=setup, idle_power_w=2.5)
     assert (run.setup, run.idle_power_w, run.meter_changes) == (setup, 2.5, None)
     changes = (":RATE 250MS was set, it is 1.000E+00", "ä")
-    assert store.change_run(run.id, (RunState.ARMED,), meter_changes=changes).meter_changes == changes
-    assert store.change_run(run.id, (RunState.ARMED,), meter_changes=()).meter_changes == ()
+    assert (
+        store.change_run(run.id, (RunState.ARMED,), meter_changes=changes).meter_changes
+        == changes
+    )
+    assert (
+        store.change_run(run.id, (RunState.ARMED,), meter_changes=()).meter_changes
+        == ()
+    )
 
 
 def test_a_run_without_image_order_never_exists(store: Store) -> None:
     store.add_team(TEAM, "hash", START)
 
-    refuse = (
-        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON image_orders BEGIN SELECT RAISE(ABORT, 'no order'); END"
-    )
+    refuse = "CREATE TEMP TRIGGER refuse BEFORE INSERT ON image_orders BEGIN SELECT RAISE(ABORT, 'no order'); END"
     store._connection.execute(refuse)  # noqa: SLF001 - no order can fail that the store takes
     with pytest.raises(sqlite3.IntegrityError, match="no order"):
         store.arm_run(run_record(), START, np.arange(1, 6))
@@ -127,21 +147,33 @@ def test_figures_of_a_run_come_back_exactly(store: Store, figure: float) -> None
 
 def test_a_run_in_another_state_is_not_changed(store: Store) -> None:
     run = stored_run(store)
-    with pytest.raises(RefereeError, match="is armed; this needs it open or closed") as failure:
-        store.change_run(run.id, (RunState.OPEN, RunState.CLOSED), state="void", void_reason="no")
+    with pytest.raises(
+        RefereeError, match="is armed; this needs it open or closed"
+    ) as failure:
+        store.change_run(
+            run.id, (RunState.OPEN, RunState.CLOSED), state="void", void_reason="no"
+        )
     assert failure.value.code == "run-state"
     assert store.run(run.id) == run
-    assert code_of(store.change_run, 99, (RunState.OPEN,), state="void") == "run-unknown"
+    assert (
+        code_of(store.change_run, 99, (RunState.OPEN,), state="void") == "run-unknown"
+    )
 
 
 def test_of_two_that_change_a_run_at_once_one_wins(store: Store) -> None:
     for _ in range(25):
         run, together = stored_run(store).id, threading.Barrier(4)
 
-        def change(by: str, run: int = run, together: threading.Barrier = together) -> str:
+        def change(
+            by: str, run: int = run, together: threading.Barrier = together
+        ) -> str:
             together.wait()
             try:
-                return str(store.change_run(run, (RunState.ARMED,), state="open", closed_by=by).closed_by)
+                return str(
+                    store.change_run(
+                        run, (RunState.ARMED,), state="open", closed_by=by
+                    ).closed_by
+                )
             except RefereeError as error:
                 return error.code
 
@@ -151,7 +183,9 @@ def test_of_two_that_change_a_run_at_once_one_wins(store: Store) -> None:
         assert store.run(run).closed_by == results[0]
 
 
-def test_of_two_processes_that_change_a_run_one_wins(tmp_path: Path, store: Store) -> None:
+def test_of_two_processes_that_change_a_run_one_wins(
+    tmp_path: Path, store: Store
+) -> None:
     run = stored_run(store).id
     program = """
 import sys
@@ -169,7 +203,9 @@ except RefereeError as error:
 """
     command = [sys.executable, "-c", program, str(tmp_path / "contest.db"), str(run)]
     pipe = subprocess.PIPE
-    rivals = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(3)]
+    rivals = [
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(3)
+    ]
     for rival in rivals:
         assert rival.stdout is not None
         assert rival.stdout.readline() == "ready\n"
@@ -213,12 +249,17 @@ READINGS = st.builds(
 
 
 def same(one: Reading, other: Reading) -> bool:
-    pairs = [(getattr(one, name), getattr(other, name)) for name in Reading.__dataclass_fields__]
+    pairs = [
+        (getattr(one, name), getattr(other, name))
+        for name in Reading.__dataclass_fields__
+    ]
     return all(a == b or (a != a and b != b) for a, b in pairs)
 
 
 @given(st.lists(READINGS, max_size=5, unique_by=lambda one: one.monotonic_s))
-def test_readings_come_back_as_they_were_with_nan_and_infinity(store: Store, taken: list[Reading]) -> None:
+def test_readings_come_back_as_they_were_with_nan_and_infinity(
+    store: Store, taken: list[Reading]
+) -> None:
     run = stored_run(store).id
     store.append_readings(run, 0.0, taken)
     found = store.readings(run, 0.0)
@@ -234,7 +275,9 @@ def test_readings_that_many_threads_store_do_not_disturb_each_other(
     interval_s = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # threads take turns in the middle of everything
     try:
-        written = [threads.submit(store.append_readings, run, 0.0, taken) for _ in range(96)]
+        written = [
+            threads.submit(store.append_readings, run, 0.0, taken) for _ in range(96)
+        ]
         assert [one.exception() for one in written] == [None] * 96
     finally:
         sys.setswitchinterval(interval_s)
@@ -248,11 +291,17 @@ def test_readings_are_told_from_the_start_of_the_window(store: Store) -> None:
     assert [one.monotonic_s for one in store.readings(run, 50.0)] == [49.5, 52.25]
 
 
-def test_what_the_meter_had_no_data_for_is_null_to_any_sqlite_tool(store: Store, tmp_path: Path) -> None:
+def test_what_the_meter_had_no_data_for_is_null_to_any_sqlite_tool(
+    store: Store, tmp_path: Path
+) -> None:
     run = stored_run(store).id
-    store.append_readings(run, 0.0, [reading(power_w=math.nan, voltage_v=math.inf, over_range=True)])
+    store.append_readings(
+        run, 0.0, [reading(power_w=math.nan, voltage_v=math.inf, over_range=True)]
+    )
     with contextlib.closing(sqlite3.connect(tmp_path / "contest.db")) as other:
-        found = other.execute("SELECT power_w, voltage_v, flags, state FROM readings").fetchall()
+        found = other.execute(
+            "SELECT power_w, voltage_v, flags, state FROM readings"
+        ).fetchall()
     assert found == [(None, math.inf, "over_range", "START")]
 
 
@@ -269,7 +318,10 @@ def test_reading_waits_for_no_writer(store: Store) -> None:
 def test_a_score_comes_back_as_it_was_and_the_latest_counts(store: Store) -> None:
     run = stored_run(store).id
     assert store.latest_score(run) is None
-    first, second = score(run), score(run, map=0.5, score=None, energy_wh=None, checks=())
+    first, second = (
+        score(run),
+        score(run, map=0.5, score=None, energy_wh=None, checks=()),
+    )
     store.add_score(first)
     assert store.latest_score(run) == first
     store.add_score(second)
@@ -301,7 +353,9 @@ def test_events_come_back_in_order_with_their_details(store: Store) -> None:
 # The file
 
 
-def test_what_is_committed_is_there_for_the_next_process(tmp_path: Path, store: Store) -> None:
+def test_what_is_committed_is_there_for_the_next_process(
+    tmp_path: Path, store: Store
+) -> None:
     run = stored_run(store).id
     append(store, run, rows(3), key="k")
     with contextlib.closing(Store(tmp_path / "contest.db")) as again:
@@ -331,8 +385,12 @@ class BusyAtFirst(sqlite3.Connection):
         return super().execute(*statement)
 
 
-def test_the_switch_to_the_write_ahead_log_is_asked_for_again_only_where_that_helps(tmp_path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(tmp_path / "new.db", factory=BusyAtFirst)) as connection:
+def test_the_switch_to_the_write_ahead_log_is_asked_for_again_only_where_that_helps(
+    tmp_path: Path,
+) -> None:
+    with contextlib.closing(
+        sqlite3.connect(tmp_path / "new.db", factory=BusyAtFirst)
+    ) as connection:
         database._write_ahead(connection)  # noqa: SLF001 - the store's own connection, as SQLite sees it
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         connection.failures, connection.code = 2, sqlite3.SQLITE_READONLY
@@ -354,9 +412,13 @@ def test_threads_that_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None
         assert stored_run(made).id == 1
 
 
-def test_an_existing_file_can_be_read_where_nothing_can_be_written(tmp_path: Path, store: Store) -> None:
+def test_an_existing_file_can_be_read_where_nothing_can_be_written(
+    tmp_path: Path, store: Store
+) -> None:
     stored_run(store)
-    with contextlib.closing(sqlite3.connect(tmp_path / "contest.db", isolation_level=None)) as blocker:
+    with contextlib.closing(
+        sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
+    ) as blocker:
         blocker.execute("BEGIN IMMEDIATE")
         with contextlib.closing(Store(tmp_path / "contest.db")) as again:
             assert len(again.runs()) == 1
@@ -404,11 +466,15 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
     monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.05)
     with (
         contextlib.closing(Store(tmp_path / "contest.db", create=True)) as impatient,
-        contextlib.closing(sqlite3.connect(tmp_path / "contest.db", isolation_level=None)) as judge,
+        contextlib.closing(
+            sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
+        ) as judge,
     ):
         run = stored_run(impatient).id
         judge.execute("BEGIN IMMEDIATE")
-        with pytest.raises(RefereeError, match="another process keeps it locked") as failure:
+        with pytest.raises(
+            RefereeError, match="another process keeps it locked"
+        ) as failure:
             append(impatient, run, rows(1))
         assert failure.value.code == "storage-failed"
         assert impatient.count_detections(run) == 0
@@ -420,7 +486,9 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
 def test_a_look_reads_a_database_that_another_process_keeps_and_whoever_goes_on_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "contest.toml").write_text('name = "Hall"\n')  # only a contest's has a journal
+    (tmp_path / "contest.toml").write_text(
+        'name = "Hall"\n'
+    )  # only a contest's has a journal
     monkeypatch.setattr(database, "LOOK_TIMEOUT_S", 0.05)
     path = tmp_path / "contest.db"
     with contextlib.closing(Store(path, create=True)) as own:
@@ -436,7 +504,9 @@ def test_a_look_reads_a_database_that_another_process_keeps_and_whoever_goes_on_
         with contextlib.closing(look):
             append(look, run, rows(1))
             assert look._connection.execute("PRAGMA synchronous").fetchone()[0] == 1  # noqa: SLF001 - the journal has it before
-            assert look._connection.execute("PRAGMA busy_timeout").fetchone()[0] == 30_000  # noqa: SLF001 - as of any writer
+            assert (
+                look._connection.execute("PRAGMA busy_timeout").fetchone()[0] == 30_000  # noqa: SLF001 - as of any writer
+            )
     with contextlib.closing(Store(path)) as again:
         assert again.count_detections(run) == 1
 
@@ -465,7 +535,9 @@ def fill(store: Store, run: int) -> int:
     return acknowledged
 
 
-def test_a_file_that_cannot_grow_loses_nothing_that_was_acknowledged(tmp_path: Path, store: Store) -> None:
+def test_a_file_that_cannot_grow_loses_nothing_that_was_acknowledged(
+    tmp_path: Path, store: Store
+) -> None:
     run = stored_run(store).id
     program = """
 import resource, signal, sys
@@ -493,13 +565,17 @@ post()
 print(*told)
 """
     command = [sys.executable, "-c", program, str(tmp_path / "contest.db"), str(run)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    told = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split()
     assert told.count("storage-failed") == 1
     assert told.index("storage-failed") == len(told) - 2 > 3
     assert store.count_detections(run) == 50 * told.count("50")
 
 
-def test_threads_share_the_connection_without_seeing_half_a_transaction(store: Store) -> None:
+def test_threads_share_the_connection_without_seeing_half_a_transaction(
+    store: Store,
+) -> None:
     run = stored_run(store).id
 
     def judge(number: int) -> None:

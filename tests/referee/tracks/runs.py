@@ -7,7 +7,9 @@ from typing import Any
 from referee.tracks import Entry, Measured
 
 
-def measured(accuracy_percent: float = 50.0, latency_ms: float = 30.0, **fields: Any) -> Measured:
+def measured(
+    accuracy_percent: float = 50.0, latency_ms: float = 30.0, **fields: Any
+) -> Measured:
     """Ten images, all processed, each in the mean time."""
     images = fields.pop("images", 10)
     processed = fields.pop("processed", images)

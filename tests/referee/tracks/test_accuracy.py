@@ -23,11 +23,15 @@ def written(folder: Path, text: str) -> GroundTruth:
     return read_ground_truth(folder / "truth.csv", None)
 
 
-def rows(*answers: tuple[float, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def rows(
+    *answers: tuple[float, ...],
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     return np.array(answers, dtype=np.float64).reshape(-1, 7)
 
 
-def test_the_corners_of_an_answer_are_inside_the_box_like_those_of_the_truth(truth: GroundTruth) -> None:
+def test_the_corners_of_an_answer_are_inside_the_box_like_those_of_the_truth(
+    truth: GroundTruth,
+) -> None:
     exact = rows((1, 1, 0.9, 10, 10, 29, 29), (2, 3, 0.9, 10, 10, 29, 29))
     assert coco_ap_percent(truth, exact) == pytest.approx(100)
     assert mean_iou_percent(truth, exact) == pytest.approx(100)
@@ -46,12 +50,22 @@ def test_an_image_without_answer_is_wrong(truth: GroundTruth) -> None:
 
 
 def test_categories_that_the_set_does_not_have_are_left_out(truth: GroundTruth) -> None:
-    found = rows((1, 90, 1.0, 10, 10, 29, 29), (1, 1, 0.9, 10, 10, 29, 29), (2, 3, 0.9, 10, 10, 29, 29))
+    found = rows(
+        (1, 90, 1.0, 10, 10, 29, 29),
+        (1, 1, 0.9, 10, 10, 29, 29),
+        (2, 3, 0.9, 10, 10, 29, 29),
+    )
     assert coco_ap_percent(truth, found) == pytest.approx(100)
 
 
-def test_the_most_confident_box_counts_whatever_its_category(truth: GroundTruth) -> None:
-    found = rows((1, 1, 0.2, 10, 10, 29, 29), (1, 7, 0.8, 10, 10, 19, 29), (1, 1, 0.8, 10, 10, 29, 29))
+def test_the_most_confident_box_counts_whatever_its_category(
+    truth: GroundTruth,
+) -> None:
+    found = rows(
+        (1, 1, 0.2, 10, 10, 29, 29),
+        (1, 7, 0.8, 10, 10, 19, 29),
+        (1, 1, 0.8, 10, 10, 29, 29),
+    )
     assert mean_iou_percent(truth, found) == pytest.approx(25)
 
 
@@ -62,7 +76,9 @@ def test_the_most_confident_box_counts_whatever_its_category(truth: GroundTruth)
         ("image,class,xmin,ymin,xmax,ymax\n1,1,10,10,29,29\n", "image 2 has 0"),
     ],
 )
-def test_an_overlap_needs_one_object_an_image(tmp_path: Path, text: str, word: str) -> None:
+def test_an_overlap_needs_one_object_an_image(
+    tmp_path: Path, text: str, word: str
+) -> None:
     (tmp_path / "images.csv").write_text("image\n1\n2\n")
     (tmp_path / "truth.csv").write_text(text)
     ground_truth = read_ground_truth(tmp_path / "truth.csv", tmp_path / "images.csv")
@@ -85,7 +101,9 @@ def test_top_1_counts_right_answers_over_all_images() -> None:
 
 @pytest.mark.parametrize("image", [0, 5])
 def test_answers_for_other_images_are_refused(image: int) -> None:
-    with pytest.raises(RefereeError, match=f"image {image} is not in the set of 4 images"):
+    with pytest.raises(
+        RefereeError, match=f"image {image} is not in the set of 4 images"
+    ):
         top1_percent([5, 7, 7, 1000], [(image, 5)])
 
 

@@ -27,15 +27,27 @@ def test_there_is_no_frontier_at_a_time_that_is_none(latency_ms: float) -> None:
 def test_three_points_by_hand() -> None:
     # ln t = 0, 1, 2 and A = 10, 13, 13: k = 3 / 2, a0 = 12 - 1.5, residuals -0.5, 1, -0.5.
     found = fit([1, math.e, math.e**2], [10, 13, 13])
-    assert (found.frontier.k, found.frontier.a0) == (pytest.approx(1.5), pytest.approx(10.5))
+    assert (found.frontier.k, found.frontier.a0) == (
+        pytest.approx(1.5),
+        pytest.approx(10.5),
+    )
     assert found.residuals == pytest.approx((-0.5, 1, -0.5))
     assert found.rms == pytest.approx(math.sqrt(0.5))
     assert found.r_squared == pytest.approx(1 - 1.5 / 6)
-    assert found.warnings == ("3 points are few for two constants: their residuals mean little.",)
+    assert found.warnings == (
+        "3 points are few for two constants: their residuals mean little.",
+    )
 
 
-@given(LATENCIES, st.floats(0.5, 40), st.floats(-50, 50), st.sampled_from([math.e, 2.0, 10.0]))
-def test_points_of_a_frontier_give_it_back(latencies: list[float], k: float, a0: float, base: float) -> None:
+@given(
+    LATENCIES,
+    st.floats(0.5, 40),
+    st.floats(-50, 50),
+    st.sampled_from([math.e, 2.0, 10.0]),
+)
+def test_points_of_a_frontier_give_it_back(
+    latencies: list[float], k: float, a0: float, base: float
+) -> None:
     assume(max(latencies) > 1.1 * min(latencies))
     true = Frontier(k, a0, base)
     found = fit(latencies, [true.at(latency) for latency in latencies], base)
@@ -45,7 +57,9 @@ def test_points_of_a_frontier_give_it_back(latencies: list[float], k: float, a0:
 
 
 @given(LATENCIES, st.data())
-def test_residuals_add_up_to_0_and_the_base_changes_none(latencies: list[float], data: st.DataObject) -> None:
+def test_residuals_add_up_to_0_and_the_base_changes_none(
+    latencies: list[float], data: st.DataObject
+) -> None:
     assume(max(latencies) > 1.1 * min(latencies))
     count = len(latencies)
     accuracies = data.draw(st.lists(st.floats(0, 100), min_size=count, max_size=count))
@@ -72,7 +86,9 @@ def test_what_looks_wrong_is_warned_of() -> None:
     falling = fit([10, 20, 40, 80], [70, 60, 50, 40], target_ms=200)
     assert len(falling.warnings) == 2
     assert "is not above 0" in falling.warnings[0]
-    assert "The target 200 ms lies outside the points' 10 to 80 ms." in falling.warnings[1]
+    assert (
+        "The target 200 ms lies outside the points' 10 to 80 ms." in falling.warnings[1]
+    )
     steep = fit([10, 11, 12, 13], [10, 40, 70, 99], target_ms=12)
     assert len(steep.warnings) == 1
     assert "at 9.6 ms, outside 0..100" in steep.warnings[0]

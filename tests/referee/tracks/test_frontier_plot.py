@@ -100,10 +100,14 @@ def test_a_pipe_is_no_place_for_a_drawing(tmp_path: Path) -> None:
 
 
 def test_the_latency_that_is_marked_has_the_rules_own_word_for_it() -> None:
-    assert b"<!-- budget 30 ms -->" in plot("svg", POINTS, None, track_named("lpirc2018-track1").aim())
+    assert b"<!-- budget 30 ms -->" in plot(
+        "svg", POINTS, None, track_named("lpirc2018-track1").aim()
+    )
 
 
-def labelled(places: list[tuple[float, float]], texts: list[str]) -> tuple[Any, list[Any]]:
+def labelled(
+    places: list[tuple[float, float]], texts: list[str]
+) -> tuple[Any, list[Any]]:
     """Axes with points and labels as they stand in the finished drawing, and the labels."""
     from matplotlib.figure import Figure
 
@@ -117,14 +121,20 @@ def labelled(places: list[tuple[float, float]], texts: list[str]) -> tuple[Any, 
 
 def test_labels_of_points_at_one_place_stand_apart_beside_it() -> None:
     axes, labels = labelled([(1.0, 2.0)] * 9, [f"team-{number}" for number in range(9)])
-    assert [label.get_text() for label in labels] == [f"team-{number}" for number in range(9)]
+    assert [label.get_text() for label in labels] == [
+        f"team-{number}" for number in range(9)
+    ]
     boxes = [label.get_window_extent() for label in labels]
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
     assert not any(box.contains(*axes.transData.transform((1.0, 2.0))) for box in boxes)
 
 
-def test_a_label_at_the_edge_stands_inside_the_frame_and_not_over_another_point() -> None:
-    axes, (label,) = labelled([(0.0, 0.0), (100.0, 0.0), (95.0, 0.2)], ["", "a team with a name"])
+def test_a_label_at_the_edge_stands_inside_the_frame_and_not_over_another_point() -> (
+    None
+):
+    axes, (label,) = labelled(
+        [(0.0, 0.0), (100.0, 0.0), (95.0, 0.2)], ["", "a team with a name"]
+    )
     box = label.get_window_extent()
     assert axes.bbox.x0 < box.x0
     assert box.x1 < axes.bbox.x1

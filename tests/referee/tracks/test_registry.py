@@ -11,7 +11,14 @@ from referee.tracks import GROUP, rules, track_named, track_names
 from referee.tracks.rules.aiotbench import COOLDOWN_S
 from tests.referee.tracks.runs import entry, measured
 
-SHIPPED = ["aiotbench", "dac-sdc", "lpirc2018-track1", "ovic-classification", "ovic-detection", "results"]
+SHIPPED = [
+    "aiotbench",
+    "dac-sdc",
+    "lpirc2018-track1",
+    "ovic-classification",
+    "ovic-detection",
+    "results",
+]
 RULE = """
 from dataclasses import dataclass
 from referee.tracks.track import Track, Verdict
@@ -44,7 +51,9 @@ def plug_in(folder: Path, name: str, value: str) -> None:
     """What an installed distribution leaves: a module, and metadata that name it."""
     metadata = folder / "some_track-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: some-track\nVersion: 1.0\n")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: some-track\nVersion: 1.0\n"
+    )
     (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {value}\n")
 
 
@@ -56,7 +65,9 @@ def test_the_shipped_tracks_are_found_by_name() -> None:
 def test_every_track_runs_one_thread_and_says_what_it_needs() -> None:
     told = {name: track_named(name) for name in SHIPPED}
     assert {track.threads for track in told.values()} == {1}
-    assert {name: (t.task, t.preprocessing, t.accuracy) for name, t in told.items()} == {
+    assert {
+        name: (t.task, t.preprocessing, t.accuracy) for name, t in told.items()
+    } == {
         "aiotbench": ("classification", "central-square", "top-1"),
         "dac-sdc": ("detection", "resize", "mean-iou"),
         "lpirc2018-track1": ("classification", "central-crop", "top-1"),
@@ -80,7 +91,9 @@ def test_a_new_rule_is_one_file(dropped: Path) -> None:
     assert "fastest" in track_names()
     track = track_named("fastest", {"bonus": 2})
     places = track.rank([entry("ant", 1, 50, 20.0), entry("bee", 2, 50, 10.0)])
-    assert [(place.rank, place.entry.name, place.verdict.value) for place in places] == [
+    assert [
+        (place.rank, place.entry.name, place.verdict.value) for place in places
+    ] == [
         (1, "bee", 102.0),
         (2, "ant", 52.0),
     ]
@@ -98,7 +111,9 @@ def test_a_file_whose_tracks_are_none_is_named(dropped: Path) -> None:
         track_names()
 
 
-def test_a_plug_in_is_found_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plug_in_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "plugged_rule.py").write_text(RULE.format(name="plugged"))
     plug_in(tmp_path, "plugged", "plugged_rule:ONE")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -134,7 +149,10 @@ def test_an_unknown_track_is_told_the_names() -> None:
 @pytest.mark.parametrize(
     ("settings", "word"),
     [
-        ({"speed": 1}, "unknown setting 'speed'; the settings are k, a0, base, target_ms"),
+        (
+            {"speed": 1},
+            "unknown setting 'speed'; the settings are k, a0, base, target_ms",
+        ),
         ({"name": "x"}, "unknown setting 'name'"),
         ({"k": "17"}, "k = '17' must be a number"),
         ({"k": True}, "k = True must be a number"),
@@ -148,7 +166,9 @@ def test_an_unknown_track_is_told_the_names() -> None:
         ({"target_ms": 1e-200, "low_factor": 1e-200}, "is too small"),
     ],
 )
-def test_settings_that_make_no_rule_are_refused(settings: dict[str, object], word: str) -> None:
+def test_settings_that_make_no_rule_are_refused(
+    settings: dict[str, object], word: str
+) -> None:
     with pytest.raises(RefereeError, match=word) as caught:
         track_named("ovic-detection", settings)
     assert caught.value.code == "bad-track-setting"
@@ -164,13 +184,19 @@ def test_settings_that_make_no_rule_are_refused(settings: dict[str, object], wor
         ("aiotbench", {"k": 1}, "the settings are none"),
     ],
 )
-def test_each_rule_checks_its_own_settings(name: str, settings: dict[str, object], word: str) -> None:
+def test_each_rule_checks_its_own_settings(
+    name: str, settings: dict[str, object], word: str
+) -> None:
     with pytest.raises(RefereeError, match=word):
         track_named(name, settings)
 
 
 def test_settings_are_told_by_name() -> None:
-    assert track_named("dac-sdc", {"base": 10}).settings() == {"base": 10.0, "weight": 0.2, "needed_fps": 5.0}
+    assert track_named("dac-sdc", {"base": 10}).settings() == {
+        "base": 10.0,
+        "weight": 0.2,
+        "needed_fps": 5.0,
+    }
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))

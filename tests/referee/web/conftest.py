@@ -24,8 +24,12 @@ def day(tmp_path: Path, tiny_set: Path) -> Iterator[Callable[..., Day]]:
     """Make a contest day of a test's own: served, unless told otherwise."""
     with ExitStack() as stack:
 
-        def make(*, served: bool = True, testset: Path = tiny_set, **settings: Any) -> Day:
-            made = stack.enter_context(contest_day(tmp_path / "contest", testset, **settings))
+        def make(
+            *, served: bool = True, testset: Path = tiny_set, **settings: Any
+        ) -> Day:
+            made = stack.enter_context(
+                contest_day(tmp_path / "contest", testset, **settings)
+            )
             if served:
                 made.serve()
             return made
@@ -36,7 +40,9 @@ def day(tmp_path: Path, tiny_set: Path) -> Iterator[Callable[..., Day]]:
 @pytest.fixture(scope="module")
 def hall(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[Day]:
     """A contest being served to all the tests that leave its open run as it is."""
-    with contest_day(tmp_path_factory.mktemp("hall") / "contest", tiny_set, teams=TEAMS) as made:
+    with contest_day(
+        tmp_path_factory.mktemp("hall") / "contest", tiny_set, teams=TEAMS
+    ) as made:
         made.serve()
         yield made
 

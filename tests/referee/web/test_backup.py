@@ -71,13 +71,20 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
     assert told.returncode == 0, told.stderr
     assert after > before  # it went on meanwhile
     assert server.ask("DELETE", "/v1/session", token).status_code == 200
-    assert called("backup", str(made.folder), "-o", str(closed_file), "--with-keys").returncode == 0
+    assert (
+        called(
+            "backup", str(made.folder), "-o", str(closed_file), "--with-keys"
+        ).returncode
+        == 0
+    )
 
     until(lambda: list((made.folder / "copies").glob("*.zip")))
     (scheduled,) = (made.folder / "copies").iterdir()
     assert scheduled.name.startswith(f"backup-{contest_id(made.folder)}-")
     assert stat.S_IMODE(scheduled.stat().st_mode) == 0o600
-    restored = called("restore", str(scheduled), str(tmp_path / "scheduled"), "--base", str(open_file))
+    restored = called(
+        "restore", str(scheduled), str(tmp_path / "scheduled"), "--base", str(open_file)
+    )
     assert restored.stdout.startswith("Restored "), restored
     assert server.end() == 0
 
@@ -86,7 +93,9 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
     boards = []
     for folder in (made.folder, tmp_path / "closed"):
         assert called("judge", "--all", "--contest", str(folder)).returncode == 0
-        boards.append(json.loads(called("leaderboard", "--json", "--contest", str(folder)).stdout))
+        boards.append(
+            json.loads(called("leaderboard", "--json", "--contest", str(folder)).stdout)
+        )
     assert boards[0] == boards[1]
     assert boards[0]
 
@@ -99,7 +108,9 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
         assert (shown["phase"], shown["detections_accepted"]) == ("open", held)
         posted = copy.post(token).json()
         assert posted["received_total"] == held + len(ROWS)
-        links = {one["receipt"]["number"]: one["receipt"]["link"] for one in acknowledged}
+        links = {
+            one["receipt"]["number"]: one["receipt"]["link"] for one in acknowledged
+        }
         assert posted["receipt"]["previous"] == links[posted["receipt"]["number"] - 1]
     finally:
         assert copy.server is not None
@@ -110,12 +121,16 @@ class Schedule:
     """The copies of a contest, made by a clock that a test advances."""
 
     def __init__(self, contest: Contest, folder: str, every_min: float = 1.0) -> None:
-        self.contest = replace(contest, config=replace(contest.config, backup=Backup(folder, every_min)))
+        self.contest = replace(
+            contest, config=replace(contest.config, backup=Backup(folder, every_min))
+        )
         self.clock, self.stop = DrivenClock(), threading.Event()
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        thread = threading.Thread(target=make_copies, args=(self.contest, self.clock, self.stop))
+        thread = threading.Thread(
+            target=make_copies, args=(self.contest, self.clock, self.stop)
+        )
         thread.start()
         try:
             yield
@@ -132,7 +147,11 @@ def test_a_folder_that_is_missing_is_told_once_and_so_is_its_return(
     schedule = Schedule(contest, "stick")
 
     def told() -> list[str]:
-        return [record.getMessage() for record in caplog.records if record.name == "referee.web.live_process"]
+        return [
+            record.getMessage()
+            for record in caplog.records
+            if record.name == "referee.web.live_process"
+        ]
 
     with caplog.at_level(logging.WARNING), schedule.at_work():
         until(told)
@@ -140,16 +159,22 @@ def test_a_folder_that_is_missing_is_told_once_and_so_is_its_return(
             schedule.clock.advance(LOOK_COPIES_S)
             threading.Event().wait(0.05)  # it tries again meanwhile
         (sentence,) = told()
-        assert sentence.startswith(f"Scheduled backups into {folder} fail: [Errno 2] No such file")
+        assert sentence.startswith(
+            f"Scheduled backups into {folder} fail: [Errno 2] No such file"
+        )
         folder.mkdir()
         until(lambda: schedule.clock.advance(LOOK_COPIES_S) or len(told()) == 2)
     assert told()[1] == "Scheduled backups are made again."
     assert list(folder.glob("backup-*.zip"))
     events = contest.store.events_after(0, 9)[1]
-    assert [one["detail"]["sentence"] for one in events if one["kind"] == "backup"] == told()[::-1]
+    assert [
+        one["detail"]["sentence"] for one in events if one["kind"] == "backup"
+    ] == told()[::-1]
 
 
-def test_the_newest_copies_stay_and_others_files_are_left_alone(build: Callable[..., House]) -> None:
+def test_the_newest_copies_stay_and_others_files_are_left_alone(
+    build: Callable[..., House],
+) -> None:
     contest = build().contest
     folder = contest.folder / "stick"
     folder.mkdir()
@@ -174,7 +199,11 @@ def test_the_newest_copies_stay_and_others_files_are_left_alone(build: Callable[
 def test_a_restart_makes_no_copy_before_it_is_due(build: Callable[..., House]) -> None:
     contest = build().contest
     schedule = Schedule(contest, "stick", every_min=10.0)
-    newest = contest.folder / "stick" / f"backup-{contest_id(contest.folder)}-20260504-090000.zip"
+    newest = (
+        contest.folder
+        / "stick"
+        / f"backup-{contest_id(contest.folder)}-20260504-090000.zip"
+    )
     newest.parent.mkdir()
     newest.touch()
     os.utime(newest, (schedule.clock.utc().timestamp() - 300,) * 2)
@@ -187,7 +216,9 @@ def test_a_restart_makes_no_copy_before_it_is_due(build: Callable[..., House]) -
 
 
 def test_copies_are_not_made_without_end_in_a_folder_that_cannot_be_listed(
-    build: Callable[..., House], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    build: Callable[..., House],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     contest = build().contest
     folder = contest.folder / "stick"
@@ -208,8 +239,14 @@ def test_copies_are_not_made_without_end_in_a_folder_that_cannot_be_listed(
     assert list(folder.iterdir()) == []
 
 
-def test_a_restored_contest_has_the_folder_of_backups_that_init_makes(tmp_path: Path) -> None:
-    made, copy, restored = tmp_path / "made", tmp_path / "copy.zip", tmp_path / "restored"
+def test_a_restored_contest_has_the_folder_of_backups_that_init_makes(
+    tmp_path: Path,
+) -> None:
+    made, copy, restored = (
+        tmp_path / "made",
+        tmp_path / "copy.zip",
+        tmp_path / "restored",
+    )
     assert called("init", str(made), "--yes").returncode == 0
     assert called("backup", str(made), "-o", str(copy), "--no-testset").returncode == 0
     assert called("restore", str(copy), str(restored)).returncode == 0

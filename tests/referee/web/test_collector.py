@@ -20,14 +20,21 @@ serve(Path(sys.argv[1]), Listen(port=int(sys.argv[2])), lambda _: print(gc.get_f
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the worker is spawned, which takes no lambda")
-def test_it_no_longer_looks_at_what_the_server_was_started_with(day: Callable[..., Day]) -> None:
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="elsewhere the worker is spawned, which takes no lambda",
+)
+def test_it_no_longer_looks_at_what_the_server_was_started_with(
+    day: Callable[..., Day],
+) -> None:
     folder = day(served=False).folder
     command = [sys.executable, "-c", SERVE, str(folder), str(own_port())]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            assert int(server.stdout.readline()) > 10_000  # said by the worker, once it answers
+            assert (
+                int(server.stdout.readline()) > 10_000
+            )  # said by the worker, once it answers
         finally:
             server.terminate()
             server.wait(TIMEOUT_S)

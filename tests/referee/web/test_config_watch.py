@@ -33,7 +33,9 @@ def test_what_changed_is_told_by_its_keys_and_taken_back(tmp_path: Path) -> None
     assert watch.look() is None
 
 
-def test_a_file_that_is_invalid_or_gone_is_told_by_its_own_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_invalid_or_gone_is_told_by_its_own_sentence(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "contest.toml"
     path.write_text(TEXT)
     watch = ConfigWatch(tmp_path, read_config(tmp_path))
@@ -53,7 +55,9 @@ def test_each_start_of_the_server_is_on_record_with_what_changed_since_the_last(
     config = replace(made.contest.config, window_s=300, freeze_at=START)
     note_settings(replace(made.contest, config=config), Clock())
     note_settings(made.contest, Clock())
-    first, same, other, back = (one.values for one in made.store.log_after(0) if one.kind == "settings")
+    first, same, other, back = (
+        one.values for one in made.store.log_after(0) if one.kind == "settings"
+    )
     assert (first["changed"], first["values"]["stations.one.meter"]) == (
         {},
         made.contest.config.stations[0].meter,
@@ -66,20 +70,29 @@ def test_each_start_of_the_server_is_on_record_with_what_changed_since_the_last(
     assert not any(secret in json.dumps([first, other]) for secret in secrets)
 
 
-def test_the_server_tells_it_once_and_every_arming_warns(day: Callable[..., Day]) -> None:
+def test_the_server_tells_it_once_and_every_arming_warns(
+    day: Callable[..., Day],
+) -> None:
     made = day(auto_arm=False, teams=("ant", "bee"))
     assert made.server is not None
     with made.store() as store:
         assert store.last_settings() is not None, "of this start"
     path = made.folder / "contest.toml"
-    path.write_text(path.read_text().replace("teams_see_score = false", "teams_see_score = true"))
+    path.write_text(
+        path.read_text().replace("teams_see_score = false", "teams_see_score = true")
+    )
     until(lambda: "teams_see_score: false -> true" in made.server.log.read_text())  # type: ignore[union-attr]
     armed = made.refers("run", "arm", "ant")
     assert armed.returncode == 0
-    assert "Warning: contest.toml was changed: teams_see_score: false -> true." in armed.stderr
+    assert (
+        "Warning: contest.toml was changed: teams_see_score: false -> true."
+        in armed.stderr
+    )
     assert made.server.log.read_text().count("teams_see_score") == 1
     made.refers("run", "void", "1", "--reason", "rearm")
-    path.write_text(path.read_text().replace("teams_see_score = true", "teams_see_score = false"))
+    path.write_text(
+        path.read_text().replace("teams_see_score = true", "teams_see_score = false")
+    )
     again = made.refers("run", "arm", "ant", "--extra-time", "60", "--anyway")
     assert "Warning" not in again.stderr
     assert " for 660 s, meter" in again.stdout
@@ -92,6 +105,7 @@ def test_a_file_that_cannot_be_looked_at_is_not_called_gone(tmp_path: Path) -> N
     watch = ConfigWatch(tmp_path, read_config(tmp_path))
     path.unlink()
     loop_at(path)
-    assert f"the server keeps the settings it was started with. {path} cannot be accessed: {LOOP}." in str(
-        watch.look()
+    assert (
+        f"the server keeps the settings it was started with. {path} cannot be accessed: {LOOP}."
+        in str(watch.look())
     )

@@ -22,7 +22,12 @@ def server(hall: Day) -> Server:
 
 
 def head(token: str, *fields: str) -> bytes:
-    lines = ["POST /v1/detections HTTP/1.1", "Host: referee", f"Authorization: Bearer {token}", *fields]
+    lines = [
+        "POST /v1/detections HTTP/1.1",
+        "Host: referee",
+        f"Authorization: Bearer {token}",
+        *fields,
+    ]
     return "\r\n".join([*lines, "Content-Type: text/plain", "", ""]).encode()
 
 
@@ -37,7 +42,9 @@ def test_a_body_shorter_than_its_length_is_refused(server: Server, token: str) -
     assert received(server, token) == before
 
 
-def test_a_connection_reset_in_mid_body_stores_nothing(hall: Day, server: Server, token: str) -> None:
+def test_a_connection_reset_in_mid_body_stores_nothing(
+    hall: Day, server: Server, token: str
+) -> None:
     before = received(server, token)
     connection = socket.create_connection(("127.0.0.1", server.port))
     connection.sendall(head(token, "Content-Length: 500") + LINES)
@@ -48,7 +55,9 @@ def test_a_connection_reset_in_mid_body_stores_nothing(hall: Day, server: Server
 
 
 @pytest.mark.parametrize("end", [b"", b"0", b"0\r\n"])
-def test_a_chunked_body_that_is_cut_stores_nothing(server: Server, token: str, end: bytes) -> None:
+def test_a_chunked_body_that_is_cut_stores_nothing(
+    server: Server, token: str, end: bytes
+) -> None:
     before = received(server, token)
     chunk = f"{len(LINES):x}\r\n".encode() + LINES + b"\r\n"
     fields = ["Transfer-Encoding: chunked", "Connection: close"]
@@ -63,19 +72,27 @@ def test_a_chunked_body_is_refused_since_nobody_could_tell_that_it_is_whole(
     before = received(server, token)
     headers = {"Content-Type": "text/plain"}
     problem(
-        server.ask("POST", "/v1/detections", token, headers, data=iter([LINES, LINES])), 411, "length-missing"
+        server.ask("POST", "/v1/detections", token, headers, data=iter([LINES, LINES])),
+        411,
+        "length-missing",
     )
     assert received(server, token) == before
 
 
 def test_a_length_beside_chunks_counts_for_nothing(server: Server, token: str) -> None:
     before = received(server, token)
-    fields = [f"Content-Length: {len(LINES)}", "Transfer-Encoding: chunked", "Connection: close"]
+    fields = [
+        f"Content-Length: {len(LINES)}",
+        "Transfer-Encoding: chunked",
+        "Connection: close",
+    ]
     server.raw(head(token, *fields) + LINES, cut=True)
     assert received(server, token) == before
 
 
-def test_bytes_beyond_the_length_are_not_part_of_the_body(server: Server, token: str) -> None:
+def test_bytes_beyond_the_length_are_not_part_of_the_body(
+    server: Server, token: str
+) -> None:
     before = received(server, token)
     fields = [f"Content-Length: {len(LINES)}", "Connection: close"]
     assert server.raw(head(token, *fields) + LINES + LINES).startswith(b"HTTP/1.1 202")
@@ -83,22 +100,34 @@ def test_bytes_beyond_the_length_are_not_part_of_the_body(server: Server, token:
 
 
 @pytest.mark.parametrize("length", [LARGEST_BODY_BYTES + 1, 10**15])
-def test_too_large_a_body_is_refused_before_it_is_read(server: Server, token: str, length: int) -> None:
-    answer = server.raw(head(token, f"Content-Length: {length}", "Connection: close") + LINES)
+def test_too_large_a_body_is_refused_before_it_is_read(
+    server: Server, token: str, length: int
+) -> None:
+    answer = server.raw(
+        head(token, f"Content-Length: {length}", "Connection: close") + LINES
+    )
     assert answer.startswith(b"HTTP/1.1 413")
     assert b'"code": "too-large"' in answer
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "1e3"])
-def test_a_length_that_is_no_number_is_refused(server: Server, token: str, length: str) -> None:
-    answer = server.raw(head(token, f"Content-Length: {length}", "Connection: close") + LINES)
+def test_a_length_that_is_no_number_is_refused(
+    server: Server, token: str, length: str
+) -> None:
+    answer = server.raw(
+        head(token, f"Content-Length: {length}", "Connection: close") + LINES
+    )
     assert answer.startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize("path", ["/v1/detections", "/v1/session", "/result"])
-def test_zeros_before_a_length_are_only_zeros(server: Server, token: str, path: str) -> None:
+def test_zeros_before_a_length_are_only_zeros(
+    server: Server, token: str, path: str
+) -> None:
     fields = ["Content-Length: " + "0" * 5000 + str(len(LINES)), "Connection: close"]
-    answer = server.raw(head(token, *fields).replace(b"/v1/detections", path.encode()) + LINES)
+    answer = server.raw(
+        head(token, *fields).replace(b"/v1/detections", path.encode()) + LINES
+    )
     assert answer.split()[1] in (b"202" if path == "/v1/detections" else b"400", b"401")
 
 
@@ -112,6 +141,9 @@ def timer_of(local: int, remote: int) -> str | None:
     """The timer that runs for a connection, as Linux lists it."""
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
-        if [int(place.rpartition(":")[2], 16) for place in fields[1:3]] == [local, remote]:
+        if [int(place.rpartition(":")[2], 16) for place in fields[1:3]] == [
+            local,
+            remote,
+        ]:
             return fields[5].partition(":")[0]
     return None

@@ -29,7 +29,12 @@ from tests.referee.web.public.test_freeze import PARAMETERS
 READ_S, LATER_S = 60.0, 90.0
 # Where an open run is shown; each must show its score while it is fresh, and say why not when it is not.
 JSON = {"/board.json": "public", "/v1/session": "team", "/operator/status": "operator"}
-PAGES = {"/": "public", "/board/live": "public", "/operator/": "operator", "/operator/live": "operator"}
+PAGES = {
+    "/": "public",
+    "/board/live": "public",
+    "/operator/": "operator",
+    "/operator/live": "operator",
+}
 
 
 @dataclass
@@ -60,7 +65,10 @@ class Hall:
 
     def scores(self) -> set[str]:
         """The score of the run, as operators and as others have seen it, however it is written."""
-        whole, rough = self.contest.store.provisional(self.run.id), self.contest.store.released(self.run.id)
+        whole, rough = (
+            self.contest.store.provisional(self.run.id),
+            self.contest.store.released(self.run.id),
+        )
         assert whole is not None
         assert rough is not None
         assert whole.score is not None
@@ -87,7 +95,10 @@ def hall(build: Callable[..., House]) -> Iterator[Hall]:
         headers = {
             "public": {"Accept": "text/html,*/*"},
             "team": {"Authorization": f"Bearer {token}"},
-            "operator": {"Authorization": f"Bearer {contest.operator_key}", "Accept": "text/html,*/*"},
+            "operator": {
+                "Authorization": f"Bearer {contest.operator_key}",
+                "Accept": "text/html,*/*",
+            },
         }
         found = Hall(contest, clock, run, app.test_client(), headers)
         found.look()
@@ -111,10 +122,16 @@ def test_a_fresh_score_is_shown_with_its_state_wherever_the_run_is(hall: Hall) -
     seen = set()
     for path, who, answer in hall.answers():
         if answer.is_json:
-            found = [(score, state) for score, state in stated(answer.json) if score is not None]
+            found = [
+                (score, state)
+                for score, state in stated(answer.json)
+                if score is not None
+            ]
             assert all(state == "fresh" for _, state in found), path
             seen |= {(path, who)} if found else set()
-        elif any(score in answer.text for score in hall.scores()) and TEAM in answer.text:
+        elif (
+            any(score in answer.text for score in hall.scores()) and TEAM in answer.text
+        ):
             assert state_text("fresh") in answer.text, path
             seen.add((path, who))
     assert seen >= {*JSON.items(), *PAGES.items()}
@@ -131,7 +148,9 @@ def stopped(hall: Hall) -> FigureState:
 
 
 def lost(hall: Hall) -> FigureState:
-    hall.contest.store.append_readings(hall.run.id, 0.0, [reading(LATER_S, energy_wh=0.001)])
+    hall.contest.store.append_readings(
+        hall.run.id, 0.0, [reading(LATER_S, energy_wh=0.001)]
+    )
     hall.contest.store.log_event(
         hall.clock.utc(), hall.run.id, "energy-lost", code="began-again", elapsed_s=61.0
     )
@@ -165,7 +184,10 @@ def test_the_public_board_shows_no_figure_that_nobody_has_renewed(hall: Hall) ->
     (now,) = hall.client.get("/board.json").json["now"]
     assert (now["score"], now["map"], now["energy_wh"], now["power_w"]) == (None,) * 4
     assert now["figure_state"] is None
-    assert "power and score are not known at the moment" in hall.client.get("/board/live").text
+    assert (
+        "power and score are not known at the moment"
+        in hall.client.get("/board/live").text
+    )
 
 
 def test_a_score_is_there_again_when_the_meter_is(hall: Hall) -> None:

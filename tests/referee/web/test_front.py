@@ -17,4 +17,8 @@ def test_the_root_leads_to_the_help_as_in_the_original(hall: Day, method: str) -
 def test_the_help_names_the_routes_of_new_clients_too(hall: Day) -> None:
     assert hall.server is not None
     page = hall.server.ask("GET", "/")
-    assert (page.status_code, "/v1/openapi.json" in page.text, "/get_token" in page.text) == (200, True, True)
+    assert (
+        page.status_code,
+        "/v1/openapi.json" in page.text,
+        "/get_token" in page.text,
+    ) == (200, True, True)

@@ -38,7 +38,9 @@ CASES = [
 
 
 @pytest.fixture
-def both(build: Callable[..., House]) -> tuple[Callable[..., Told], Callable[..., Told]]:
+def both(
+    build: Callable[..., House],
+) -> tuple[Callable[..., Told], Callable[..., Told]]:
     """Ask through the gateway, and ask Flask alone."""
     house = build(auto_arm=True)
     app = create_app(house.contest, house.control, house.clock)
@@ -47,11 +49,17 @@ def both(build: Callable[..., House]) -> tuple[Callable[..., Told], Callable[...
     gateway, flask_alone = app.wsgi_app, app.__class__.wsgi_app.__get__(app)
     assert isinstance(gateway, Gateway)
 
-    def through(target: Callable[[dict[str, Any], Any], Iterable[bytes]]) -> Callable[..., Told]:
-        def ask(method: str, path: str, headers: dict[str, str], bearer: str | None = token) -> Told:
+    def through(
+        target: Callable[[dict[str, Any], Any], Iterable[bytes]],
+    ) -> Callable[..., Told]:
+        def ask(
+            method: str, path: str, headers: dict[str, str], bearer: str | None = token
+        ) -> Told:
             bearing = {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
             body = io.BytesIO(b"1 1 .5 0 0 5 5\n") if method == "POST" else None
-            builder = EnvironBuilder(path, method=method, headers=bearing | headers, input_stream=body)
+            builder = EnvironBuilder(
+                path, method=method, headers=bearing | headers, input_stream=body
+            )
             environ = builder.get_environ() | ({"CONTENT_LENGTH": "15"} if body else {})
             told: list[Any] = []
             sent = target(environ, lambda *one: told.append(one))
@@ -86,7 +94,11 @@ def test_flask_answers_as_the_gateway_does(
 
 @pytest.mark.parametrize("bearer", [None, "", "nonsense"])
 def test_strangers_are_told_the_same_either_way(both: Any, bearer: str | None) -> None:
-    for method, path in (("GET", "/v1/images/1"), ("HEAD", "/v1/images"), ("POST", "/v1/detections")):
+    for method, path in (
+        ("GET", "/v1/images/1"),
+        ("HEAD", "/v1/images"),
+        ("POST", "/v1/detections"),
+    ):
         with_gateway, without = (settled(ask(method, path, {}, bearer)) for ask in both)
         assert with_gateway == without
         assert with_gateway[0] == "401"
@@ -101,7 +113,9 @@ def test_an_error_nobody_foresaw_is_one_problem_document_and_is_logged(
         assert (status, headers["content-type"]) == ("500", "application/problem+json")
         assert b'"code": "internal"' in content
         assert b"ZeroDivision" not in content
-    assert [record.getMessage() for record in caplog.records] == ["a request failed"] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "a request failed"
+    ] * 2
 
 
 def test_an_error_on_flask_s_way_out_is_a_problem_document_too(

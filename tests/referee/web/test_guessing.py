@@ -15,17 +15,23 @@ ROUNDS = 16  # it waits for one round; on a busy host more are answered until it
 
 
 def guess_from(server: Server, address: str, team: str) -> int:
-    return asked_from(server, address, "POST", "/v1/session", body={"team": team, "password": "guess"})[0]
+    return asked_from(
+        server, address, "POST", "/v1/session", body={"team": team, "password": "guess"}
+    )[0]
 
 
-def test_a_first_log_in_waits_for_no_more_guesses_than_were_there_before_it(day: Callable[..., Day]) -> None:
+def test_a_first_log_in_waits_for_no_more_guesses_than_were_there_before_it(
+    day: Callable[..., Day],
+) -> None:
     server: Server = day(auto_arm=False).server  # type: ignore[assignment]
     stop, numbers, answered = threading.Event(), count(), list[int]()
 
     def guess() -> None:
         while not stop.is_set():
             number = next(numbers)
-            answered.append(guess_from(server, f"127.1.{number // 250}.{1 + number % 250}", TEAM))
+            answered.append(
+                guess_from(server, f"127.1.{number // 250}.{1 + number % 250}", TEAM)
+            )
 
     with ThreadPoolExecutor(GUESSERS) as guessers:
         for _ in range(GUESSERS):
@@ -43,10 +49,16 @@ def test_a_first_log_in_waits_for_no_more_guesses_than_were_there_before_it(day:
     assert set(answered) == {401}
 
 
-def test_a_rival_behind_the_same_address_locks_no_team_out(day: Callable[..., Day]) -> None:
+def test_a_rival_behind_the_same_address_locks_no_team_out(
+    day: Callable[..., Day],
+) -> None:
     teams = [f"team {number}" for number in range(6)]
     server: Server = day(teams=[TEAM, *teams]).server  # type: ignore[assignment]
-    assert {guess_from(server, "127.0.0.9", team) for team in teams for _ in range(10)} == {401}
+    assert {
+        guess_from(server, "127.0.0.9", team) for team in teams for _ in range(10)
+    } == {401}
     assert login_from(server, "127.0.0.9", TEAM)[0] == 201
-    assert [guess_from(server, "127.0.0.9", TEAM) for _ in range(11)] == [401] * 10 + [429]
+    assert [guess_from(server, "127.0.0.9", TEAM) for _ in range(11)] == [401] * 10 + [
+        429
+    ]
     assert login_from(server, "127.0.0.9", TEAM)[0] == 201

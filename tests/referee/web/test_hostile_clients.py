@@ -49,7 +49,12 @@ def answer_to(connection: socket.socket) -> HTTPResponse:
     ],
 )
 def test_a_body_that_will_be_refused_is_not_waited_for(
-    server: Server, path: str, token: str | None, length: int, status: int, code: str | None
+    server: Server,
+    path: str,
+    token: str | None,
+    length: int,
+    status: int,
+    code: str | None,
 ) -> None:
     with socket.create_connection((server.host, server.port), TIMEOUT_S) as connection:
         connection.sendall(head("POST", path, token, length) + b"[[1,")
@@ -58,9 +63,13 @@ def test_a_body_that_will_be_refused_is_not_waited_for(
         assert code is None or f'"code": "{code}"' in answer.read().decode()
 
 
-def test_a_body_larger_than_the_limit_is_refused_before_it_arrives(server: Server, token: str) -> None:
+def test_a_body_larger_than_the_limit_is_refused_before_it_arrives(
+    server: Server, token: str
+) -> None:
     with socket.create_connection((server.host, server.port), TIMEOUT_S) as connection:
-        connection.sendall(head("POST", "/v1/detections", token, LARGEST_BODY_BYTES + 1))
+        connection.sendall(
+            head("POST", "/v1/detections", token, LARGEST_BODY_BYTES + 1)
+        )
         assert answer_to(connection).status == 413
 
 
@@ -88,7 +97,9 @@ def test_what_is_not_a_request_gets_a_refusal_or_a_closed_connection(
     assert server.ask("GET", "/v1/health").status_code == 200
 
 
-def test_of_a_batch_that_breaks_off_only_the_images_that_were_sent_count_as_served(tmp_path: Path) -> None:
+def test_of_a_batch_that_breaks_off_only_the_images_that_were_sent_count_as_served(
+    tmp_path: Path,
+) -> None:
     with contest_day(tmp_path / "contest", large_test_set(tmp_path / "large")) as day:
         server, token = day.serve(), day.login()["token"]
         with socket.socket() as connection:
@@ -97,7 +108,9 @@ def test_of_a_batch_that_breaks_off_only_the_images_that_were_sent_count_as_serv
             connection.connect((server.host, server.port))
             connection.sendall(head("GET", "/v1/images?first=2", token))
             assert answer_to(connection).status == 200
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
         until(lambda: served_images(day))
         served = served_images(day)
         assert served[0] == 2

@@ -29,7 +29,9 @@ def refused(files: ImageFiles, number: int) -> str:
 
 
 @pytest.mark.parametrize("memory_bytes", [0, 5000, 10**9, None])
-def test_an_image_is_its_file_however_much_memory_there_is(images: TestSet, memory_bytes: int | None) -> None:
+def test_an_image_is_its_file_however_much_memory_there_is(
+    images: TestSet, memory_bytes: int | None
+) -> None:
     files = ImageFiles(images, memory_bytes)
     for _ in range(2):
         for number in (1, 2, 3):

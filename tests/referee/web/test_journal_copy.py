@@ -13,14 +13,19 @@ from tests.referee.store.test_journaling import content
 MakeDay = Callable[..., Day]
 
 
-def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(day: MakeDay) -> None:
+def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(
+    day: MakeDay,
+) -> None:
     made = day()
     server = made.server
     token = made.login()["token"]
     for number in range(1, 4):
         assert made.post(token, [[number, 1, 0.5, 0, 0, 5, 5]]).status_code == 202
     busy = called("restore", "--journal", str(made.folder))
-    assert (busy.returncode, "is being served; stop the server first" in busy.stderr) == (1, True)
+    assert (
+        busy.returncode,
+        "is being served; stop the server first" in busy.stderr,
+    ) == (1, True)
     server.kill()
     until(lambda: not is_served(made.folder))
     before = content(made.folder / "contest.db")
@@ -40,7 +45,9 @@ def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(day: 
     assert again.ask("GET", "/v1/session", token).json()["detections_accepted"] == 3
 
 
-def test_the_journal_of_another_contest_changes_nothing(day: MakeDay, tmp_path: Path) -> None:
+def test_the_journal_of_another_contest_changes_nothing(
+    day: MakeDay, tmp_path: Path
+) -> None:
     made = day(served=False)
     other = tmp_path / "other"
     shutil.copytree(made.folder, other)

@@ -20,25 +20,35 @@ from tests.contest_day import ROWS, Day, descendants_of, is_running, until, work
 
 def allow(day: Day) -> None:
     config = day.folder / "contest.toml"
-    config.write_text(config.read_text().replace("teams_see_score = false", "teams_see_score = true"))
+    config.write_text(
+        config.read_text().replace("teams_see_score = false", "teams_see_score = true")
+    )
 
 
 def post_everything(day: Day, token: str) -> int:
     """Every object of the test set, found exactly."""
     truth = read_ground_truth(day.testset)
     with day.store() as store:
-        known_as = {original: n for n, original in enumerate(store.image_order(1).tolist(), start=1)}
+        known_as = {
+            original: n
+            for n, original in enumerate(store.image_order(1).tolist(), start=1)
+        }
     rows = [
         [known_as[image], category, 0.5, *box]
         for image, category, box in zip(
-            truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist(), strict=True
+            truth.image.tolist(),
+            truth.category.tolist(),
+            truth.boxes.tolist(),
+            strict=True,
         )
     ]
     assert day.post(token, rows).status_code == 202
     return len(rows)
 
 
-def test_the_team_sees_its_provisional_score_where_allowed_and_not_at_once(day: Callable[..., Day]) -> None:
+def test_the_team_sees_its_provisional_score_where_allowed_and_not_at_once(
+    day: Callable[..., Day],
+) -> None:
     made = day(served=False)
     allow(made)
     server = made.serve()
@@ -46,15 +56,27 @@ def test_the_team_sees_its_provisional_score_where_allowed_and_not_at_once(day: 
     sent = post_everything(made, token)
 
     def provisional() -> dict[str, Any]:
-        found: dict[str, Any] = server.ask("GET", "/v1/session", token).json()["provisional"] or {}
+        found: dict[str, Any] = (
+            server.ask("GET", "/v1/session", token).json()["provisional"] or {}
+        )
         return found
 
     with made.store() as store:
-        until(lambda: (found := store.provisional(1)) and found.detections == sent and found.score)
+        until(
+            lambda: (
+                (found := store.provisional(1))
+                and found.detections == sent
+                and found.score
+            )
+        )
         assert provisional() == {}
-        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(seconds=EVERY_S)
+        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(
+            seconds=EVERY_S
+        )
         store.change_run(1, (RunState.OPEN,), opened_utc=opened.isoformat())
-    until(lambda: provisional().get("detections") == sent and provisional().get("score"))
+    until(
+        lambda: provisional().get("detections") == sent and provisional().get("score")
+    )
     assert (provisional()["map"], provisional()["figure_state"]) == (1.0, "fresh")
     assert 0 <= provisional()["age_s"] < 60
     (listed,) = json.loads(made.refers("run", "list", "--json").stdout)
@@ -62,7 +84,9 @@ def test_the_team_sees_its_provisional_score_where_allowed_and_not_at_once(day: 
     assert "~1 " in made.refers("run", "list").stdout
 
 
-def test_a_meter_that_goes_away_takes_every_score_with_it(day: Callable[..., Day]) -> None:
+def test_a_meter_that_goes_away_takes_every_score_with_it(
+    day: Callable[..., Day],
+) -> None:
     made = day(served=False)
     allow(made)
     config = made.folder / "contest.toml"
@@ -71,7 +95,9 @@ def test_a_meter_that_goes_away_takes_every_score_with_it(day: Callable[..., Day
     token = made.fetched(made.login()["token"])
     post_everything(made, token)
     with made.store() as store:
-        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(seconds=EVERY_S)
+        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(
+            seconds=EVERY_S
+        )
         store.change_run(1, (RunState.OPEN,), opened_utc=opened.isoformat())
 
     def shown() -> list[dict[str, Any]]:
@@ -82,12 +108,23 @@ def test_a_meter_that_goes_away_takes_every_score_with_it(day: Callable[..., Day
         return [session or {}, public, station["run"], listed]
 
     until(lambda: server.ask("GET", "/board.json").json()["now"])
-    until(lambda: all(one.get("score") and one["figure_state"] == "fresh" for one in shown()))
+    until(
+        lambda: all(
+            one.get("score") and one["figure_state"] == "fresh" for one in shown()
+        )
+    )
     made.meter.kill()
     until(lambda: all(one["figure_state"] == "meter-away" for one in shown()))
     assert [one["score"] for one in shown()] == [None] * 4
-    line = next(one for one in made.refers("status").stdout.splitlines() if one.startswith("station-1"))
-    assert re.search(r"36\.00 W, [0-9.]+ Wh \([0-9]+ s old\), so far mAP 1\.00000 and score –", line)  # noqa: RUF001
+    line = next(
+        one
+        for one in made.refers("status").stdout.splitlines()
+        if one.startswith("station-1")
+    )
+    assert re.search(
+        r"36\.00 W, [0-9.]+ Wh \([0-9]+ s old\), so far mAP 1\.00000 and score –",  # noqa: RUF001
+        line,
+    )
     assert "(meter away: its energy is not known now, so there is no score, " in line
 
 
@@ -119,10 +156,17 @@ def test_a_killed_live_score_is_replaced_harms_nobody_and_ends_with_its_server(
     os.kill(live, signal.SIGKILL)
     assert made.post(token).status_code == 202
     until(lambda: set(descendants_of(made.server.pid)) - {worker, live})
-    assert "the process of the provisional scores has ended (-9)" in (made.folder / "server.log").read_text()
+    assert (
+        "the process of the provisional scores has ended (-9)"
+        in (made.folder / "server.log").read_text()
+    )
     sent = post_everything(made, token)
     with made.store() as store:
-        until(lambda: (found := store.provisional(1)) and found.detections == sent + len(ROWS))
+        until(
+            lambda: (
+                (found := store.provisional(1)) and found.detections == sent + len(ROWS)
+            )
+        )
     processes = descendants_of(made.server.pid)
     made.server.end()
     until(lambda: not any(map(is_running, processes)))

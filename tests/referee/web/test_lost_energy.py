@@ -39,7 +39,11 @@ def running(day: Day) -> Day:
     for team, place in ((TEAM, "station-1"), (OTHER_TEAM, "station-2")):
         assert day.refers("run", "arm", team, "--station", place).returncode == 0
         token = day.fetched(day.login(team)["token"])
-        boxes = [[1, 1, 0.5, 0.1, 0.1, 0.9, 0.9]] if team == TEAM else [[1, 1, 0.5, 1, 1, 90, 90]]
+        boxes = (
+            [[1, 1, 0.5, 0.1, 0.1, 0.9, 0.9]]
+            if team == TEAM
+            else [[1, 1, 0.5, 1, 1, 90, 90]]
+        )
         assert day.post(token, boxes).status_code == 202
     with day.store() as store:
         # TIME shows that it begins again.
@@ -53,7 +57,9 @@ def in_browser(page: Page, url: str, line: str | None) -> None:
         page.goto(url)
     from playwright.sync_api import expect
 
-    expect(page.locator("main .notice.bad")).to_have_text([] if line is None else [line])
+    expect(page.locator("main .notice.bad")).to_have_text(
+        [] if line is None else [line]
+    )
 
 
 def log_in(page: Page, day: Day) -> None:
@@ -87,7 +93,9 @@ def test_a_power_cut_is_one_line_in_every_view_and_state_until_the_run_is_void(
     until(lambda: not any(map(is_running, workers)))
     server = made.serve()
     until(lambda: place in warned(made))
-    assert warned(made) == {place: [line]}, "it is no new loss; of its rows the team was warned before"
+    assert warned(made) == {place: [line]}, (
+        "it is no new loss; of its rows the team was warned before"
+    )
 
     board, console = f"{server.url}/", f"{server.url}/operator/"
     with visit(browser, console) as operators, visit(browser, board) as publics:
@@ -96,29 +104,42 @@ def test_a_power_cut_is_one_line_in_every_view_and_state_until_the_run_is_void(
         def shown_everywhere(line: str | None) -> None:
             in_browser(operators, console, line)
             in_browser(publics, board, line)
-            assert made.refers("run", "show", "1").stdout.count(str(line)) == (line is not None)
+            assert made.refers("run", "show", "1").stdout.count(str(line)) == (
+                line is not None
+            )
             assert "is lost" not in made.refers("run", "show", "2").stdout
             document = json.loads(made.refers("run", "show", "1", "--json").stdout)
             assert document["energy_lost"] == line
 
         shown_everywhere(line)
-        assert operators.locator("#station-station-1 .notice").all_inner_texts() == [line]
+        assert operators.locator("#station-station-1 .notice").all_inner_texts() == [
+            line
+        ]
         assert_accessible(operators)
         assert_accessible(publics)
-        assert made.refers("run", "close", "1").stdout.endswith("no energy of record.\n")
+        assert made.refers("run", "close", "1").stdout.endswith(
+            "no energy of record.\n"
+        )
         shown_everywhere(line)
         assert warned(made) == {"next: no one is queued": [line]}
         assert made.refers("judge", "1").returncode == 0
         shown_everywhere(line)
         assert warned(made) == {"next: no one is queued": [line]}
-        assert made.refers("run", "void", "1", "--reason", "the meter had no power").returncode == 0
+        assert (
+            made.refers(
+                "run", "void", "1", "--reason", "the meter had no power"
+            ).returncode
+            == 0
+        )
         shown_everywhere(None)
         assert warned(made) == {}
         assert made.refers("run", "unvoid", "1").returncode == 0
         assert warned(made) == {"next: no one is queued": [line]}
 
 
-def test_an_integrator_that_is_reset_by_hand_and_started_again_is_a_loss_too(day: Callable[..., Day]) -> None:
+def test_an_integrator_that_is_reset_by_hand_and_started_again_is_a_loss_too(
+    day: Callable[..., Day],
+) -> None:
     made = running(two_stations(day, auto_arm=False))
     with contextlib.closing(Link(made.meter.address)) as panel:
         panel.write(":INTEGRATE:STOP;:INTEGRATE:RESET;:INTEGRATE:START")

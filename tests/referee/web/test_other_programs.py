@@ -7,12 +7,16 @@ from collections.abc import Callable
 from tests.contest_day import ROWS, Day, refers
 
 
-def test_a_program_that_opens_and_closes_the_database_takes_nothing_from_it(day: Callable[..., Day]) -> None:
+def test_a_program_that_opens_and_closes_the_database_takes_nothing_from_it(
+    day: Callable[..., Day],
+) -> None:
     # Closing any descriptor of a file takes all its POSIX locks from the process, and SQLite deletes the write-ahead
     # log with its last user: whatever the server does with descriptors, it must leave those of the database alone.
     made = day(served=False)
     config = made.folder / "contest.toml"
-    config.write_text(config.read_text().replace("live_score = true", "live_score = false"))  # one user less
+    config.write_text(
+        config.read_text().replace("live_score = true", "live_score = false")
+    )  # one user less
     made.serve()
     token = made.login()["token"]
     for number in range(1, 4):

@@ -29,7 +29,11 @@ ROW = {
 
 @pytest.mark.parametrize(
     ("error", "waits"),
-    [(ShuttingDown(), "5"), (StorageFailed("A sentence."), "5"), (TestSetChanged("A sentence."), None)],
+    [
+        (ShuttingDown(), "5"),
+        (StorageFailed("A sentence."), "5"),
+        (TestSetChanged("A sentence."), None),
+    ],
 )
 def test_what_is_unavailable_for_a_while_says_when_to_try_again(
     error: RefereeError, waits: str | None
@@ -49,9 +53,13 @@ def cramped(build: Callable[..., House]) -> tuple[FlaskClient, str, sqlite3.Conn
     house = build(auto_arm=True)
     house.store.add_team("ant", hash_password(PASSWORD), START)
     client = create_app(house.contest, house.control, house.clock).test_client()
-    token = client.post("/v1/session", json={"team": "ant", "password": PASSWORD}).get_json()["token"]
+    token = client.post(
+        "/v1/session", json={"team": "ant", "password": PASSWORD}
+    ).get_json()["token"]
     house.store._connection.execute("PRAGMA busy_timeout = 20")  # noqa: SLF001 - the server's own connection must give up soon
-    other = sqlite3.connect(house.folder / "contest.db", isolation_level=None, check_same_thread=False)
+    other = sqlite3.connect(
+        house.folder / "contest.db", isolation_level=None, check_same_thread=False
+    )
     other.execute("BEGIN IMMEDIATE")
     house.stack.callback(other.close)
     return client, token, other
@@ -65,11 +73,15 @@ def test_a_body_that_cannot_be_stored_is_to_be_sent_again_and_then_counts_once(
 
     def post() -> tuple[int, str | None]:
         form = ROW if path == "/v1/detections" else ROW | {"token": token}
-        told = client.post(path, data=form, headers={"Authorization": f"Bearer {token}"})
+        told = client.post(
+            path, data=form, headers={"Authorization": f"Bearer {token}"}
+        )
         return told.status_code, told.headers.get("Retry-After")
 
     def accepted() -> int:
-        standing = client.get("/v1/session", headers={"Authorization": f"Bearer {token}"}).get_json()
+        standing = client.get(
+            "/v1/session", headers={"Authorization": f"Bearer {token}"}
+        ).get_json()
         return int(standing["detections_accepted"])
 
     assert post() == (503, "5")
@@ -79,7 +91,9 @@ def test_a_body_that_cannot_be_stored_is_to_be_sent_again_and_then_counts_once(
     assert accepted() == 1
 
 
-def test_a_team_is_told_when_to_log_in_again_for_its_heat(build: Callable[..., House]) -> None:
+def test_a_team_is_told_when_to_log_in_again_for_its_heat(
+    build: Callable[..., House],
+) -> None:
     house = build()
     house.store.add_team("ant", hash_password(PASSWORD), START)
     house.control.arm("ant", "one", "final")

@@ -37,7 +37,9 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_worker_keeps_its_contest_locked_when_the_supervisor_is_killed(method: str, tmp_path: Path) -> None:
+def test_a_worker_keeps_its_contest_locked_when_the_supervisor_is_killed(
+    method: str, tmp_path: Path
+) -> None:
     script = tmp_path / "supervisor.py"
     script.write_text(SUPERVISOR)
     folder = tmp_path / "contest"
@@ -58,15 +60,25 @@ def test_a_worker_keeps_its_contest_locked_when_the_supervisor_is_killed(method:
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin"])
-def test_the_servers_own_worker_keeps_the_contest_locked_too(system: str, day: Callable[..., Day]) -> None:
+def test_the_servers_own_worker_keeps_the_contest_locked_too(
+    system: str, day: Callable[..., Day]
+) -> None:
     folder = day(served=False).folder
-    command = pretended_system.command("referee", "serve", folder, "--port", "0", "--parent", os.getpid())
-    environment = pretended_system.environment(system) if system == "darwin" else dict(os.environ)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
+    command = pretended_system.command(
+        "referee", "serve", folder, "--port", "0", "--parent", os.getpid()
+    )
+    environment = (
+        pretended_system.environment(system) if system == "darwin" else dict(os.environ)
+    )
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env=environment, text=True
+    ) as server:
         assert server.stdout is not None
         assert server.stdout.readline()
         workers = workers_of(server.pid)
-        os.kill(workers[0], signal.SIGSTOP)  # else it might see that it is alone, and end
+        os.kill(
+            workers[0], signal.SIGSTOP
+        )  # else it might see that it is alone, and end
         server.kill()
         server.wait()
         try:
@@ -76,10 +88,14 @@ def test_the_servers_own_worker_keeps_the_contest_locked_too(system: str, day: C
                 os.kill(worker, signal.SIGKILL)
 
 
-def test_workers_are_forked_on_linux_whatever_python_does_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_forked_on_linux_whatever_python_does_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     chosen = []
     monkeypatch.setattr(
-        multiprocessing, "set_start_method", lambda method, force: chosen.append((method, force))
+        multiprocessing,
+        "set_start_method",
+        lambda method, force: chosen.append((method, force)),
     )
     fork_workers()
     monkeypatch.setattr(sys, "platform", "darwin")
@@ -102,7 +118,12 @@ def inheritable_folders(process: int) -> list[str]:
     """The folders that a process has open, and that its children would have, too."""
     found = []
     for descriptor in Path(f"/proc/{process}/fd").iterdir():
-        flags = Path(f"/proc/{process}/fdinfo/{descriptor.name}").read_text().split("flags:")[1].split()[0]
+        flags = (
+            Path(f"/proc/{process}/fdinfo/{descriptor.name}")
+            .read_text()
+            .split("flags:")[1]
+            .split()[0]
+        )
         if descriptor.is_dir() and not int(flags, 8) & os.O_CLOEXEC:
             found.append(os.readlink(descriptor))  # noqa: PTH115 - as it is
     return found

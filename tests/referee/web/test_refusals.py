@@ -31,21 +31,34 @@ def test_health_needs_no_login(server: Server) -> None:
         "contest": "Test day",
         "version": "0.1.0",
         "window_s": 600,
-        "categories": [{"id": number, "name": name} for number, name in enumerate(names, start=1)],
+        "categories": [
+            {"id": number, "name": name} for number, name in enumerate(names, start=1)
+        ],
         "images": 6,
     }
 
 
-@pytest.mark.parametrize(("team", "password"), [(TEAM, "wrong"), ("nobody", PASSWORD), ("", "")])
-def test_wrong_credentials_tell_not_which_part_is_wrong(server: Server, team: str, password: str) -> None:
-    answer = server.ask("POST", "/v1/session", json={"team": team or " x ", "password": password or "x"})
-    assert problem(answer, 401, "bad-credentials")["detail"] == "Team or password is wrong."
+@pytest.mark.parametrize(
+    ("team", "password"), [(TEAM, "wrong"), ("nobody", PASSWORD), ("", "")]
+)
+def test_wrong_credentials_tell_not_which_part_is_wrong(
+    server: Server, team: str, password: str
+) -> None:
+    answer = server.ask(
+        "POST", "/v1/session", json={"team": team or " x ", "password": password or "x"}
+    )
+    assert (
+        problem(answer, 401, "bad-credentials")["detail"]
+        == "Team or password is wrong."
+    )
 
 
 def test_a_disabled_team_is_like_an_unknown_one(hall: Day, server: Server) -> None:
     with hall.store() as store:
         store.set_team_disabled("bee", True)
-    answer = server.ask("POST", "/v1/session", json={"team": "bee", "password": PASSWORD})
+    answer = server.ask(
+        "POST", "/v1/session", json={"team": "bee", "password": PASSWORD}
+    )
     problem(answer, 401, "bad-credentials")
 
 
@@ -65,7 +78,9 @@ def test_a_disabled_team_is_like_an_unknown_one(hall: Day, server: Server) -> No
         b"team=ant&password=six+legs",
     ],
 )
-def test_a_log_in_that_is_no_json_object_of_texts_is_refused(server: Server, body: bytes) -> None:
+def test_a_log_in_that_is_no_json_object_of_texts_is_refused(
+    server: Server, body: bytes
+) -> None:
     problem(server.ask("POST", "/v1/session", data=body), 400, "bad-json")
 
 
@@ -74,9 +89,13 @@ def test_a_log_in_of_a_megabyte_is_too_large(server: Server) -> None:
     problem(server.ask("POST", "/v1/session", data=body), 413, "too-large")
 
 
-def test_too_many_failed_log_ins_have_to_wait_and_hinder_no_other_team(hall: Day, server: Server) -> None:
+def test_too_many_failed_log_ins_have_to_wait_and_hinder_no_other_team(
+    hall: Day, server: Server
+) -> None:
     def log_in(password: str) -> requests.Response:
-        return server.ask("POST", "/v1/session", json={"team": "cat", "password": password})
+        return server.ask(
+            "POST", "/v1/session", json={"team": "cat", "password": password}
+        )
 
     for _ in range(10):
         problem(log_in("guess"), 401, "bad-credentials")
@@ -86,7 +105,9 @@ def test_too_many_failed_log_ins_have_to_wait_and_hinder_no_other_team(hall: Day
     assert hall.login()["run"]
 
 
-def test_many_guesses_at_once_get_no_further_than_one_after_another(server: Server) -> None:
+def test_many_guesses_at_once_get_no_further_than_one_after_another(
+    server: Server,
+) -> None:
     def guess(_: int) -> int:
         body = {"team": "many guesses", "password": "guess"}
         return server.ask("POST", "/v1/session", json=body).status_code
@@ -103,15 +124,31 @@ def test_a_token_opens_nothing_of_another_team(hall: Day, server: Server) -> Non
         nonce = contest.store.run(1).nonce
         session = Session(run=1, team="bee", expires_s=4e9, nonce=nonce)
         stray = issue(contest.secret, session, contest.id)
-    for method, path in (("GET", "/v1/session"), ("DELETE", "/v1/session"), ("GET", "/v1/images/1")):
+    for method, path in (
+        ("GET", "/v1/session"),
+        ("DELETE", "/v1/session"),
+        ("GET", "/v1/images/1"),
+    ):
         problem(server.ask(method, path, stray), 403, "not-your-run")
     problem(hall.post(stray), 403, "not-your-run")
 
 
-def test_the_token_of_a_run_that_no_longer_exists_is_a_bad_token(hall: Day, server: Server) -> None:
-    with open_contest(hall.folder) as contest:  # a restored backup does not have the run
-        lost = issue(contest.secret, Session(run=99, team=TEAM, expires_s=4e9, nonce="0" * 16), contest.id)
-    for method, path in (("GET", "/v1/session"), ("DELETE", "/v1/session"), ("GET", "/v1/images/1")):
+def test_the_token_of_a_run_that_no_longer_exists_is_a_bad_token(
+    hall: Day, server: Server
+) -> None:
+    with open_contest(
+        hall.folder
+    ) as contest:  # a restored backup does not have the run
+        lost = issue(
+            contest.secret,
+            Session(run=99, team=TEAM, expires_s=4e9, nonce="0" * 16),
+            contest.id,
+        )
+    for method, path in (
+        ("GET", "/v1/session"),
+        ("DELETE", "/v1/session"),
+        ("GET", "/v1/images/1"),
+    ):
         problem(server.ask(method, path, lost), 401, "bad-token")
     problem(hall.post(lost), 401, "bad-token")
     problem(hall.post(lost, key="k"), 401, "bad-token")
@@ -147,14 +184,20 @@ def test_a_missing_or_wrong_token_is_refused_everywhere(
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_a_token_with_a_character_changed_is_refused(server: Server, token: str) -> None:
+def test_a_token_with_a_character_changed_is_refused(
+    server: Server, token: str
+) -> None:
     for changed in (token[:-1], token + "x", token.swapcase()):
         problem(server.ask("GET", "/v1/session", changed), 401, "bad-token")
 
 
 def test_an_expired_token_is_refused(hall: Day, server: Server, token: str) -> None:
     with open_contest(hall.folder) as contest:
-        expired = issue(contest.secret, Session(run=1, team=TEAM, expires_s=1_700_000_000.0), contest.id)
+        expired = issue(
+            contest.secret,
+            Session(run=1, team=TEAM, expires_s=1_700_000_000.0),
+            contest.id,
+        )
     problem(server.ask("GET", "/v1/session", expired), 401, "token-expired")
     assert server.ask("GET", "/v1/session", token).status_code == 200
 
@@ -176,8 +219,12 @@ def test_an_expired_token_is_refused(hall: Day, server: Server, token: str) -> N
         "0" * 13,
     ],
 )
-def test_an_image_that_does_not_exist_is_refused(server: Server, token: str, number: str) -> None:
-    told = problem(server.ask("GET", f"/v1/images/{number}", token), 404, "image-unknown")
+def test_an_image_that_does_not_exist_is_refused(
+    server: Server, token: str, number: str
+) -> None:
+    told = problem(
+        server.ask("GET", f"/v1/images/{number}", token), 404, "image-unknown"
+    )
     assert "1 to 6" in told["detail"]
 
 
@@ -197,7 +244,9 @@ def test_a_bad_row_refuses_the_whole_body_with_its_line(
     server: Server, token: str, row: list[float], words: str
 ) -> None:
     before = received(server, token)
-    answer = server.ask("POST", "/v1/detections", token, JSON, data=json.dumps([*ROWS, row]))
+    answer = server.ask(
+        "POST", "/v1/detections", token, JSON, data=json.dumps([*ROWS, row])
+    )
     told = problem(answer, 422, "bad-rows")
     assert words in told["detail"]
     assert [one["line"] for one in told["problems"]] == [3]
@@ -205,25 +254,45 @@ def test_a_bad_row_refuses_the_whole_body_with_its_line(
     assert received(server, token) == before
 
 
-def test_at_most_twenty_problems_are_told_and_all_are_counted(server: Server, token: str) -> None:
-    told = problem(server.ask("POST", "/v1/detections", token, TEXT, data="1 2 3\n" * 50), 422, "bad-rows")
-    assert ([one["line"] for one in told["problems"]], told["total"]) == ([*range(1, 21)], 50)
+def test_at_most_twenty_problems_are_told_and_all_are_counted(
+    server: Server, token: str
+) -> None:
+    told = problem(
+        server.ask("POST", "/v1/detections", token, TEXT, data="1 2 3\n" * 50),
+        422,
+        "bad-rows",
+    )
+    assert ([one["line"] for one in told["problems"]], told["total"]) == (
+        [*range(1, 21)],
+        50,
+    )
 
 
 @pytest.mark.parametrize(
-    "body", [b"{", b"{}", b"1 1 .5 0 0 5 5", b"\xff", b"[" * 20_000, b"[" + b"9" * 9000 + b"]"]
+    "body",
+    [b"{", b"{}", b"1 1 .5 0 0 5 5", b"\xff", b"[" * 20_000, b"[" + b"9" * 9000 + b"]"],
 )
-def test_detections_that_are_not_json_are_refused(server: Server, token: str, body: bytes) -> None:
+def test_detections_that_are_not_json_are_refused(
+    server: Server, token: str, body: bytes
+) -> None:
     answer = server.ask("POST", "/v1/detections", token, JSON, data=body)
     assert answer.status_code in (400, 422)
-    problem(answer, answer.status_code, "bad-json" if answer.status_code == 400 else "bad-rows")
+    problem(
+        answer,
+        answer.status_code,
+        "bad-json" if answer.status_code == 400 else "bad-rows",
+    )
 
 
 @pytest.mark.parametrize("kind", ["image/png", "text/html", "multipart/form-data"])
-def test_an_unknown_content_type_is_refused(server: Server, token: str, kind: str) -> None:
+def test_an_unknown_content_type_is_refused(
+    server: Server, token: str, kind: str
+) -> None:
     headers = {"Content-Type": kind}
     told = problem(
-        server.ask("POST", "/v1/detections", token, headers, data=b"x"), 415, "unsupported-media-type"
+        server.ask("POST", "/v1/detections", token, headers, data=b"x"),
+        415,
+        "unsupported-media-type",
     )
     assert "send one of application/json, text/plain" in told["detail"]
 
@@ -235,16 +304,30 @@ def test_a_compressed_body_is_refused_even_where_its_bytes_would_make_rows(
     before = received(server, token)
     headers = JSON | {"Content-Encoding": coding}
     answer = server.ask("POST", "/v1/detections", token, headers, data=json.dumps(ROWS))
-    assert "send it uncompressed" in problem(answer, 415, "unsupported-media-type")["detail"]
+    assert (
+        "send it uncompressed"
+        in problem(answer, 415, "unsupported-media-type")["detail"]
+    )
     assert received(server, token) == before
     headers = JSON | {"Content-Encoding": "identity"}
-    assert server.ask("POST", "/v1/detections", token, headers, data=json.dumps(ROWS)).status_code == 202
+    assert (
+        server.ask(
+            "POST", "/v1/detections", token, headers, data=json.dumps(ROWS)
+        ).status_code
+        == 202
+    )
 
 
 @pytest.mark.parametrize("key", ["", "k" * 201, "\xe9"])
-def test_an_idempotency_key_that_could_not_be_kept_is_refused(server: Server, token: str, key: str) -> None:
+def test_an_idempotency_key_that_could_not_be_kept_is_refused(
+    server: Server, token: str, key: str
+) -> None:
     headers = JSON | {"Idempotency-Key": key}
-    problem(server.ask("POST", "/v1/detections", token, headers, data=b"[]"), 400, "bad-request")
+    problem(
+        server.ask("POST", "/v1/detections", token, headers, data=b"[]"),
+        400,
+        "bad-request",
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,14 +372,26 @@ def test_a_method_that_a_path_has_not_is_refused_with_those_it_has(
 
 
 @pytest.mark.parametrize("protocol", ["websocket", "h2c"])
-def test_a_wish_for_another_protocol_is_passed_over(server: Server, protocol: str) -> None:
-    headers = {"Upgrade": protocol, "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+def test_a_wish_for_another_protocol_is_passed_over(
+    server: Server, protocol: str
+) -> None:
+    headers = {
+        "Upgrade": protocol,
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+    }
     assert server.ask("GET", "/v1/health", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("sent", [b"\x16\x03\x01\x00\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"])
-def test_what_is_no_http_gets_an_answer_and_does_no_harm(server: Server, sent: bytes) -> None:
-    assert server.raw(sent, cut=True).startswith((b"HTTP/1.1 400", b"HTTP/1.1 505", b""))
+@pytest.mark.parametrize(
+    "sent", [b"\x16\x03\x01\x00\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"]
+)
+def test_what_is_no_http_gets_an_answer_and_does_no_harm(
+    server: Server, sent: bytes
+) -> None:
+    assert server.raw(sent, cut=True).startswith(
+        (b"HTTP/1.1 400", b"HTTP/1.1 505", b"")
+    )
     assert server.ask("GET", "/v1/health").status_code == 200
 
 
@@ -310,16 +405,18 @@ TEXT = {"Content-Type": "text/plain"}
 
 @pytest.mark.parametrize("method", ["get", "Get", "post", "hEAD", "delete"])
 @pytest.mark.parametrize("path", ["/v1/images/1", "/v1/session", "/login"])
-def test_methods_are_told_apart_by_case(server: Server, token: str, method: str, path: str) -> None:
-    lines = (
-        f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
-    )
+def test_methods_are_told_apart_by_case(
+    server: Server, token: str, method: str, path: str
+) -> None:
+    lines = f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
     told = server.raw(lines.encode())
     assert told.startswith(b"HTTP/1.1 501")
     assert b'"code": "method-unknown"' in told
 
 
-@pytest.mark.parametrize("hosts", ["", "Host:\r\n", "Host: x\r\nHost: y\r\n", "Host: x\r\nHost: x\r\n"])
+@pytest.mark.parametrize(
+    "hosts", ["", "Host:\r\n", "Host: x\r\nHost: y\r\n", "Host: x\r\nHost: x\r\n"]
+)
 @pytest.mark.parametrize("path", ["/v1/images/1", "/v1/health"])
 def test_a_request_that_names_no_host_or_several_is_refused(
     server: Server, token: str, hosts: str, path: str
@@ -334,7 +431,9 @@ def test_a_client_of_http_1_0_needs_to_name_no_host(server: Server) -> None:
     assert server.raw(b"GET /v1/health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
 
 
-@pytest.mark.parametrize("path", ["/v1/session", "/v1/images/1", "/v1/detections", "/login"])
+@pytest.mark.parametrize(
+    "path", ["/v1/session", "/v1/images/1", "/v1/detections", "/login"]
+)
 def test_options_tells_the_methods_and_has_no_body(server: Server, path: str) -> None:
     answer = server.ask("OPTIONS", path)
     assert (answer.status_code, answer.content) == (204, b"")
@@ -353,9 +452,15 @@ def test_who_ends_its_side_before_the_answer_and_sends_again_is_counted_once(
         "Idempotency-Key: half",
     ]
     body = b"[[1, 1, 0.5, 0, 0, 5, 5]]"
-    sent = "\r\n".join([*fields, f"Content-Length: {len(body)}", "", ""]).encode() + body
+    sent = (
+        "\r\n".join([*fields, f"Content-Length: {len(body)}", "", ""]).encode() + body
+    )
     before = received(server, token)
-    server.raw(sent, cut=True)  # taken or not, as the server in front of us came to see the end of it
-    again = server.ask("POST", "/v1/detections", token, {"Idempotency-Key": "half"}, data=body)
+    server.raw(
+        sent, cut=True
+    )  # taken or not, as the server in front of us came to see the end of it
+    again = server.ask(
+        "POST", "/v1/detections", token, {"Idempotency-Key": "half"}, data=body
+    )
     assert (again.status_code, again.json()["accepted"]) == (202, 1)
     assert received(server, token) == before + 1

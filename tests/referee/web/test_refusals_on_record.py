@@ -26,12 +26,17 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def note(
-    refusals: Refusals, address: str = "10.0.0.1", team: str | None = TEAM, code: str = "not-armed"
+    refusals: Refusals,
+    address: str = "10.0.0.1",
+    team: str | None = TEAM,
+    code: str = "not-armed",
 ) -> None:
     refusals.note(409, code, "No run is armed.", team, None, address)
 
 
-def test_those_that_are_alike_within_a_minute_are_one_with_a_count(store: Store) -> None:
+def test_those_that_are_alike_within_a_minute_are_one_with_a_count(
+    store: Store,
+) -> None:
     clock = DrivenClock()
     refusals = Refusals(store, clock)
     for _ in range(3):
@@ -50,7 +55,9 @@ def test_those_that_are_alike_within_a_minute_are_one_with_a_count(store: Store)
     assert [one.count for one in store.refusals(10) if one.team == TEAM] == [1, 4]
 
 
-def test_whoever_floods_with_names_is_counted_by_his_address_and_hides_no_one_else(store: Store) -> None:
+def test_whoever_floods_with_names_is_counted_by_his_address_and_hides_no_one_else(
+    store: Store,
+) -> None:
     refusals = Refusals(store, DrivenClock())
     for number in range(10_000):
         note(refusals, team=f"team {number}" * 50)
@@ -73,7 +80,10 @@ def test_however_many_addresses_there_are_the_rows_are_bounded(
         for number in range(MOST_ALIKE + 100):
             note(refusals, f"10.{minute}.{number // 250}.{number % 250}")
         refusals.store_new()
-        assert next(one.count for one in store.refusals(10_000) if one.address == OTHERS) == 100
+        assert (
+            next(one.count for one in store.refusals(10_000) if one.address == OTHERS)
+            == 100
+        )
         clock.advance(61)
         refusals.store_new()
     assert len(store.refusals(10_000)) == 2 * MOST_ALIKE
@@ -83,7 +93,9 @@ def test_the_newest_is_first_also_after_the_clock_was_set_back_and_a_strange_nam
     store: Store,
 ) -> None:
     refusals = Refusals(store, DrivenClock())
-    later = Refusal("2099", "2099", 1, "not-armed", 409, TEAM, None, "10.0.0.1", "No run is armed.")
+    later = Refusal(
+        "2099", "2099", 1, "not-armed", 409, TEAM, None, "10.0.0.1", "No run is armed."
+    )
     store.keep_refusals([(None, later)])
     note(refusals, team="half \ud800")
     refusals.store_new()
@@ -104,21 +116,32 @@ def test_what_cannot_be_stored_is_kept_for_the_next_time(
     assert [one.count for one in store.refusals(10)] == [2]
 
 
-def test_every_kind_of_refusal_names_team_run_address_and_reason(day: Callable[..., Day]) -> None:
+def test_every_kind_of_refusal_names_team_run_address_and_reason(
+    day: Callable[..., Day],
+) -> None:
     made = day(teams=(TEAM, "bee"))
     assert made.server is not None
     ask = made.server.ask
     token = made.login()["token"]
-    made.server.raw(b"POST /v1/detections HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    made.server.raw(
+        b"POST /v1/detections HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+    )
     ask("POST", "/v1/session", json={"team": TEAM, "password": "wrong"})
-    ask("POST", "/v1/session", json={"team": "bee", "password": PASSWORD})  # the only station has a run
+    ask(
+        "POST", "/v1/session", json={"team": "bee", "password": PASSWORD}
+    )  # the only station has a run
     ask("POST", "/login", data={"username": "bee", "password": "wrong"})
     made.post(token, [[99, 1, 0.5, 0, 0, 5, 5]])
     ask("GET", "/v1/images/99", token)
     ask("GET", "/v1/session", token + "x")
     ask("POST", "/operator/runs", "guess", json={"team": "bee"})
     ask("GET", "/nowhere")
-    made.server.ask("POST", "/operator/runs", read_secrets(made.folder)[1].hex(), json={"team": "bee"})
+    made.server.ask(
+        "POST",
+        "/operator/runs",
+        read_secrets(made.folder)[1].hex(),
+        json={"team": "bee"},
+    )
     ask("DELETE", "/v1/session", token)
     made.post(token)
     expected = {
@@ -148,9 +171,7 @@ def test_two_thousand_refused_requests_are_one_row_and_one_line_and_lose_no_post
     hall: Day, token: str
 ) -> None:
     assert hall.server is not None
-    refused = (
-        b"POST /v1/detections HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nAuthorization: Bearer no\r\n\r\n"
-    )
+    refused = b"POST /v1/detections HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nAuthorization: Bearer no\r\n\r\n"
     log = hall.folder / "server.log"
     logged, posts = len(log.read_text()), 0
     flood = threading.Thread(target=send, args=(hall.server.port, refused, 2_000))

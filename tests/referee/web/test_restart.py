@@ -19,13 +19,25 @@ from itsdangerous import URLSafeSerializer
 from lpirc_testsets import read_ground_truth
 from referee.auth import tokens
 from referee.store.records import RunState
-from tests.contest_day import ROWS, Day, Server, called, is_running, problem, refers, until, workers_of
+from tests.contest_day import (
+    ROWS,
+    Day,
+    Server,
+    called,
+    is_running,
+    problem,
+    refers,
+    until,
+    workers_of,
+)
 from tests.timeouts import TIMEOUT_S
 
 POSTS = 5
 
 
-def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(day: Callable[..., Day]) -> None:
+def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     first = made.server
     assert first is not None
@@ -80,13 +92,20 @@ def test_an_open_run_goes_on_though_an_image_changed_and_only_that_one_is_refuse
 
     second = made.serve()
     images = made.run().images
-    answers = [second.ask("GET", f"/v1/images/{number}", token) for number in range(1, images + 1)]
-    assert sorted(answer.status_code for answer in answers) == [200] * (images - 1) + [503]
+    answers = [
+        second.ask("GET", f"/v1/images/{number}", token)
+        for number in range(1, images + 1)
+    ]
+    assert sorted(answer.status_code for answer in answers) == [200] * (images - 1) + [
+        503
+    ]
     log = made.folder / "server.log"
     until(lambda: f"the image file {changed.name} is not the file" in log.read_text())
 
 
-def test_a_deadline_that_passes_while_nothing_serves_is_kept(day: Callable[..., Day]) -> None:
+def test_a_deadline_that_passes_while_nothing_serves_is_kept(
+    day: Callable[..., Day],
+) -> None:
     made = day(window_s=2)
     assert made.server is not None
     token = made.login()["token"]
@@ -103,7 +122,9 @@ def test_a_deadline_that_passes_while_nothing_serves_is_kept(day: Callable[..., 
     problem(server.ask("GET", "/v1/images/1", token), 409, "window-closed")
 
 
-def test_a_killed_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]) -> None:
+def test_a_killed_worker_is_replaced_and_the_run_goes_on(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     server = made.server
@@ -117,7 +138,9 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]
     assert server.end() == 0
 
 
-def test_workers_killed_in_quick_succession_are_replaced_and_the_run_goes_on(day: Callable[..., Day]) -> None:
+def test_workers_killed_in_quick_succession_are_replaced_and_the_run_goes_on(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     server = made.server
@@ -134,10 +157,17 @@ def kill_worker(server: Server) -> None:
     """Kill the worker and wait no longer than until its successor exists, be it ready or not."""
     (worker,) = workers_of(server.pid)
     os.kill(worker, signal.SIGKILL)
-    until(lambda: workers_of(server.pid) not in ([], [worker]) and len(workers_of(server.pid)) == 1)
+    until(
+        lambda: (
+            workers_of(server.pid) not in ([], [worker])
+            and len(workers_of(server.pid)) == 1
+        )
+    )
 
 
-def test_a_terminal_that_goes_away_does_not_end_the_contest(day: Callable[..., Day]) -> None:
+def test_a_terminal_that_goes_away_does_not_end_the_contest(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     token = made.login()["token"]
@@ -166,7 +196,9 @@ def test_an_asked_end_leaves_the_run_open_and_no_process(
     assert [run.id for run in made.runs(RunState.OPEN)] == [1]
     assert not (made.folder / "server").exists()
     assert "removed" not in (made.folder / "server.log").read_text()
-    assert made.serve().ask("GET", "/v1/session", token).json()["detections_accepted"] == len(ROWS)
+    assert made.serve().ask("GET", "/v1/session", token).json()[
+        "detections_accepted"
+    ] == len(ROWS)
 
 
 def stall(server: Server, token: str) -> socket.socket:
@@ -184,11 +216,15 @@ def test_an_asked_end_is_heard_whichever_thread_of_the_server_gets_the_signal(
     assert server is not None
     threads = [int(one.name) for one in Path(f"/proc/{server.pid}/task").iterdir()]
     tgkill = ctypes.CDLL(None).tgkill
-    assert 0 in [tgkill(server.pid, one, signal.SIGTERM) for one in threads if one != server.pid]
+    assert 0 in [
+        tgkill(server.pid, one, signal.SIGTERM) for one in threads if one != server.pid
+    ]
     assert server.process.wait(TIMEOUT_S) == 0
 
 
-def test_a_frozen_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]) -> None:
+def test_a_frozen_worker_is_replaced_and_the_run_goes_on(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     server = made.server
@@ -199,7 +235,10 @@ def test_a_frozen_worker_is_replaced_and_the_run_goes_on(day: Callable[..., Day]
     assert server.first_line() == server.ready
     assert not is_running(worker)
     assert made.post(token).json()["received_total"] == 2 * len(ROWS)
-    assert "the worker has shown no sign of life for 15 s" in (made.folder / "server.log").read_text()
+    assert (
+        "the worker has shown no sign of life for 15 s"
+        in (made.folder / "server.log").read_text()
+    )
 
 
 def test_rows_count_for_an_image_that_was_fetched_just_before_the_server_was_killed(
@@ -219,27 +258,43 @@ def test_rows_count_for_an_image_that_was_fetched_just_before_the_server_was_kil
     second.ask("DELETE", "/v1/session", token)
     judged = json.loads(made.refers("judge", "1", "--json").stdout)
     of_others = [row for row in rows if row[0] not in (2, 4)]
-    (check,) = [check for check in judged["checks"] if check["code"] == "images-not-fetched"]
-    assert (check["ok"], check["figures"]["rows"], check["figures"]["images"]) == (False, len(of_others), 4)
+    (check,) = [
+        check for check in judged["checks"] if check["code"] == "images-not-fetched"
+    ]
+    assert (check["ok"], check["figures"]["rows"], check["figures"]["images"]) == (
+        False,
+        len(of_others),
+        4,
+    )
     assert judged["detections"] == len(rows) - len(of_others)
     assert 0 < judged["map"] < check["figures"]["map_with_them"] == 1.0
     assert "images-not-fetched" in made.refers("run", "show", "1").stdout
     config = made.folder / "contest.toml"
     config.write_text("count_unserved = true\n" + config.read_text())
     again = json.loads(made.refers("judge", "1", "--json").stdout)
-    assert (again["map"], again["signature"]) == (judged["map"], judged["signature"]), "its rules are bound"
+    assert (again["map"], again["signature"]) == (judged["map"], judged["signature"]), (
+        "its rules are bound"
+    )
 
 
 def found(day: Day, testset: Path) -> list[list[float]]:
     """Every object of the set, in the numbers of run 1."""
     truth = read_ground_truth(testset)
     with day.store() as store:
-        known_as = {original: n for n, original in enumerate(store.image_order(1).tolist(), start=1)}
+        known_as = {
+            original: n
+            for n, original in enumerate(store.image_order(1).tolist(), start=1)
+        }
     columns = (truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist())
-    return [[known_as[image], category, 0.5, *box] for image, category, box in zip(*columns, strict=True)]
+    return [
+        [known_as[image], category, 0.5, *box]
+        for image, category, box in zip(*columns, strict=True)
+    ]
 
 
-def test_the_token_of_a_run_that_a_restore_took_back_is_refused(day: Callable[..., Day]) -> None:
+def test_the_token_of_a_run_that_a_restore_took_back_is_refused(
+    day: Callable[..., Day],
+) -> None:
     made = day(served=False)
     with contextlib.closing(sqlite3.connect(made.folder / "contest.db")) as database:
         database.execute("VACUUM INTO ?", (str(made.folder / "copy.db"),))
@@ -251,7 +306,9 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(day: Callable[..
     for name in ("contest.db-wal", "contest.db-shm"):
         (made.folder / name).unlink(missing_ok=True)
     (made.folder / "copy.db").replace(made.folder / "contest.db")
-    shutil.rmtree(made.folder / "journal")  # else what the copy lacks is taken from there
+    shutil.rmtree(
+        made.folder / "journal"
+    )  # else what the copy lacks is taken from there
     refused = refers("serve", str(made.folder), "--port", "0").stderr
     assert "is gone: it begins again with a copy of the database" in refused
     assert refused.endswith(f"referee doctor {made.folder} --accept\n")
@@ -259,11 +316,20 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(day: Callable[..
     second = made.serve()
     again = made.login()
     assert (again["run"], again["token"] != lost["token"]) == (lost["run"], True)
-    for method, path in (("GET", "/v1/images/1"), ("GET", "/v1/session"), ("DELETE", "/v1/session")):
+    for method, path in (
+        ("GET", "/v1/images/1"),
+        ("GET", "/v1/session"),
+        ("DELETE", "/v1/session"),
+    ):
         problem(second.ask(method, path, lost["token"]), 401, "bad-token")
     problem(made.post(lost["token"]), 401, "bad-token")
     problem(made.post(lost["token"], key="k"), 401, "bad-token")
-    assert second.ask("POST", "/image", data={"token": lost["token"], "image_name": "1"}).status_code == 401
+    assert (
+        second.ask(
+            "POST", "/image", data={"token": lost["token"], "image_name": "1"}
+        ).status_code
+        == 401
+    )
     assert second.ask("GET", "/v1/images/1", again["token"]).status_code == 200
 
 
@@ -274,7 +340,10 @@ def test_after_a_log_out_and_restarts_a_token_only_reads_and_a_restored_backup_g
     made = day()
     token = made.login()["token"]
     backup = tmp_path / "backup.zip"
-    assert called("backup", str(made.folder), "-o", str(backup), "--with-keys").returncode == 0
+    assert (
+        called("backup", str(made.folder), "-o", str(backup), "--with-keys").returncode
+        == 0
+    )
     assert made.server is not None
     ended = made.server.ask("DELETE", "/v1/session", token).json()
     for _ in range(2):
@@ -307,7 +376,10 @@ def test_a_run_that_was_open_before_runs_had_a_random_value_goes_on_with_its_tok
     assert made.server is not None
     token = made.login()["token"]
     assert made.server.end() == 0
-    with contextlib.closing(sqlite3.connect(made.folder / "contest.db")) as database, database:
+    with (
+        contextlib.closing(sqlite3.connect(made.folder / "contest.db")) as database,
+        database,
+    ):
         database.execute("ALTER TABLE runs DROP COLUMN nonce")
         database.execute("PRAGMA user_version = 9")
     session = tokens.read(bytes.fromhex((made.folder / "secret").read_text()), token)
@@ -316,10 +388,14 @@ def test_a_run_that_was_open_before_runs_had_a_random_value_goes_on_with_its_tok
         "session",
         signer_kwargs={"key_derivation": "hmac"},
     )
-    old = serializer.dumps({"run": 1, "team": session.team, "expires_s": session.expires_s})
+    old = serializer.dumps(
+        {"run": 1, "team": session.team, "expires_s": session.expires_s}
+    )
     server = made.serve()
     assert server.ask("GET", "/v1/images/1", old).status_code == 200
-    problem(server.ask("GET", "/v1/images/1", token), 401, "bad-token")  # its value is not that of the run
+    problem(
+        server.ask("GET", "/v1/images/1", token), 401, "bad-token"
+    )  # its value is not that of the run
     again = made.login()["token"]
     assert server.ask("GET", "/v1/images/1", again).status_code == 200
     assert server.ask("DELETE", "/v1/session", old).status_code == 200

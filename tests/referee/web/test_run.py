@@ -19,7 +19,9 @@ from tests.contest_day import PASSWORD, ROWS, TEAM, Day, problem, until
 LEFT = "X-Window-Remaining-Ms"
 
 
-def test_log_in_opens_the_run_and_tells_all_a_client_needs(hall: Day, token: str) -> None:
+def test_log_in_opens_the_run_and_tells_all_a_client_needs(
+    hall: Day, token: str
+) -> None:
     told = hall.login()
     assert told["token"] == token
     assert (told["run"], told["images"], told["window_s"]) == (1, 6, 600.0)
@@ -27,7 +29,9 @@ def test_log_in_opens_the_run_and_tells_all_a_client_needs(hall: Day, token: str
     assert 0 < told["remaining_s"] < 600
 
 
-def test_every_answer_within_a_run_tells_less_time_left_than_the_one_before(hall: Day, token: str) -> None:
+def test_every_answer_within_a_run_tells_less_time_left_than_the_one_before(
+    hall: Day, token: str
+) -> None:
     assert hall.server is not None
     ask = hall.server.ask
     answers = [
@@ -58,7 +62,9 @@ def test_images_are_the_files_to_the_byte_in_the_run_s_own_order(
         assert answer.content == images.image_path(original).read_bytes()
 
 
-def test_a_receipt_counts_the_rows_and_names_the_hash_of_the_body(hall: Day, token: str) -> None:
+def test_a_receipt_counts_the_rows_and_names_the_hash_of_the_body(
+    hall: Day, token: str
+) -> None:
     assert hall.server is not None
     before = hall.server.ask("GET", "/v1/session", token).json()["detections_accepted"]
     for body, kind in [
@@ -66,12 +72,18 @@ def test_a_receipt_counts_the_rows_and_names_the_hash_of_the_body(hall: Day, tok
         ("", "text/plain"),
         ("[]", "application/json"),
     ]:
-        answer = hall.server.ask("POST", "/v1/detections", token, {"Content-Type": kind}, data=body)
+        answer = hall.server.ask(
+            "POST", "/v1/detections", token, {"Content-Type": kind}, data=body
+        )
         before += (accepted := 2 if len(body) > 2 else 0)
         assert answer.status_code == 202
         sha256 = hashlib.sha256(body.encode()).hexdigest()
         told = {key: value for key, value in answer.json().items() if key != "receipt"}
-        assert told == {"accepted": accepted, "received_total": before, "sha256": sha256}
+        assert told == {
+            "accepted": accepted,
+            "received_total": before,
+            "sha256": sha256,
+        }
 
 
 def test_json_and_text_rows_mean_the_same(hall: Day, token: str) -> None:
@@ -80,11 +92,16 @@ def test_json_and_text_rows_mean_the_same(hall: Day, token: str) -> None:
     bodies = [
         ("application/json; charset=utf-8", json.dumps(rows)),
         ("text/plain", "\n".join(" ".join(map(str, row)) for row in rows)),
-        ("text/csv", "\r\n".join(", ".join(map(str, row)) for row in rows) + "\r\n\r\n"),
+        (
+            "text/csv",
+            "\r\n".join(", ".join(map(str, row)) for row in rows) + "\r\n\r\n",
+        ),
     ]
     for kind, body in bodies:
         assert (
-            hall.server.ask("POST", "/v1/detections", token, {"Content-Type": kind}, data=body).status_code
+            hall.server.ask(
+                "POST", "/v1/detections", token, {"Content-Type": kind}, data=body
+            ).status_code
             == 202
         )
     with hall.store() as store:
@@ -92,16 +109,22 @@ def test_json_and_text_rows_mean_the_same(hall: Day, token: str) -> None:
     assert np.array_equal(stored, np.array(rows * 3, dtype=np.float64))
 
 
-def test_an_idempotency_key_gives_the_first_receipt_again_and_counts_once(hall: Day, token: str) -> None:
+def test_an_idempotency_key_gives_the_first_receipt_again_and_counts_once(
+    hall: Day, token: str
+) -> None:
     first = hall.post(token, key="once")
     hall.post(token)
     assert hall.post(token, key="once").json() == first.json()
     problem(hall.post(token, [], key="once"), 409, "key-reused")
 
 
-def test_a_second_log_in_is_the_same_session_with_less_time(hall: Day, token: str) -> None:
+def test_a_second_log_in_is_the_same_session_with_less_time(
+    hall: Day, token: str
+) -> None:
     first, second = hall.login(), hall.login()
-    assert (second["token"], second["run"]) == (first["token"], first["run"]) == (token, 1)
+    assert (
+        (second["token"], second["run"]) == (first["token"], first["run"]) == (token, 1)
+    )
     assert second["remaining_s"] < first["remaining_s"]
 
 
@@ -116,12 +139,16 @@ def test_the_session_counts_what_was_served_and_taken(hall: Day, token: str) -> 
 
 def test_a_team_with_no_free_station_is_told_so(hall: Day, token: str) -> None:
     assert hall.server is not None
-    answer = hall.server.ask("POST", "/v1/session", json={"team": "dog", "password": PASSWORD})
+    answer = hall.server.ask(
+        "POST", "/v1/session", json={"team": "dog", "password": PASSWORD}
+    )
     assert token
     problem(answer, 409, "station-busy")
 
 
-def test_the_deadline_closes_the_run_with_nobody_asking(day: Callable[..., Day]) -> None:
+def test_the_deadline_closes_the_run_with_nobody_asking(
+    day: Callable[..., Day],
+) -> None:
     made = day(window_s=2)
     token = made.login()["token"]
     assert made.post(token).status_code == 202
@@ -133,7 +160,9 @@ def test_the_deadline_closes_the_run_with_nobody_asking(day: Callable[..., Day])
     refuse_everything(made, token, accepted=2)
 
 
-def test_logout_closes_the_run_and_a_new_log_in_is_a_new_run(day: Callable[..., Day]) -> None:
+def test_logout_closes_the_run_and_a_new_log_in_is_a_new_run(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     token = made.login()["token"]
@@ -151,7 +180,9 @@ def test_logout_closes_the_run_and_a_new_log_in_is_a_new_run(day: Callable[..., 
     refuse_everything(made, token, accepted=2)
 
 
-def test_a_closed_run_says_how_many_images_it_was_served(day: Callable[..., Day]) -> None:
+def test_a_closed_run_says_how_many_images_it_was_served(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     token = made.login()["token"]
@@ -159,7 +190,9 @@ def test_a_closed_run_says_how_many_images_it_was_served(day: Callable[..., Day]
         made.server.ask("GET", f"/v1/images/{number}", token)
     made.server.ask("DELETE", "/v1/session", token)
     shown = [made.server.ask("GET", "/v1/session", token).json() for _ in range(3)]
-    assert [(one["phase"], one["images_served"]) for one in shown] == [("closed", 2)] * 3
+    assert [(one["phase"], one["images_served"]) for one in shown] == [
+        ("closed", 2)
+    ] * 3
     assert made.refers("run", "void", "1", "--reason", "test").returncode == 0
     assert made.server.ask("GET", "/v1/session", token).json()["phase"] == "void"
 
@@ -171,10 +204,15 @@ def refuse_everything(made: Day, token: str, accepted: int) -> None:
     problem(made.server.ask("GET", "/v1/images/1", token), 409, "window-closed")
     shown = made.server.ask("GET", "/v1/session", token)
     assert shown.status_code == 200
-    assert (shown.json()["remaining_s"], shown.json()["detections_accepted"]) == (0.0, accepted)
+    assert (shown.json()["remaining_s"], shown.json()["detections_accepted"]) == (
+        0.0,
+        accepted,
+    )
 
 
-def test_a_body_that_ends_after_the_deadline_is_too_late(day: Callable[..., Day]) -> None:
+def test_a_body_that_ends_after_the_deadline_is_too_late(
+    day: Callable[..., Day],
+) -> None:
     made = day(window_s=2)
     assert made.server is not None
     token = made.login()["token"]
@@ -196,7 +234,11 @@ def test_a_body_that_ends_after_the_deadline_is_too_late(day: Callable[..., Day]
             yield second
 
     answer = made.server.ask(
-        "POST", "/v1/detections", token, {"Content-Type": "application/json"}, data=Slow()
+        "POST",
+        "/v1/detections",
+        token,
+        {"Content-Type": "application/json"},
+        data=Slow(),
     )
     problem(answer, 409, "window-closed")
     with made.store() as store:
@@ -211,19 +253,23 @@ def test_log_ins_at_the_same_moment_open_one_run(day: Callable[..., Day]) -> Non
     assert [run.id for run in made.runs(RunState.OPEN)] == [1]
 
 
-def test_a_body_sent_many_times_at_once_with_one_key_counts_once(hall: Day, token: str) -> None:
+def test_a_body_sent_many_times_at_once_with_one_key_counts_once(
+    hall: Day, token: str
+) -> None:
     with hall.store() as store:
         before = store.count_detections(1)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: hall.post(token, key="at once"), range(8)))
-    assert {(answer.status_code, answer.json()["received_total"]) for answer in answers} == {
-        (202, before + len(ROWS))
-    }
+    assert {
+        (answer.status_code, answer.json()["received_total"]) for answer in answers
+    } == {(202, before + len(ROWS))}
     with hall.store() as store:
         assert store.count_detections(1) == before + len(ROWS)
 
 
-def test_what_is_acknowledged_around_the_end_is_counted_and_nothing_else(day: Callable[..., Day]) -> None:
+def test_what_is_acknowledged_around_the_end_is_counted_and_nothing_else(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     token = made.login()["token"]
@@ -247,11 +293,15 @@ def test_what_is_acknowledged_around_the_end_is_counted_and_nothing_else(day: Ca
         assert len(store.detections(1)) == acknowledged
 
 
-def test_a_dead_meter_opens_no_window_and_a_living_one_does(day: Callable[..., Day]) -> None:
+def test_a_dead_meter_opens_no_window_and_a_living_one_does(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     made.meter.kill()
-    answer = made.server.ask("POST", "/v1/session", json={"team": TEAM, "password": PASSWORD})
+    answer = made.server.ask(
+        "POST", "/v1/session", json={"team": TEAM, "password": PASSWORD}
+    )
     told = answer.json()
     problem(answer, 503, told["code"])
     assert told["code"].startswith("meter-")
@@ -273,13 +323,22 @@ def test_an_image_file_that_changes_while_it_is_being_served_changes_nothing_tha
         order = store.image_order(1).tolist()
     before = [images.image_path(original).read_bytes() for original in order]
     assert made.server.ask("GET", "/v1/images/1", token).status_code == 200
-    until(lambda: made.server and made.server.ask("HEAD", "/v1/images?count=3", token).status_code == 200)
+    until(
+        lambda: (
+            made.server
+            and made.server.ask("HEAD", "/v1/images?count=3", token).status_code == 200
+        )
+    )
     images.image_path(order[0]).write_bytes(before[1])
     images.image_path(order[1]).unlink()
-    assert [made.server.ask("GET", f"/v1/images/{n}", token).content for n in (1, 2, 3)] == before
+    assert [
+        made.server.ask("GET", f"/v1/images/{n}", token).content for n in (1, 2, 3)
+    ] == before
 
 
-def test_a_body_sent_again_after_the_run_has_closed_gets_its_receipt_again(day: Callable[..., Day]) -> None:
+def test_a_body_sent_again_after_the_run_has_closed_gets_its_receipt_again(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     token = made.login()["token"]
     first = made.post(token, key="once")
@@ -292,7 +351,9 @@ def test_a_body_sent_again_after_the_run_has_closed_gets_its_receipt_again(day: 
     problem(made.post(token), 409, "window-closed")
 
 
-def test_looking_at_the_head_of_an_image_does_not_count_as_having_it(day: Callable[..., Day]) -> None:
+def test_looking_at_the_head_of_an_image_does_not_count_as_having_it(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     token = made.login()["token"]
     assert made.server is not None
@@ -311,7 +372,11 @@ def test_a_run_of_a_part_of_the_images_knows_no_others(day: Callable[..., Day]) 
     problem(made.post(token, [[3, 1, 0.5, 0, 0, 5, 5]]), 422, "bad-rows")
     assert made.post(token, [[2, 1, 0.5, 0, 0, 5, 5]]).status_code == 202
     form = {"token": token, "image_name": "3", "CLASS_ID": "1", "confidence": "0.5"}
-    server.ask("POST", "/result", data=form | dict.fromkeys(("xmin", "ymin", "xmax", "ymax"), "5"))
+    server.ask(
+        "POST",
+        "/result",
+        data=form | dict.fromkeys(("xmin", "ymin", "xmax", "ymax"), "5"),
+    )
     assert server.ask("POST", "/no_of_images", data={"token": token}).text == "2"
     assert server.ask("DELETE", "/v1/session", token).json()["detections_accepted"] == 1
     judged = json.loads(made.refers("judge", "1", "--json").stdout)

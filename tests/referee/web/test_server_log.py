@@ -34,13 +34,19 @@ def test_a_terminal_that_is_stopped_holds_nobody_up_and_gets_it_all_when_it_goes
     handler: BackgroundHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = pty.openpty()
-    with os.fdopen(ours, "r") as seen, os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
+    with (
+        os.fdopen(ours, "r") as seen,
+        os.fdopen(theirs, "w") as terminal,
+        monkeypatch.context() as patch,
+    ):
         patch.setattr(sys, "stderr", terminal)
         termios.tcflow(theirs, termios.TCOOFF)  # as Ctrl-S does
         for number in range(MOST_WAITING + 10):
             tell(handler, f"line {number}", logging.WARNING)
         termios.tcflow(theirs, termios.TCOON)
-        assert [seen.readline().strip() for _ in range(MOST_WAITING)][-1] == f"line {MOST_WAITING - 1}"
+        assert [seen.readline().strip() for _ in range(MOST_WAITING)][
+            -1
+        ] == f"line {MOST_WAITING - 1}"
         handler._lines.join()  # noqa: SLF001 - waits until the thread has written
 
 
@@ -51,13 +57,19 @@ def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
         patch.setattr(sys, "stderr", log)
         patch.setattr(logging, "raiseExceptions", False)
         tell(handler, "first")
-        handler.handle(logging.makeLogRecord({"levelno": logging.INFO, "msg": "%d", "args": ("no number",)}))
+        handler.handle(
+            logging.makeLogRecord(
+                {"levelno": logging.INFO, "msg": "%d", "args": ("no number",)}
+            )
+        )
         tell(handler, "second")
         handler._lines.join()  # noqa: SLF001 - waits until the thread has written
         assert (tmp_path / "log").read_text() == "first\nsecond\n"
         log.close()
         tell(handler, "lost")
-        patch.setattr(sys, "stderr", None)  # as in a service that was started without one
+        patch.setattr(
+            sys, "stderr", None
+        )  # as in a service that was started without one
         tell(handler, "lost, too")
         handler._lines.join()  # noqa: SLF001 - waits until the thread has written
 
@@ -67,9 +79,14 @@ def test_what_was_said_last_is_written_before_the_process_ends() -> None:
         "import logging, logging.config; from referee.web.server_log import LOGGING;"
         "logging.config.dictConfig(LOGGING); logging.getLogger('referee').info('the end')"
     )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert told.stderr.endswith("INFO referee: the end\n")
-    assert LOGGING["handlers"]["stderr"]["class"] == f"{server_log.__name__}.BackgroundHandler"
+    assert (
+        LOGGING["handlers"]["stderr"]["class"]
+        == f"{server_log.__name__}.BackgroundHandler"
+    )
 
 
 def test_a_warning_that_comes_again_is_written_once_a_minute(

@@ -23,7 +23,9 @@ def test_a_token_is_good_until_the_moment_it_expires_however_often_it_was_read(
     house = build()
     state = state_of(create_app(house.contest, house.control, house.clock))
     session = Session(1, TEAM, EXPIRES.timestamp())
-    environ = {"HTTP_AUTHORIZATION": f"bearer  {issue(house.contest.secret, session, house.contest.id)} "}
+    environ = {
+        "HTTP_AUTHORIZATION": f"bearer  {issue(house.contest.secret, session, house.contest.id)} "
+    }
     monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES - timedelta(milliseconds=1))
     assert session_of(state, environ) == session_of(state, environ) == session
     monkeypatch.setattr(house.clock, "utc", lambda: EXPIRES)
@@ -40,7 +42,9 @@ def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
     house.control.arm(TEAM, "one")
     run = house.control.login(TEAM).run
     opened = Session(run.id, TEAM, EXPIRES.timestamp(), run.nonce)
-    restored = Session(run.id, TEAM, EXPIRES.timestamp(), "of a run that a restore took back")
+    restored = Session(
+        run.id, TEAM, EXPIRES.timestamp(), "of a run that a restore took back"
+    )
     later = EXPIRES + timedelta(days=400)
     monkeypatch.setattr(house.clock, "utc", lambda: later)
 

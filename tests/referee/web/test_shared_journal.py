@@ -38,7 +38,10 @@ def journal(tmp_path: Path) -> Path:
 
 def with_journal(day: Day, journal: Path, **keys: object) -> Day:
     """The day, its journal at that place."""
-    lines = [f'path = "{journal}"', *(f"{key} = {str(value).lower()}" for key, value in keys.items())]
+    lines = [
+        f'path = "{journal}"',
+        *(f"{key} = {str(value).lower()}" for key, value in keys.items()),
+    ]
     config = day.folder / "contest.toml"
     config.write_text("\n".join([config.read_text(), "[journal]", *lines, ""]))
     return day
@@ -48,7 +51,12 @@ def take_over(journal: Path, day: Day, other: Path) -> None:
     """Another host claims the next epoch."""
     other.mkdir(exist_ok=True)
     claim_epoch(
-        journal, other, 2, contest=contest_id(day.folder), version=program_version(), utc=Clock().utc()
+        journal,
+        other,
+        2,
+        contest=contest_id(day.folder),
+        version=program_version(),
+        utc=Clock().utc(),
     )
 
 
@@ -63,7 +71,9 @@ def stalled(journal: Path, epoch: int = 1) -> Iterator[None]:
     finally:
         pipe = file.rename(file.with_suffix(".pipe"))
         kept.rename(file)
-        descriptor = os.open(pipe, os.O_RDWR)  # whoever waits goes on, and reads what the file says
+        descriptor = os.open(
+            pipe, os.O_RDWR
+        )  # whoever waits goes on, and reads what the file says
         os.write(descriptor, file.read_bytes()[:16] * 100)
         until(lambda: not processes_at(pipe))
         os.close(descriptor)
@@ -83,7 +93,9 @@ def doctor(day: Day) -> str:
     return refers("doctor", str(day.folder)).stdout
 
 
-def test_a_server_leaves_signs_of_life_and_says_when_it_ends_in_order(day: MakeDay, journal: Path) -> None:
+def test_a_server_leaves_signs_of_life_and_says_when_it_ends_in_order(
+    day: MakeDay, journal: Path
+) -> None:
     made = with_journal(day(served=False), journal)
     server = made.serve()
     until(lambda: read_beat(journal, 1) is not None)
@@ -95,13 +107,17 @@ def test_a_server_leaves_signs_of_life_and_says_when_it_ends_in_order(day: MakeD
     assert last.is_ended
 
 
-def test_while_the_disk_stalls_it_is_said_and_open_runs_go_on(day: MakeDay, journal: Path) -> None:
+def test_while_the_disk_stalls_it_is_said_and_open_runs_go_on(
+    day: MakeDay, journal: Path
+) -> None:
     made = with_journal(day(served=False), journal, deadline_s=0.2)
     server = made.serve()
     token = made.login()["token"]
 
     def trouble() -> str:
-        return str(json.loads(made.refers("status", "--json").stdout)["journal_trouble"])
+        return str(
+            json.loads(made.refers("status", "--json").stdout)["journal_trouble"]
+        )
 
     assert trouble() == "None"
     log = made.folder / "server.log"
@@ -116,7 +132,9 @@ def test_while_the_disk_stalls_it_is_said_and_open_runs_go_on(day: MakeDay, jour
         for _ in range(3):
             told = problem(made.post(token, key="kept"), 503, "journal-stalled")
             assert told["retry_after_s"] == 5
-        assert server.ask("GET", "/v1/session", token).json()["detections_accepted"] == 0
+        assert (
+            server.ask("GET", "/v1/session", token).json()["detections_accepted"] == 0
+        )
     until(lambda: trouble() == "None")
     until(lambda: "answers again" in log.read_text())
     until(lambda: made.post(token, key="kept").status_code == 202)
@@ -133,10 +151,14 @@ def test_without_required_the_contest_goes_on_and_the_record_says_from_when_to_w
 
     def noted(kind: str) -> int:
         with made.store() as store:
-            return [event["kind"] for event in store.events_after(0, 1000)[1]].count(kind)
+            return [event["kind"] for event in store.events_after(0, 1000)[1]].count(
+                kind
+            )
 
     def trouble() -> str:
-        return str(json.loads(made.refers("status", "--json").stdout)["journal_trouble"])
+        return str(
+            json.loads(made.refers("status", "--json").stdout)["journal_trouble"]
+        )
 
     with stalled(journal):
         log = made.folder / "server.log"
@@ -145,9 +167,16 @@ def test_without_required_the_contest_goes_on_and_the_record_says_from_when_to_w
             assert made.post(token).json()["received_total"] == number * len(ROWS)
         until(lambda: re.search(SINCE + "is on this host's disk alone", trouble()))
     # A copy of the whole database would hold the open run up, and no command makes one either.
-    until(lambda: re.search(SINCE + ": its disk answers again, and it is begun again once no run", trouble()))
+    until(
+        lambda: re.search(
+            SINCE + ": its disk answers again, and it is begun again once no run",
+            trouble(),
+        )
+    )
     until(lambda: made.refers("team", "disable", "ant").returncode == 0)
-    assert re.search(f"journal-behind: .* {SINCE}: its disk did not answer", doctor(made))
+    assert re.search(
+        f"journal-behind: .* {SINCE}: its disk did not answer", doctor(made)
+    )
     assert made.post(token).json()["received_total"] == 5 * len(ROWS)
     assert (noted("journal-behind"), noted("journal-again")) == (1, 0)
 
@@ -167,7 +196,10 @@ def test_without_required_the_contest_goes_on_and_the_record_says_from_when_to_w
     restored = refers("restore", "--journal", str(made.folder))
     assert restored.returncode == 0, restored.stderr
     after = content(made.folder / "contest.db")
-    assert {table for table in before if after[table] != before[table]} <= {"events", "published"}
+    assert {table for table in before if after[table] != before[table]} <= {
+        "events",
+        "published",
+    }
 
 
 def test_a_host_that_was_superseded_ends_and_says_so_when_it_is_started_again(
@@ -177,7 +209,9 @@ def test_a_host_that_was_superseded_ends_and_says_so_when_it_is_started_again(
     server = made.serve()
     token = made.login()["token"]
     secret = read_secret(made.folder / "secret")
-    later = issue(secret, replace(read(secret, token), epoch=2), contest_id(made.folder))
+    later = issue(
+        secret, replace(read(secret, token), epoch=2), contest_id(made.folder)
+    )
     problem(server.ask("GET", "/v1/images/1", later), 503, "superseded")
     take_over(journal, made, tmp_path / "second")
     assert server.process.wait(TIMEOUT_S) == 1
@@ -202,16 +236,25 @@ def test_neither_a_copy_nor_a_folder_without_its_disk_is_served(
         assert (tried.returncode, tried.stderr.count("\n")) == (1, 1), tried.stderr
         return tried.stderr
 
-    assert f"may not write to the journal {journal}: it has epoch 1 of {made.folder} on " in refused(copy)
+    assert (
+        f"may not write to the journal {journal}: it has epoch 1 of {made.folder} on "
+        in refused(copy)
+    )
     assert "journal-same-disk" in refers("doctor", str(made.folder)).stdout
     assert "journal-elsewhere: " in refers("doctor", str(copy)).stdout
     held = (copy / "contest.db").read_bytes()
     restored = refers("restore", "--journal", str(copy))
-    assert (restored.returncode, "may not write to the journal" in restored.stderr) == (1, True)
+    assert (restored.returncode, "may not write to the journal" in restored.stderr) == (
+        1,
+        True,
+    )
     assert (copy / "contest.db").read_bytes() == held
     with stalled(journal):
         assert "has not answered for 0.2 s" in refused(made.folder)
-        assert "journal-stalled: The journal's disk at " in refers("doctor", str(made.folder)).stdout
+        assert (
+            "journal-stalled: The journal's disk at "
+            in refers("doctor", str(made.folder)).stdout
+        )
     hidden = journal.rename(tmp_path / "not mounted")
     assert f"The journal of {made.folder} is not at {journal}" in refused(made.folder)
     journal.mkdir()

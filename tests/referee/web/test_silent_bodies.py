@@ -17,7 +17,12 @@ from referee.web.state import LOG_INS_OF_AN_ADDRESS
 from tests.contest_day import TEAM, TIMEOUT_S, Day, Server, until
 from tests.referee.web.legacy.old_clients import OldClient
 from tests.referee.web.test_slots import unfinished, works
-from tests.referee.web.two_stations import OTHER_TEAM, asked_from, login_from, two_stations
+from tests.referee.web.two_stations import (
+    OTHER_TEAM,
+    asked_from,
+    login_from,
+    two_stations,
+)
 
 RIVALS = ("127.0.0.2", "127.0.0.3")
 SILENT = 128
@@ -69,14 +74,22 @@ def test_bodies_that_fall_silent_or_drip_are_answered_and_ended_and_no_other_con
     with ExitStack() as stack:
 
         def connect(sent: bytes) -> socket.socket:
-            one = stack.enter_context(socket.create_connection((server.host, server.port), TIMEOUT_S))
+            one = stack.enter_context(
+                socket.create_connection((server.host, server.port), TIMEOUT_S)
+            )
             one.sendall(sent)
             return one
 
-        expecting = unfinished("", "/login").replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n", 1)
-        plain = [connect(unfinished("", path)) for path in ("/v1/session", "/operator/login")]
+        expecting = unfinished("", "/login").replace(
+            b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n", 1
+        )
+        plain = [
+            connect(unfinished("", path)) for path in ("/v1/session", "/operator/login")
+        ]
         plain.append(connect(unfinished(token)))
-        half = unfinished(token, length=LARGEST_BODY_BYTES) + b" " * (LARGEST_BODY_BYTES // 2)
+        half = unfinished(token, length=LARGEST_BODY_BYTES) + b" " * (
+            LARGEST_BODY_BYTES // 2
+        )
         plain.append(connect(half))
         old = [connect(unfinished("", path)) for path in ("/login", "/result")]
         old.append(connect(expecting[: expecting.index(b"[[")]))
@@ -92,7 +105,9 @@ def test_bodies_that_fall_silent_or_drip_are_answered_and_ended_and_no_other_con
 
         def locked_out() -> bool:
             # One more each time: a log-in may have taken the slot of one of them, which was refused then.
-            full.append(connect_from(stack, server, RIVALS[0], unfinished("", "/v1/session")))
+            full.append(
+                connect_from(stack, server, RIVALS[0], unfinished("", "/v1/session"))
+            )
             return login_from(server, RIVALS[0], OTHER_TEAM)[0] == 429
 
         until(locked_out)
@@ -106,19 +121,27 @@ def test_bodies_that_fall_silent_or_drip_are_answered_and_ended_and_no_other_con
             assert b'"code": "body-too-slow"' in answer, answer
             assert b"did not arrive within 10 s" in answer, answer
         for answer in old_answers:
-            _, _, text = answer.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n").partition(b"\r\n\r\n")
+            _, _, text = answer.removeprefix(
+                b"HTTP/1.1 100 Continue\r\n\r\n"
+            ).partition(b"\r\n\r\n")
             assert b"HTTP/1.1 408 " in answer, answer
-            assert text.startswith(b"The next 16384 bytes of the body, or its rest, did not arrive"), answer
+            assert text.startswith(
+                b"The next 16384 bytes of the body, or its rest, did not arrive"
+            ), answer
         assert health(idle) == 200
         assert idle.sock is kept
         ended = [received_to_its_end(one)[:13] for one in full]
         assert set(ended) <= {b"HTTP/1.1 408 ", b"HTTP/1.1 429 "}
         assert ended.count(b"HTTP/1.1 408 ") >= LOG_INS_OF_AN_ADDRESS
-        until(lambda: login_from(server, RIVALS[0], OTHER_TEAM)[0] == 201)  # their threads and slots are free
+        until(
+            lambda: login_from(server, RIVALS[0], OTHER_TEAM)[0] == 201
+        )  # their threads and slots are free
         works(made, token)
 
 
-def connect_from(stack: ExitStack, server: Server, address: str, sent: bytes) -> socket.socket:
+def connect_from(
+    stack: ExitStack, server: Server, address: str, sent: bytes
+) -> socket.socket:
     place = (server.host, server.port)
     one = stack.enter_context(socket.create_connection(place, TIMEOUT_S, (address, 0)))
     one.sendall(sent)
@@ -126,7 +149,10 @@ def connect_from(stack: ExitStack, server: Server, address: str, sent: bytes) ->
 
 
 def half_bodies(
-    stack: ExitStack, server: Server, paths: Sequence[str], addresses: Sequence[str] = RIVALS
+    stack: ExitStack,
+    server: Server,
+    paths: Sequence[str],
+    addresses: Sequence[str] = RIVALS,
 ) -> list[socket.socket]:
     """128 bodies without a token that stop, from these addresses in turn, to these paths in turn."""
     return [
@@ -139,7 +165,10 @@ def half_bodies(
 def old_client_works(client: OldClient) -> None:
     assert client.ask("/verify").plain == (200, "Valid Token\n")
     assert client.ask("/image", image_name=1).status == 200
-    assert client.post([[1, 1, 0.5, 0, 0, 5, 5]]).plain == (200, "Result stored in the server database\n")
+    assert client.post([[1, 1, 0.5, 0, 0, 5, 5]]).plain == (
+        200,
+        "Result stored in the server database\n",
+    )
 
 
 def test_128_half_bodies_from_two_addresses_keep_no_old_client_and_no_log_in_out(
@@ -150,7 +179,12 @@ def test_128_half_bodies_from_two_addresses_keep_no_old_client_and_no_log_in_out
     assert server is not None
     client = OldClient(server)
     client.log_in()
-    for paths in (["/v1/session"], ["/login", "/get_token"], ["/result", "/verify"], ["/login", "/result"]):
+    for paths in (
+        ["/v1/session"],
+        ["/login", "/get_token"],
+        ["/result", "/verify"],
+        ["/login", "/result"],
+    ):
         with ExitStack() as stack:
             half_bodies(stack, server, paths)
             old_client_works(client)
@@ -173,7 +207,8 @@ def test_old_forms_from_many_addresses_exhaust_no_run_whose_team_has_logged_in(
         until(
             lambda: (
                 half_bodies(stack, server, ["/result", "/verify"], many)
-                and asked_from(server, "127.0.2.1", "POST", "/verify", body={})[0] == 429
+                and asked_from(server, "127.0.2.1", "POST", "/verify", body={})[0]
+                == 429
             )
         )
         old_client_works(client)
@@ -191,7 +226,10 @@ def test_a_team_behind_the_same_address_can_be_kept_out_by_it_and_no_one_elsewhe
     with ExitStack() as stack:
         paths = ["/result", "/login"]
         until(
-            lambda: half_bodies(stack, server, paths, ["127.0.0.1"]) and client.ask("/verify").status == 429
+            lambda: (
+                half_bodies(stack, server, paths, ["127.0.0.1"])
+                and client.ask("/verify").status == 429
+            )
         )
         assert client.ask("/verify").headers["retry-after"] == "1"
         refused = OldClient(server).log_in()
@@ -200,7 +238,9 @@ def test_a_team_behind_the_same_address_can_be_kept_out_by_it_and_no_one_elsewhe
         assert login_from(server, "127.0.0.9", OTHER_TEAM)[0] == 201
 
 
-def test_where_stations_name_addresses_no_other_one_takes_a_slot(day: Callable[..., Day]) -> None:
+def test_where_stations_name_addresses_no_other_one_takes_a_slot(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, clients=("127.0.4.0/24", "127.0.5.1"))
     server = made.server
     assert server is not None
@@ -221,26 +261,34 @@ def test_where_stations_name_addresses_no_other_one_takes_a_slot(day: Callable[.
     assert answers.pop("/v1/session").startswith(b"HTTP/1.1 403 ")
     for path in ("/login", "/get_token"):
         assert answers.pop(path).endswith(b"\r\n\r\nInvalid username or password\n")
-    assert all(answer.endswith(b"\r\n\r\nInvalid Token\n") for answer in answers.values()), answers
+    assert all(
+        answer.endswith(b"\r\n\r\nInvalid Token\n") for answer in answers.values()
+    ), answers
     assert asked_from(server, "127.0.0.9", "GET", "/v1/health")[0] == 200
     assert asked_from(server, "127.0.0.9", "GET", "/help")[0] == 200
 
 
-def test_a_rival_in_a_station_s_network_keeps_no_other_station_s_team_out(day: Callable[..., Day]) -> None:
+def test_a_rival_in_a_station_s_network_keeps_no_other_station_s_team_out(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, clients=("127.0.4.0/24", "127.0.5.1"))
     server = made.server
     assert server is not None
     with ExitStack() as stack:
         places = [f"127.0.4.{n}" for n in range(1, 17)]
 
-        def fill() -> object:  # also on a machine so busy that the first ones end before the last ones begin
+        def fill() -> (
+            object
+        ):  # also on a machine so busy that the first ones end before the last ones begin
             return half_bodies(stack, server, ["/v1/session", "/result"], places)
 
         until(lambda: fill() and login_from(server, "127.0.4.99", TEAM)[0] == 429)
         assert login_from(server, "127.0.5.1", OTHER_TEAM)[0] == 201
 
 
-def test_a_connection_on_which_another_request_waits_is_not_that_of_a_silent_body() -> None:
+def test_a_connection_on_which_another_request_waits_is_not_that_of_a_silent_body() -> (
+    None
+):
     suspect = Suspect(sent_s=100.0, received_bytes=1000)
 
     def is_ended(now_s: float, received_s: float, received_bytes: int) -> bool:
@@ -252,11 +300,15 @@ def test_a_connection_on_which_another_request_waits_is_not_that_of_a_silent_bod
     assert not is_ended(101.0, 101.0, 1300)  # another request
     assert not is_ended(180.0, 101.0, 1300)  # it waits
     assert is_ended(100.0 + LONGEST_WORK_S, 101.0, 1300)
-    assert is_ended(101.0 + SLOW_S, 101.0 + SLOW_S, 1320)  # no request takes so long to come
+    assert is_ended(
+        101.0 + SLOW_S, 101.0 + SLOW_S, 1320
+    )  # no request takes so long to come
     assert not is_ended(101.0 + SLOW_S, 101.0 + SLOW_S, 1000 + PART_BYTES)
 
 
-def test_a_rivals_silent_body_does_not_end_another_request_of_its_address(day: Callable[..., Day]) -> None:
+def test_a_rivals_silent_body_does_not_end_another_request_of_its_address(
+    day: Callable[..., Day],
+) -> None:
     """Behind a proxy all teams are at one address, so a rival could cut off whoever was answered with it."""
     made = two_stations(day)
     server = made.server
@@ -273,7 +325,10 @@ def test_a_rivals_silent_body_does_not_end_another_request_of_its_address(day: C
         assert health(other) == 200
         body = b"[[1, 1, 0.5, 0, 0, 5, 5]]"
         other.putrequest("POST", "/v1/detections")
-        for name, value in {"Authorization": f"Bearer {token}", "Content-Length": str(len(body))}.items():
+        for name, value in {
+            "Authorization": f"Bearer {token}",
+            "Content-Length": str(len(body)),
+        }.items():
             other.putheader(name, value)
         other.endheaders(body[:5])
         assert received_to_its_end(silent) == b""

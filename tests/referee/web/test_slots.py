@@ -30,7 +30,9 @@ def crowd() -> Iterator[Callable[..., socket.socket]]:
     with ExitStack() as opened:
 
         def connect(server: Server, sent: bytes = b"") -> socket.socket:
-            connection = opened.enter_context(socket.create_connection((server.host, server.port), TIMEOUT_S))
+            connection = opened.enter_context(
+                socket.create_connection((server.host, server.port), TIMEOUT_S)
+            )
             connection.sendall(sent)
             return connection
 
@@ -69,11 +71,20 @@ def test_stalled_bodies_of_a_run_exhaust_that_run_and_no_other(
         for _ in range(REQUESTS_AT_ONCE):
             crowd(server, unfinished(stalling))
         # One more each time: a request of the test may have taken the slot of one of them.
-        until(lambda: crowd(server, unfinished(stalling)) and made.post(stalling).status_code == 429)
+        until(
+            lambda: (
+                crowd(server, unfinished(stalling))
+                and made.post(stalling).status_code == 429
+            )
+        )
         refused = problem(made.post(stalling), 429, "too-many-requests")
         assert refused["retry_after_s"] == 1
-        assert server.ask("GET", "/v1/images/1", stalling).status_code == 200  # an image holds no slot
-    assert made.refers("run", "close", "1").returncode == 0  # nor does it keep the operator out
+        assert (
+            server.ask("GET", "/v1/images/1", stalling).status_code == 200
+        )  # an image holds no slot
+    assert (
+        made.refers("run", "close", "1").returncode == 0
+    )  # nor does it keep the operator out
 
 
 def test_batches_that_no_one_reads_exhaust_their_own_run(
@@ -81,16 +92,15 @@ def test_batches_that_no_one_reads_exhaust_their_own_run(
 ) -> None:
     made = day(testset=large_set, teams=(TEAM,))
     token = str(made.login()["token"])
-    request = (
-        f"GET /v1/images?count={IMAGES} HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {token}\r\n\r\n"
-    )
+    request = f"GET /v1/images?count={IMAGES} HTTP/1.1\r\nHost: referee\r\nAuthorization: Bearer {token}\r\n\r\n"
     for _ in range(REQUESTS_AT_ONCE):
         crowd(made.server, request.encode())
     assert made.server is not None
     path = f"/v1/images?count={IMAGES}"
     until(
         lambda: (
-            crowd(made.server, request.encode()) and made.server.ask("GET", path, token).status_code == 429
+            crowd(made.server, request.encode())
+            and made.server.ask("GET", path, token).status_code == 429
         )
     )
     assert made.server.ask("GET", "/v1/images/1", token).status_code == 200
@@ -108,7 +118,12 @@ def test_stalled_log_ins_keep_no_open_run_and_no_operator_out(
         for _ in range(LOG_INS_OF_AN_ADDRESS):
             crowd(server, unfinished("", "/v1/session"))
         login = unfinished("", "/v1/session")
-        until(lambda: crowd(server, login) and server.ask("POST", "/v1/session").status_code == 429)
+        until(
+            lambda: (
+                crowd(server, login)
+                and server.ask("POST", "/v1/session").status_code == 429
+            )
+        )
         assert server.ask("GET", "/v1/health").status_code == 200
         armed = made.refers("run", "arm", OTHER_TEAM, "--station", "station-2")
         assert armed.returncode == 0, armed.stderr
@@ -152,15 +167,21 @@ def test_of_a_log_in_no_more_than_64_kib_is_waited_for(
 def test_an_old_result_with_a_bad_token_is_refused_before_the_rest_of_it_is_read(
     hall: Day, crowd: Callable[..., socket.socket]
 ) -> None:
-    start = unfinished("", "/result", LARGEST_BODY_BYTES).replace(b"[[1, 1", b"token=nonsense&x=")
+    start = unfinished("", "/result", LARGEST_BODY_BYTES).replace(
+        b"[[1, 1", b"token=nonsense&x="
+    )
     start += b"1" * LARGEST_DOCUMENT_BYTES
     assert crowd(hall.server, start).recv(1000).startswith(b"HTTP/1.1 401 ")
 
 
-def test_a_body_of_5_mib_is_refused_with_the_advice_to_send_several(hall: Day, token: str) -> None:
+def test_a_body_of_5_mib_is_refused_with_the_advice_to_send_several(
+    hall: Day, token: str
+) -> None:
     assert hall.server is not None
     answer = hall.server.ask("POST", "/v1/detections", token, data=b" " * (5 * 2**20))
-    assert problem(answer, 413, "too-large")["detail"].endswith(f"at most {2**22} are taken: send several.")
+    assert problem(answer, 413, "too-large")["detail"].endswith(
+        f"at most {2**22} are taken: send several."
+    )
     assert hall.post(token, ROWS).status_code == 202
 
 

@@ -53,9 +53,17 @@ class Standby(Server):
 
     def __init__(self, folder: Path, *options: str) -> None:
         where = ["--port", str(own_port()), *options, "--parent", str(os.getpid())]
-        Program.__init__(self, [program("referee"), "standby", str(folder), *where], folder / "server.log")
+        Program.__init__(
+            self,
+            [program("referee"), "standby", str(folder), *where],
+            folder / "server.log",
+        )
         self.standing = Program.first_line(self)
-        self.url = next(word.rstrip(";") for word in self.standing.split() if word.startswith("http://"))
+        self.url = next(
+            word.rstrip(";")
+            for word in self.standing.split()
+            if word.startswith("http://")
+        )
         self.host, _, port = self.url.rpartition("/")[2].rpartition(":")
         self.port = int(port)
 
@@ -102,7 +110,9 @@ def kinds_of(day: Day) -> list[str]:
         return [event["kind"] for event in store.events_after(0, 1000)[1]]
 
 
-def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(pair: tuple[Day, Path]) -> None:
+def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(
+    pair: tuple[Day, Path],
+) -> None:
     first, folder = pair
     server = first.serve()
     told = first.login()
@@ -118,9 +128,14 @@ def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(pair: tup
 
     def post_on(poster: int) -> None:
         for number in range(10_000):
-            key, rows = f"{poster}-{number}", [[1 + number % 6, 1, 0.5, poster, 0, 50 + poster, 5]]
+            key, rows = (
+                f"{poster}-{number}",
+                [[1 + number % 6, 1, 0.5, poster, 0, 50 + poster, 5]],
+            )
             try:
-                answer = server.ask("POST", "/v1/detections", token, {"Idempotency-Key": key}, json=rows)
+                answer = server.ask(
+                    "POST", "/v1/detections", token, {"Idempotency-Key": key}, json=rows
+                )
             except requests.RequestException:
                 return
             if answer.status_code == 202:
@@ -137,13 +152,17 @@ def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(pair: tup
         for one in posting:
             one.result()
     standby.until_serving()
-    sys.stderr.write(f"served again {time.monotonic() - died_s:.2f} s after the death\n")
+    sys.stderr.write(
+        f"served again {time.monotonic() - died_s:.2f} s after the death\n"
+    )
 
     first.server, first.folder = standby, folder
     shown = standby.ask("GET", "/v1/session", token).json()
     assert (shown["phase"], shown["run"]) == ("open", told["run"])
     assert 0 < shown["remaining_s"] < told["remaining_s"]
-    assert len(acknowledged) <= shown["detections_accepted"] <= len(acknowledged) + POSTERS
+    assert (
+        len(acknowledged) <= shown["detections_accepted"] <= len(acknowledged) + POSTERS
+    )
     for key, receipt in acknowledged.items():
         poster, number = map(int, key.split("-"))
         rows = [[1 + number % 6, 1, 0.5, poster, 0, 50 + poster, 5]]
@@ -158,7 +177,9 @@ def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(pair: tup
     assert kinds_of(first).count("took-over") == 1
     assert kinds_of(first).count("rebooted") == 1
     (worker,) = workers_of(standby.pid)
-    os.kill(worker, signal.SIGKILL)  # what replaces it serves, and takes over no second time
+    os.kill(
+        worker, signal.SIGKILL
+    )  # what replaces it serves, and takes over no second time
     assert Server.first_line(standby) == standby.ready
     assert kinds_of(first).count("took-over") == 1
 
@@ -183,13 +204,20 @@ def test_a_host_that_was_frozen_while_another_one_took_over_acknowledges_nothing
         with contextlib.suppress(requests.RequestException):
             answer = first.post(token)
             answers.append((answer.status_code, answer.json()["code"]))
-    unavailable = {(503, code) for code in ("superseded", "journal-stalled", "shutting-down")}
+    unavailable = {
+        (503, code) for code in ("superseded", "journal-stalled", "shutting-down")
+    }
     assert set(answers) <= unavailable | {(409, "window-closed")}
     assert server.process.returncode == 1
     assert "epoch 2 of " in server.log.read_text()
-    assert standby.ask("GET", "/v1/session", token).json()["detections_accepted"] == len(ROWS)
+    assert standby.ask("GET", "/v1/session", token).json()[
+        "detections_accepted"
+    ] == len(ROWS)
     again = refers("serve", str(first.folder), "--port", "0")
-    assert (again.returncode, "has taken over. Nothing is taken here" in again.stderr) == (1, True)
+    assert (
+        again.returncode,
+        "has taken over. Nothing is taken here" in again.stderr,
+    ) == (1, True)
     told = refers("team", "disable", TEAM, "--contest", str(first.folder))
     assert (told.returncode, "has taken over" in told.stderr) == (1, True)
 
@@ -201,7 +229,11 @@ def test_a_journal_whose_disk_is_not_mounted_is_no_word_of_another_host(
     assert first.serve().end() == 0
     (tmp_path / "second" / "journal").rename(tmp_path / "unmounted")
     told = refers("status", "--contest", str(first.folder))
-    assert (told.returncode, "Test day" in told.stdout, "taken over" in told.stdout) == (0, True, False)
+    assert (
+        told.returncode,
+        "Test day" in told.stdout,
+        "taken over" in told.stdout,
+    ) == (0, True, False)
 
 
 def test_of_two_that_stand_by_one_takes_over_and_the_other_follows_it(
@@ -212,21 +244,35 @@ def test_of_two_that_stand_by_one_takes_over_and_the_other_follows_it(
     token = str(first.login()["token"])
     third = tmp_path / "third"
     shutil.copytree(folder, third)
-    both = [Standby(one, "--first", server.url, "--after", AFTER_S) for one in (folder, third)]
+    both = [
+        Standby(one, "--first", server.url, "--after", AFTER_S)
+        for one in (folder, third)
+    ]
     first.servers += both
     die(first)
-    until(lambda: sorted(one.ask("GET", "/v1/health").status_code for one in both) == [200, 503])
-    serving, following = sorted(both, key=lambda one: one.ask("GET", "/v1/health").status_code)
+    until(
+        lambda: (
+            sorted(one.ask("GET", "/v1/health").status_code for one in both)
+            == [200, 503]
+        )
+    )
+    serving, following = sorted(
+        both, key=lambda one: one.ask("GET", "/v1/health").status_code
+    )
     serving.until_serving()
     first.server = serving
     first.folder = folder if serving is both[0] else third
     assert first.post(token).status_code == 202
     serving.kill()  # its worker ends in order
     following.until_serving()
-    assert following.ask("GET", "/v1/session", token).json()["detections_accepted"] == len(ROWS)
+    assert following.ask("GET", "/v1/session", token).json()[
+        "detections_accepted"
+    ] == len(ROWS)
 
 
-def test_a_server_that_was_ended_in_order_is_taken_over_only_by_hand(pair: tuple[Day, Path]) -> None:
+def test_a_server_that_was_ended_in_order_is_taken_over_only_by_hand(
+    pair: tuple[Day, Path],
+) -> None:
     first, folder = pair
     server = first.serve()
     token = str(first.login()["token"])
@@ -238,42 +284,70 @@ def test_a_server_that_was_ended_in_order_is_taken_over_only_by_hand(pair: tuple
     problem(standby.ask("GET", "/v1/session", token), 503, "stands-by")
     assert standby.end() == 0
     backup, restored = folder.with_name("day.zip"), folder.with_name("restored")
-    assert called("backup", str(first.folder), "-o", str(backup), "--with-keys").returncode == 0
+    assert (
+        called("backup", str(first.folder), "-o", str(backup), "--with-keys").returncode
+        == 0
+    )
     assert called("restore", str(backup), str(restored)).returncode == 0
     now = Standby(restored, "--now")
     first.servers.append(now)
     now.until_serving()
-    assert now.ask("GET", "/v1/session", token).json()["detections_accepted"] == len(ROWS)
+    assert now.ask("GET", "/v1/session", token).json()["detections_accepted"] == len(
+        ROWS
+    )
 
 
-def test_the_receipt_of_an_upload_is_the_same_from_the_host_that_took_over(pair: tuple[Day, Path]) -> None:
+def test_the_receipt_of_an_upload_is_the_same_from_the_host_that_took_over(
+    pair: tuple[Day, Path],
+) -> None:
     first, folder = pair
-    track = f'[[tracks]]\nname = "files"\nrule = "results"\ntestset = "{first.testset}"\n'
+    track = (
+        f'[[tracks]]\nname = "files"\nrule = "results"\ntestset = "{first.testset}"\n'
+    )
     for config in (first.folder / "contest.toml", folder / "contest.toml"):
-        config.write_text(config.read_text().replace("\n[journal]\n", f"\n{track}[journal]\n"))
+        config.write_text(
+            config.read_text().replace("\n[journal]\n", f"\n{track}[journal]\n")
+        )
     server, path = first.serve(), "/v1/entries?track=files&name=a.csv"
     auth = (TEAM, PASSWORD)
-    told = server.ask("POST", path, data=b"image,class,confidence,xmin,ymin,xmax,ymax\n", auth=auth).json()
+    told = server.ask(
+        "POST", path, data=b"image,class,confidence,xmin,ymin,xmax,ymax\n", auth=auth
+    ).json()
     die(first)
     now = Standby(folder, "--now")
     first.servers.append(now)
     now.until_serving()
     shown = now.ask("GET", f"/v1/entries/{told['id']}", auth=auth).json()
     assert shown["receipt"] == told["receipt"]
-    assert shown["receipt"]["public_key"] == now.ask("GET", "/board.json").json()["public_key"]
+    assert (
+        shown["receipt"]["public_key"]
+        == now.ask("GET", "/board.json").json()["public_key"]
+    )
 
     def state() -> str:
-        return str(now.ask("GET", f"/v1/entries/{told['id']}", auth=auth).json()["state"])
+        return str(
+            now.ask("GET", f"/v1/entries/{told['id']}", auth=auth).json()["state"]
+        )
 
     until(lambda: state() == "scored")  # the file came by the journal's disk
 
 
-def test_what_may_not_stand_by_is_told_why(pair: tuple[Day, Path], tmp_path: Path) -> None:
+def test_what_may_not_stand_by_is_told_why(
+    pair: tuple[Day, Path], tmp_path: Path
+) -> None:
     first, folder = pair
     journal = tmp_path / "second" / "journal"
 
     def told(*options: str) -> str:
-        tried = refers("standby", str(folder), "--first", "http://127.0.0.1:9", "--port", "0", *options)
+        tried = refers(
+            "standby",
+            str(folder),
+            "--first",
+            "http://127.0.0.1:9",
+            "--port",
+            "0",
+            *options,
+        )
         assert (tried.returncode, tried.stderr.count("\n")) == (1, 1), tried.stderr
         return tried.stderr
 
@@ -285,7 +359,9 @@ def test_what_may_not_stand_by_is_told_why(pair: tuple[Day, Path], tmp_path: Pat
     assert "Set required = true on both hosts" in told()
     config.write_text(right.partition("\n[journal]\n")[0])
     assert "names no journal that both hosts reach" in told()
-    assert "is no journal that a host writes to" in told("--journal", str(tmp_path / "elsewhere"))
+    assert "is no journal that a host writes to" in told(
+        "--journal", str(tmp_path / "elsewhere")
+    )
     config.write_text(right)
 
     host = host_path(journal, 1)
@@ -294,10 +370,16 @@ def test_what_may_not_stand_by_is_told_why(pair: tuple[Day, Path], tmp_path: Pat
     assert "The first host runs version 1.0 of this program" in told()
     host.write_text(claim)
 
-    for name, words in (("secret", "the secrets in"), ("signing-key", "is not the key")):
+    for name, words in (
+        ("secret", "the secrets in"),
+        ("signing-key", "is not the key"),
+    ):
         kept = (folder / name).read_bytes()
         other = secrets.token_hex(32).encode() if name == "secret" else new_key()
         (folder / name).write_bytes(other)
         assert words in told()
         (folder / name).write_bytes(kept)
-    assert "is not the address of a referee" in refers("standby", str(folder), "--first", "hall-a").stderr
+    assert (
+        "is not the address of a referee"
+        in refers("standby", str(folder), "--first", "hall-a").stderr
+    )

@@ -13,7 +13,13 @@ import pytest
 
 from referee.store.records import RunState
 from tests.contest_day import PASSWORD, ROWS, TEAM, Day, problem, until
-from tests.referee.web.two_stations import OTHER_TEAM, arm_both, asked_from, login_from, two_stations
+from tests.referee.web.two_stations import (
+    OTHER_TEAM,
+    arm_both,
+    asked_from,
+    login_from,
+    two_stations,
+)
 
 HOME, NEXT_DOOR, STREET = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 LINUX_LOOPBACK = "every address of 127.0.0.0/8 is this machine's on Linux"
@@ -21,18 +27,25 @@ LOGIN = {"team": TEAM, "password": PASSWORD}
 SLOW_S = 5.0  # on a machine that is busy with other things
 
 
-def test_two_runs_are_open_together_each_with_its_meter_and_deadline(day: Callable[..., Day]) -> None:
+def test_two_runs_are_open_together_each_with_its_meter_and_deadline(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, window_s=4)
     first, second = made.login(), made.login(OTHER_TEAM)
     assert first["run"] != second["run"]
-    assert [run.station for run in made.runs(RunState.OPEN)] == ["station-1", "station-2"]
+    assert [run.station for run in made.runs(RunState.OPEN)] == [
+        "station-1",
+        "station-2",
+    ]
     assert made.server is not None
     for token in (first["token"], second["token"]):
         assert made.post(token).json()["received_total"] == len(ROWS)
     other = made.server.ask("GET", "/v1/images/1", second["token"]).content
     assert other.startswith(b"\xff\xd8")
     until(lambda: len(made.runs(RunState.CLOSED)) == 2)
-    powers_w = [run.energy_wh * 3600 / 4 for run in made.runs(RunState.CLOSED) if run.energy_wh]
+    powers_w = [
+        run.energy_wh * 3600 / 4 for run in made.runs(RunState.CLOSED) if run.energy_wh
+    ]
     assert powers_w == pytest.approx([36.0, 3.6], rel=0.3)
     assert {run.closed_by for run in made.runs(RunState.CLOSED)} == {"deadline"}
 
@@ -40,13 +53,17 @@ def test_two_runs_are_open_together_each_with_its_meter_and_deadline(day: Callab
 def stalled(stack: ExitStack, made: Day, address: str, sent: str) -> socket.socket:
     assert made.server is not None
     connection = stack.enter_context(
-        socket.create_connection((made.server.host, made.server.port), 20, source_address=(address, 0))
+        socket.create_connection(
+            (made.server.host, made.server.port), 20, source_address=(address, 0)
+        )
     )
     connection.sendall(sent.encode())
     return connection
 
 
-def test_a_hostile_client_at_one_station_does_not_disturb_the_other(day: Callable[..., Day]) -> None:
+def test_a_hostile_client_at_one_station_does_not_disturb_the_other(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, window_s=30)
     assert made.server is not None
     status, hostile = login_from(made.server, NEXT_DOOR, TEAM)
@@ -59,17 +76,26 @@ def test_a_hostile_client_at_one_station_does_not_disturb_the_other(day: Callabl
     with ExitStack() as stack:
         for _ in range(60):
             stalled(stack, made, NEXT_DOOR, head)
-            stalled(stack, made, NEXT_DOOR, form + urlencode({"token": hostile["token"]}))
+            stalled(
+                stack, made, NEXT_DOOR, form + urlencode({"token": hostile["token"]})
+            )
             stalled(stack, made, NEXT_DOOR, batch)
             stalled(stack, made, NEXT_DOOR, "GET /v1/im")
             stalled(stack, made, NEXT_DOOR, "\x16\x03\x01 not HTTP at all\r\n\r\n")
         slowest_s = 0.0
         for number in range(60):
             before_s = time.monotonic()
-            status, jpeg = asked_from(made.server, HOME, "GET", f"/v1/images/{1 + number % 6}", token)
+            status, jpeg = asked_from(
+                made.server, HOME, "GET", f"/v1/images/{1 + number % 6}", token
+            )
             assert (status, jpeg[:2]) == (200, b"\xff\xd8")
-            status, body = asked_from(made.server, HOME, "POST", "/v1/detections", token, ROWS)
-            assert (status, json.loads(body)["received_total"]) == (202, len(ROWS) * (number + 1))
+            status, body = asked_from(
+                made.server, HOME, "POST", "/v1/detections", token, ROWS
+            )
+            assert (status, json.loads(body)["received_total"]) == (
+                202,
+                len(ROWS) * (number + 1),
+            )
             slowest_s = max(slowest_s, time.monotonic() - before_s)
         assert slowest_s < SLOW_S
         assert asked_from(made.server, HOME, "DELETE", "/v1/session", token)[0] == 200
@@ -80,7 +106,9 @@ def test_a_hostile_client_at_one_station_does_not_disturb_the_other(day: Callabl
         assert store.count_detections(int(hostile["run"])) == 0
 
 
-def test_a_station_takes_requests_from_its_own_place_only(day: Callable[..., Day]) -> None:
+def test_a_station_takes_requests_from_its_own_place_only(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, clients=(HOME, "127.0.0.2/31"))
     assert made.server is not None
     server = made.server
@@ -98,15 +126,21 @@ def test_a_station_takes_requests_from_its_own_place_only(day: Callable[..., Day
     ]:
         status, told = asked_from(server, HOME, method, path, token, body)
         assert (status, json.loads(told)["code"]) == (403, "wrong-address"), path
-        assert asked_from(server, STREET, method, path, token, body)[0] in (200, 202), path
+        assert asked_from(server, STREET, method, path, token, body)[0] in (200, 202), (
+            path
+        )
     assert login_from(server, "127.0.0.4", OTHER_TEAM)[0] == 403
     assert login_from(server, HOME, OTHER_TEAM)[0] == 201
 
 
-def test_old_clients_in_the_wrong_place_are_told_in_their_words(day: Callable[..., Day]) -> None:
+def test_old_clients_in_the_wrong_place_are_told_in_their_words(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, clients=(NEXT_DOOR, STREET))
     assert made.server is not None
-    told = made.server.ask("POST", "/login", data={"username": TEAM, "password": PASSWORD})
+    told = made.server.ask(
+        "POST", "/login", data={"username": TEAM, "password": PASSWORD}
+    )
     assert (told.status_code, told.text) == (401, "Invalid username or password\n")
     assert made.runs(RunState.OPEN) == []
     token = login_from(made.server, NEXT_DOOR, TEAM)[1]["token"]
@@ -116,7 +150,9 @@ def test_old_clients_in_the_wrong_place_are_told_in_their_words(day: Callable[..
     assert [run.state for run in made.runs(RunState.OPEN)] == [RunState.OPEN]
 
 
-def test_a_heat_opens_with_the_signal_and_survives_kill_9_with_equal_windows(day: Callable[..., Day]) -> None:
+def test_a_heat_opens_with_the_signal_and_survives_kill_9_with_equal_windows(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, auto_arm=False, window_s=8)
     arm_both(made, "final")
     assert made.server is not None
@@ -128,7 +164,10 @@ def test_a_heat_opens_with_the_signal_and_survives_kill_9_with_equal_windows(day
         told = problem(answer, 409, "not-started")
         assert (answer.headers["Retry-After"], told["heat"]) == ("1", "final")
     started = made.refers("run", "start", "final")
-    assert started.stdout == "Heat final is open: run 1 of ant and run 2 of bee, 8 s each.\n", started.stderr
+    assert (
+        started.stdout
+        == "Heat final is open: run 1 of ant and run 2 of bee, 8 s each.\n"
+    ), started.stderr
     tokens = [made.login(team)["token"] for team in (TEAM, OTHER_TEAM)]
     for token in tokens:
         assert made.post(token).status_code == 202
@@ -140,20 +179,30 @@ def test_a_heat_opens_with_the_signal_and_survives_kill_9_with_equal_windows(day
     assert "heat" in made.refers("run", "list").stdout
     made.server.kill()
     server = made.serve()
-    remaining_s = [server.ask("GET", "/v1/session", token).json()["remaining_s"] for token in tokens]
+    remaining_s = [
+        server.ask("GET", "/v1/session", token).json()["remaining_s"]
+        for token in tokens
+    ]
     assert 0 <= remaining_s[0] - remaining_s[1] < SLOW_S
     until(lambda: len(made.runs(RunState.CLOSED)) == 2)
     first, second = made.runs(RunState.CLOSED)
     assert first.start_s == second.start_s
     assert (first.opened_utc, first.boot_id) == (second.opened_utc, second.boot_id)
-    assert {(run.closed_by, run.elapsed_s) for run in (first, second)} == {("deadline", 8.0)}
+    assert {(run.closed_by, run.elapsed_s) for run in (first, second)} == {
+        ("deadline", 8.0)
+    }
     assert first.energy_wh is not None
     assert second.energy_wh is not None
     again = made.refers("run", "start", "final")
-    assert again.stderr == "referee: Heat final has started: run 1 is closed; choose another name.\n"
+    assert (
+        again.stderr
+        == "referee: Heat final has started: run 1 is closed; choose another name.\n"
+    )
 
 
-def test_a_heat_of_any_name_waits_for_its_signal_and_one_of_none_is_refused(day: Callable[..., Day]) -> None:
+def test_a_heat_of_any_name_waits_for_its_signal_and_one_of_none_is_refused(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day, auto_arm=False)
     for option in ("--heat", "--station"):
         refused = made.refers("run", "arm", TEAM, option, "")
@@ -162,20 +211,31 @@ def test_a_heat_of_any_name_waits_for_its_signal_and_one_of_none_is_refused(day:
     arm_both(made, "-")
     assert [run.heat for run in made.runs(RunState.ARMED)] == ["-", "-"]
     started = made.refers("run", "start", "--anyway", "-")
-    assert started.stdout.startswith("Heat - is open: run 1 of ant and run 2 of bee"), started.stderr
+    assert started.stdout.startswith("Heat - is open: run 1 of ant and run 2 of bee"), (
+        started.stderr
+    )
 
 
-def test_the_points_of_a_heat_are_told_once_both_are_judged(day: Callable[..., Day]) -> None:
+def test_the_points_of_a_heat_are_told_once_both_are_judged(
+    day: Callable[..., Day],
+) -> None:
     made = two_stations(day)
     tokens = [made.login(team)["token"] for team in (TEAM, OTHER_TEAM)]
     assert made.server is not None
     for token in tokens:
         made.server.ask("DELETE", "/v1/session", token)
     early = made.refers("run", "versus", "1", "2")
-    assert early.stderr == "referee: Run 1 is not judged as it stands; see: referee judge 1\n"
+    assert (
+        early.stderr
+        == "referee: Run 1 is not judged as it stands; see: referee judge 1\n"
+    )
     assert made.refers("judge", "--all").returncode == 0
     told = made.refers("run", "versus", "1", "2").stdout.splitlines()
-    assert ["run 1 of ant" in told[0], "run 2 of bee" in told[1], len(told)] == [True, True, 2], told
+    assert ["run 1 of ant" in told[0], "run 2 of bee" in told[1], len(told)] == [
+        True,
+        True,
+        2,
+    ], told
     assert [line[0] for line in told] in (["1", "1"], ["0", "0"])
 
 
@@ -188,4 +248,7 @@ def test_without_a_heat_the_list_has_no_column_for_it(day: Callable[..., Day]) -
 def test_a_heat_that_nobody_armed_cannot_be_started(hall: Day) -> None:
     told = hall.refers("run", "start", "nothing")
     assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr == "referee: No run is armed for heat 'nothing'; see: referee run list\n"
+    assert (
+        told.stderr
+        == "referee: No run is armed for heat 'nothing'; see: referee run list\n"
+    )

@@ -29,7 +29,12 @@ def test_a_removed_database_refuses_results_and_leaves_a_copy_with_all_that_was_
     assert server.ask("GET", "/v1/images/1", token).status_code == 200
     until(lambda: list(folder.glob("contest-rescued-*.db")))
     (copy,) = folder.glob("contest-rescued-*.db")
-    until(lambda: f"! {folder}/contest.db or its -wal" in refers("status", "--contest", str(folder)).stdout)
+    until(
+        lambda: (
+            f"! {folder}/contest.db or its -wal"
+            in refers("status", "--contest", str(folder)).stdout
+        )
+    )
     until(lambda: "contest-rescued" in (folder / "server.log").read_text())
     server.end()
     missing = refers("serve", str(folder), "--port", "0")
@@ -53,7 +58,9 @@ def test_what_stays_wrong_is_logged_once_and_again_after_it_was_right(
             raise StorageFailed(sentence)
 
     store = SimpleNamespace(watch=watch, flush_served=lambda: None)
-    clock = SimpleNamespace(wait=lambda *_: next(ends), monotonic_s=lambda: 0.0, utc=lambda: None)
+    clock = SimpleNamespace(
+        wait=lambda *_: next(ends), monotonic_s=lambda: 0.0, utc=lambda: None
+    )
     state: Any = SimpleNamespace(
         contest=SimpleNamespace(store=store),
         clock=clock,

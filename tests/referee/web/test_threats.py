@@ -25,9 +25,18 @@ def test_no_path_leads_to_the_truth_or_to_a_secret(build: Callable[..., House]) 
     token, client = issue_token(state_of(app), run), app.test_client()
     truth = made.contest.test_set.folder / "ground_truth.json"
     hidden = {
-        path: path.read_bytes().strip()[:60] for path in (truth, *(made.folder / name for name in FILES))
+        path: path.read_bytes().strip()[:60]
+        for path in (truth, *(made.folder / name for name in FILES))
     }
     places = [str(path).lstrip("/") for path in hidden] + [path.name for path in hidden]
-    for root, climb, place in product(ROOTS, CLIMBS, [*places, "testset/ground_truth.json"]):
-        body = client.get(root + climb + place, headers={"Authorization": f"Bearer {token}"}).get_data()
-        assert [path for path, content in hidden.items() if content in body] == [], (root, climb, place)
+    for root, climb, place in product(
+        ROOTS, CLIMBS, [*places, "testset/ground_truth.json"]
+    ):
+        body = client.get(
+            root + climb + place, headers={"Authorization": f"Bearer {token}"}
+        ).get_data()
+        assert [path for path, content in hidden.items() if content in body] == [], (
+            root,
+            climb,
+            place,
+        )

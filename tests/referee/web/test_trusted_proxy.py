@@ -18,7 +18,9 @@ Ask = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def behind_proxy(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[Day]:
+def behind_proxy(
+    tmp_path_factory: pytest.TempPathFactory, tiny_set: Path
+) -> Iterator[Day]:
     """A contest whose station accepts BOARD, BOARD_V6 and the test's own address; two proxies are trusted."""
     with contest_day(tmp_path_factory.mktemp("proxied") / "contest", tiny_set) as made:
         config = made.folder / "contest.toml"
@@ -41,8 +43,12 @@ def seen_as(behind_proxy: Day) -> Ask:
     return ask
 
 
-def asked(server: Server, token: str, peer: str, forwarded: tuple[str, ...], path: str) -> str:
-    connection = http.client.HTTPConnection(server.host, server.port, TIMEOUT_S, source_address=(peer, 0))
+def asked(
+    server: Server, token: str, peer: str, forwarded: tuple[str, ...], path: str
+) -> str:
+    connection = http.client.HTTPConnection(
+        server.host, server.port, TIMEOUT_S, source_address=(peer, 0)
+    )
     connection.putrequest("GET", path)
     connection.putheader("Authorization", f"Bearer {token}")
     for chain in forwarded:
@@ -85,7 +91,8 @@ def test_an_ipv6_address_is_read_in_every_form(seen_as: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    "garbage", ["unknown", "192.0.2.7:80", "[2001:db8::7]", "192.0.2.0/24", ",", "' OR 1"]
+    "garbage",
+    ["unknown", "192.0.2.7:80", "[2001:db8::7]", "192.0.2.0/24", ",", "' OR 1"],
 )
 def test_garbage_is_ignored(seen_as: Ask, garbage: str) -> None:
     assert seen_as(PROXY, garbage) == PROXY
@@ -98,10 +105,15 @@ def test_a_header_that_comes_twice_is_one_chain(seen_as: Ask) -> None:
     assert seen_as(OTHER, BOARD, BOARD) == OTHER
 
 
-def test_failed_log_ins_are_counted_by_the_client_behind_the_proxy(behind_proxy: Day) -> None:
+def test_failed_log_ins_are_counted_by_the_client_behind_the_proxy(
+    behind_proxy: Day,
+) -> None:
     assert behind_proxy.server is not None
     connection = http.client.HTTPConnection(
-        behind_proxy.server.host, behind_proxy.server.port, TIMEOUT_S, source_address=(PROXY, 0)
+        behind_proxy.server.host,
+        behind_proxy.server.port,
+        TIMEOUT_S,
+        source_address=(PROXY, 0),
     )
     guess = json.dumps({"team": TEAM, "password": "guess"})
     statuses = []

@@ -46,19 +46,31 @@ class Cluster:
         self._processes: list[subprocess.Popen[bytes]] = []
         file = folder / "scheduler.json"
         self.scheduler = self.start(
-            "-m", "distributed.cli.dask_scheduler", "--scheduler-file", str(file), "--port", "0"
+            "-m",
+            "distributed.cli.dask_scheduler",
+            "--scheduler-file",
+            str(file),
+            "--port",
+            "0",
         )
-        until(lambda: file.exists() and file.read_text().endswith("\n}"))  # it is there before it is written
+        until(
+            lambda: file.exists() and file.read_text().endswith("\n}")
+        )  # it is there before it is written
         self.address = str(json.loads(file.read_text())["address"])
 
     def worker(self, *program: str) -> subprocess.Popen[bytes]:
         return self.start(
-            *(program or ("-m", "distributed.cli.dask_worker")), self.address, "--nthreads", "1"
+            *(program or ("-m", "distributed.cli.dask_worker")),
+            self.address,
+            "--nthreads",
+            "1",
         )
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         common = ("--host", "127.0.0.1", "--no-dashboard")
-        environment = os.environ | {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        environment = os.environ | {
+            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"
+        }
         process = subprocess.Popen(
             [sys.executable, *arguments, *common],
             env=environment,
@@ -90,7 +102,9 @@ def said() -> list[str]:
 def workers(hall: Cluster, said: list[str]) -> Iterator[ClusterWorkers]:
     hall.worker()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "WAIT_S", TIMEOUT_S)  # a worker starts slowly on a busy machine
+        patch.setattr(
+            cluster, "WAIT_S", TIMEOUT_S
+        )  # a worker starts slowly on a busy machine
         made = ClusterWorkers(hall.address, None, said.append)
     made._client._timeout = 1.0  # noqa: SLF001 - for how long it tries to connect again
     yield made
@@ -115,7 +129,9 @@ class Stay:
     def end(self) -> None:
         self._gate.touch()
 
-    def carried_out(self, store: Store, workers: Workers, meanwhile: Callable[[], object]) -> list[object]:
+    def carried_out(
+        self, store: Store, workers: Workers, meanwhile: Callable[[], object]
+    ) -> list[object]:
         """The results of a job that does this, while something else happens."""
         results: list[object] = []
 
@@ -137,7 +153,9 @@ class Stay:
         return results
 
 
-def test_a_scheduler_without_workers_is_said(hall: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_without_workers_is_said(
+    hall: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cluster, "WAIT_S", 2.0)
     with pytest.raises(NoWorkers) as failure:
         ClusterWorkers(hall.address, None, print)
@@ -150,7 +168,10 @@ def test_results_and_errors_come_back_as_they_were(workers: ClusterWorkers) -> N
     assert workers.submit(len, big).result(TIMEOUT_S) == len(big)
     with pytest.raises(RefereeError) as failure:
         workers.submit(hexadecimal, "--key", "zz", 4).result(TIMEOUT_S)
-    assert (failure.value.code, failure.value.sentence[:12]) == ("bad-request", "--key 'zz' i")
+    assert (failure.value.code, failure.value.sentence[:12]) == (
+        "bad-request",
+        "--key 'zz' i",
+    )
     assert workers.count == 1
 
 
@@ -179,13 +200,23 @@ def test_work_may_take_what_the_smallest_worker_allows_and_running_out_of_it_is_
     workers: ClusterWorkers, hall: Cluster
 ) -> None:
     small = hall.worker("-m", "distributed.cli.dask_worker", "--memory-limit", "500MB")
-    until(lambda: workers.memory_bytes == 500_000_000 * cluster.OF_MEMORY - cluster.WORKER_BYTES)
+    until(
+        lambda: (
+            workers.memory_bytes
+            == 500_000_000 * cluster.OF_MEMORY - cluster.WORKER_BYTES
+        )
+    )
     address = min(workers._limits, key=lambda each: workers._limits[each])  # noqa: SLF001
     others = workers._threads.keys() - {address}  # noqa: SLF001
     workers._left_out |= others  # noqa: SLF001 - they get no work
     until(lambda: workers._threads.keys() == {address})  # noqa: SLF001
-    filled = "[bytearray(b'x' * 10**8) for _ in range(5)] and __import__('time').sleep(60)"
-    with pytest.raises(WorkerLost, match=r"was out of memory, with 0\.\d\d GB: start workers with a larger"):
+    filled = (
+        "[bytearray(b'x' * 10**8) for _ in range(5)] and __import__('time').sleep(60)"
+    )
+    with pytest.raises(
+        WorkerLost,
+        match=r"was out of memory, with 0\.\d\d GB: start workers with a larger",
+    ):
         workers.submit(eval, filled).result(TIMEOUT_S)
     workers._left_out -= others  # noqa: SLF001
     small.terminate()
@@ -194,7 +225,10 @@ def test_work_may_take_what_the_smallest_worker_allows_and_running_out_of_it_is_
 
 
 def test_a_scheduler_that_hangs_is_said_and_waited_for(
-    workers: ClusterWorkers, hall: Cluster, said: list[str], monkeypatch: pytest.MonkeyPatch
+    workers: ClusterWorkers,
+    hall: Cluster,
+    said: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cluster, "HANG_S", 0.5)
     said.clear()
@@ -217,8 +251,16 @@ def test_a_scheduler_that_hangs_is_said_and_waited_for(
     ("address", "wait_s", "why"),
     [
         ("tcp://127.0.0.1:1", 1.0, "nothing listens there"),
-        ("tcp://127.0.0.1:1", 1e-9, "nothing listens there"),  # Dask's last try had no time
-        ("gopher://127.0.0.1:1", 1.0, "an address is written tcp://HOST:PORT or tls://HOST:PORT"),
+        (
+            "tcp://127.0.0.1:1",
+            1e-9,
+            "nothing listens there",
+        ),  # Dask's last try had no time
+        (
+            "gopher://127.0.0.1:1",
+            1.0,
+            "an address is written tcp://HOST:PORT or tls://HOST:PORT",
+        ),
     ],
 )
 def test_why_there_is_no_scheduler_is_said_in_our_words(
@@ -227,15 +269,23 @@ def test_why_there_is_no_scheduler_is_said_in_our_words(
     monkeypatch.setattr(cluster_client, "WAIT_S", wait_s)
     with pytest.raises(NoWorkers) as failure:
         ClusterWorkers(address, None, print)
-    assert failure.value.sentence.endswith(f"answers at {address}: {why}. Start one: dask scheduler")
+    assert failure.value.sentence.endswith(
+        f"answers at {address}: {why}. Start one: dask scheduler"
+    )
 
 
-def test_runs_are_judged_as_by_one_process(workers: ClusterWorkers, hall: Cluster, tmp_path: Path) -> None:
+def test_runs_are_judged_as_by_one_process(
+    workers: ClusterWorkers, hall: Cluster, tmp_path: Path
+) -> None:
     images = synthesize(tmp_path / "set", images=6, categories=3, seed=4, size=(96, 64))
     create_contest(tmp_path / "alone", config_text(images))
     with open_contest(tmp_path / "alone") as contest:
         for number in range(3):
-            closed_run(contest, guesses(contest, 0.9 - 0.2 * number, seed=1), team=f"team {number}")
+            closed_run(
+                contest,
+                guesses(contest, 0.9 - 0.2 * number, seed=1),
+                team=f"team {number}",
+            )
     shutil.copytree(tmp_path / "alone", tmp_path / "contest")
     judge = ("judge", "--all", "--json", "--contest")
     alone, ours = (
@@ -262,10 +312,14 @@ def test_a_job_whose_worker_is_killed_is_done_by_the_next(
     assert len(set(stay.times())) == 2
     job = store.job("stay")
     assert (job.state, job.failures) == (JobState.DONE, 0)
-    assert 1 <= job.losses <= 2  # and once more, if it was given to the worker that was gone
+    assert (
+        1 <= job.losses <= 2
+    )  # and once more, if it was given to the worker that was gone
 
 
-def test_stopped_work_ends_with_its_process(workers: ClusterWorkers, tmp_path: Path) -> None:
+def test_stopped_work_ends_with_its_process(
+    workers: ClusterWorkers, tmp_path: Path
+) -> None:
     stay = Stay(tmp_path)
     future = workers.submit(subprocess.getoutput, stay.command)
     process = stay.begun()
@@ -284,12 +338,18 @@ def test_a_worker_of_another_version_is_named_and_gets_no_work(
     until(lambda: workers.count == 1)
     assert " gets no work. It has: lpirc-referee 9.9.9 (rules 1), " in said[0]
     assert f"Needed: {cluster.versions()}." in said[0]
-    assert foreign.pid not in [workers.submit(os.getpid).result(TIMEOUT_S) for _ in range(4)]
+    assert foreign.pid not in [
+        workers.submit(os.getpid).result(TIMEOUT_S) for _ in range(4)
+    ]
     assert len(said) == 1
 
 
 def test_a_scheduler_that_is_killed_gives_the_jobs_back(
-    workers: ClusterWorkers, hall: Cluster, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: ClusterWorkers,
+    hall: Cluster,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stay = Stay(tmp_path)
 
@@ -300,22 +360,33 @@ def test_a_scheduler_that_is_killed_gives_the_jobs_back(
     with pytest.raises(NoWorkers) as failure:
         stay.carried_out(store, workers, kill)
     assert failure.value.code == "cluster-gone"
-    assert failure.value.sentence.startswith(f"The scheduler at {hall.address} is gone, ")
+    assert failure.value.sentence.startswith(
+        f"The scheduler at {hall.address} is gone, "
+    )
     job = store.job("stay")
     assert (job.state, job.failures, job.lease_until_utc) == (JobState.WAITING, 0, None)
     monkeypatch.setattr(cluster_client, "WAIT_S", 1.0)
     with pytest.raises(NoWorkers) as failure:
         ClusterWorkers(hall.address, None, print)
-    assert (failure.value.code, hall.address in failure.value.sentence) == ("no-scheduler", True)
+    assert (failure.value.code, hall.address in failure.value.sentence) == (
+        "no-scheduler",
+        True,
+    )
     with workers_of(1, cluster.LOCAL) as others:
         assert others is not None
         worker = others.submit(os.getpid).result(TIMEOUT_S)
-        assert others.submit(os.nice, 0).result(TIMEOUT_S) == min(os.nice(0) + NICENESS, 19)
-        assert stay.carried_out(store, others, lambda: None) == [""]  # a second start goes on
+        assert others.submit(os.nice, 0).result(TIMEOUT_S) == min(
+            os.nice(0) + NICENESS, 19
+        )
+        assert stay.carried_out(store, others, lambda: None) == [
+            ""
+        ]  # a second start goes on
     assert not is_running(worker)
 
 
-def test_without_dask_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_it_is_said_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "referee.workers.cluster", None)
     with (
         pytest.raises(RefereeError, match="pip install distributed"),

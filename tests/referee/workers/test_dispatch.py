@@ -53,7 +53,9 @@ class Outcomes:
             failed=lambda reason: self.reasons.update({name: reason}),
         )
 
-    def carry_out(self, workers: LocalWorkers, tasks: dict[str, Task], **more: Any) -> None:
+    def carry_out(
+        self, workers: LocalWorkers, tasks: dict[str, Task], **more: Any
+    ) -> None:
         carry_out(self.store, tasks, workers, self.clock, **more)
 
 
@@ -88,14 +90,19 @@ def test_each_job_is_done_once_though_workers_die(
 ) -> None:
     seen = Outcomes(store)
     tasks = {f"plain {n}": seen.task(f"plain {n}", square, n) for n in range(6)}
-    tasks |= {f"dies {n}": seen.task(f"dies {n}", die_twice, str(tmp_path), f"dies {n}") for n in range(2)}
+    tasks |= {
+        f"dies {n}": seen.task(f"dies {n}", die_twice, str(tmp_path), f"dies {n}")
+        for n in range(2)
+    }
     seen.carry_out(workers, tasks)
     assert seen.results == {f"plain {n}": n * n for n in range(6)} | {
         f"dies {n}": f"dies {n}" for n in range(2)
     }
-    assert {one.name: (one.state, one.losses, one.failures) for one in store.jobs() if one.losses} == {
-        f"dies {n}": (JobState.DONE, 2, 0) for n in range(2)
-    }
+    assert {
+        one.name: (one.state, one.losses, one.failures)
+        for one in store.jobs()
+        if one.losses
+    } == {f"dies {n}": (JobState.DONE, 2, 0) for n in range(2)}
 
 
 def test_a_job_that_fails_is_tried_three_times_and_says_why(
@@ -117,9 +124,14 @@ def test_a_job_that_fails_is_tried_three_times_and_says_why(
     assert store.job("bad").state is JobState.FAILED
 
 
-def test_a_job_that_never_ends_is_ended(store: Store, workers: LocalWorkers, tmp_path: Path) -> None:
+def test_a_job_that_never_ends_is_ended(
+    store: Store, workers: LocalWorkers, tmp_path: Path
+) -> None:
     seen = Outcomes(store)
-    tasks = {"stays": seen.task("stays", stay, str(tmp_path), "stays"), "good": seen.task("good", square, 2)}
+    tasks = {
+        "stays": seen.task("stays", stay, str(tmp_path), "stays"),
+        "good": seen.task("good", square, 2),
+    }
     driver = threading.Thread(target=_drive, args=(seen, tmp_path / "stays"))
     driver.start()
     seen.carry_out(workers, tasks)
@@ -137,7 +149,9 @@ def _drive(seen: Outcomes, mark: Path) -> None:
         seen.clock.advance(LIMIT_S + 1)
 
 
-def test_a_cancelled_job_is_ended_where_it_is(store: Store, workers: LocalWorkers, tmp_path: Path) -> None:
+def test_a_cancelled_job_is_ended_where_it_is(
+    store: Store, workers: LocalWorkers, tmp_path: Path
+) -> None:
     seen = Outcomes(store)
 
     def cancel() -> None:
@@ -156,9 +170,13 @@ def test_what_another_referee_does_is_waited_for_until_its_lease_runs_out(
     store: Store, workers: LocalWorkers, tmp_path: Path
 ) -> None:
     seen = Outcomes(store)
-    store.add_jobs(JobKind.SCORING, {"theirs": "run 1", "lost": "run 2"}, seen.clock.utc())
+    store.add_jobs(
+        JobKind.SCORING, {"theirs": "run 1", "lost": "run 2"}, seen.clock.utc()
+    )
     for name in ("theirs", "lost"):
-        assert store.lease_job(JobKind.SCORING, "other", seen.clock.utc(), LEASE_S, name)
+        assert store.lease_job(
+            JobKind.SCORING, "other", seen.clock.utc(), LEASE_S, name
+        )
 
     def other() -> None:
         until(lambda: "mine" in seen.results)
@@ -169,7 +187,10 @@ def test_what_another_referee_does_is_waited_for_until_its_lease_runs_out(
 
     thread = threading.Thread(target=other)
     thread.start()
-    seen.carry_out(workers, {name: seen.task(name, square, 5) for name in ("theirs", "lost", "mine")})
+    seen.carry_out(
+        workers,
+        {name: seen.task(name, square, 5) for name in ("theirs", "lost", "mine")},
+    )
     thread.join()
     assert (seen.found, seen.results) == (["theirs"], {"mine": 25, "lost": 25})
     assert store.job("lost").losses == 1
@@ -200,11 +221,16 @@ def test_what_is_under_way_when_the_referee_stops_is_given_back(
 
     thread = threading.Thread(target=stop_it)
     thread.start()
-    seen.carry_out(workers, {"stays": seen.task("stays", stay, str(tmp_path), "stays")}, stop=stop)
+    seen.carry_out(
+        workers, {"stays": seen.task("stays", stay, str(tmp_path), "stays")}, stop=stop
+    )
     thread.join()
     job = store.job("stays")
     assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
     assert job.lease_until_utc is None
     assert (
-        store.lease_job(JobKind.SCORING, "next", seen.clock.utc() + timedelta(seconds=1), LEASE_S) is not None
+        store.lease_job(
+            JobKind.SCORING, "next", seen.clock.utc() + timedelta(seconds=1), LEASE_S
+        )
+        is not None
     )

@@ -59,16 +59,23 @@ def refuse() -> None:
     raise WindowClosed("The run is over.", run=3)
 
 
-def test_a_worker_that_dies_is_replaced_and_its_work_is_said_to_be_lost(workers: LocalWorkers) -> None:
+def test_a_worker_that_dies_is_replaced_and_its_work_is_said_to_be_lost(
+    workers: LocalWorkers,
+) -> None:
     lost = [workers.submit(die) for _ in range(3)]
     kept = [workers.submit(pow, 2, power) for power in range(4)]
     for one in lost:
-        with pytest.raises(WorkerLost, match="the worker's process was killed, as the system does when "):
+        with pytest.raises(
+            WorkerLost,
+            match="the worker's process was killed, as the system does when ",
+        ):
             one.result(TIMEOUT_S)
     assert [one.result(TIMEOUT_S) for one in kept] == [1, 2, 4, 8]
 
 
-def test_a_worker_that_dies_while_it_sends_a_result_is_lost(workers: LocalWorkers) -> None:
+def test_a_worker_that_dies_while_it_sends_a_result_is_lost(
+    workers: LocalWorkers,
+) -> None:
     with pytest.raises(WorkerLost):
         workers.submit(die_in_sending).result(TIMEOUT_S)
     assert workers.submit(pow, 3, 2).result(TIMEOUT_S) == 9
@@ -78,7 +85,10 @@ def test_an_error_of_the_work_comes_back_as_it_was(workers: LocalWorkers) -> Non
     with pytest.raises(WindowClosed) as failure:
         workers.submit(refuse).result(TIMEOUT_S)
     assert isinstance(failure.value, RefereeError)
-    assert (failure.value.code, failure.value.sentence) == ("window-closed", "The run is over.")
+    assert (failure.value.code, failure.value.sentence) == (
+        "window-closed",
+        "The run is over.",
+    )
     assert failure.value.facts == {"run": 3}
 
 
@@ -97,7 +107,9 @@ def test_work_is_stopped_wherever_it_is(workers: LocalWorkers, tmp_path: Path) -
     assert workers.submit(pow, 3, 2).result(TIMEOUT_S) == 9
 
 
-def test_what_a_lost_worker_did_is_done_again(workers: LocalWorkers, tmp_path: Path) -> None:
+def test_what_a_lost_worker_did_is_done_again(
+    workers: LocalWorkers, tmp_path: Path
+) -> None:
     arguments = [(str(tmp_path / name),) for name in "abc"]
     assert [*mapped(workers, die_once, arguments)] == ["done"] * 3
 

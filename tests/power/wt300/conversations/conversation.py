@@ -61,7 +61,9 @@ class Conversation:
 
 def conversations() -> list[Conversation]:
     """Return every conversation of this folder."""
-    return [parse(path.stem, path.read_text("utf-8")) for path in sorted(HERE.glob("*.txt"))]
+    return [
+        parse(path.stem, path.read_text("utf-8")) for path in sorted(HERE.glob("*.txt"))
+    ]
 
 
 def parse(name: str, text: str) -> Conversation:

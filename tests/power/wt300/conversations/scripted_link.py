@@ -26,7 +26,9 @@ class ScriptedLink:
         assert left is None, f"never sent: {left.message!r}"  # type: ignore[union-attr]
 
     def write(self, message: str) -> None:
-        assert self._next(message).answer is None, f"{message!r} asks, and nobody reads the answer"
+        assert self._next(message).answer is None, (
+            f"{message!r} asks, and nobody reads the answer"
+        )
 
     def query(self, message: str, timeout_ms: int | None = None) -> str:
         exchange = self._next(message)
@@ -42,5 +44,7 @@ class ScriptedLink:
     def _next(self, message: str) -> Exchange:
         expected = next(self._expected, None)
         assert expected is not None, f"left over: {message!r}"
-        assert message == expected.message, f"{message!r} instead of {expected.message!r}"
+        assert message == expected.message, (
+            f"{message!r} instead of {expected.message!r}"
+        )
         return expected

@@ -15,7 +15,12 @@ from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
 from lpirc_power.visa.link import Link
 from tests.power.opened import wt300
-from tests.power.wt300.conversations.conversation import Conversation, Exchange, conversations, parse
+from tests.power.wt300.conversations.conversation import (
+    Conversation,
+    Exchange,
+    conversations,
+    parse,
+)
 from tests.power.wt300.conversations.scripted_link import ScriptedLink
 
 ALL = conversations()
@@ -34,7 +39,9 @@ def as_setup(words: list[str]) -> Setup:
         ),
         "update_interval_s": float,
         **dict.fromkeys(("integrator_timer_s", "crest_factor"), int),
-        **dict.fromkeys(("line_filter", "frequency_filter"), lambda text: text in ("on", "True")),
+        **dict.fromkeys(
+            ("line_filter", "frequency_filter"), lambda text: text in ("on", "True")
+        ),
     }
     return Setup(**{name: kinds.get(name, str)(text) for name, text in given.items()})
 
@@ -79,7 +86,9 @@ class Player:
 def play(told: Conversation) -> None:
     """Have the driver do every step of a conversation."""
     now_s = iter(range(10**6))
-    player = Player(Clocks(lambda: float(next(now_s)) / 1e3, lambda: None, lambda _s: None))  # type: ignore[arg-type, return-value]
+    player = Player(
+        Clocks(lambda: float(next(now_s)) / 1e3, lambda: None, lambda _s: None)
+    )  # type: ignore[arg-type, return-value]
     for step in told.steps:
         if not step.by_driver:
             continue
@@ -110,7 +119,9 @@ def hold(told: Conversation, send: Callable[[Exchange], str | None]) -> None:
 
 
 @each
-def test_the_simulated_meter_answers_over_vxi11(told: Conversation, simulate: Any) -> None:
+def test_the_simulated_meter_answers_over_vxi11(
+    told: Conversation, simulate: Any
+) -> None:
     with contextlib.closing(Link(simulate(*told.options).address)) as link:
 
         def send(exchange: Exchange) -> str | None:
@@ -123,9 +134,13 @@ def test_the_simulated_meter_answers_over_vxi11(told: Conversation, simulate: An
 
 
 @each
-def test_an_independent_client_hears_the_same(told: Conversation, simulate: Any, python_vxi11: Any) -> None:
+def test_an_independent_client_hears_the_same(
+    told: Conversation, simulate: Any, python_vxi11: Any
+) -> None:
     instrument = python_vxi11.Instrument("127.0.0.1")
-    instrument.client = python_vxi11.CoreClient("127.0.0.1", simulate(*told.options).port)
+    instrument.client = python_vxi11.CoreClient(
+        "127.0.0.1", simulate(*told.options).port
+    )
     instrument.open()
     with contextlib.closing(instrument):
 
@@ -154,20 +169,36 @@ def test_every_kind_of_conversation_is_there() -> None:
 
 @pytest.mark.parametrize(
     ("said", "complaint"),
-    [(["*IDN?", "*CLS"], "never sent"), (["*IDN?"], ""), ([], "left over"), (["*CLS?"], "instead of")],
+    [
+        (["*IDN?", "*CLS"], "never sent"),
+        (["*IDN?"], ""),
+        ([], "left over"),
+        (["*CLS?"], "instead of"),
+    ],
 )
-def test_a_script_fails_on_wrong_missing_and_left_over_messages(said: list[str], complaint: str) -> None:
+def test_a_script_fails_on_wrong_missing_and_left_over_messages(
+    said: list[str], complaint: str
+) -> None:
     link = ScriptedLink()
-    link.expect([Exchange(message, "x" if message.endswith("?") else None) for message in said])
-    failing = pytest.raises(AssertionError, match=complaint) if complaint else contextlib.nullcontext()
+    link.expect(
+        [Exchange(message, "x" if message.endswith("?") else None) for message in said]
+    )
+    failing = (
+        pytest.raises(AssertionError, match=complaint)
+        if complaint
+        else contextlib.nullcontext()
+    )
     with failing:
         link.query("*IDN?")
         link.finish()
 
 
-@pytest.mark.parametrize("line", ["> *CLS", "= identify\n< x", "= identify\n> a?\n< b\n~ c", "? what"])
+@pytest.mark.parametrize(
+    "line", ["> *CLS", "= identify\n< x", "= identify\n> a?\n< b\n~ c", "? what"]
+)
 def test_a_file_that_makes_no_sense_is_named(line: str) -> None:
     with pytest.raises(
-        ValueError, match=r"strange\.txt, line \d+: " + re.escape(repr(line.splitlines()[-1]))
+        ValueError,
+        match=r"strange\.txt, line \d+: " + re.escape(repr(line.splitlines()[-1])),
     ):
         parse("strange", line)

@@ -19,7 +19,12 @@ SETS = 36
 
 # Overlaps of exactly 0.5 and 0.1: with an object, one found already, one of another category, and a crowd.
 EDGES = (
-    [[1, 1, 0, 0, 10, 10, 0], [1, 2, 50, 0, 10, 10, 0], [1, 1, 0, 50, 20, 20, 1], [2, 1, 0, 0, 10, 10, 0]],
+    [
+        [1, 1, 0, 0, 10, 10, 0],
+        [1, 2, 50, 0, 10, 10, 0],
+        [1, 1, 0, 50, 20, 20, 1],
+        [2, 1, 0, 0, 10, 10, 0],
+    ],
     [
         [1, 1, 0.9, 0, 0, 10, 5],
         [1, 1, 0.8, 0, 5, 10, 5],
@@ -34,7 +39,12 @@ EDGES = (
 
 
 def random_box(rng):
-    return [rng.randint(0, 60), rng.randint(0, 60), rng.randint(4, 40), rng.randint(4, 40)]
+    return [
+        rng.randint(0, 60),
+        rng.randint(0, 60),
+        rng.randint(4, 40),
+        rng.randint(4, 40),
+    ]
 
 
 def near(rng, box):
@@ -52,21 +62,30 @@ def random_set(seed):
     for image in range(1, images + 1):
         for _ in range(rng.randint(0, 6)):
             crowd = rng.random() < crowd_share
-            objects.append([image, rng.randint(1, categories), *random_box(rng), int(crowd)])
+            objects.append(
+                [image, rng.randint(1, categories), *random_box(rng), int(crowd)]
+            )
     for image in range(1, images + 1):
         here = [one for one in objects if one[0] == image]
         for _ in range(rng.randint(0, 14)):
             if here and rng.random() < 0.7:
                 _, category, *box, _ = rng.choice(here)
                 # Whole pixels too: overlaps of exactly 0.5.
-                box = near(rng, box) if rng.random() < 0.8 else [*box[:3], box[3] * rng.choice([0.5, 1, 2])]
-                category = category if rng.random() < 0.7 else rng.randint(1, categories)
+                box = (
+                    near(rng, box)
+                    if rng.random() < 0.8
+                    else [*box[:3], box[3] * rng.choice([0.5, 1, 2])]
+                )
+                category = (
+                    category if rng.random() < 0.7 else rng.randint(1, categories)
+                )
             else:
                 category, box = rng.randint(1, categories + 1), random_box(rng)
             detections.append([image, category, *box])
     confidences = rng.sample(range(1, 10**5), len(detections))
     return objects, [
-        [*row[:2], value / 10**5, *row[2:]] for row, value in zip(detections, confidences, strict=True)
+        [*row[:2], value / 10**5, *row[2:]]
+        for row, value in zip(detections, confidences, strict=True)
     ]
 
 
@@ -77,7 +96,9 @@ def answer(objects, detections, iou):
         add(image, category, box)
     for image, category, confidence, *box in detections:
         found.add_detection(image, category, confidence, box)
-        truth.add_image(image, "")  # tidecv looks only at the images of the ground truth
+        truth.add_image(
+            image, ""
+        )  # tidecv looks only at the images of the ground truth
     tide = TIDE(pos_threshold=iou)
     run = tide.evaluate(truth, found)
     main, special = tide.get_main_errors()["found"], tide.get_special_errors()["found"]
@@ -94,7 +115,9 @@ def main():
             answered = answer(objects, detections, iou)
         except ZeroDivisionError:  # of tidecv, where a mended set is empty
             continue
-        sets.append({"iou": iou, "objects": objects, "detections": detections} | answered)
+        sets.append(
+            {"iou": iou, "objects": objects, "detections": detections} | answered
+        )
     lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in sets)
     Path(__file__).with_name("vectors.json").write_text(f"[\n{lines}\n]\n")
 

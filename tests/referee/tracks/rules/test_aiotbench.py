@@ -4,7 +4,13 @@ import pytest
 
 from referee.errors import RefereeError
 from referee.tracks import track_named
-from referee.tracks.rules.aiotbench import SuiteScore, SuiteTest, scores, vips, vops_gflops
+from referee.tracks.rules.aiotbench import (
+    SuiteScore,
+    SuiteTest,
+    scores,
+    vips,
+    vops_gflops,
+)
 from tests.referee.tracks.runs import measured
 
 # 0.5 / 0.1 s = 5 images/s of 2 GFLOP; 0.8 / 0.2 s = 4 of 0.5 GFLOP; bee: 0.25 / 0.05 s = 5 of 2 GFLOP.
@@ -27,7 +33,9 @@ def test_a_table_by_hand_in_order_of_first_appearance() -> None:
 
 
 def test_a_missing_test_adds_0_and_so_does_one_without_accuracy() -> None:
-    assert vips(TABLE[:1]) == vips([TABLE[0], TABLE[3], SuiteTest("bee", "two", "small", 0.0, 9.0)])
+    assert vips(TABLE[:1]) == vips(
+        [TABLE[0], TABLE[3], SuiteTest("bee", "two", "small", 0.0, 9.0)]
+    )
     assert (vips([]), vops_gflops([], {})) == (0.0, 0.0)
 
 

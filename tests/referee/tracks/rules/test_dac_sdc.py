@@ -28,7 +28,9 @@ def test_a_field_by_hand() -> None:
         (None, "dog"),
     ]
     values = [place.verdict.value for place in places]
-    assert values[:3] == pytest.approx([0.6 * 2.2, 0.5 * 2.4, 0.6 * (2 - 0.2 * 1.169925)])
+    assert values[:3] == pytest.approx(
+        [0.6 * 2.2, 0.5 * 2.4, 0.6 * (2 - 0.2 * 1.169925)]
+    )
     assert "no energy" in places[3].verdict.sentence
     assert places[0].verdict.figures["mean_energy_wh"] == 4.0
 
@@ -43,8 +45,16 @@ def test_an_energy_score_is_never_below_0() -> None:
 
 # Place one to three of the FPGA track and of the GPU track in 2019: IoU, images/s, W, published total score.
 PODIUMS = {
-    2: ((0.716, 25.05, 7.26, 1.526), (0.615, 50.91, 9.25, 1.394), (0.553, 55.13, 6.69, 1.318)),
-    10: ((0.731, 67.33, 13.50, 1.504), (0.713, 28.79, 8.55, 1.442), (0.723, 26.37, 15.12, 1.422)),
+    2: (
+        (0.716, 25.05, 7.26, 1.526),
+        (0.615, 50.91, 9.25, 1.394),
+        (0.553, 55.13, 6.69, 1.318),
+    ),
+    10: (
+        (0.731, 67.33, 13.50, 1.504),
+        (0.713, 28.79, 8.55, 1.442),
+        (0.723, 26.37, 15.12, 1.422),
+    ),
 }
 
 
@@ -60,27 +70,50 @@ def test_the_published_scores_of_2019_follow_from_one_mean_energy(base: int) -> 
 
 
 def test_too_few_frames_per_second_cut_the_overlap() -> None:
-    slow = TRACK.measure(measured(60.0, 400.0, energy_wh=1.0))  # 2.5 images/s where 5 are needed
+    slow = TRACK.measure(
+        measured(60.0, 400.0, energy_wh=1.0)
+    )  # 2.5 images/s where 5 are needed
     assert slow.value == pytest.approx(0.3 * 2)
     assert "cut to 0.500 of it for 2.500 images/s" in slow.sentence
-    assert TRACK.measure(measured(60.0, 200.0, energy_wh=1.0)).value == pytest.approx(0.6 * 2)
+    assert TRACK.measure(measured(60.0, 200.0, energy_wh=1.0)).value == pytest.approx(
+        0.6 * 2
+    )
     free = TRACK.with_settings({"needed_fps": 0})
-    assert free.measure(measured(60.0, 400.0, energy_wh=1.0)).value == pytest.approx(0.6 * 2)
-    assert TRACK.measure(measured(60.0, processed=0, total_s=1.0, energy_wh=1.0)).value == 0.0
+    assert free.measure(measured(60.0, 400.0, energy_wh=1.0)).value == pytest.approx(
+        0.6 * 2
+    )
+    assert (
+        TRACK.measure(measured(60.0, processed=0, total_s=1.0, energy_wh=1.0)).value
+        == 0.0
+    )
 
 
 def test_one_run_is_judged_in_a_field_of_its_own() -> None:
     run = measured(60.0, energy_wh=3.0)
-    assert TRACK.measure(run).value == TRACK.rank([entry("ant", 1, 60.0, energy_wh=3.0)])[0].verdict.value
+    assert (
+        TRACK.measure(run).value
+        == TRACK.rank([entry("ant", 1, 60.0, energy_wh=3.0)])[0].verdict.value
+    )
     assert not TRACK.measure(measured(60.0)).is_valid
 
 
-@given(st.lists(st.tuples(st.floats(0, 100), st.floats(1e-9, 1e12)), min_size=1, max_size=6))
-def test_every_score_is_finite_and_less_energy_is_never_worse(field: list[tuple[float, float]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 100), st.floats(1e-9, 1e12)), min_size=1, max_size=6
+    )
+)
+def test_every_score_is_finite_and_less_energy_is_never_worse(
+    field: list[tuple[float, float]],
+) -> None:
     entries = [entry(str(i), i, iou, energy_wh=wh) for i, (iou, wh) in enumerate(field)]
     places = TRACK.rank(entries)
-    assert all(place.verdict.value is not None and math.isfinite(place.verdict.value) for place in places)
-    scores = {place.entry.name: place.verdict.figures["energy_score"] for place in places}
+    assert all(
+        place.verdict.value is not None and math.isfinite(place.verdict.value)
+        for place in places
+    )
+    scores = {
+        place.entry.name: place.verdict.figures["energy_score"] for place in places
+    }
     by_energy = sorted(range(len(field)), key=lambda i: field[i][1])
     in_order = [scores[str(i)] for i in by_energy]
     assert in_order == sorted(in_order, reverse=True)

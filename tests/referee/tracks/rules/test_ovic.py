@@ -21,7 +21,9 @@ def test_the_detection_frontier_is_the_published_one() -> None:
 
 
 def test_the_classification_frontier_is_as_implausible_as_published() -> None:
-    told = [round(CLASSIFICATION.accuracy_at(latency) or 0, 1) for latency in (8, 10, 12)]
+    told = [
+        round(CLASSIFICATION.accuracy_at(latency) or 0, 1) for latency in (8, 10, 12)
+    ]
     assert told == [81.9, 93.0, 102.1]
 
 
@@ -48,11 +50,23 @@ def test_the_further_columns_are_those_of_the_contests_own_board() -> None:
     track = CLASSIFICATION.with_settings({"target_ms": 30})
     figures = track.measure(measured(64.705, 28.0, **all_in_time)).figures
     assert [figures[name] for name in track.columns] == pytest.approx(
-        [0.64705, 20_000, 0.64705 / 600_000, (49.84607103726407 * math.log(28) - 21.759878323711725) / 100]
+        [
+            0.64705,
+            20_000,
+            0.64705 / 600_000,
+            (49.84607103726407 * math.log(28) - 21.759878323711725) / 100,
+        ]
     )
     # At 36 ms five sixths of them are in time, and the images after the wall time count as wrong.
     late = track.measure(
-        measured(50.0, 36.0, images=20_000, processed=16_667, total_s=600.012, longest_ms=40.0)
+        measured(
+            50.0,
+            36.0,
+            images=20_000,
+            processed=16_667,
+            total_s=600.012,
+            longest_ms=40.0,
+        )
     ).figures
     assert late["accuracy_on_classified"] == pytest.approx(0.5 * 20_000 / 16_667)
     assert late["accuracy_per_ms"] == pytest.approx(0.5 / 600_012)
@@ -60,7 +74,12 @@ def test_the_further_columns_are_those_of_the_contests_own_board() -> None:
         latency: DETECTION.measure(measured(25.0, latency, total_s=0.3)).figures
         for latency in (5, 24, 30, 36)
     }
-    assert [round(100 * one["reference_accuracy"], 2) for one in at.values()] == [19.27, 19.27, 23.04, 26.12]
+    assert [round(100 * one["reference_accuracy"], 2) for one in at.values()] == [
+        19.27,
+        19.27,
+        23.04,
+        26.12,
+    ]
     assert at[30]["accuracy_on_classified"] == 0.25
     assert (
         "accuracy_on_classified"
@@ -69,10 +88,14 @@ def test_the_further_columns_are_those_of_the_contests_own_board() -> None:
 
 
 def test_faster_than_four_fifths_of_the_target_counts_as_four_fifths() -> None:
-    at_24, at_5 = (DETECTION.measure(measured(25.0, latency)) for latency in (24.0, 5.0))
+    at_24, at_5 = (
+        DETECTION.measure(measured(25.0, latency)) for latency in (24.0, 5.0)
+    )
     assert at_5.value == at_24.value == pytest.approx(25 - 19.27, abs=0.005)
     assert (at_5.latency_ms, at_5.figures["counted_latency_ms"]) == (5.0, 24.0)
-    assert at_5.sentence.startswith("5.000 ms counts as 24 ms: 25.000 % - a(24.000 ms) = 19.2")
+    assert at_5.sentence.startswith(
+        "5.000 ms counts as 24 ms: 25.000 % - a(24.000 ms) = 19.2"
+    )
     assert at_24.sentence.startswith("25.000 % - a(24.000 ms) = 19.2")
 
 
@@ -86,14 +109,18 @@ def test_the_frontier_that_is_drawn_is_the_one_that_counts() -> None:
 def test_slower_than_six_fifths_of_the_target_is_not_valid() -> None:
     last = DETECTION.measure(measured(25.0, 36.0, images=10, total_s=0.3))
     assert last.value == pytest.approx(25 - 26.12, abs=0.005)
-    late = DETECTION.measure(measured(25.0, math.nextafter(36.0, 99), images=10, total_s=0.3))
+    late = DETECTION.measure(
+        measured(25.0, math.nextafter(36.0, 99), images=10, total_s=0.3)
+    )
     assert (late.value, late.is_valid) == (None, False)
     assert "36.000 ms is above 36 ms, 1.2 times the target 30 ms" in late.sentence
 
 
 def test_a_run_past_its_budget_is_not_valid_and_one_inference_is_forgiven() -> None:
     def run(total_s: float) -> bool:
-        return DETECTION.measure(measured(25.0, 30.0, total_s=total_s, longest_ms=40.0)).is_valid
+        return DETECTION.measure(
+            measured(25.0, 30.0, total_s=total_s, longest_ms=40.0)
+        ).is_valid
 
     assert [run(total_s) for total_s in (0.36, 0.4, 0.41)] == [True, True, False]
     late = DETECTION.measure(measured(25.0, 30.0, images=10, total_s=0.4))
@@ -102,7 +129,9 @@ def test_a_run_past_its_budget_is_not_valid_and_one_inference_is_forgiven() -> N
     )
 
 
-def test_every_detection_run_of_a_valid_latency_may_end_and_the_budget_follows_the_target() -> None:
+def test_every_detection_run_of_a_valid_latency_may_end_and_the_budget_follows_the_target() -> (
+    None
+):
     """OVIC names no budget for detection: at 34 ms, M = 5.35 became "not valid" by one of 30 ms x images."""
     whole = DETECTION.measure(measured(30.504, 34.0, images=1000, total_s=33.966))
     assert whole.value == pytest.approx(5.35, abs=0.005)
@@ -127,7 +156,15 @@ def test_an_implausible_frontier_is_warned_of_with_every_verdict() -> None:
 def test_constants_base_target_and_factors_are_configuration() -> None:
     track = track_named(
         "ovic-detection",
-        {"k": 10, "a0": 1, "base": 10, "target_ms": 100, "low_factor": 1, "high_factor": 2, "budget_ms": 500},
+        {
+            "k": 10,
+            "a0": 1,
+            "base": 10,
+            "target_ms": 100,
+            "low_factor": 1,
+            "high_factor": 2,
+            "budget_ms": 500,
+        },
     )
     assert track.measure(measured(50.0, 10.0)).value == pytest.approx(50 - 21)
     assert track.measure(measured(50.0, 200.0)).is_valid

@@ -22,7 +22,10 @@ COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250)}
 LABELS = {"red": RED, "green": GREEN, "blue": BLUE}
 
 LONG: dict[str, Any] = {
-    **{f"latency__{name}": 20.0 for name in ("min_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms", "mean_ms")},
+    **{
+        f"latency__{name}": 20.0
+        for name in ("min_ms", "p50_ms", "p90_ms", "p99_ms", "max_ms", "mean_ms")
+    },
     "latency__repeat_means_ms": [20.0] * 100,
     "latency__counted": 300,
     "latency__total_s": 0.06,
@@ -31,14 +34,18 @@ LONG: dict[str, Any] = {
 """What makes `result` the document of 300 inferences of 20 ms."""
 
 
-def colour_set(folder: Path, *images: tuple[str, int], name: str = "colours") -> TestSet:
+def colour_set(
+    folder: Path, *images: tuple[str, int], name: str = "colours"
+) -> TestSet:
     """Plain pictures of a colour, each with its label; `classifier` answers the colour's own."""
     pictures = folder / f"{name}-pictures"
     pictures.mkdir()
     lines = ["file,label"]
     for number, (colour, label) in enumerate(images, start=1):
         # No two alike: a test set may not hold an image twice.
-        Image.new("RGB", (40 + number, 32), COLOURS[colour]).save(pictures / f"{number}.jpg", quality=95)
+        Image.new("RGB", (40 + number, 32), COLOURS[colour]).save(
+            pictures / f"{number}.jpg", quality=95
+        )
         lines.append(f"{number}.jpg,{label}")
     labels = folder / f"{name}.csv"
     labels.write_text("\n".join(lines) + "\n")
@@ -49,7 +56,11 @@ def spot_set(folder: Path) -> TestSet:
     """Two pictures of 100 x 100: in each one red cell of `detector`, at a corner of its own, on black."""
     pictures = folder / "spot-pictures"
     pictures.mkdir()
-    document: dict[str, Any] = {"images": [], "annotations": [], "categories": [{"id": 1, "name": "red"}]}
+    document: dict[str, Any] = {
+        "images": [],
+        "annotations": [],
+        "categories": [{"id": 1, "name": "red"}],
+    }
     for number, (x, y) in enumerate([(0, 0), (90, 40)], start=1):
         picture = Image.new("RGB", (100, 100))
         picture.paste((255, 0, 0), (x, y, x + 10, y + 10))
@@ -57,7 +68,9 @@ def spot_set(folder: Path) -> TestSet:
         size = {"width": 100, "height": 100}
         document["images"].append({"id": number, "file_name": f"{number}.jpg"} | size)
         box = {"bbox": [x, y, 10, 10], "area": 100, "iscrowd": 0}
-        document["annotations"].append({"id": number, "image_id": number, "category_id": 1} | box)
+        document["annotations"].append(
+            {"id": number, "image_id": number, "category_id": 1} | box
+        )
     annotations = folder / "spots.json"
     annotations.write_text(json.dumps(document))
     return import_coco(annotations, pictures, folder / "spots")
@@ -67,7 +80,9 @@ def spot_set(folder: Path) -> TestSet:
 def model_contest(folder: Path, tracks: str) -> Iterator[Contest]:
     """A contest with the given [[tracks]] and two teams; test sets lie beside it."""
     station = '[[stations]]\nname = "one"\nmeter = "sim:"\n'
-    create_contest(folder, f'name = "Models"\ntestset = "../colours"\n{station}{tracks}')
+    create_contest(
+        folder, f'name = "Models"\ntestset = "../colours"\n{station}{tracks}'
+    )
     with open_contest(folder) as contest:
         for team in TEAMS:
             contest.store.add_team(team, "hash", START)
@@ -78,7 +93,9 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def result(test_set: TestSet, model: bytes, answers: list[int], /, **changes: Any) -> dict[str, Any]:
+def result(
+    test_set: TestSet, model: bytes, answers: list[int], /, **changes: Any
+) -> dict[str, Any]:
     """The document of a classification run by LPIRC 2018 track 1's rule: one answer an image, 2 ms each.
 
     A change is written `latency__mean_ms=3.0`.
@@ -89,7 +106,11 @@ def result(test_set: TestSet, model: bytes, answers: list[int], /, **changes: An
         "result_version": 1,
         "task": "classification",
         "preprocessing": "central-crop",
-        "model": {"file": "model.tflite", "sha256": sha256(model), "size_bytes": len(model)},
+        "model": {
+            "file": "model.tflite",
+            "sha256": sha256(model),
+            "size_bytes": len(model),
+        },
         "images": {"count": count, "sha256": images_sha256(test_set)},
         "settings": {"threads": 1, "core": 0, "budget_s": 0.03 * count, "repeats": 1},
         "processed": processed,
@@ -117,7 +138,11 @@ def result(test_set: TestSet, model: bytes, answers: list[int], /, **changes: An
         },
         "started_utc": "2026-05-04T09:00:00+00:00",
         "timed": {"start_monotonic_s": 100.0, "end_monotonic_s": 101.0},
-        "predictions": {"labels": [[image, answer, 0.9] for image, answer in enumerate(answers, start=1)]},
+        "predictions": {
+            "labels": [
+                [image, answer, 0.9] for image, answer in enumerate(answers, start=1)
+            ]
+        },
         "energy": None,
     }
     for path, value in changes.items():

@@ -5,7 +5,13 @@ from typing import Any
 
 from referee.store.model_records import ModelMeasurement, Submission
 from referee.tracks import Measured, Track, track_named
-from referee.tracks.submissions.board import Board, Candidate, board, build_number, judged_now
+from referee.tracks.submissions.board import (
+    Board,
+    Candidate,
+    board,
+    build_number,
+    judged_now,
+)
 
 
 def measured(accuracy: float, latency_ms: float = 30.0, **more: float) -> Measured:
@@ -20,13 +26,18 @@ def candidate(
     sentence: str = "It crashed.",
     handed_in: int | None = None,
 ) -> Candidate:
-    outcome = ModelMeasurement("2026-05-04", valid=result is not None, sentence=sentence)
+    outcome = ModelMeasurement(
+        "2026-05-04", valid=result is not None, sentence=sentence
+    )
     made = submission(number, None, team=team, model_sha256=sha256, measurement=outcome)
     return Candidate(made, result, handed_in or number)
 
 
 def places(made: Board) -> list[tuple[int, str, int]]:
-    return [(line.rank, line.candidate.made.team, line.candidate.made.id) for line in made.lines]
+    return [
+        (line.rank, line.candidate.made.team, line.candidate.made.id)
+        for line in made.lines
+    ]
 
 
 OVIC: Track = track_named("ovic-detection")
@@ -45,13 +56,18 @@ def test_the_best_build_of_a_team_counts_wherever_it_stands() -> None:
 
 
 def test_builds_are_those_of_one_model() -> None:
-    field = [candidate(1, "a", measured(20)), candidate(2, "a", measured(25), sha256="other")]
+    field = [
+        candidate(1, "a", measured(20)),
+        candidate(2, "a", measured(25), sha256="other"),
+    ]
     assert board(OVIC, field).lines[0].builds == 1
 
 
 def test_teams_stand_by_their_metric_and_not_by_accuracy() -> None:
     slow, fast = measured(26, 36.0), measured(24, 24.0)
-    assert places(board(OVIC, [candidate(1, "slow", slow), candidate(2, "fast", fast)])) == [
+    assert places(
+        board(OVIC, [candidate(1, "slow", slow), candidate(2, "fast", fast)])
+    ) == [
         (1, "fast", 2),
         (2, "slow", 1),
     ]
@@ -83,7 +99,9 @@ def test_a_team_keeps_the_earlier_of_two_equal_submissions() -> None:
     assert places(board(PHONE, field)) == [(1, "a", 3), (2, "b", 4)]
 
 
-def test_what_is_not_valid_is_listed_with_its_reason_and_does_not_hide_a_valid_one() -> None:
+def test_what_is_not_valid_is_listed_with_its_reason_and_does_not_hide_a_valid_one() -> (
+    None
+):
     field = [
         candidate(3, "a", measured(50, 37.0)),
         candidate(1, "a", measured(20)),
@@ -104,9 +122,15 @@ def test_a_board_follows_the_present_settings() -> None:
     assert places(board(changed, field)) == [(1, "a", 1)]
 
 
-def submission(number: int, measured: dict[str, Any] | None, **changes: Any) -> Submission:
-    outcome = ModelMeasurement("2026-05-04", valid=True, sentence="Once.", metric=1.0, measured=measured)
-    made = Submission(number, "", "phones", "a", "public", "b", "m.tflite", "m", "set", counts=True)
+def submission(
+    number: int, measured: dict[str, Any] | None, **changes: Any
+) -> Submission:
+    outcome = ModelMeasurement(
+        "2026-05-04", valid=True, sentence="Once.", metric=1.0, measured=measured
+    )
+    made = Submission(
+        number, "", "phones", "a", "public", "b", "m.tflite", "m", "set", counts=True
+    )
     return replace(made, **{"measurement": outcome} | changes)
 
 
@@ -120,7 +144,11 @@ def test_a_single_submission_follows_the_present_settings_as_the_board_does() ->
     now = judged_now(stored, changed).measurement
     (line,) = board(changed, [candidate(1, "a", measured(20, 37.0))]).lines
     assert now is not None
-    assert (now.valid, now.metric, now.sentence) == (True, line.verdict.value, line.verdict.sentence)
+    assert (now.valid, now.metric, now.sentence) == (
+        True,
+        line.verdict.value,
+        line.verdict.sentence,
+    )
     failed = submission(1, None)
     assert judged_now(failed, OVIC) is failed
 
@@ -138,12 +166,23 @@ def test_a_build_is_numbered_among_those_of_its_model_that_stand() -> None:
         submission(8, one),
         submission(9, one),
     ]
-    assert [build_number(others[place], others) for place in (0, 3, 7, 8)] == [1, 1, 2, 3]
+    assert [build_number(others[place], others) for place in (0, 3, 7, 8)] == [
+        1,
+        1,
+        2,
+        3,
+    ]
 
 
 def test_an_entry_without_energy_is_not_valid_where_the_rule_needs_it() -> None:
     track = track_named("dac-sdc")
-    made = board(track, [candidate(1, "a", measured(50)), candidate(2, "b", measured(40, energy_wh=0.1))])
+    made = board(
+        track,
+        [
+            candidate(1, "a", measured(50)),
+            candidate(2, "b", measured(40, energy_wh=0.1)),
+        ],
+    )
     assert places(made) == [(1, "b", 2)]
     assert [one.made.id for one, _ in made.invalid] == [1]
 

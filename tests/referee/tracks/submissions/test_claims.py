@@ -11,16 +11,22 @@ from referee.store.model_records import Submission
 from referee.tracks.submissions.claims import IMAGES, difference, drawn_images
 from referee.tracks.submissions.result_document import ResultDocument
 
-MADE = Submission(7, "", "phones", "alpha", "public", "b", "m.tflite", "5a" * 32, "", counts=True)
+MADE = Submission(
+    7, "", "phones", "alpha", "public", "b", "m.tflite", "5a" * 32, "", counts=True
+)
 BOX = (10.0, 10.0, 109.0, 59.0)
 
 
 def labels(answers: dict[int, int]) -> ResultDocument:
-    return ResultDocument({"task": "classification"}, np.empty((0, 7)), tuple(answers.items()))
+    return ResultDocument(
+        {"task": "classification"}, np.empty((0, 7)), tuple(answers.items())
+    )
 
 
 def rows(*found: tuple[float, ...]) -> ResultDocument:
-    return ResultDocument({"task": "detection"}, np.array(found, float).reshape(-1, 7), ())
+    return ResultDocument(
+        {"task": "detection"}, np.array(found, float).reshape(-1, 7), ()
+    )
 
 
 def test_the_images_are_twenty_that_only_the_secret_tells() -> None:
@@ -28,16 +34,23 @@ def test_the_images_are_twenty_that_only_the_secret_tells() -> None:
     assert len(set(drawn)) == IMAGES
     assert drawn == sorted(drawn) == drawn_images(b"secret", MADE, 1000)
     assert set(drawn) <= set(range(1, 1001))
-    others = (drawn_images(b"another", MADE, 1000), drawn_images(b"secret", replace(MADE, id=8), 1000))
+    others = (
+        drawn_images(b"another", MADE, 1000),
+        drawn_images(b"secret", replace(MADE, id=8), 1000),
+    )
     assert drawn not in others
     assert drawn_images(b"secret", MADE, 4) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("wrong", "is_equal"), [(0, True), (1, True), (2, False), (20, False)])
+@pytest.mark.parametrize(
+    ("wrong", "is_equal"), [(0, True), (1, True), (2, False), (20, False)]
+)
 def test_one_label_of_twenty_may_differ(wrong: int, is_equal: bool) -> None:
     numbers = list(range(101, 121))
     own = labels(dict.fromkeys(range(1, 21), 7))
-    theirs = labels({number: 7 if place >= wrong else 8 for place, number in enumerate(numbers)})
+    theirs = labels(
+        {number: 7 if place >= wrong else 8 for place, number in enumerate(numbers)}
+    )
     told = difference(theirs, own, numbers)
     assert (told is None) is is_equal
     if told is not None:

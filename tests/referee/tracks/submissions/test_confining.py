@@ -12,7 +12,9 @@ from referee.tracks.submissions.confining import KEPT_S, Confinement, Looks
 from tests.referee.factories import DrivenClock
 
 
-def test_many_uploads_at_once_start_one_look_and_later_ones_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_uploads_at_once_start_one_look_and_later_ones_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     looks = []
 
     def look(hidden: object) -> Confinement:
@@ -23,7 +25,11 @@ def test_many_uploads_at_once_start_one_look_and_later_ones_another(monkeypatch:
     clock, hidden = DrivenClock(), [Path("day")]
     known = Looks(clock)
     with ThreadPoolExecutor(8) as uploads:
-        found = set(uploads.map(lambda _: known.confinement_of(hidden).sentence, range(8)))
+        found = set(
+            uploads.map(lambda _: known.confinement_of(hidden).sentence, range(8))
+        )
     assert (found, looks) == ({"look 1"}, [hidden])
     clock.advance(KEPT_S)
-    assert known.confinement_of(hidden).is_in_force  # bubblewrap was installed meanwhile
+    assert known.confinement_of(
+        hidden
+    ).is_in_force  # bubblewrap was installed meanwhile

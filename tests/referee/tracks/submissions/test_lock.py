@@ -24,9 +24,16 @@ from referee.tracks.submissions.lock import (
 )
 from referee.tracks.submissions.open_track import open_track
 from referee.tracks.submissions.submitting import Order, submit
-from tests.referee.tracks.submissions.model_days import colour_set, model_contest, packed, result
+from tests.referee.tracks.submissions.model_days import (
+    colour_set,
+    model_contest,
+    packed,
+    result,
+)
 
-TRACK = '[[tracks]]\nname = "phones"\nrule = "lpirc2018-track1"\ntestset = "../colours"\n'
+TRACK = (
+    '[[tracks]]\nname = "phones"\nrule = "lpirc2018-track1"\ntestset = "../colours"\n'
+)
 SUBMISSION = Submission(
     id=0,
     accepted_utc="",
@@ -67,7 +74,9 @@ class ReadersEnd(Clock):
         return super().wait(event, until_s)
 
 
-def test_listing_the_submissions_does_not_keep_others_from_measuring(contest: Contest) -> None:
+def test_listing_the_submissions_does_not_keep_others_from_measuring(
+    contest: Contest,
+) -> None:
     with read(contest) as file, measuring_lock(contest, ReadersEnd(file)):
         pass
 
@@ -83,7 +92,9 @@ def test_who_measures_keeps_others_from_it(contest: Contest) -> None:
 
 
 @pytest.mark.parametrize(
-    "lock_of", [lambda contest: measuring_lock(contest, Clock()), handing_in_lock], ids=["measure", "hand in"]
+    "lock_of",
+    [lambda contest: measuring_lock(contest, Clock()), handing_in_lock],
+    ids=["measure", "hand in"],
 )
 def test_only_the_submission_that_is_being_measured_is_not_broken_off(
     contest: Contest, lock_of: Callable[[Contest], AbstractContextManager[Record]]
@@ -105,17 +116,29 @@ def test_only_the_submission_that_is_being_measured_is_not_broken_off(
 def test_of_one_document_that_is_handed_in_twice_at_once_one_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    images, model = colour_set(tmp_path, ("red", 7), ("green", 8)), tmp_path / "m.tflite"
+    images, model = (
+        colour_set(tmp_path, ("red", 7), ("green", 8)),
+        tmp_path / "m.tflite",
+    )
     model.write_bytes(b"model")
     order = Order("alpha", model, "b", packed(result(images, b"model", [7, 8])))
-    told: dict[bool, str] = {}  # whether it is the second's, in whichever order they end
+    told: dict[
+        bool, str
+    ] = {}  # whether it is the second's, in whichever order they end
     second_is_there = threading.Event()
 
     def hand_in() -> None:
         is_second = threading.current_thread() is second
         with open_contest(tmp_path / "day") as contest:
             try:
-                submit(contest, open_track(contest, "phones"), order, lambda _: None, lambda _: b"", Clock())
+                submit(
+                    contest,
+                    open_track(contest, "phones"),
+                    order,
+                    lambda _: None,
+                    lambda _: b"",
+                    Clock(),
+                )
                 told[is_second] = "accepted"
             except RefereeError as failure:
                 told[is_second] = failure.code

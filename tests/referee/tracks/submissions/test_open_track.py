@@ -10,7 +10,11 @@ from lpirc_testsets import TestSet, TestSetError, import_coco
 from referee.errors import RefereeError
 from referee.tracks import track_named
 from referee.tracks.submissions.open_track import first_images, open_track, track_on
-from tests.referee.tracks.submissions.model_days import colour_set, model_contest, spot_set
+from tests.referee.tracks.submissions.model_days import (
+    colour_set,
+    model_contest,
+    spot_set,
+)
 
 PUBLIC = '[[tracks]]\nname = "ovic-classification"\ntestset = "../colours"\n'
 
@@ -20,7 +24,9 @@ def colours(tmp_path: Path) -> TestSet:
     return colour_set(tmp_path, ("red", 7), ("green", 8), ("blue", 9))
 
 
-def refusal(folder: Path, tracks: str, name: str, *, holdout: bool = False) -> RefereeError:
+def refusal(
+    folder: Path, tracks: str, name: str, *, holdout: bool = False
+) -> RefereeError:
     with (
         model_contest(folder / "day", tracks) as contest,
         pytest.raises(RefereeError) as failure,
@@ -29,10 +35,17 @@ def refusal(folder: Path, tracks: str, name: str, *, holdout: bool = False) -> R
     return failure.value
 
 
-def test_a_track_has_its_rule_with_the_contests_settings(tmp_path: Path, colours: TestSet) -> None:
-    with model_contest(tmp_path / "day", PUBLIC + "[tracks.settings]\nk = 10\na0 = 40\n") as contest:
+def test_a_track_has_its_rule_with_the_contests_settings(
+    tmp_path: Path, colours: TestSet
+) -> None:
+    with model_contest(
+        tmp_path / "day", PUBLIC + "[tracks.settings]\nk = 10\na0 = 40\n"
+    ) as contest:
         track = open_track(contest, "ovic-classification")
-    assert (track.rule.settings()["k"], track.rule.settings()["target_ms"]) == (10.0, 10.0)
+    assert (track.rule.settings()["k"], track.rule.settings()["target_ms"]) == (
+        10.0,
+        10.0,
+    )
     assert isinstance(track.truth, np.ndarray)
     assert track.truth.tolist() == [7, 8, 9]
 
@@ -58,22 +71,32 @@ def test_a_track_that_cannot_be_opened_is_told(
 
 
 def test_a_track_without_hold_out_set_says_so(tmp_path: Path, colours: TestSet) -> None:
-    assert refusal(tmp_path, PUBLIC, "ovic-classification", holdout=True).code == "no-holdout"
+    assert (
+        refusal(tmp_path, PUBLIC, "ovic-classification", holdout=True).code
+        == "no-holdout"
+    )
 
 
-def test_a_set_whose_images_changed_measures_nothing(tmp_path: Path, colours: TestSet) -> None:
+def test_a_set_whose_images_changed_measures_nothing(
+    tmp_path: Path, colours: TestSet
+) -> None:
     colours.image_path(2).write_bytes(colours.image_path(1).read_bytes())
     assert refusal(tmp_path, PUBLIC, "ovic-classification").code == "testset-changed"
 
 
-def test_a_set_without_labels_or_with_bad_ones_is_told(tmp_path: Path, colours: TestSet) -> None:
+def test_a_set_without_labels_or_with_bad_ones_is_told(
+    tmp_path: Path, colours: TestSet
+) -> None:
     rule = track_named("ovic-classification")
     colours.labels_path.write_text("file,label\n1.jpg,0\n2.jpg,8\n3.jpg,9\n")
-    with pytest.raises(TestSetError, match="label '0' is not a whole number from 1 to 1000"):
+    with pytest.raises(
+        TestSetError, match="label '0' is not a whole number from 1 to 1000"
+    ):
         track_on(colours.folder, "t", rule)
     colours.labels_path.unlink()
     with pytest.raises(
-        RefereeError, match=r"has no labels\.csv, .* make its test set with: referee testset import labels"
+        RefereeError,
+        match=r"has no labels\.csv, .* make its test set with: referee testset import labels",
     ):
         track_on(colours.folder, "t", rule)
     with pytest.raises(TestSetError, match="no such folder"):
@@ -81,19 +104,28 @@ def test_a_set_without_labels_or_with_bad_ones_is_told(tmp_path: Path, colours: 
 
 
 def test_a_set_for_classification_is_none_for_detection(colours: TestSet) -> None:
-    with pytest.raises(RefereeError, match="has no categories, but ovic-detection is a track of detection"):
+    with pytest.raises(
+        RefereeError,
+        match="has no categories, but ovic-detection is a track of detection",
+    ):
         track_on(colours.folder, "t", track_named("ovic-detection"))
 
 
-def test_a_rule_that_needs_one_object_an_image_is_told_before_anything_is_measured(tmp_path: Path) -> None:
+def test_a_rule_that_needs_one_object_an_image_is_told_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
     track_on(spot_set(tmp_path).folder, "t", track_named("dac-sdc"))
     annotations = tmp_path / "spots.json"
     truth = json.loads(annotations.read_text())
     truth["annotations"].append(truth["annotations"][0] | {"id": 3})
     annotations.write_text(json.dumps(truth))
-    crowded = import_coco(annotations, tmp_path / "spot-pictures", tmp_path / "crowded").folder
+    crowded = import_coco(
+        annotations, tmp_path / "spot-pictures", tmp_path / "crowded"
+    ).folder
     track_on(crowded, "t", track_named("ovic-detection"))
-    with pytest.raises(RefereeError, match="needs one object in each image; image 1 has 2"):
+    with pytest.raises(
+        RefereeError, match="needs one object in each image; image 1 has 2"
+    ):
         track_on(crowded, "t", track_named("dac-sdc"))
 
 
@@ -127,7 +159,10 @@ def test_a_hold_out_set_whose_images_are_all_public_is_refused_by_whatever_path(
     (tmp_path / "kept").symlink_to(colours.folder)
     tracks = PUBLIC + 'holdout = "../kept"\n'
     failure = refusal(tmp_path, tracks, "ovic-classification", holdout=holdout)
-    assert (failure.code, "every image of the hold-out test set" in failure.sentence) == ("bad-config", True)
+    assert (
+        failure.code,
+        "every image of the hold-out test set" in failure.sentence,
+    ) == ("bad-config", True)
 
 
 def test_a_hold_out_set_with_an_image_of_its_own_is_taken_and_one_that_is_not_there_yet_is_let_be(
@@ -137,4 +172,6 @@ def test_a_hold_out_set_with_an_image_of_its_own_is_taken_and_one_that_is_not_th
     with model_contest(tmp_path / "day", PUBLIC + 'holdout = "../kept"\n') as contest:
         assert open_track(contest, "ovic-classification").split == "public"
         colour_set(tmp_path, ("blue", 9), ("green", 8), name="kept")
-        assert open_track(contest, "ovic-classification", holdout=True).split == "holdout"
+        assert (
+            open_track(contest, "ovic-classification", holdout=True).split == "holdout"
+        )

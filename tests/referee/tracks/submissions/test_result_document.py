@@ -17,7 +17,9 @@ MODEL = b"a model"
 
 @pytest.fixture(scope="module")
 def colours(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
-    return colour_set(tmp_path_factory.mktemp("sets"), ("red", 7), ("green", 8), ("blue", 1000))
+    return colour_set(
+        tmp_path_factory.mktemp("sets"), ("red", 7), ("green", 8), ("blue", 1000)
+    )
 
 
 def complaint(content: bytes) -> str:
@@ -29,8 +31,12 @@ def complaint(content: bytes) -> str:
     return failure.value.sentence
 
 
-def detections(colours: TestSet, *rows: list[Any], processed: int = 3) -> dict[str, Any]:
-    made = result(colours, MODEL, [0] * processed, task="detection", preprocessing="resize")
+def detections(
+    colours: TestSet, *rows: list[Any], processed: int = 3
+) -> dict[str, Any]:
+    made = result(
+        colours, MODEL, [0] * processed, task="detection", preprocessing="resize"
+    )
     return made | {"predictions": {"rows": list(rows)}}
 
 
@@ -49,7 +55,9 @@ def test_detections_become_rows(colours: TestSet) -> None:
 
 
 def test_what_it_knows_beyond_this_version_does_no_harm(colours: TestSet) -> None:
-    made = result(colours, MODEL, [7, 8, 9], unusable={"more": [1]}, latency__p75_ms="x")
+    made = result(
+        colours, MODEL, [7, 8, 9], unusable={"more": [1]}, latency__p75_ms="x"
+    )
     assert len(parse_result(packed(made)).answers) == 3
 
 
@@ -100,7 +108,9 @@ def test_what_it_knows_beyond_this_version_does_no_harm(colours: TestSet) -> Non
         ({"energy": 5}, "energy.meter is missing"),
     ],
 )  # fmt: skip
-def test_a_fault_is_told_in_one_sentence(colours: TestSet, changes: dict[str, Any], told: str) -> None:
+def test_a_fault_is_told_in_one_sentence(
+    colours: TestSet, changes: dict[str, Any], told: str
+) -> None:
     assert told in complaint(packed(result(colours, MODEL, [7, 8, 9], **changes)))
 
 
@@ -117,7 +127,9 @@ def test_a_fault_is_told_in_one_sentence(colours: TestSet, changes: dict[str, An
         ([1, 0, 0.5, 0, 0, 5, 5], "rows[1]: category 0 is not a whole number from 1"),
     ],
 )  # fmt: skip
-def test_a_bad_detection_is_told_with_its_place(colours: TestSet, row: object, told: str) -> None:
+def test_a_bad_detection_is_told_with_its_place(
+    colours: TestSet, row: object, told: str
+) -> None:
     good = [1, 1, 0.5, 0, 0, 5, 5]
     assert told in complaint(packed(detections(colours, good, row)))  # type: ignore[arg-type]
 
@@ -125,7 +137,9 @@ def test_a_bad_detection_is_told_with_its_place(colours: TestSet, row: object, t
 def test_an_image_has_a_hundred_detections_at_most(colours: TestSet) -> None:
     good = [2, 1, 0.5, 0, 0, 5, 5]
     assert len(parse_result(packed(detections(colours, *[good] * 100))).rows) == 100
-    assert "image 2 has 101 rows, more than 100" in complaint(packed(detections(colours, *[good] * 101)))
+    assert "image 2 has 101 rows, more than 100" in complaint(
+        packed(detections(colours, *[good] * 101))
+    )
 
 
 def test_an_image_beyond_the_budget_has_no_answer(colours: TestSet) -> None:
@@ -169,17 +183,25 @@ def elsewhere(**changes: Any) -> dict[str, Any]:
 def test_a_document_of_another_program_says_enough_and_no_more_is_believed() -> None:
     document = parse_result(packed(elsewhere()))
     assert (document.is_elsewhere, document.answers) == (True, ((1, 7), (3, 8)))
-    assert (document["processed"], document["latency.total_s"], document["device.host"]) == (
+    assert (
+        document["processed"],
+        document["latency.total_s"],
+        document["device.host"],
+    ) == (
         2,
         0.004,
         "phone",
     )
     assert (document["energy"], document.get("latency.processor_share")) == (None, None)
     row = [3, 91, 0.5, -1.5, 0, 10, 20]
-    found = parse_result(packed(elsewhere(task="detection", predictions={"rows": [row]})))
+    found = parse_result(
+        packed(elsewhere(task="detection", predictions={"rows": [row]}))
+    )
     assert (found.rows.tolist(), found["processed"]) == ([row], 3)
     assert says_same(elsewhere(), document.values)
-    assert not says_same(elsewhere(latency={"mean_ms": 2.5, "counted": 100}), document.values)
+    assert not says_same(
+        elsewhere(latency={"mean_ms": 2.5, "counted": 100}), document.values
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,10 +251,14 @@ def test_an_energy_must_agree_with_its_parts(colours: TestSet) -> None:
     assert parse_result(packed(made))["energy.inference_wh"] == 1e-5
     off = complaint(packed(made | {"energy": ENERGY | {"inference_wh": 1e-6}}))
     assert "energy.inference_wh = 1e-06 is not loop_wh / inferences = 1e-05" in off
-    assert "energy.meter = None" in complaint(packed(made | {"energy": ENERGY | {"meter": None}}))
+    assert "energy.meter = None" in complaint(
+        packed(made | {"energy": ENERGY | {"meter": None}})
+    )
 
 
-def test_a_document_that_is_too_long_is_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_is_too_long_is_not_even_parsed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("referee.tracks.submissions.result_document.LARGEST_BYTES", 10)
     assert "it has 11 bytes, more than 10" in complaint(json.dumps("x" * 9).encode())
 
@@ -240,11 +266,15 @@ def test_a_document_that_is_too_long_is_not_even_parsed(monkeypatch: pytest.Monk
 def test_a_key_that_is_given_twice_is_found_among_many_at_once() -> None:
     keys = [f'"{number}": 0' for number in range(20_000)]
     before_s = time.process_time()
-    assert "the key '19999' is given twice" in complaint(f"{{{', '.join([*keys, keys[-1]])}}}".encode())
+    assert "the key '19999' is given twice" in complaint(
+        f"{{{', '.join([*keys, keys[-1]])}}}".encode()
+    )
     assert time.process_time() - before_s < 2
 
 
-@pytest.mark.parametrize("content", [b'{"result_version": "%s"}', b'{"%s": 1, "%s": 2}'])
+@pytest.mark.parametrize(
+    "content", [b'{"result_version": "%s"}', b'{"%s": 1, "%s": 2}']
+)
 def test_a_complaint_does_not_repeat_what_is_long(content: bytes) -> None:
     assert len(complaint(content.replace(b"%s", b"x" * 10_000))) < 200
 
@@ -273,7 +303,9 @@ def test_a_document_says_the_same_whatever_unknown_keys_it_holds(
 def test_a_document_that_tells_something_else_does_not_say_the_same(
     colours: TestSet, place: str, key: str, value: object
 ) -> None:
-    one, other = (result(colours, MODEL, [7, 8, 9], energy=dict(ENERGY)) for _ in range(2))
+    one, other = (
+        result(colours, MODEL, [7, 8, 9], energy=dict(ENERGY)) for _ in range(2)
+    )
     assert says_same(one, other)
     other[place][key] = value
     assert not says_same(one, other)

@@ -34,7 +34,9 @@ def said(test_set: TestSet, share: float | None, means_ms: list[float]) -> str |
         "settings__repeats": len(means_ms),
         "timed__end_monotonic_s": 1e6,
     }
-    return disturbance(parse_result(packed(result(test_set, b"model", [7, 8], **changes))))
+    return disturbance(
+        parse_result(packed(result(test_set, b"model", [7, 8], **changes)))
+    )
 
 
 @pytest.mark.parametrize(

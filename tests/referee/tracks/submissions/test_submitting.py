@@ -20,7 +20,11 @@ from referee.errors import ModelCrashed, RefereeError
 from referee.store.model_records import Submission
 from referee.store.submissions import FREE_REPETITIONS
 from referee.tracks.submissions.board import board, build_number, candidates, judged_now
-from referee.tracks.submissions.open_track import OpenTrack, configured_track, open_track
+from referee.tracks.submissions.open_track import (
+    OpenTrack,
+    configured_track,
+    open_track,
+)
 from referee.tracks.submissions.result_document import parse_result
 from referee.tracks.submissions.submitting import (
     MODELS,
@@ -41,9 +45,7 @@ from tests.referee.tracks.submissions.model_days import (
     sha256,
 )
 
-TRACK = (
-    '[[tracks]]\nname = "phones"\nrule = "lpirc2018-track1"\ntestset = "../colours"\nholdout = "../kept"\n'
-)
+TRACK = '[[tracks]]\nname = "phones"\nrule = "lpirc2018-track1"\ntestset = "../colours"\nholdout = "../kept"\n'
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 MODEL = b"pretend this is a model"
 
@@ -118,10 +120,14 @@ def hand_in(contest: Contest, track: OpenTrack, model: Path, clock: Calendar) ->
     """Hand in a result document of another device, each time a new one."""
     count = itertools.count()
 
-    def hand(answers: list[int], team: str = "alpha", build: str = "b", **changes: object) -> Submission:
+    def hand(
+        answers: list[int], team: str = "alpha", build: str = "b", **changes: object
+    ) -> Submission:
         new = {"started_utc": f"measurement {next(count)}"} | changes
         content = packed(result(track.test_set, model.read_bytes(), answers, **new))
-        return submit(contest, track, Order(team, model, build, content), accepts, never, clock)
+        return submit(
+            contest, track, Order(team, model, build, content), accepts, never, clock
+        )
 
     return hand
 
@@ -138,13 +144,25 @@ def test_a_document_of_another_device_is_judged_and_stored(
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     assert made.measurement is not None
-    assert (made.measurement.valid, made.measurement.metric, made.measurement.device) == (
+    assert (
+        made.measurement.valid,
+        made.measurement.metric,
+        made.measurement.device,
+    ) == (
         True,
         75.0,
         "board-7",
     )
-    assert (made.accepted_utc, made.split, made.build) == (NOON.isoformat(), "public", "b")
-    assert made == contest.store.submission(made.id) == contest.store.submissions("phones")[0]
+    assert (made.accepted_utc, made.split, made.build) == (
+        NOON.isoformat(),
+        "public",
+        "b",
+    )
+    assert (
+        made
+        == contest.store.submission(made.id)
+        == contest.store.submissions("phones")[0]
+    )
     kept = contest.folder / MODELS / f"{sha256(MODEL)}.tflite"
     assert kept.read_bytes() == MODEL
 
@@ -164,27 +182,53 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
     assert outcome.sentence == (
         "the latency is unstable, the model had a processor for only 50% of its 20.000 ms, another job for the rest."
     )
-    assert (made.counts, contest.store.submissions_used("phones", "alpha", clock.utc())) == (False, 0)
-    ((waiting, _),) = board(track.rule, candidates(contest.store.submissions("phones"), "public")).invalid
+    assert (
+        made.counts,
+        contest.store.submissions_used("phones", "alpha", clock.utc()),
+    ) == (False, 0)
+    ((waiting, _),) = board(
+        track.rule, candidates(contest.store.submissions("phones"), "public")
+    ).invalid
     assert waiting.made.is_unstable
     assert judged_now(made, track.rule) == made
     # The same build measures it again, since it has not measured it yet; that counts towards no limit.
-    assert to_measure_again(contest.store.submissions("phones"), "public", "b") == [made]
+    assert to_measure_again(contest.store.submissions("phones"), "public", "b") == [
+        made
+    ]
     quiet = runs(track, 1.0)
     measure_again(contest, track, made, "b", lambda _: next(quiet), clock)
-    standing = board(track.rule, candidates(contest.store.submissions("phones"), "public"))
-    assert ([line.candidate.made.id for line in standing.lines], standing.invalid) == ([2], ())
+    standing = board(
+        track.rule, candidates(contest.store.submissions("phones"), "public")
+    )
+    assert ([line.candidate.made.id for line in standing.lines], standing.invalid) == (
+        [2],
+        (),
+    )
     assert to_measure_again(contest.store.submissions("phones"), "public", "b") == []
-    assert build_number(contest.store.submission(2), contest.store.submissions("phones")) == 1
+    assert (
+        build_number(contest.store.submission(2), contest.store.submissions("phones"))
+        == 1
+    )
 
 
 def test_a_second_try_on_a_quiet_machine_is_the_submission(
     contest: Contest, track: OpenTrack, model: Path, clock: Calendar
 ) -> None:
     tries = runs(track, 0.5, 0.99, 0.5)
-    made = submit(contest, track, Order("alpha", model, "b"), accepts, lambda _: next(tries), clock)
+    made = submit(
+        contest,
+        track,
+        Order("alpha", model, "b"),
+        accepts,
+        lambda _: next(tries),
+        clock,
+    )
     assert made.measurement is not None
-    assert (made.is_unstable, made.measurement.metric, made.counts) == (False, 75.0, True)
+    assert (made.is_unstable, made.measurement.metric, made.counts) == (
+        False,
+        75.0,
+        True,
+    )
     assert next(tries, None) is not None
 
 
@@ -192,22 +236,39 @@ def test_a_document_with_an_unstable_latency_costs_no_submission(
     contest: Contest, track: OpenTrack, model: Path, clock: Calendar
 ) -> None:
     (content,) = runs(track, 0.5)
-    made = submit(contest, track, Order("alpha", model, "b", content), accepts, never, clock)
-    assert (made.is_unstable, contest.store.submissions_used("phones", "alpha", clock.utc())) == (True, 0)
+    made = submit(
+        contest, track, Order("alpha", model, "b", content), accepts, never, clock
+    )
+    assert (
+        made.is_unstable,
+        contest.store.submissions_used("phones", "alpha", clock.utc()),
+    ) == (True, 0)
 
 
 def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
     contest: Contest, track: OpenTrack, model: Path, clock: Calendar
 ) -> None:
-    store, limit = contest.store, configured_track(contest, "phones").submissions_per_day
+    store, limit = (
+        contest.store,
+        configured_track(contest, "phones").submissions_per_day,
+    )
     contents = runs(track, *[0.5] * (FREE_REPETITIONS + limit + 1))
 
     def hand(team: str = "alpha") -> Submission:
-        return submit(contest, track, Order(team, model, "b", next(contents)), accepts, never, clock)
+        return submit(
+            contest,
+            track,
+            Order(team, model, "b", next(contents)),
+            accepts,
+            never,
+            clock,
+        )
 
     for number in range(FREE_REPETITIONS + limit):
         assert hand().is_unstable
-        assert store.submissions_used("phones", "alpha", clock.utc()) == max(0, number + 1 - FREE_REPETITIONS)
+        assert store.submissions_used("phones", "alpha", clock.utc()) == max(
+            0, number + 1 - FREE_REPETITIONS
+        )
     refused = refusal(hand)
     assert refused.code == "submission-limit"
     assert (
@@ -222,7 +283,11 @@ def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
 def test_whether_a_model_was_confined_is_stored(
     contest: Contest, hand_in: Hand, confined: bool | None
 ) -> None:
-    section = {} if confined is None else {"confinement": {"confined": confined, "reason": None}}
+    section = (
+        {}
+        if confined is None
+        else {"confinement": {"confined": confined, "reason": None}}
+    )
     made = hand_in([7, 8, 9, 8], **section)
     assert made.measurement is not None
     assert made.measurement.confined is confined
@@ -233,7 +298,9 @@ def test_the_document_is_kept_as_it_was_received(
     contest: Contest, track: OpenTrack, model: Path, clock: Calendar
 ) -> None:
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8])) + b"\n \n"
-    made = submit(contest, track, Order("alpha", model, "b", content), accepts, never, clock)
+    made = submit(
+        contest, track, Order("alpha", model, "b", content), accepts, never, clock
+    )
     assert contest.store.submission_result(made.id) == content
 
 
@@ -244,13 +311,21 @@ def test_one_document_is_one_submission_until_that_is_withdrawn(
     content = packed(document)
 
     def hand(team: str, content: bytes = content) -> Submission:
-        return submit(contest, track, Order(team, model, "b", content), accepts, never, clock)
+        return submit(
+            contest, track, Order(team, model, "b", content), accepts, never, clock
+        )
 
     made = hand("alpha")
     failure = refusal(lambda: hand("alpha"))
-    assert (failure.code, f"as submission {made.id};" in failure.sentence) == ("result-repeated", True)
+    assert (failure.code, f"as submission {made.id};" in failure.sentence) == (
+        "result-repeated",
+        True,
+    )
     reordered = {"verdict": {"value": 75}} | dict(reversed(document.items()))
-    assert refusal(lambda: hand("alpha", json.dumps(reordered, indent=1).encode())).code == "result-repeated"
+    assert (
+        refusal(lambda: hand("alpha", json.dumps(reordered, indent=1).encode())).code
+        == "result-repeated"
+    )
     assert contest.store.submissions_used("phones", "alpha", NOON) == 1
     assert hand("beta").team == "beta"
     measured_again = document | {"started_utc": "2026-05-04T09:05:00+00:00"}
@@ -292,10 +367,15 @@ def test_a_document_of_something_else_is_refused_and_costs_nothing(
 def test_a_document_of_the_other_task_is_refused(
     contest: Contest, track: OpenTrack, model: Path, clock: Calendar
 ) -> None:
-    made = result(track.test_set, MODEL, [7, 8, 9, 8], task="detection", predictions={"rows": []})
+    made = result(
+        track.test_set, MODEL, [7, 8, 9, 8], task="detection", predictions={"rows": []}
+    )
     order = Order("alpha", model, "b", packed(made))
     failure = refusal(lambda: submit(contest, track, order, accepts, never, clock))
-    assert "task is 'detection', the track phones needs 'classification'" in failure.sentence
+    assert (
+        "task is 'detection', the track phones needs 'classification'"
+        in failure.sentence
+    )
 
 
 def test_a_team_has_so_many_submissions_a_day_and_the_board_is_unharmed(
@@ -306,7 +386,10 @@ def test_a_team_has_so_many_submissions_a_day_and_the_board_is_unharmed(
     before = contest.store.submissions()
     failure = refusal(lambda: hand_in([7, 8, 1000, 8]))
     assert failure.code == "submission-limit"
-    assert "alpha has used up 3 of its 3 submissions to the track phones on 2026-05-04" in failure.sentence
+    assert (
+        "alpha has used up 3 of its 3 submissions to the track phones on 2026-05-04"
+        in failure.sentence
+    )
     assert contest.store.submissions() == before
     assert hand_in([7, 8, 9, 8], team="beta").id == 4
     clock.now += timedelta(hours=11, minutes=59, seconds=59)
@@ -320,7 +403,10 @@ def test_of_two_that_take_the_last_one_together_one_is_refused(
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     contest.store.accept_submission(made, NOON, limit=2)
-    assert refusal(lambda: contest.store.accept_submission(made, NOON, limit=2)).code == "submission-limit"
+    assert (
+        refusal(lambda: contest.store.accept_submission(made, NOON, limit=2)).code
+        == "submission-limit"
+    )
     assert contest.store.submissions_used("phones", "alpha", NOON) == 2
 
 
@@ -333,16 +419,27 @@ def test_a_withdrawn_entry_still_counts_until_the_attempt_is_given_back(
     assert refusal(lambda: hand_in([7, 8, 9, 8])).code == "submission-limit"
     contest.store.uncount_submission(made[0].id)
     assert hand_in([7, 8, 9, 8]).id == 4
-    assert refusal(lambda: contest.store.uncount_submission(made[0].id)).code == "not-counted"
-    for act in (contest.store.uncount_submission, lambda one: contest.store.restore_entry(one, NOON)):
+    assert (
+        refusal(lambda: contest.store.uncount_submission(made[0].id)).code
+        == "not-counted"
+    )
+    for act in (
+        contest.store.uncount_submission,
+        lambda one: contest.store.restore_entry(one, NOON),
+    ):
         assert refusal(lambda act=act: act(99)).code == "submission-unknown"
 
 
 def test_the_first_device_is_that_of_the_board(contest: Contest, hand_in: Hand) -> None:
     hand_in([7, 8, 9, 8])
-    failure = refusal(lambda: hand_in([7, 8, 1000, 8], team="beta", device__host="faster"))
+    failure = refusal(
+        lambda: hand_in([7, 8, 1000, 8], team="beta", device__host="faster")
+    )
     assert failure.code == "wrong-device"
-    assert "measured on 'faster', but the board of the track phones is that of 'board-7'" in failure.sentence
+    assert (
+        "measured on 'faster', but the board of the track phones is that of 'board-7'"
+        in failure.sentence
+    )
     assert len(contest.store.submissions()) == 1
 
 
@@ -354,13 +451,24 @@ def test_a_configured_device_goes_before_the_first_one(
     with model_contest(tmp_path / "pinned", TRACK + 'device = "pi"\n') as contest:
         track = open_track(contest, "phones")
         orders = [
-            Order("alpha", model, "b", packed(result(sets[0], MODEL, [7, 8, 9, 8], device__host=host)))
+            Order(
+                "alpha",
+                model,
+                "b",
+                packed(result(sets[0], MODEL, [7, 8, 9, 8], device__host=host)),
+            )
             for host in ("board-7", "pi")
         ]
         assert (
-            refusal(lambda: submit(contest, track, orders[0], accepts, never, clock)).code == "wrong-device"
+            refusal(
+                lambda: submit(contest, track, orders[0], accepts, never, clock)
+            ).code
+            == "wrong-device"
         )
-        assert submit(contest, track, orders[1], accepts, never, clock).measurement is not None
+        assert (
+            submit(contest, track, orders[1], accepts, never, clock).measurement
+            is not None
+        )
 
 
 @pytest.mark.parametrize("team", ["nobody", "", "ALPHA"])
@@ -377,7 +485,9 @@ def test_a_model_that_cannot_be_read_is_told(
     for path in (tmp_path / "nowhere.tflite", tmp_path, tmp_path / "two\nlines.tflite"):
         order = Order("alpha", path, "b")
         assert (
-            refusal(lambda o=order: submit(contest, track, o, accepts, never, clock)).code
+            refusal(
+                lambda o=order: submit(contest, track, o, accepts, never, clock)
+            ).code
             == "model-unreadable"
         )  # type: ignore[misc]
     assert contest.store.submissions() == []
@@ -392,7 +502,10 @@ def test_a_refused_model_costs_nothing_also_with_a_sound_result(
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
     for order in (Order("alpha", model, "b"), Order("alpha", model, "b", content)):
         assert (
-            refusal(lambda o=order: submit(contest, track, o, refuse, never, clock)).code == "model-refused"
+            refusal(
+                lambda o=order: submit(contest, track, o, refuse, never, clock)
+            ).code
+            == "model-refused"
         )  # type: ignore[misc]
     assert contest.store.submissions() == []
 
@@ -406,7 +519,11 @@ def test_a_model_that_fails_when_it_is_measured_uses_up_a_submission_and_is_not_
 
     made = submit(contest, track, Order("alpha", model, "b"), accepts, fail, clock)
     assert made.measurement is not None
-    assert (made.measurement.valid, made.measurement.sentence, made.measurement.measured) == (
+    assert (
+        made.measurement.valid,
+        made.measurement.sentence,
+        made.measurement.measured,
+    ) == (
         False,
         "It failed.",
         None,
@@ -417,10 +534,19 @@ def test_a_model_that_fails_when_it_is_measured_uses_up_a_submission_and_is_not_
 
 @pytest.mark.parametrize(
     "failure",
-    [RefereeError("missing-extra", "Install it."), OSError("disk full"), KeyboardInterrupt(), ValueError()],
+    [
+        RefereeError("missing-extra", "Install it."),
+        OSError("disk full"),
+        KeyboardInterrupt(),
+        ValueError(),
+    ],
 )
 def test_what_the_house_broke_off_is_given_up_and_costs_nothing(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar, failure: BaseException
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
+    failure: BaseException,
 ) -> None:
     def fail(_: Path) -> bytes:
         raise failure
@@ -439,7 +565,10 @@ def test_a_document_of_our_own_bench_that_is_wrong_is_the_houses_fault(
     content = packed(result(track.test_set, b"another model", [7, 8, 9, 8]))
     order = Order("alpha", model, "b")
     assert (
-        refusal(lambda: submit(contest, track, order, accepts, lambda _: content, clock)).code == "bad-result"
+        refusal(
+            lambda: submit(contest, track, order, accepts, lambda _: content, clock)
+        ).code
+        == "bad-result"
     )
     (made,) = contest.store.submissions()
     assert made.withdrawn
@@ -451,7 +580,9 @@ def test_the_hold_out_set_is_another_one_and_counts_towards_no_limit(
 ) -> None:
     holdout = open_track(contest, "phones", holdout=True)
     for number in range(1, 6):
-        content = packed(result(holdout.test_set, MODEL, [1000, 8], started_utc=str(number)))
+        content = packed(
+            result(holdout.test_set, MODEL, [1000, 8], started_utc=str(number))
+        )
         order = Order("alpha", model, "b", content)
         made = submit(contest, holdout, order, accepts, never, clock)
         assert (made.id, made.split, made.counts) == (number, "holdout", False)
@@ -469,7 +600,10 @@ def test_every_kept_model_is_measured_again_once_a_build(
     assert to_measure_again(contest.store.submissions(), "public", "one") == []
     (wanted,) = to_measure_again(contest.store.submissions(), "public", "two")
     assert wanted.id == first.id
-    assert [one.id for one in to_measure_again(contest.store.submissions(), "holdout", "one")] == [first.id]
+    assert [
+        one.id
+        for one in to_measure_again(contest.store.submissions(), "holdout", "one")
+    ] == [first.id]
     benched: list[Path] = []
 
     def bench(file: Path) -> bytes:
@@ -505,7 +639,9 @@ def test_on_another_device_than_the_boards_nothing_is_begun(
     monkeypatch.setattr("platform.node", lambda: "laptop")
     order = Order("beta", model, "b")
     for begin in (
-        lambda: submit(contest, track, order, lambda _: pytest.fail("validated"), never, clock),
+        lambda: submit(
+            contest, track, order, lambda _: pytest.fail("validated"), never, clock
+        ),
         lambda: measure_again(contest, track, made, "two", never, clock),
     ):
         failure = refusal(begin)
@@ -519,7 +655,10 @@ def test_a_kept_model_that_is_gone_is_told(
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     (contest.folder / MODELS / f"{made.model_sha256}.tflite").unlink()
-    assert refusal(lambda: measure_again(contest, track, made, "two", never, clock)).code == "model-missing"
+    assert (
+        refusal(lambda: measure_again(contest, track, made, "two", never, clock)).code
+        == "model-missing"
+    )
     assert len(contest.store.submissions()) == 1
 
 
@@ -531,18 +670,30 @@ def test_one_model_is_measured_at_a_time(
 
     def bench(_: Path) -> bytes:
         second = Order("beta", model, "b")
-        refused.append(refusal(lambda: submit(contest, track, second, accepts, never, clock)).code)
+        refused.append(
+            refusal(lambda: submit(contest, track, second, accepts, never, clock)).code
+        )
         hand_in([7, 8, 9, 8], team="beta")  # measured elsewhere: it disturbs nobody
         return content
 
-    assert submit(contest, track, Order("alpha", model, "b"), accepts, bench, clock).measurement is not None
+    assert (
+        submit(
+            contest, track, Order("alpha", model, "b"), accepts, bench, clock
+        ).measurement
+        is not None
+    )
     assert refused == ["bench-busy"]
     assert [one.team for one in contest.store.submissions()] == ["alpha", "beta"]
     submit(contest, track, Order("beta", model, "b"), accepts, lambda _: content, clock)
 
 
 SPOILT = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers(), max_size=3)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.lists(st.integers(), max_size=3)
 )
 
 
@@ -590,15 +741,22 @@ def test_of_equal_teams_the_one_whose_model_came_first_stands_first_whatever_bui
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
     measure_again(contest, track, first, "two", lambda _: content, clock)
     made = board(track.rule, candidates(contest.store.submissions("phones"), "public"))
-    assert [(line.rank, line.candidate.made.id) for line in made.lines] == [(1, 3), (2, 2)]
+    assert [(line.rank, line.candidate.made.id) for line in made.lines] == [
+        (1, 3),
+        (2, 2),
+    ]
 
 
 def test_a_measurement_that_was_broken_off_is_made_again(
     contest: Contest, hand_in: Hand, clock: Calendar
 ) -> None:
     made = hand_in([7, 8, 9, 8], build="one")
-    contest.store.accept_submission(replace(made, build="two", counts=False), clock.utc(), limit=0)
-    assert [one.id for one in to_measure_again(contest.store.submissions(), "public", "two")] == [made.id]
+    contest.store.accept_submission(
+        replace(made, build="two", counts=False), clock.utc(), limit=0
+    )
+    assert [
+        one.id for one in to_measure_again(contest.store.submissions(), "public", "two")
+    ] == [made.id]
 
 
 @pytest.mark.parametrize("build", ["", " ", "a\nb"])
@@ -606,11 +764,16 @@ def test_a_build_is_a_line_of_text_also_when_it_measures_again(
     contest: Contest, track: OpenTrack, hand_in: Hand, clock: Calendar, build: str
 ) -> None:
     made = hand_in([7, 8, 9, 8])
-    assert refusal(lambda: measure_again(contest, track, made, build, never, clock)).code == "bad-build"
+    assert (
+        refusal(lambda: measure_again(contest, track, made, build, never, clock)).code
+        == "bad-build"
+    )
 
 
 @pytest.mark.parametrize("what", ["model", "result"])
-def test_a_pipe_is_neither_model_nor_result_and_not_waited_for(tmp_path: Path, what: str) -> None:
+def test_a_pipe_is_neither_model_nor_result_and_not_waited_for(
+    tmp_path: Path, what: str
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     failure = refusal(lambda: read_submitted(tmp_path / "pipe", 100, what))
     assert failure.code == f"{what}-unreadable"
@@ -625,4 +788,6 @@ def test_the_reason_of_a_withdrawal_names_the_file_that_the_system_refused(
 
     with pytest.raises(OSError, match="No space"):
         submit(contest, track, Order("alpha", model, "b"), accepts, fail, clock)
-    assert [one.withdrawn for one in contest.store.submissions()] == ["/models/x: No space left on device"]
+    assert [one.withdrawn for one in contest.store.submissions()] == [
+        "/models/x: No space left on device"
+    ]

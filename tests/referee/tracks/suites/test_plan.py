@@ -33,12 +33,16 @@ def test_what_is_not_written_has_the_published_value(tmp_path: Path) -> None:
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     text = (
-        'device = "Pi 5"\ncooldown_s = 0\nlimit = 10\n' + TEST + "threads = 4\ntimeout_s = 5\nrepeats = 2\n"
+        'device = "Pi 5"\ncooldown_s = 0\nlimit = 10\n'
+        + TEST
+        + "threads = 4\ntimeout_s = 5\nrepeats = 2\n"
     )
     plan = read_plan(written(tmp_path, text))
     assert (plan.device, plan.cooldown_s, plan.limit) == ("Pi 5", 0.0, 10)
     assert plan.tests[0].options == {"threads": 4, "timeout_s": 5, "repeats": 2}
-    own = 'channels = "BGR"\nmean = [103.5, 116, 123]\nsigma = 57.5\ndelegate = "none"\n'
+    own = (
+        'channels = "BGR"\nmean = [103.5, 116, 123]\nsigma = 57.5\ndelegate = "none"\n'
+    )
     (test,) = read_plan(written(tmp_path, TEST + own)).tests
     levels = {"mean": "103.5,116,123", "sigma": "57.5"}
     assert test.options == {"channels": "BGR", "delegate": "none"} | levels
@@ -70,7 +74,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         ("a = [", "cannot be read"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
+def test_a_mistake_is_told_in_one_sentence(
+    tmp_path: Path, text: str, told: str
+) -> None:
     path = written(tmp_path, text)
     with pytest.raises(RefereeError) as failure:
         read_plan(path)

@@ -20,7 +20,11 @@ from tests.forbidden import LOOP, loop_at
 
 DONE = SuiteRow("Pi, 5", "float", "m", "71.25", "12.5", "5000", "aa", "bb", "")
 FAILED = replace(
-    DONE, implementation="uint8", accuracy_percent="", time_ms="", sentence='It said "no", twice'
+    DONE,
+    implementation="uint8",
+    accuracy_percent="",
+    time_ms="",
+    sentence='It said "no", twice',
 )
 
 
@@ -59,13 +63,17 @@ def test_a_test_is_done_when_it_is_of_the_same_model_and_images() -> None:
         (replace(blank, model_sha256="c"), "model file"),
         (replace(blank, images_sha256="c"), "images"),
     ):
-        with pytest.raises(RefereeError, match=f"has m \\(float\\) with other {told}") as failure:
+        with pytest.raises(
+            RefereeError, match=f"has m \\(float\\) with other {told}"
+        ) as failure:
             row_of([DONE], changed, path)
         assert failure.value.code == "suite-changed"
 
 
 @pytest.mark.parametrize("spoilt", ["", "model,accuracy\n", "device\nx\n"])
-def test_a_file_that_is_no_table_of_a_run_is_refused(tmp_path: Path, spoilt: str) -> None:
+def test_a_file_that_is_no_table_of_a_run_is_refused(
+    tmp_path: Path, spoilt: str
+) -> None:
     path = tmp_path / "suite.csv"
     path.write_text(spoilt)
     with pytest.raises(RefereeError):

@@ -22,13 +22,17 @@ def archive(files: list[bytes]) -> StoredZip:
 
 
 @given(files=FILES, least=st.integers(1, 100))
-def test_it_holds_what_was_put_in_under_the_numbers_names(files: list[bytes], least: int) -> None:
+def test_it_holds_what_was_put_in_under_the_numbers_names(
+    files: list[bytes], least: int
+) -> None:
     made = archive(files)
     whole = b"".join(chunk for chunk, _ in made.chunks(least))
     assert len(whole) == made.size
     with zipfile.ZipFile(io.BytesIO(whole)) as read:
         assert read.testzip() is None
-        assert [info.filename for info in read.infolist()] == [f"{n}.jpg" for n in range(1, len(files) + 1)]
+        assert [info.filename for info in read.infolist()] == [
+            f"{n}.jpg" for n in range(1, len(files) + 1)
+        ]
         assert [read.read(info) for info in read.infolist()] == files
         assert all(info.compress_type == zipfile.ZIP_STORED for info in read.infolist())
 
@@ -53,6 +57,8 @@ def test_a_file_is_read_only_when_its_chunk_is_wanted() -> None:
         return b"x"
 
     facts = ImageFacts(1, zlib.crc32(b"x"))
-    chunks = StoredZip([Entry("1.jpg", facts, 7), Entry("2.jpg", facts, 8)], content).chunks(1)
+    chunks = StoredZip(
+        [Entry("1.jpg", facts, 7), Entry("2.jpg", facts, 8)], content
+    ).chunks(1)
     assert next(chunks)[0].endswith(b"x")
     assert read == [7]

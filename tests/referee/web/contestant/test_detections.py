@@ -13,7 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.contest_day import ROWS, TIMEOUT_S, Day, Server, is_running, problem, until, workers_of
+from tests.contest_day import (
+    ROWS,
+    TIMEOUT_S,
+    Day,
+    Server,
+    is_running,
+    problem,
+    until,
+    workers_of,
+)
 from tests.referee.detections.detection_bodies import FORM, PACKED, TEXT, bodies, form
 
 CLIENTS = 8
@@ -29,7 +38,9 @@ class Client:
         self._token = token
 
     def post_until(self, enough: threading.Event) -> None:
-        connection = http.client.HTTPConnection(self._server.host, self._server.port, timeout=TIMEOUT_S)
+        connection = http.client.HTTPConnection(
+            self._server.host, self._server.port, timeout=TIMEOUT_S
+        )
         for i in range(100_000):
             if enough.is_set():
                 break
@@ -41,7 +52,11 @@ class Client:
 
     def _post(self, connection: http.client.HTTPConnection, key: str) -> None:
         body = f"1 1 0.5 0 0 5 {len(self.acknowledged)}\n" * (1 + self.number)
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": TEXT, "Idempotency-Key": key}
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Content-Type": TEXT,
+            "Idempotency-Key": key,
+        }
         connection.request("POST", "/v1/detections", body, headers)
         answer = connection.getresponse()
         content = answer.read()
@@ -60,9 +75,14 @@ def test_every_kind_of_body_is_stored_as_the_same_rows(
     hall: Day, server: Server, token: str, kind: str
 ) -> None:
     body = bodies(ROWS)[kind]
-    receipt = server.ask("POST", "/v1/detections", token, {"Content-Type": kind}, data=body)
+    receipt = server.ask(
+        "POST", "/v1/detections", token, {"Content-Type": kind}, data=body
+    )
     assert receipt.status_code == 202, receipt.text
-    assert (receipt.json()["accepted"], receipt.json()["sha256"]) == (2, hashlib.sha256(body).hexdigest())
+    assert (receipt.json()["accepted"], receipt.json()["sha256"]) == (
+        2,
+        hashlib.sha256(body).hexdigest(),
+    )
     with hall.store() as store:
         found = store.detections(1)
     assert len(found) == receipt.json()["received_total"]
@@ -83,8 +103,14 @@ def test_what_is_no_such_body_is_refused_whole(
     server: Server, token: str, kind: str, body: bytes, code: str
 ) -> None:
     before = server.ask("GET", "/v1/session", token).json()["detections_accepted"]
-    problem(server.ask("POST", "/v1/detections", token, {"Content-Type": kind}, data=body), 422, code)
-    assert server.ask("GET", "/v1/session", token).json()["detections_accepted"] == before
+    problem(
+        server.ask("POST", "/v1/detections", token, {"Content-Type": kind}, data=body),
+        422,
+        code,
+    )
+    assert (
+        server.ask("GET", "/v1/session", token).json()["detections_accepted"] == before
+    )
 
 
 def test_totals_of_many_clients_are_exact(day: Callable[..., Day]) -> None:
@@ -98,7 +124,9 @@ def test_totals_of_many_clients_are_exact(day: Callable[..., Day]) -> None:
         enough.set()
         for one in posting:
             one.result()
-    receipts = [receipt for client in clients for receipt in client.acknowledged.values()]
+    receipts = [
+        receipt for client in clients for receipt in client.acknowledged.values()
+    ]
     total = 0
     for receipt in sorted(receipts, key=lambda one: int(str(one["received_total"]))):
         total += int(str(receipt["accepted"]))
@@ -108,14 +136,18 @@ def test_totals_of_many_clients_are_exact(day: Callable[..., Day]) -> None:
 
 
 @pytest.mark.parametrize("killed", ["worker", "server"])
-def test_what_was_acknowledged_before_a_kill_is_on_disk(day: Callable[..., Day], killed: str) -> None:
+def test_what_was_acknowledged_before_a_kill_is_on_disk(
+    day: Callable[..., Day], killed: str
+) -> None:
     made = day()
     assert made.server is not None
     server, token = made.server, str(made.login()["token"])
     clients = [Client(server, token, number) for number in range(CLIENTS)]
     workers = workers_of(server.pid)
     with ThreadPoolExecutor(CLIENTS) as pool:
-        posting = [pool.submit(client.post_until, threading.Event()) for client in clients]
+        posting = [
+            pool.submit(client.post_until, threading.Event()) for client in clients
+        ]
         until(lambda: sum(len(client.acknowledged) for client in clients) >= 200)
         for worker in workers if killed == "worker" else ():
             os.kill(worker, signal.SIGKILL)
@@ -128,18 +160,28 @@ def test_what_was_acknowledged_before_a_kill_is_on_disk(day: Callable[..., Day],
             for key, receipt in client.acknowledged.items():
                 post = store.find_post(1, key)
                 assert post is not None
-                assert (post.row_count, post.sha256) == (receipt["accepted"], receipt["sha256"])
+                assert (post.row_count, post.sha256) == (
+                    receipt["accepted"],
+                    receipt["sha256"],
+                )
                 assert post.received_total == receipt["received_total"]
         stored = len(store.detections(1))
-    assert stored == made.serve().ask("GET", "/v1/session", token).json()["detections_accepted"]
+    assert (
+        stored
+        == made.serve().ask("GET", "/v1/session", token).json()["detections_accepted"]
+    )
 
 
-def test_a_receipt_warns_of_rows_that_look_like_a_mistake_and_only_then(server: Server, token: str) -> None:
+def test_a_receipt_warns_of_rows_that_look_like_a_mistake_and_only_then(
+    server: Server, token: str
+) -> None:
     plausible = server.ask("POST", "/v1/detections", token, json=ROWS)
     assert set(plausible.json()) == {"accepted", "received_total", "sha256", "receipt"}
     rows = [[1, 1, 99.0, 0.1, 0.1, 0.4, 0.4], [6, 1, 0.5, 97, 5, 110, 20], *ROWS]
     for _ in range(2):  # the same key gets the same answer
-        answer = server.ask("POST", "/v1/detections", token, {"Idempotency-Key": "odd"}, json=rows)
+        answer = server.ask(
+            "POST", "/v1/detections", token, {"Idempotency-Key": "odd"}, json=rows
+        )
         assert (answer.status_code, answer.json()["accepted"]) == (202, 4)
         warnings = answer.json()["warnings"]
         assert [warning[:6] for warning in warnings] == ["1 of 4"] * 3

@@ -28,7 +28,12 @@ def server(hall: Day) -> Server:
 @pytest.fixture
 def get(server: Server, token: str) -> Callable[..., requests.Response]:
     def ask(path: str, method: str = "GET", **headers: str) -> requests.Response:
-        return server.ask(method, path, token, {name.replace("_", "-"): v for name, v in headers.items()})
+        return server.ask(
+            method,
+            path,
+            token,
+            {name.replace("_", "-"): v for name, v in headers.items()},
+        )
 
     return ask
 
@@ -36,7 +41,10 @@ def get(server: Server, token: str) -> Callable[..., requests.Response]:
 def originals(day: Day, testset: Path) -> list[bytes]:
     images = load_test_set(testset)
     with day.store() as store:
-        return [images.image_path(number).read_bytes() for number in store.image_order(1).tolist()]
+        return [
+            images.image_path(number).read_bytes()
+            for number in store.image_order(1).tolist()
+        ]
 
 
 def unpacked(answer: requests.Response) -> dict[str, bytes]:
@@ -60,7 +68,10 @@ def test_a_batch_has_its_images_in_order_by_the_team_s_numbers(
     get: Any, hall: Day, tiny_set: Path, query: str, numbers: range
 ) -> None:
     answer = get(f"/v1/images{query}")
-    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/zip")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (
+        200,
+        "application/zip",
+    )
     assert int(answer.headers["Content-Length"]) == len(answer.content)
     files = originals(hall, tiny_set)
     assert unpacked(answer) == {f"{n}.jpg": files[n - 1] for n in numbers}
@@ -84,11 +95,15 @@ def test_a_batch_has_its_images_in_order_by_the_team_s_numbers(
         ("first=%EF%BC%91", 400, "bad-request"),
     ],
 )
-def test_a_batch_that_cannot_be_is_refused(get: Any, query: str, status: int, code: str) -> None:
+def test_a_batch_that_cannot_be_is_refused(
+    get: Any, query: str, status: int, code: str
+) -> None:
     problem(get(f"/v1/images?{query}"), status, code)
 
 
-def test_the_largest_number_that_is_told_of_can_be_asked_for(get: Callable[..., requests.Response]) -> None:
+def test_the_largest_number_that_is_told_of_can_be_asked_for(
+    get: Callable[..., requests.Response],
+) -> None:
     told = problem(get("/v1/images?first=0"), 400, "bad-request")["detail"]
     largest = int(told.rpartition(" ")[2].rstrip("."))
     problem(get(f"/v1/images?first={largest}"), 404, "image-unknown")
@@ -96,13 +111,22 @@ def test_the_largest_number_that_is_told_of_can_be_asked_for(get: Callable[..., 
 
 
 @pytest.mark.parametrize("path", ["/v1/images/2", BATCH])
-def test_head_tells_that_an_image_is_there_and_nothing_about_it(get: Any, path: str) -> None:
-    head, other = (get(one, "HEAD") for one in (path, path.replace("2", "3").replace("count=6", "count=5")))
+def test_head_tells_that_an_image_is_there_and_nothing_about_it(
+    get: Any, path: str
+) -> None:
+    head, other = (
+        get(one, "HEAD")
+        for one in (path, path.replace("2", "3").replace("count=6", "count=5"))
+    )
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["Content-Type"] == get(path).headers["Content-Type"]
     varying = ("date", "x-window-remaining-ms")
     told = [
-        {name.lower(): value for name, value in one.headers.items() if name.lower() not in varying}
+        {
+            name.lower(): value
+            for name, value in one.headers.items()
+            if name.lower() not in varying
+        }
         for one in (head, other)
     ]
     assert told[0] == told[1]
@@ -112,7 +136,10 @@ def test_head_tells_that_an_image_is_there_and_nothing_about_it(get: Any, path: 
 
 def test_head_of_the_openapi_document_tells_its_length(get: Any) -> None:
     whole, head = get("/v1/openapi.json"), get("/v1/openapi.json", "HEAD")
-    assert (head.content, int(head.headers["Content-Length"])) == (b"", len(whole.content))
+    assert (head.content, int(head.headers["Content-Length"])) == (
+        b"",
+        len(whole.content),
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,26 +167,54 @@ def test_every_answer_within_a_run_tells_what_is_left_of_the_window(
         *(get("/v1/images/1", method) for method in ("GET", "HEAD", "POST", "DELETE")),
         *(
             get(path)
-            for path in (BATCH, "/v1/images/99", "/v1/images?first=99", "/v1/session", "/v1/nothing")
+            for path in (
+                BATCH,
+                "/v1/images/99",
+                "/v1/images?first=99",
+                "/v1/session",
+                "/v1/nothing",
+            )
         ),
-        server.ask("POST", "/v1/detections", token, {"Content-Type": "text/plain"}, data=b"no rows"),
-        server.ask("POST", "/v1/detections", token, {"Content-Type": "image/png"}, data=b"x"),
-        server.ask("POST", "/v1/detections", token, {"Idempotency-Key": "k" * 300}, data=b"[]"),
+        server.ask(
+            "POST",
+            "/v1/detections",
+            token,
+            {"Content-Type": "text/plain"},
+            data=b"no rows",
+        ),
+        server.ask(
+            "POST", "/v1/detections", token, {"Content-Type": "image/png"}, data=b"x"
+        ),
+        server.ask(
+            "POST", "/v1/detections", token, {"Idempotency-Key": "k" * 300}, data=b"[]"
+        ),
         server.ask("PUT", "/v1/session", token),
     ]
     left = [int(answer.headers["X-Window-Remaining-Ms"]) for answer in answers]
     assert sorted(left, reverse=True) == left
     assert all(0 < ms < 600_000 for ms in left)
     assert "X-Window-Remaining-Ms" not in server.ask("GET", "/v1/health").headers
-    assert "X-Window-Remaining-Ms" not in server.ask("GET", "/v1/images/1", "nonsense").headers
+    assert (
+        "X-Window-Remaining-Ms"
+        not in server.ask("GET", "/v1/images/1", "nonsense").headers
+    )
 
 
 def test_no_answer_is_for_a_cache(get: Any) -> None:
-    for path in ("/v1/images/1", BATCH, "/v1/session", "/v1/health", "/v1/images/99", "/v1/nothing"):
+    for path in (
+        "/v1/images/1",
+        BATCH,
+        "/v1/session",
+        "/v1/health",
+        "/v1/images/99",
+        "/v1/nothing",
+    ):
         assert get(path).headers["Cache-Control"] == "no-store"
 
 
-def test_what_was_handed_out_is_on_record_and_nothing_else(day: Callable[..., Day], tiny_set: Path) -> None:
+def test_what_was_handed_out_is_on_record_and_nothing_else(
+    day: Callable[..., Day], tiny_set: Path
+) -> None:
     made = day()
     server = made.server
     assert server is not None
@@ -188,15 +243,27 @@ def served(made: Day) -> list[tuple[int, int]]:
     return [(image, size) for image, size, _ in rows]
 
 
-def test_a_closed_run_gives_nothing_and_says_that_nothing_is_left(day: Callable[..., Day]) -> None:
+def test_a_closed_run_gives_nothing_and_says_that_nothing_is_left(
+    day: Callable[..., Day],
+) -> None:
     made = day(window_s=2)
     assert made.server is not None
     token = made.login()["token"]
     until(lambda: made.run().closed_utc)
-    for method, path in (("GET", "/v1/images/1"), ("GET", BATCH), ("POST", "/v1/detections"), ("PUT", BATCH)):
-        answer = made.server.ask(method, path, token, data=b"[]" if method == "POST" else None)
+    for method, path in (
+        ("GET", "/v1/images/1"),
+        ("GET", BATCH),
+        ("POST", "/v1/detections"),
+        ("PUT", BATCH),
+    ):
+        answer = made.server.ask(
+            method, path, token, data=b"[]" if method == "POST" else None
+        )
         assert answer.status_code == (405 if method == "PUT" else 409)
         assert answer.headers["X-Window-Remaining-Ms"] == "0"
     for method in ("GET", "DELETE"):
         answer = made.server.ask(method, "/v1/session", token)
-        assert (answer.status_code, answer.headers["X-Window-Remaining-Ms"]) == (200, "0")
+        assert (answer.status_code, answer.headers["X-Window-Remaining-Ms"]) == (
+            200,
+            "0",
+        )

@@ -35,7 +35,14 @@ def hold(day: Callable[..., Day], tmp_path: Path) -> Callable[..., None]:
             *options,
         ]
         result = subprocess.run(
-            [program("st"), "run", *arguments, "--exclude-checks", NOT_HELD_TO, "--no-color"],
+            [
+                program("st"),
+                "run",
+                *arguments,
+                "--exclude-checks",
+                NOT_HELD_TO,
+                "--no-color",
+            ],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -49,14 +56,23 @@ def hold(day: Callable[..., Day], tmp_path: Path) -> Callable[..., None]:
 
 def test_the_server_does_what_the_document_says(hold: Callable[..., None]) -> None:
     # It cannot send the media type of tus; test_receiving does.
-    hold("--exclude-operation-id", "logOut", "--exclude-operation-id", "addToUpload", "--max-examples", "3")
+    hold(
+        "--exclude-operation-id",
+        "logOut",
+        "--exclude-operation-id",
+        "addToUpload",
+        "--max-examples",
+        "3",
+    )
 
 
 def test_logging_out_is_what_the_document_says(hold: Callable[..., None]) -> None:
     hold("--include-operation-id", "logOut", "--max-examples", "1")
 
 
-def test_every_route_of_version_1_is_in_the_document_and_nothing_else(build: Callable[..., House]) -> None:
+def test_every_route_of_version_1_is_in_the_document_and_nothing_else(
+    build: Callable[..., House],
+) -> None:
     house = build()
     app = create_app(house.contest, house.control, house.clock)
     routes = {
@@ -77,25 +93,37 @@ def test_every_route_of_version_1_is_in_the_document_and_nothing_else(build: Cal
     assert told == routes
 
 
-def test_every_code_in_the_document_has_the_status_it_is_told_with(build: Callable[..., House]) -> None:
+def test_every_code_in_the_document_has_the_status_it_is_told_with(
+    build: Callable[..., House],
+) -> None:
     house = build()
     document = (
-        create_app(house.contest, house.control, house.clock).test_client().get("/v1/openapi.json").json
+        create_app(house.contest, house.control, house.clock)
+        .test_client()
+        .get("/v1/openapi.json")
+        .json
     )
     assert document is not None
     told = {}
     for response in document["components"]["responses"].values():
-        parts = response["content"]["application/problem+json"]["schema"].get("allOf", [{}, {}])[1]
+        parts = response["content"]["application/problem+json"]["schema"].get(
+            "allOf", [{}, {}]
+        )[1]
         for code in parts.get("properties", {}).get("code", {}).get("enum", ()):
             told[code] = parts["properties"]["status"]["const"]
     assert told == {code: STATUS_OF_CODE[code] for code in told}
     assert {"window-closed", "bad-rows", "too-large"} <= told.keys()
 
 
-def test_the_document_tells_of_the_wait_wherever_there_can_be_one(build: Callable[..., House]) -> None:
+def test_the_document_tells_of_the_wait_wherever_there_can_be_one(
+    build: Callable[..., House],
+) -> None:
     house = build()
     document = (
-        create_app(house.contest, house.control, house.clock).test_client().get("/v1/openapi.json").json
+        create_app(house.contest, house.control, house.clock)
+        .test_client()
+        .get("/v1/openapi.json")
+        .json
     )
     assert document is not None
     waits = {

@@ -20,7 +20,12 @@ from tests import tflite_models as models
 from tests.confinement import IS_UNCONFINED
 from tests.contest_day import called, problem
 from tests.referee.factories import House
-from tests.referee.tracks.submissions.model_days import colour_set, packed, result, sha256
+from tests.referee.tracks.submissions.model_days import (
+    colour_set,
+    packed,
+    result,
+    sha256,
+)
 from tests.referee.web.contestant.test_work import HELLO, MODEL, SET, Desk, desk
 from tests.timeouts import TIMEOUT_S
 
@@ -44,11 +49,17 @@ class Pool(Desk):
     """A desk whose devices hand in documents at a latency of their own."""
 
     def measure(
-        self, name: str, ms: float, work: dict[str, Any] | None = None, answers: list[int] | None = None
+        self,
+        name: str,
+        ms: float,
+        work: dict[str, Any] | None = None,
+        answers: list[int] | None = None,
     ) -> requests.Response:
         work = work or self.lease(name)
         model = self.ask("GET", f"/{work['job']}/model", name).content
-        document = result(self.test_set, model, answers or RIGHT, device__host=name, **steady(ms))
+        document = result(
+            self.test_set, model, answers or RIGHT, device__host=name, **steady(ms)
+        )
         return self.hand_in(work, packed(document), name)
 
     def told(self, name: str, ms: float) -> str:
@@ -57,7 +68,9 @@ class Pool(Desk):
         return str(answer.json()["outcome"])
 
     def gets_nothing(self, name: str) -> bool:
-        return self.ask("POST", name=name, json=HELLO | {"name": name}).status_code == 204
+        return (
+            self.ask("POST", name=name, json=HELLO | {"name": name}).status_code == 204
+        )
 
     def listed(self, name: str) -> dict[str, Any]:
         found = json.loads(self.referee("device", "list", "--json"))
@@ -67,11 +80,17 @@ class Pool(Desk):
         return str(self.listed(name)["tracks"][0]["no_work"])
 
     def logged(self, kind: str) -> list[dict[str, Any]]:
-        return [one["detail"] for one in self.house.store.events_after(0, 1000)[1] if one["kind"] == kind]
+        return [
+            one["detail"]
+            for one in self.house.store.events_after(0, 1000)[1]
+            if one["kind"] == kind
+        ]
 
 
 @pytest.fixture
-def pool(build: Callable[..., House], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pool]:
+def pool(
+    build: Callable[..., House], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Pool]:
     # The referee's own look at the answers has its tests beside `claims`; here it would only take time.
     monkeypatch.setattr("referee.web.contestant.work.doubt_of", lambda *given: None)
 
@@ -99,7 +118,11 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
     assert ours.gets_nothing("pixel-5")  # it is there, though nothing waits
     made = ours.queue(OURS)
     work = ours.lease("pixel-4")
-    problem(ours.ask("POST", f"/{work['job']}/failed", data=b"it hangs"), 422, "not-measured")
+    problem(
+        ours.ask("POST", f"/{work['job']}/failed", data=b"it hangs"),
+        422,
+        "not-measured",
+    )
     assert ours.gets_nothing("pixel-4")
     (shown,) = json.loads(ours.referee("jobs", "--json"))
     assert (shown["failures"], shown["failed_on"]) == (1, ["pixel-4"])
@@ -112,15 +135,23 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
     work = ours.lease("pixel-5")
     too = ours.ask("POST", f"/{work['job']}/failed", "pixel-5", data=b"it hangs, too")
     problem(too, 422, "not-measured")
-    assert ours.lease("pixel-5")["job"] == made.job  # nobody is left on whom it has not failed
+    assert (
+        ours.lease("pixel-5")["job"] == made.job
+    )  # nobody is left on whom it has not failed
     ours.ask("DELETE", f"/{made.job}", "pixel-5")
 
     lonely = ours.queue(MODEL)
     ours.house.store.cancel_jobs([str(made.job)], "ops", ours.house.clock.utc())
     work = ours.lease("pixel-4")
-    problem(ours.ask("POST", f"/{work['job']}/failed", data=b"it hangs"), 422, "not-measured")
+    problem(
+        ours.ask("POST", f"/{work['job']}/failed", data=b"it hangs"),
+        422,
+        "not-measured",
+    )
     assert ours.gets_nothing("pixel-4")
-    ours.house.clock.advance(calibrating.PRESENT.total_seconds() + 1)  # the other is switched off
+    ours.house.clock.advance(
+        calibrating.PRESENT.total_seconds() + 1
+    )  # the other is switched off
     assert ours.lease("pixel-4")["job"] == lonely.job
 
 
@@ -129,7 +160,15 @@ def test_a_device_on_which_every_model_crashes_spoils_no_entry_that_another_devi
 ) -> None:
     ours = pool("pixel-4", "pixel-5")
     assert ours.gets_nothing("pixel-5")
-    crash = json.dumps({"error": {"code": "model-crashed", "sentence": "m.tflite crashed.", "facts": {}}})
+    crash = json.dumps(
+        {
+            "error": {
+                "code": "model-crashed",
+                "sentence": "m.tflite crashed.",
+                "facts": {},
+            }
+        }
+    )
 
     def crashes(name: str) -> requests.Response:
         work = ours.lease(name)
@@ -161,7 +200,10 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     works = {name: ours.lease(name) for name in (*FAIR, "slow", "wrong")}
     assert {one["model"]["sha256"] for one in works.values()} == {sha256(CALIBRATION)}
     first = ours.measure("pixel-4", 2.0, works["pixel-4"]).json()["outcome"]
-    assert "nothing to compare it with before another has calibrated: pixel-5, pixel-6" in first
+    assert (
+        "nothing to compare it with before another has calibrated: pixel-5, pixel-6"
+        in first
+    )
     assert ours.gets_nothing("pixel-4")
     ours.measure("pixel-5", 2.04, works["pixel-5"])
     ours.measure("pixel-6", 1.96, works["pixel-6"])
@@ -179,16 +221,28 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     assert "slow  20" in (text := ours.referee("device", "list"))
     assert "  phones: no work: its calibration took 2.300 ms, +15.0%" in text
     assert "  phones: calibrated: 2.000 ms, +0.0%" in text
-    (event,) = [one for one in ours.logged("device-calibrated") if one["device"] == "slow"]
+    (event,) = [
+        one for one in ours.logged("device-calibrated") if one["device"] == "slow"
+    ]
     assert event["no_work"].startswith(off)
     assert ours.lease("pixel-4")["job"] == made.job
     store = ours.house.store
     assert [one.id for one in store.submissions()] == [made.id]  # no team paid for it
-    assert json.loads(ours.referee("model", "board", "--track", "phones", "--json"))["places"] == []
+    assert (
+        json.loads(ours.referee("model", "board", "--track", "phones", "--json"))[
+            "places"
+        ]
+        == []
+    )
     ours.referee("device", "disable", "pixel-4", "--reason", "its fan is broken")
     problem(ours.ask("PUT", f"/{made.job}", "pixel-4"), 409, "lease-lost")
     job = store.job(str(made.job))
-    assert (job.state, job.failures, job.losses, job.failed_on) == (JobState.WAITING, 0, 0, ())
+    assert (job.state, job.failures, job.losses, job.failed_on) == (
+        JobState.WAITING,
+        0,
+        0,
+        (),
+    )
     assert ours.lease("pixel-5")["job"] == made.job
 
 
@@ -204,16 +258,31 @@ def test_what_a_device_may_not_do_with_a_calibration(pool: Callable[..., Pool]) 
     lies = (
         packed(result(ours.test_set, OURS, RIGHT, device__host="liar")),
         packed(result(ours.test_set, CALIBRATION, RIGHT, device__host="pixel-4")),
-        packed(result(ours.test_set, CALIBRATION, RIGHT, device__host="liar", latency__mean_ms=0.5)),
+        packed(
+            result(
+                ours.test_set,
+                CALIBRATION,
+                RIGHT,
+                device__host="liar",
+                latency__mean_ms=0.5,
+            )
+        ),
     )
     for lie in lies:
         problem(ours.hand_in(works["liar"], lie, "liar"), 422, "not-measured")
-        assert ours.listed("liar")["disabled"] or ours.lease("liar")["job"] == works["liar"]["job"]
-    assert ours.listed("liar")["disabled"].startswith("its calibration on phones failed 3 times, at last: ")
+        assert (
+            ours.listed("liar")["disabled"]
+            or ours.lease("liar")["job"] == works["liar"]["job"]
+        )
+    assert ours.listed("liar")["disabled"].startswith(
+        "its calibration on phones failed 3 times, at last: "
+    )
     ours.add("liar")  # another key ends nothing
     assert ours.gets_nothing("liar")
     made = ours.queue(OURS)
-    assert ours.lease("pixel-4")["job"] == made.job  # which has nobody to wait for any more
+    assert (
+        ours.lease("pixel-4")["job"] == made.job
+    )  # which has nobody to wait for any more
 
 
 def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enables_it(
@@ -228,7 +297,9 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
     assert ours.told("pixel-4", 7.0)  # of a team's model
     assert ours.told("pixel-4", 2.05).startswith("calibrated")  # after so many results
     assert ours.gets_nothing("pixel-4")
-    monkeypatch.setattr(calibration, "AGAIN_AFTER", timedelta(0))  # the command's clock cannot be set forward
+    monkeypatch.setattr(
+        calibration, "AGAIN_AFTER", timedelta(0)
+    )  # the command's clock cannot be set forward
     assert ours.told("pixel-4", 2.01).startswith("calibrated")
     said = "its calibrations 1 and 7 differ: 2.000 and 2.500 ms, 25.0% apart; at most 5% is allowed."
     work = ours.lease("pixel-5")
@@ -242,12 +313,21 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
     monkeypatch.setattr(calibration, "AGAIN_AFTER", AGAIN_AFTER)
 
     where = ("--contest", str(ours.house.folder))
-    assert "Missing option '--reason'" in called("device", "enable", "pixel-4", *where).stderr
+    assert (
+        "Missing option '--reason'"
+        in called("device", "enable", "pixel-4", *where).stderr
+    )
     ours.referee("device", "enable", "pixel-4", "--reason", "it has a new battery")
-    assert ours.told("pixel-4", 2.06).startswith("calibrated: 2.060 ms")  # what was before is not compared
+    assert ours.told("pixel-4", 2.06).startswith(
+        "calibrated: 2.060 ms"
+    )  # what was before is not compared
     assert ours.lease("pixel-4")["job"] == made.job
-    acts = [one for one in ours.logged("operator") if one.get("action") == "device-enable"]
-    assert [(one["reason"], one["disabled"]) for one in acts] == [("it has a new battery", said)]
+    acts = [
+        one for one in ours.logged("operator") if one.get("action") == "device-enable"
+    ]
+    assert [(one["reason"], one["disabled"]) for one in acts] == [
+        ("it has a new battery", said)
+    ]
 
 
 @pytest.mark.parametrize("sound", [True, False])
@@ -279,13 +359,19 @@ def test_a_device_whose_results_for_a_model_differ_calibrates_before_it_measures
         assert ours.house.store.job(str(again.job)).failures == 0
 
 
-def test_two_devices_with_one_key_have_one_lease_between_them(pool: Callable[..., Pool]) -> None:
+def test_two_devices_with_one_key_have_one_lease_between_them(
+    pool: Callable[..., Pool],
+) -> None:
     ours = pool("pixel-4", "pixel-5")
     for data in (OURS, THEIRS, MODEL):
         ours.queue(data)
     with ThreadPoolExecutor(8) as askers:
         greeting = HELLO | {"name": "pixel-4"}
-        answers = list(askers.map(lambda _: ours.ask("POST", name="pixel-4", json=greeting), range(8)))
+        answers = list(
+            askers.map(
+                lambda _: ours.ask("POST", name="pixel-4", json=greeting), range(8)
+            )
+        )
     assert sorted(one.status_code for one in answers) == [200, *[204] * 7]
     assert [one.worker for one in ours.house.store.jobs(JobState.LEASED)] == ["pixel-4"]
     work = next(one.json() for one in answers if one.status_code == 200)
@@ -311,7 +397,9 @@ def test_the_client_calibrates_and_the_referee_repeats_its_answers(
     desk: Callable[..., Desk], tmp_path: Path
 ) -> None:
     (tmp_path / "steady.tflite").write_bytes(CALIBRATION)
-    ours = desk("pixel-4", device="pixel-4", calibration=str(tmp_path / "steady.tflite"))
+    ours = desk(
+        "pixel-4", device="pixel-4", calibration=str(tmp_path / "steady.tflite")
+    )
     ours.serve()
     client = ours.device("--once")
     assert client.wait(TIMEOUT_S) == 0

@@ -40,7 +40,9 @@ def kept(answer: Any) -> dict[str, Any]:
 
 def closing_of(day: Day, token: str, method: str = "GET") -> dict[str, Any]:
     """The closing receipt as told now; the contest's key must have signed it."""
-    told: dict[str, Any] = served(day).ask(method, "/v1/session", token).json()["receipt"]
+    told: dict[str, Any] = (
+        served(day).ask(method, "/v1/session", token).json()["receipt"]
+    )
     verify(told, SIGNED.format(**told))
     assert told["public_key"] == public_key(day)
     return told
@@ -60,31 +62,50 @@ def found(day: Day, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return database.execute(sql, values).fetchall()
 
 
-def test_each_kind_of_body_is_kept_as_sent_and_has_its_link(hall: Day, token: str) -> None:
+def test_each_kind_of_body_is_kept_as_sent_and_has_its_link(
+    hall: Day, token: str
+) -> None:
     sent, receipts = bodies(ROWS), []
     for kind, body in sent.items():
-        answer = served(hall).ask("POST", "/v1/detections", token, {"Content-Type": kind}, data=body)
+        answer = served(hall).ask(
+            "POST", "/v1/detections", token, {"Content-Type": kind}, data=body
+        )
         receipts.append(kept(answer))
         assert receipts[-1]["sha256"] == hashlib.sha256(body).hexdigest()
-    assert [one["previous"] for one in receipts[1:]] == [one["link"] for one in receipts[:-1]]
+    assert [one["previous"] for one in receipts[1:]] == [
+        one["link"] for one in receipts[:-1]
+    ]
     first = receipts[0]["number"]
     assert [one["number"] for one in receipts] == [*range(first, first + len(sent))]
-    stored = found(hall, "SELECT content_type, body FROM posts WHERE run = 1 AND number >= ?", first)
+    stored = found(
+        hall,
+        "SELECT content_type, body FROM posts WHERE run = 1 AND number >= ?",
+        first,
+    )
     assert stored == [*sent.items()]
 
 
-def test_a_repeat_gets_the_first_receipt_and_what_is_refused_adds_no_link(hall: Day, token: str) -> None:
+def test_a_repeat_gets_the_first_receipt_and_what_is_refused_adds_no_link(
+    hall: Day, token: str
+) -> None:
     first = hall.post(token, key="again")
     between = kept(hall.post(token))
-    refused = served(hall).ask("POST", "/v1/detections", token, {"Content-Type": TEXT}, data=b"1 2 3")
+    refused = served(hall).ask(
+        "POST", "/v1/detections", token, {"Content-Type": TEXT}, data=b"1 2 3"
+    )
     assert refused.status_code == 422
     assert "receipt" not in refused.json()
     assert hall.post(token, key="again").json() == first.json()
     after = kept(hall.post(token))
-    assert (between["previous"], after["previous"]) == (kept(first)["link"], between["link"])
+    assert (between["previous"], after["previous"]) == (
+        kept(first)["link"],
+        between["link"],
+    )
 
 
-def test_routes_of_2015_answer_as_ever_and_their_bodies_are_links_too(hall: Day, token: str) -> None:
+def test_routes_of_2015_answer_as_ever_and_their_bodies_are_links_too(
+    hall: Day, token: str
+) -> None:
     before = kept(hall.post(token))
     rows = [["2", "1", "0.5", "0", "0", "5", "5"]]
     for _ in range(2):  # the second one is the same body again, and counts once
@@ -96,8 +117,15 @@ def test_routes_of_2015_answer_as_ever_and_their_bodies_are_links_too(hall: Day,
         "SELECT sha256, received_utc, received_total, readings, lower(hex(meter))"
         " FROM posts WHERE run = 1 AND number = ?"
     )
-    sha256, received_utc, total, readings, meter = found(hall, sql, before["number"] + 1)[0]
-    between = {"form": 2, "previous": before["link"], "number": before["number"] + 1, "sha256": sha256}
+    sha256, received_utc, total, readings, meter = found(
+        hall, sql, before["number"] + 1
+    )[0]
+    between = {
+        "form": 2,
+        "previous": before["link"],
+        "number": before["number"] + 1,
+        "sha256": sha256,
+    }
     between |= {"received_utc": received_utc, "accepted": 1, "received_total": total}
     between |= {"readings": readings, "meter": meter}
     assert after["previous"] == link_of(between)
@@ -124,9 +152,9 @@ def test_the_chain_goes_on_over_a_restart_and_its_head_is_signed_at_the_log_out(
     assert (last["number"], last["previous"]) == (2, first["link"])
     closing = closing_of(made, token, "DELETE")
     assert (closing["run"], closing["posts"], closing["head"]) == (1, 2, last["link"])
-    assert found(made, "SELECT lower(hex(link)) FROM events WHERE run = 1 AND kind = 'closed'") == [
-        (closing["log"],)
-    ]
+    assert found(
+        made, "SELECT lower(hex(link)) FROM events WHERE run = 1 AND kind = 'closed'"
+    ) == [(closing["log"],)]
     with pytest.raises(InvalidSignature):
         verify(closing, SIGNED.format(**closing | {"posts": 3}))
     assert made.refers("run", "void", "1", "--reason", "a test").returncode == 0
@@ -134,7 +162,9 @@ def test_the_chain_goes_on_over_a_restart_and_its_head_is_signed_at_the_log_out(
     assert made.post(token, key="last").json() == answer.json()
 
 
-def test_the_deadline_s_closing_receipt_is_the_same_after_a_restart(day: Callable[..., Day]) -> None:
+def test_the_deadline_s_closing_receipt_is_the_same_after_a_restart(
+    day: Callable[..., Day],
+) -> None:
     made = day(window_s=2)
     token = made.login()["token"]
     last = kept(made.post(token))
@@ -145,7 +175,9 @@ def test_the_deadline_s_closing_receipt_is_the_same_after_a_restart(day: Callabl
     assert closing_of(made, token) == closing
 
 
-def test_a_run_that_is_voided_while_it_is_open_has_its_closing_receipt(day: Callable[..., Day]) -> None:
+def test_a_run_that_is_voided_while_it_is_open_has_its_closing_receipt(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     token = made.login()["token"]
     assert made.refers("run", "void", "1", "--reason", "a test").returncode == 0

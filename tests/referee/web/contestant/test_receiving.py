@@ -66,7 +66,11 @@ def day(tmp_path: Path, images: Path) -> Iterator[Day]:
 
 def move_deadline(day: Day, until_utc: str, before: str = FUTURE) -> None:
     config = day.folder / "contest.toml"
-    config.write_text(config.read_text().replace(f"holdout_until = {before}", f"holdout_until = {until_utc}"))
+    config.write_text(
+        config.read_text().replace(
+            f"holdout_until = {before}", f"holdout_until = {until_utc}"
+        )
+    )
 
 
 def post(day: Day, body: bytes, team: str = TEAM, more: str = "") -> requests.Response:
@@ -75,9 +79,13 @@ def post(day: Day, body: bytes, team: str = TEAM, more: str = "") -> requests.Re
     return day.server.ask("POST", path, data=body, auth=(team, PASSWORD))
 
 
-def tus(day: Day, method: str, path: str, body: bytes = b"", **headers: str) -> requests.Response:
+def tus(
+    day: Day, method: str, path: str, body: bytes = b"", **headers: str
+) -> requests.Response:
     assert day.server is not None
-    sent = {"Tus-Resumable": "1.0.0"} | {name.replace("_", "-"): value for name, value in headers.items()}
+    sent = {"Tus-Resumable": "1.0.0"} | {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
     return day.server.ask(method, path, data=body, auth=(TEAM, PASSWORD), headers=sent)
 
 
@@ -85,8 +93,12 @@ def begun(day: Day, whole: bytes, *, of: bytes | None = None) -> str:
     """The address of an upload of `whole`, or one that states the SHA-256 of another file."""
     sha256 = hashlib.sha256(whole if of is None else of).hexdigest()
     stated = {"track": "files", "name": "a.csv", "sha256": sha256}
-    pairs = ",".join(f"{key} {b64encode(value.encode()).decode()}" for key, value in stated.items())
-    answer = tus(day, "POST", "/v1/uploads", Upload_Length=str(len(whole)), Upload_Metadata=pairs)
+    pairs = ",".join(
+        f"{key} {b64encode(value.encode()).decode()}" for key, value in stated.items()
+    )
+    answer = tus(
+        day, "POST", "/v1/uploads", Upload_Length=str(len(whole)), Upload_Metadata=pairs
+    )
     assert answer.status_code == 201, answer.text
     return answer.headers["Location"]
 
@@ -97,7 +109,9 @@ def patch(day: Day, path: str, offset: int, part: bytes) -> requests.Response:
 
 
 def stored(contest: Contest, team: str, body: bytes, clock: Clock) -> Submission:
-    return receive_body(contest, clock, Offer(configured_track(contest, "files"), team, "a.csv"), [body])
+    return receive_body(
+        contest, clock, Offer(configured_track(contest, "files"), team, "a.csv"), [body]
+    )
 
 
 def test_an_upload_counts_by_its_last_byte_and_the_deadline_that_is_in_force_then(
@@ -115,7 +129,11 @@ def test_an_upload_counts_by_its_last_byte_and_the_deadline_that_is_in_force_the
             yield body[10:]
 
         made = receive_body(contest, clock, Offer(config, TEAM, "a.csv"), dripped(-1))
-        assert (deadline - timedelta(seconds=1)).isoformat() <= made.accepted_utc < deadline.isoformat()
+        assert (
+            (deadline - timedelta(seconds=1)).isoformat()
+            <= made.accepted_utc
+            < deadline.isoformat()
+        )
         clock.advance(-50)
         with pytest.raises(RefereeError, match="was closed at"):
             receive_body(contest, clock, Offer(config, "team-1", "a.csv"), dripped(0))
@@ -131,7 +149,9 @@ def test_an_upload_to_a_track_that_the_operator_must_put_right_waits_instead_of_
         number = stored(contest, TEAM, body, DrivenClock()).id
     config = day.folder / "contest.toml"
     right = config.read_text()
-    config.write_text(right.replace("holdout_until", "holdout_part = 1e-9\nholdout_until"))
+    config.write_text(
+        right.replace("holdout_until", "holdout_part = 1e-9\nholdout_until")
+    )
     for is_right in (False, True):
         if is_right:
             config.write_text(right)
@@ -141,12 +161,16 @@ def test_an_upload_to_a_track_that_the_operator_must_put_right_waits_instead_of_
         ):
             assert checks.check_next() == is_right
             assert contest.store.submission(number).is_unchecked != is_right
-    config.write_text(right.replace("holdout_until", "holdout_part = 1e-9\nholdout_until"))
+    config.write_text(
+        right.replace("holdout_until", "holdout_part = 1e-9\nholdout_until")
+    )
     day.serve()
     problem(post(day, body, "team-1"), 503, "not-ready")
 
 
-def test_an_upload_goes_on_after_a_killed_server_and_ends_by_the_new_deadline(day: Day, images: Path) -> None:
+def test_an_upload_goes_on_after_a_killed_server_and_ends_by_the_new_deadline(
+    day: Day, images: Path
+) -> None:
     body = csv_of(rows_of(images))
     server = day.serve()
     path, late = begun(day, body), begun(day, csv_of(rows_of(images, 3)))
@@ -173,23 +197,35 @@ def test_an_upload_goes_on_after_a_killed_server_and_ends_by_the_new_deadline(da
     problem(patch(day, late, 0, b"image,class"), 409, "track-closed")
 
 
-def test_an_upload_that_a_killed_server_had_whole_but_not_received_goes_on_at_its_last_byte(day: Day) -> None:
+def test_an_upload_that_a_killed_server_had_whole_but_not_received_goes_on_at_its_last_byte(
+    day: Day,
+) -> None:
     with open_contest(day.folder) as contest:
         uploads = ResumableUploads(contest, Clock())
-        whole, part = (uploads.create(Stated(TEAM, "files", "a.csv", 5, "a")) for _ in range(2))
+        whole, part = (
+            uploads.create(Stated(TEAM, "files", "a.csv", 5, "a")) for _ in range(2)
+        )
         append(whole.path, [b"12345"])
         append(part.path, [b"1234"])
         arrived = uploads.create(Stated(TEAM, "files", "a.csv", 5, "a"))
         append(arrived.path, [b"12345"])
-        arrived.path.rename(arrived.path.with_suffix(ARRIVED))  # it was about to get its row
+        arrived.path.rename(
+            arrived.path.with_suffix(ARRIVED)
+        )  # it was about to get its row
         after_restart = ResumableUploads(contest, Clock())
-        assert [after_restart.find(one.number, TEAM).offset for one in (whole, part, arrived)] == [4, 4, 4]
+        assert [
+            after_restart.find(one.number, TEAM).offset
+            for one in (whole, part, arrived)
+        ] == [4, 4, 4]
 
 
 def test_an_acknowledged_upload_is_checked_after_the_server_was_killed_and_its_receipt_holds(
     day: Day, images: Path
 ) -> None:
-    server, bodies = day.serve(), {team: csv_of(rows_of(images, at)) for at, team in enumerate(TEAMS[:5])}
+    server, bodies = (
+        day.serve(),
+        {team: csv_of(rows_of(images, at)) for at, team in enumerate(TEAMS[:5])},
+    )
     answers = {team: post(day, body, team) for team, body in bodies.items()}
     server.kill()
     (day.folder / "uploads" / "of-a-killed-server.arrived").touch()
@@ -197,7 +233,10 @@ def test_an_acknowledged_upload_is_checked_after_the_server_was_killed_and_its_r
     for team, answer in answers.items():
         assert answer.status_code == 202, answer.text
         shown, receipt = answer.json(), answer.json()["receipt"]
-        what = [receipt[key] for key in ("team", "track", "file", "size", "sha256", "received_utc")]
+        what = [
+            receipt[key]
+            for key in ("team", "track", "file", "size", "sha256", "received_utc")
+        ]
         text = entry_text(receipt["contest"], receipt["entry"], *what)
         assert is_by(receipt["public_key"], text.encode(), receipt["signature"])
         assert (receipt["sha256"], receipt["size"]) == (
@@ -205,7 +244,11 @@ def test_an_acknowledged_upload_is_checked_after_the_server_was_killed_and_its_r
             len(bodies[team]),
         )
         assert receipt["received_utc"] == shown["accepted_utc"]
-        until(lambda team=team, shown=shown: own(day, shown["id"], team)["state"] == "scored")  # type: ignore[misc]
+        until(
+            lambda team=team, shown=shown: (
+                own(day, shown["id"], team)["state"] == "scored"
+            )
+        )  # type: ignore[misc]
         assert own(day, shown["id"], team)["receipt"] == receipt
     assert not list((day.folder / "uploads").iterdir())
 
@@ -221,17 +264,25 @@ def test_forty_uploads_at_once_are_all_taken_and_dated(day: Day, images: Path) -
     with ThreadPoolExecutor(40) as pool:
         answers = list(pool.map(send, TEAMS[1:]))
     after = datetime.now(UTC).isoformat()
-    assert [answer.status_code for answer in answers] == [202] * 40, [one.text for one in answers][:3]
+    assert [answer.status_code for answer in answers] == [202] * 40, [
+        one.text for one in answers
+    ][:3]
     dates = [answer.json()["accepted_utc"] for answer in answers]
     assert before <= min(dates) <= max(dates) <= after
 
 
-def test_a_file_of_nothing_but_problems_ends_at_a_thousand_and_leaves_its_team_its_attempt(day: Day) -> None:
+def test_a_file_of_nothing_but_problems_ends_at_a_thousand_and_leaves_its_team_its_attempt(
+    day: Day,
+) -> None:
     day.serve()
     assert day.server is not None
     path = "/v1/entries?track=files&name=a.json&wait=60"
     bomb = b"[" + b"[]," * 1_000_000 + b"[]]"
-    document = problem(day.server.ask("POST", path, data=bomb, auth=(TEAM, PASSWORD)), 422, "bad-detections")
+    document = problem(
+        day.server.ask("POST", path, data=bomb, auth=(TEAM, PASSWORD)),
+        422,
+        "bad-detections",
+    )
     assert (len(document["problems"]), document["total"]) == (1000, 1000)
     assert "where the reading ended" in document["detail"]
     shown = own(day, document["entry"])
@@ -243,7 +294,9 @@ def test_a_file_of_nothing_but_problems_ends_at_a_thousand_and_leaves_its_team_i
 
 def test_teams_are_checked_in_turn_and_each_in_its_own_order() -> None:
     def sent(number: int, team: str) -> Submission:
-        return Submission(number, "", "files", team, "public", "", "a.csv", "", "", counts=True)
+        return Submission(
+            number, "", "files", team, "public", "", "a.csv", "", "", counts=True
+        )
 
     waiting = [sent(1, "a"), sent(2, "a"), sent(3, "b"), sent(4, "a"), sent(5, "c")]
     assert [one.id for one in in_turn(waiting, [])] == [1, 3, 5, 2, 4]
@@ -306,7 +359,9 @@ def test_an_upload_whose_file_is_gone_waits_until_it_is_put_back(
         assert not checks.check_next()
         assert not checks.check_next()
         (said,) = caplog.messages
-        assert said.startswith(f"entry 1 of {TEAM}: The upload {path} is gone, so it waits; put it back ")
+        assert said.startswith(
+            f"entry 1 of {TEAM}: The upload {path} is gone, so it waits; put it back "
+        )
         path.write_bytes(body)
         assert checks.check_next()
         checks.close()
@@ -343,7 +398,9 @@ def test_an_acknowledged_upload_is_also_on_the_disk_of_a_shared_journal(
         assert len(list(copies.iterdir())) == 2
         assert checked(contest, clock)
         assert contest.store.submission(broken.id).withdrawn is not None
-        assert [one.name for one in copies.iterdir()] == [kept_upload(contest, made).name]
+        assert [one.name for one in copies.iterdir()] == [
+            kept_upload(contest, made).name
+        ]
 
 
 def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
@@ -354,7 +411,9 @@ def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
         contest.store.require_team(TEAM)
         copies = tmp_path / "other" / "models"
         copies.touch()
-        with pytest.raises(RefereeError, match="cannot be copied to the journal's disk"):
+        with pytest.raises(
+            RefereeError, match="cannot be copied to the journal's disk"
+        ):
             stored(contest, TEAM, csv_of(rows_of(images)), DrivenClock())
         assert contest.store.submissions("files") == []
         assert not list((day.folder / "uploads").iterdir())
@@ -433,7 +492,9 @@ def test_a_file_that_cannot_be_removed_does_not_end_the_checks(
         assert not contest.store.submission(made.id).is_unchecked
 
 
-def test_uploads_that_begin_and_end_at_the_same_time_do_not_disturb_each_other(day: Day) -> None:
+def test_uploads_that_begin_and_end_at_the_same_time_do_not_disturb_each_other(
+    day: Day,
+) -> None:
     with open_contest(day.folder) as contest:
         uploads = ResumableUploads(contest, Clock())
 
@@ -465,8 +526,15 @@ def test_broken_files_of_before_the_deadline_buy_one_attempt_after_it_and_not_se
         object.__setattr__(config, "holdout_until", deadline.astimezone(elsewhere))
         early = stored(contest, TEAM, b"image", clock)
         assert checked(contest, clock)
-        receive_body(contest, clock, Offer(config, TEAM, "a.csv", early.id), [csv_of(rows_of(images, 1))])
-        broken = [stored(contest, TEAM, b"image,%d" % number, clock) for number in range(2)]
+        receive_body(
+            contest,
+            clock,
+            Offer(config, TEAM, "a.csv", early.id),
+            [csv_of(rows_of(images, 1))],
+        )
+        broken = [
+            stored(contest, TEAM, b"image,%d" % number, clock) for number in range(2)
+        ]
         clock.advance(100)
         while checked(contest, clock):
             pass

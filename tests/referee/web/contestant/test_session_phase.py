@@ -10,11 +10,15 @@ from tests.contest_day import PASSWORD
 from tests.referee.factories import START, House
 
 
-def test_a_run_is_closing_until_its_closing_receipt_exists(build: Callable[..., House]) -> None:
+def test_a_run_is_closing_until_its_closing_receipt_exists(
+    build: Callable[..., House],
+) -> None:
     house = build(auto_arm=True)
     house.store.add_team("ant", hash_password(PASSWORD), START)
     client = create_app(house.contest, house.control, house.clock).test_client()
-    opened = client.post("/v1/session", json={"team": "ant", "password": PASSWORD}).get_json()
+    opened = client.post(
+        "/v1/session", json={"team": "ant", "password": PASSWORD}
+    ).get_json()
     bearer = {"Authorization": f"Bearer {opened['token']}"}
 
     def told() -> tuple[str, bool]:
@@ -23,17 +27,25 @@ def test_a_run_is_closing_until_its_closing_receipt_exists(build: Callable[..., 
         return shown["phase"], "receipt" in shown
 
     assert told() == ("open", False)
-    house.control.live(1).end("operator")  # the meter is still to be read, and the run to be stored
+    house.control.live(1).end(
+        "operator"
+    )  # the meter is still to be read, and the run to be stored
     assert told() == ("closing", False)
     house.control.close(1, "operator")
     assert told() == ("closed", True)
 
 
-def test_a_run_that_no_server_has_taken_up_is_closing(build: Callable[..., House]) -> None:
+def test_a_run_that_no_server_has_taken_up_is_closing(
+    build: Callable[..., House],
+) -> None:
     house = build(auto_arm=True)
     house.store.add_team("ant", hash_password(PASSWORD), START)
     app = create_app(house.contest, house.control, house.clock)
-    opened = app.test_client().post("/v1/session", json={"team": "ant", "password": PASSWORD}).get_json()
+    opened = (
+        app.test_client()
+        .post("/v1/session", json={"team": "ant", "password": PASSWORD})
+        .get_json()
+    )
     house.control.shutdown()
     bearer = {"Authorization": f"Bearer {opened['token']}"}
     shown = app.test_client().get("/v1/session", headers=bearer).get_json()

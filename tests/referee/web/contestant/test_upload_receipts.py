@@ -57,7 +57,9 @@ class Verifier:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, answer: object, body: bytes | None = None, key: str | None = None) -> tuple[int, str]:
+    def __call__(
+        self, answer: object, body: bytes | None = None, key: str | None = None
+    ) -> tuple[int, str]:
         receipt, file = self.folder / "answer.json", self.folder / "a.csv"
         receipt.write_text(json.dumps(answer))
         words = [str(receipt)]
@@ -67,7 +69,10 @@ class Verifier:
         if key is not None:
             words += ["--key", key]
         ended = subprocess.run(
-            [sys.executable, str(SCRIPT), *words], capture_output=True, text=True, check=False
+            [sys.executable, str(SCRIPT), *words],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return ended.returncode, ended.stdout + ended.stderr
 
@@ -85,12 +90,17 @@ def test_a_team_verifies_its_receipt_against_its_file_and_the_board_s_key(
     receipt, key = answer["receipt"], board_key(hall)
     code, said = verifier(answer, body, key)
     assert (code, "failed" in said, "not checked" in said) == (0, False, False), said
-    assert f"its last byte, of {len(body)}, had come at {answer['accepted_utc']}\n" in said
+    assert (
+        f"its last byte, of {len(body)}, had come at {answer['accepted_utc']}\n" in said
+    )
     code, said = verifier(receipt)
     assert (code, said.count("not checked")) == (0, 3)
     assert f"signed by {key}: compare it with the board" in said
     code, said = verifier(receipt, body + b"\n")
-    assert (code, f"{verifier.folder / 'a.csv'} has another size, sha256" in said) == (1, True)
+    assert (code, f"{verifier.folder / 'a.csv'} has another size, sha256" in said) == (
+        1,
+        True,
+    )
 
 
 def test_a_receipt_that_was_altered_or_is_of_another_contest_does_not_hold(
@@ -114,13 +124,24 @@ def test_a_receipt_that_was_altered_or_is_of_another_contest_does_not_hold(
     path.touch(0o600)
     path.write_bytes(new_key())
     own_key = ContestKey(path, None)
-    dated = receipt | {"received_utc": altered["received_utc"], "public_key": own_key.public}
-    what = [dated[name] for name in ("team", "track", "file", "size", "sha256", "received_utc")]
-    dated["signature"] = own_key.sign(entry_text(dated["contest"], dated["entry"], *what))
+    dated = receipt | {
+        "received_utc": altered["received_utc"],
+        "public_key": own_key.public,
+    }
+    what = [
+        dated[name]
+        for name in ("team", "track", "file", "size", "sha256", "received_utc")
+    ]
+    dated["signature"] = own_key.sign(
+        entry_text(dated["contest"], dated["entry"], *what)
+    )
     code, said = verifier(dated, body, key)
     assert (code, said.endswith("does not hold: key\n")) == (1, True), said
     code, said = verifier(answer | {"accepted_utc": altered["received_utc"]}, body, key)
-    assert (code, "beside the receipt the answer has another received_utc" in said) == (1, True), said
+    assert (code, "beside the receipt the answer has another received_utc" in said) == (
+        1,
+        True,
+    ), said
 
 
 @pytest.mark.parametrize(
@@ -138,11 +159,21 @@ def test_a_receipt_that_was_altered_or_is_of_another_contest_does_not_hold(
 def test_what_is_no_receipt_is_said_in_a_sentence(
     verifier: Verifier, changes: dict[str, Any], words: str
 ) -> None:
-    texts = dict.fromkeys(("contest", "team", "track", "file"), "x") | {"public_key": "0" * 64}
-    receipt = texts | {"entry": 1, "size": 1, "sha256": "0" * 64, "signature": "0" * 128}
+    texts = dict.fromkeys(("contest", "team", "track", "file"), "x") | {
+        "public_key": "0" * 64
+    }
+    receipt = texts | {
+        "entry": 1,
+        "size": 1,
+        "sha256": "0" * 64,
+        "signature": "0" * 128,
+    }
     receipt |= {"received_utc": "2026-01-01T00:00:00+00:00"}
     code, said = verifier(receipt | changes)
-    assert (code, said) == (1, f"{verifier.folder / 'answer.json'} cannot be verified: {words}\n")
+    assert (code, said) == (
+        1,
+        f"{verifier.folder / 'answer.json'} cannot be verified: {words}\n",
+    )
 
 
 def test_the_receipt_of_a_replaced_file_says_when_it_came_and_not_that_it_counts(
@@ -155,13 +186,18 @@ def test_the_receipt_of_a_replaced_file_says_when_it_came_and_not_that_it_counts
     assert answer["replaces"] == refused["entry"]
     for one in (refused, own(hall, refused["entry"]), answer):
         code, said = verifier(one, key=board_key(hall))
-        assert (code, "It does not say that the file was found sound, counts" in said) == (0, True), said
+        assert (
+            code,
+            "It does not say that the file was found sound, counts" in said,
+        ) == (0, True), said
     swapped = refused | {"receipt": answer["receipt"]}
     code, said = verifier(swapped)
     assert (code, "the answer has another entry" in said) == (1, True), said
 
 
-def test_a_receipt_from_before_a_restart_holds_after_it(hall: Day, images: Path, verifier: Verifier) -> None:
+def test_a_receipt_from_before_a_restart_holds_after_it(
+    hall: Day, images: Path, verifier: Verifier
+) -> None:
     body = csv_of(rows_of(images)) + b"\n\n\n"
     _, answer = handed_in(hall, body)
     assert hall.server is not None

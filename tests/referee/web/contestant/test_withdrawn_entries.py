@@ -87,7 +87,9 @@ def refusal(day: Day, *words: object) -> str:
 
 def scored_on_both(day: Day, misses: int, team: str) -> int:
     """The number of an entry that is scored on both parts."""
-    number: int = scored(day, hand_in(day, csv_of(rows_of(day.testset, misses)), team), team)["id"]
+    number: int = scored(
+        day, hand_in(day, csv_of(rows_of(day.testset, misses)), team), team
+    )["id"]
     with day.store() as store:
         until(lambda: all(one.measurement for one in store.submissions("files")))
     return number
@@ -103,14 +105,23 @@ def acts(day: Day) -> list[dict[str, Any]]:
     with day.store() as store:
         newest_first = store.events_after(0, 1000)[1]
     events = reversed(newest_first)
-    return [one["detail"] for one in events if one["detail"].get("action", "").startswith("model-")]
+    return [
+        one["detail"]
+        for one in events
+        if one["detail"].get("action", "").startswith("model-")
+    ]
 
 
-def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_operators_act(day: Day) -> None:
+def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_operators_act(
+    day: Day,
+) -> None:
     day.serve()
     best, other = scored_on_both(day, 0, TEAM), scored_on_both(day, 20, "bee")
     assert (
-        "of another team" in day.refers("model", "withdraw", str(best), "--reason", "of another team").stdout
+        "of another team"
+        in day.refers(
+            "model", "withdraw", str(best), "--reason", "of another team"
+        ).stdout
     )
     parts = [one for one in told(day, "model", "list") if one["team"] == TEAM]
     assert [(one["split"], one["withdrawn"]) for one in parts] == [
@@ -125,14 +136,21 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
 
     close_track(day)
     shown = board(day)
-    assert (shown["split"], shown["published"], shown["closed"], shown["entries"]) == (PUBLIC, None, True, 1)
+    assert (shown["split"], shown["published"], shown["closed"], shown["entries"]) == (
+        PUBLIC,
+        None,
+        True,
+        1,
+    )
     assert [one["split"] for one in own(day, team="bee")] == [PUBLIC]
     listed = told(day, "model", "publish", "files")
     # All were handed in after `holdout_until`, which this test has moved.
     assert [one["code"] for one in listed["oddities"]] == ["withdrawn", "late"]
     assert "of another team" in listed["oddities"][0]["sentence"]
     assert board(day)["published"] is None, "listing publishes nothing"
-    assert told(day, "model", "publish", "files", "--as-listed", listed["code"])["published"]
+    assert told(day, "model", "publish", "files", "--as-listed", listed["code"])[
+        "published"
+    ]
 
     final = board_once(day, is_published=True)
     assert [(one["rank"], one["team"]) for one in final["places"]] == [(1, "bee")]
@@ -142,7 +160,9 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     assert "This is the final board, by the hold-out images, published at" in page
     assert [one["split"] for one in own(day, team="bee")] == [PUBLIC, HOLDOUT]
     assert own(day, other, "bee")["state"] == "scored"
-    assert "published already" in refusal(day, "model", "publish", "files", "--as-listed", listed["code"])
+    assert "published already" in refusal(
+        day, "model", "publish", "files", "--as-listed", listed["code"]
+    )
 
     day.refers("model", "restore", str(best), "--reason", "a mistake")
     taken_back = board_once(day, is_published=False)
@@ -160,7 +180,9 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     final = board_once(day, is_published=True)
     assert [one["team"] for one in final["places"]] == [TEAM, "bee"]
     assert any("is withdrawn, since" in one for one in acts(day)[1]["odd"])
-    assert [(one["action"], one.get("reason"), bool(one["user"])) for one in acts(day)] == [
+    assert [
+        (one["action"], one.get("reason"), bool(one["user"])) for one in acts(day)
+    ] == [
         ("model-withdraw", "of another team", True),
         ("model-publish", None, True),
         ("model-restore", "a mistake", True),
@@ -168,7 +190,9 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     ]
 
 
-def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(day: Day, images: Path) -> None:
+def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(
+    day: Day, images: Path
+) -> None:
     day.serve()
     number = scored_on_both(day, 0, TEAM)
     day.refers("model", "withdraw", str(number), "--reason", "of another team")
@@ -179,28 +203,47 @@ def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(day: Day
     assert hand_in(day, csv_of(rows_of(images, 1))).status_code == 202
     problem(hand_in(day, csv_of(rows_of(images, 2))), 409, "submission-limit")
     assert hand_in(day, body, "bee").status_code == 202  # that team is not withdrawn
-    assert "no longer counts" in day.refers("model", "uncount", str(number), "--reason", "a trial").stdout
-    assert "is withdrawn already, since" in refusal(day, "model", "withdraw", number, "--reason", "x")
+    assert (
+        "no longer counts"
+        in day.refers("model", "uncount", str(number), "--reason", "a trial").stdout
+    )
+    assert "is withdrawn already, since" in refusal(
+        day, "model", "withdraw", number, "--reason", "x"
+    )
     day.refers("model", "restore", str(number), "--reason", "a mistake")
-    assert "is not withdrawn" in refusal(day, "model", "restore", number, "--reason", "x")
+    assert "is not withdrawn" in refusal(
+        day, "model", "restore", number, "--reason", "x"
+    )
     document = problem(hand_in(day, body, name="again.csv"), 409, "entry-repeated")
-    assert document["entry"] == number, "also one that does not count for a limit is taken once"
+    assert document["entry"] == number, (
+        "also one that does not count for a limit is taken once"
+    )
     assert "no submission 99" in refusal(day, "model", "restore", 99, "--reason", "x")
     until(lambda: {one["team"] for one in board(day)["places"]} == {TEAM, "bee"})
 
 
-def test_what_waits_for_a_withdrawn_entry_is_not_done_until_it_is_restored(day: Day, images: Path) -> None:
+def test_what_waits_for_a_withdrawn_entry_is_not_done_until_it_is_restored(
+    day: Day, images: Path
+) -> None:
     with open_contest(day.folder) as contest:
         config = configured_track(contest, "files")
         mine = checked_entry(contest, config, TEAM, "a.csv", csv_of(rows_of(images)))
         same = checked_entry(contest, config, "bee", "b.csv", csv_of(rows_of(images)))
-        alone = checked_entry(contest, config, "bee", "c.csv", csv_of(rows_of(images, 3)))
+        alone = checked_entry(
+            contest, config, "bee", "c.csv", csv_of(rows_of(images, 3))
+        )
         assert mine.job == same.job
         for one in (mine, alone):
             contest.store.withdraw_entry(one.id, "a trial", "ops", Clock().utc())
-        states = {one.about: one.state for one in contest.store.jobs() if one.kind is JobKind.SCORING}
+        states = {
+            one.about: one.state
+            for one in contest.store.jobs()
+            if one.kind is JobKind.SCORING
+        }
         assert set(states.values()) == {JobState.WAITING, JobState.CANCELLED}
-        assert contest.store.job(str(mine.job)).state is JobState.WAITING, "the other team's file needs it"
+        assert contest.store.job(str(mine.job)).state is JobState.WAITING, (
+            "the other team's file needs it"
+        )
     day.serve()
     until(lambda: own(day, same.id, "bee")["state"] == "scored")
     with day.store() as store:
@@ -221,16 +264,25 @@ class Withdrawing(EntryDesk):
 
     def _carry_out(self, config: Any, one: Submission) -> None:
         if self.to_withdraw is not None:
-            self.contest.store.withdraw_entry(self.to_withdraw.id, "a trial", "ops", self.clock.utc())
+            self.contest.store.withdraw_entry(
+                self.to_withdraw.id, "a trial", "ops", self.clock.utc()
+            )
             self.to_withdraw = None
         super()._carry_out(config, one)
 
 
-def test_an_entry_that_is_withdrawn_while_another_one_is_scored_is_not_scored(day: Day, images: Path) -> None:
-    with open_contest(day.folder) as contest, closing(Withdrawing(contest, Clock())) as desk:
+def test_an_entry_that_is_withdrawn_while_another_one_is_scored_is_not_scored(
+    day: Day, images: Path
+) -> None:
+    with (
+        open_contest(day.folder) as contest,
+        closing(Withdrawing(contest, Clock())) as desk,
+    ):
         config, store = configured_track(contest, "files"), contest.store
         first, second = (
-            checked_entry(contest, config, team, f"{team}.csv", csv_of(rows_of(images, misses)))
+            checked_entry(
+                contest, config, team, f"{team}.csv", csv_of(rows_of(images, misses))
+            )
             for misses, team in enumerate((TEAM, "bee"))
         )
         desk.to_withdraw = second
@@ -255,7 +307,9 @@ def test_what_cannot_be_published_is_refused_with_its_reason(day: Day) -> None:
     day.serve()
     number = scored_on_both(day, 0, TEAM)
     assert "takes entries until 2999-01-01" in refusal(day, "model", "publish", "files")
-    assert "takes entries until 2999-01-01" in refusal(day, "model", "publish", "files", "--as-listed", "x")
+    assert "takes entries until 2999-01-01" in refusal(
+        day, "model", "publish", "files", "--as-listed", "x"
+    )
     assert "has no holdout_until" in refusal(day, "model", "publish", "open")
     assert "no track 'none'" in refusal(day, "model", "publish", "none")
     close_track(day)
@@ -264,7 +318,9 @@ def test_what_cannot_be_published_is_refused_with_its_reason(day: Day) -> None:
         day, "model", "publish", "files", "--as-listed", code[::-1]
     )
     day.refers("model", "withdraw", str(number), "--reason", "x")
-    assert "No entry of the track files" in refusal(day, "model", "publish", "files", "--as-listed", code)
+    assert "No entry of the track files" in refusal(
+        day, "model", "publish", "files", "--as-listed", code
+    )
     assert board(day)["published"] is None
 
 
@@ -291,12 +347,17 @@ def test_an_entry_that_is_withdrawn_during_publication_stops_it(
     assert board(day)["published"] is None
 
 
-def test_a_board_comes_out_by_itself_only_where_the_organizer_says_so(day: Day, images: Path) -> None:
+def test_a_board_comes_out_by_itself_only_where_the_organizer_says_so(
+    day: Day, images: Path
+) -> None:
     day.serve()
     best, _ = scored_on_both(day, 0, TEAM), scored_on_both(day, 20, "bee")
     close_track(day, "\npublish_automatically = true")
     final = board(day)
-    assert (final["split"], [one["team"] for one in final["places"]]) == (HOLDOUT, [TEAM, "bee"])
+    assert (final["split"], [one["team"] for one in final["places"]]) == (
+        HOLDOUT,
+        [TEAM, "bee"],
+    )
     assert final["published"] == {"utc": "2020-01-01T00:00:00+00:00", "by": None}
     page = day.server.ask("GET", "/tracks/files").text if day.server else ""
     assert "it came out at 2020-01-01 00:00 UTC, as contest.toml says" in page
@@ -305,7 +366,9 @@ def test_a_board_comes_out_by_itself_only_where_the_organizer_says_so(day: Day, 
     assert board(day)["entries"] == 1
 
 
-def test_a_published_track_takes_no_more_entries_though_its_end_is_moved(day: Day, images: Path) -> None:
+def test_a_published_track_takes_no_more_entries_though_its_end_is_moved(
+    day: Day, images: Path
+) -> None:
     day.serve()
     scored_on_both(day, 0, TEAM)
     close_track(day)
@@ -317,7 +380,13 @@ def test_a_published_track_takes_no_more_entries_though_its_end_is_moved(day: Da
     config.write_text(config.read_text().replace(PAST, FUTURE))
     server = day.serve()
     answer = hand_in(day, csv_of(rows_of(images, 2)))
-    assert "its final board was published" in problem(answer, 409, "track-closed")["detail"]
+    assert (
+        "its final board was published"
+        in problem(answer, 409, "track-closed")["detail"]
+    )
     assert board(day)["split"] == HOLDOUT
     number = own(day)[0]["id"]
-    assert server.ask("GET", f"/v1/entries/{number}", auth=(TEAM, PASSWORD)).status_code == 200
+    assert (
+        server.ask("GET", f"/v1/entries/{number}", auth=(TEAM, PASSWORD)).status_code
+        == 200
+    )

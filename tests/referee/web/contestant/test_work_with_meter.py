@@ -58,20 +58,28 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
     def open_to(file: str) -> None:
         require_open(contest, track, TEAM, file, now)
 
-    with pytest.raises(RefereeError, match="no device that measures it has said yet that it has a meter"):
+    with pytest.raises(
+        RefereeError,
+        match="no device that measures it has said yet that it has a meter",
+    ):
         open_to("m.tflite")
     made = ours.queue(models.detector())
     assert ours.ask("POST", json=HELLO).status_code == 204
     for wrong in ("", "two\nlines", "x" * 1001):
         problem(ours.ask("POST", json=HELLO | {"meter": wrong}), 400, "bad-json")
 
-    client = ours.device("--once", "--meter", instrument("--load", "constant:36W").address)
+    client = ours.device(
+        "--once", "--meter", instrument("--load", "constant:36W").address
+    )
     assert client.wait(TIMEOUT_S) == 0, client.stderr.read()
     document = json.loads(ours.house.store.submission_result(made.id) or b"")
     energy = document["energy"]
     assert energy["readings"] >= 10
     assert energy["mean_power_w"] == pytest.approx(36, rel=0.01)
-    assert (energy["meter"], energy["official"]) == (METER, False)  # a simulated one never is
+    assert (energy["meter"], energy["official"]) == (
+        METER,
+        False,
+    )  # a simulated one never is
     outcome = ours.submission(made.id).measurement
     assert outcome is not None
     assert (outcome.valid, outcome.device, outcome.meter, outcome.meter_official) == (
@@ -81,17 +89,27 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
         False,
     )
     assert METER in ours.referee("device", "list")
-    monkeypatch.setattr("referee.tracks.submissions.entries.require_confined", lambda *_: None)
+    monkeypatch.setattr(
+        "referee.tracks.submissions.entries.require_confined", lambda *_: None
+    )
     open_to("m.tflite")
 
     again = ours.queue(models.detector() + b" ")
-    assert ours.ask("POST", json=HELLO).status_code == 204  # now it says nothing of a meter
+    assert (
+        ours.ask("POST", json=HELLO).status_code == 204
+    )  # now it says nothing of a meter
     with pytest.raises(RefereeError, match="has a meter"):
         open_to("m.tflite")
     work = ours.ask("POST", json=HELLO | {"meter": METER}).json()
     assert (work["job"], work["bench"]["energy_loop_s"]) == (again.job, 2.0)
-    without = packed(document | {"energy": None, "model": document["model"] | {"sha256": again.model_sha256}})
-    assert "energy is null" in problem(ours.hand_in(work, without), 422, "not-measured")["detail"]
+    without = packed(
+        document
+        | {"energy": None, "model": document["model"] | {"sha256": again.model_sha256}}
+    )
+    assert (
+        "energy is null"
+        in problem(ours.hand_in(work, without), 422, "not-measured")["detail"]
+    )
     assert ours.submission(again.id).measurement is None
 
 
@@ -103,7 +121,11 @@ def test_a_meter_that_is_lost_in_the_middle_costs_nothing_and_its_device_gets_no
 ) -> None:
     monkeypatch.setattr(measuring_queue, "DEFAULT_LOOP_S", 3.0)
     colours = colour_set(tmp_path, *SET)
-    track = {"name": "phones", "rule": "lpirc2018-track1", "testset": str(colours.folder)}
+    track = {
+        "name": "phones",
+        "rule": "lpirc2018-track1",
+        "testset": str(colours.folder),
+    }
     ours = served(build(tracks=[track]), colours)
     made = ours.queue(models.classifier())
     meter = instrument()
@@ -115,7 +137,9 @@ def test_a_meter_that_is_lost_in_the_middle_costs_nothing_and_its_device_gets_no
     job = ours.house.store.job(str(made.job))
     assert (job.failures, job.losses) == (0, 1)
     assert "No meter answers" in str(job.reason)
-    assert client.stderr.readline().endswith("No model is asked for until the meter answers.\n")
+    assert client.stderr.readline().endswith(
+        "No model is asked for until the meter answers.\n"
+    )
     assert ours.house.store.job(str(made.job)).state is JobState.WAITING
     assert ours.submission().measurement is None
 
@@ -131,7 +155,11 @@ def test_a_device_that_is_interrupted_gives_its_model_and_its_meter_back(
     build: Callable[..., House], instrument: Callable[..., Instrument], tmp_path: Path
 ) -> None:
     colours = colour_set(tmp_path, *SET)
-    track = {"name": "phones", "rule": "lpirc2018-track1", "testset": str(colours.folder)}
+    track = {
+        "name": "phones",
+        "rule": "lpirc2018-track1",
+        "testset": str(colours.folder),
+    }
     ours = served(build(tracks=[track]), colours)
     made = ours.queue(models.endless())
     meter = instrument()
@@ -148,7 +176,11 @@ def test_a_meter_that_does_not_answer_at_the_start_leases_nothing(
     build: Callable[..., House], tmp_path: Path
 ) -> None:
     colours = colour_set(tmp_path, *SET)
-    track = {"name": "phones", "rule": "lpirc2018-track1", "testset": str(colours.folder)}
+    track = {
+        "name": "phones",
+        "rule": "lpirc2018-track1",
+        "testset": str(colours.folder),
+    }
     ours = served(build(tracks=[track]), colours)
     made = ours.queue(models.classifier())
     for address, sentence in (

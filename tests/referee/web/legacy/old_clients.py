@@ -28,7 +28,9 @@ class Told:
         return self.status, self.body.decode()
 
 
-def spoken(server: Server, sent: bytes, body: bytes = b"", *, expects: bool = False) -> Told:
+def spoken(
+    server: Server, sent: bytes, body: bytes = b"", *, expects: bool = False
+) -> Told:
     """Send a request on a connection of its own; with `expects` its body only after 100 Continue."""
     with socket.create_connection((server.host, server.port), TIMEOUT_S) as connection:
         connection.sendall(sent if expects else sent + body)
@@ -43,7 +45,9 @@ def spoken(server: Server, sent: bytes, body: bytes = b"", *, expects: bool = Fa
         return Told(answer.status, answer.read(), dict(answer.getheaders()))
 
 
-def posted(server: Server, path: str, body: bytes | str, method: str = "POST", *more: str) -> Told:
+def posted(
+    server: Server, path: str, body: bytes | str, method: str = "POST", *more: str
+) -> Told:
     """A form post as libcurl makes it."""
     content = body.encode() if isinstance(body, str) else body
     expects = len(content) > EXPECT_FROM_BYTES
@@ -57,7 +61,9 @@ def posted(server: Server, path: str, body: bytes | str, method: str = "POST", *
         f"Content-Type: {FORM}",
         *(["Expect: 100-continue"] if expects else []),
     ]
-    return spoken(server, "\r\n".join([*lines, "", ""]).encode(), content, expects=expects)
+    return spoken(
+        server, "\r\n".join([*lines, "", ""]).encode(), content, expects=expects
+    )
 
 
 def lists(rows: list[list[Any]] | list[list[str]]) -> str:
@@ -76,15 +82,22 @@ class OldClient:
     password: str = PASSWORD
 
     def ask(self, path: str, method: str = "POST", **fields: object) -> Told:
-        return posted(self.server, path, urlencode({"token": self.token} | fields), method)
+        return posted(
+            self.server, path, urlencode({"token": self.token} | fields), method
+        )
 
     def log_in(self, path: str = "/login", method: str = "POST") -> Told:
         told = posted(
-            self.server, path, urlencode({"username": self.team, "password": self.password}), method
+            self.server,
+            path,
+            urlencode({"username": self.team, "password": self.password}),
+            method,
         )
         if told.status == 200:
             self.token = told.body.decode()
         return told
 
     def post(self, rows: list[list[Any]] | list[list[str]]) -> Told:
-        return posted(self.server, "/result", urlencode({"token": self.token}) + "&" + lists(rows))
+        return posted(
+            self.server, "/result", urlencode({"token": self.token}) + "&" + lists(rows)
+        )

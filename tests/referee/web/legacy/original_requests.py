@@ -33,12 +33,18 @@ class Original:
 
         def longer(found: re.Match[bytes]) -> bytes:
             tokens = body[: int(found[2])].count(placed)
-            return found[1] + b"%d" % (int(found[2]) + tokens * (len(token) - len(placed)))
+            return found[1] + b"%d" % (
+                int(found[2]) + tokens * (len(token) - len(placed))
+            )
 
         written = LENGTH.sub(longer, head) + blank + body
-        if self.how == "ka3" or "pipelined" in self.name:  # several requests, each with a head of its own
+        if (
+            self.how == "ka3" or "pipelined" in self.name
+        ):  # several requests, each with a head of its own
             added = len(token) - len(placed)
-            written = LENGTH.sub(lambda found: found[1] + b"%d" % (int(found[2]) + added), self.request)
+            written = LENGTH.sub(
+                lambda found: found[1] + b"%d" % (int(found[2]) + added), self.request
+            )
         return written.replace(placed, token.encode())
 
 
@@ -80,9 +86,13 @@ def answer_to(place: tuple[str, int], source: str, asked: Original, token: str) 
 def named_differences() -> dict[str, tuple[str, str]]:
     """What this referee answers otherwise, by the request's name: direct, and behind nginx."""
     found: dict[str, tuple[str, str]] = {}
-    for answers in json.loads(Path(__file__).with_name("differences.json").read_text()).values():
+    for answers in json.loads(
+        Path(__file__).with_name("differences.json").read_text()
+    ).values():
         for name, answer in answers.items():
-            direct, behind_nginx = answer if isinstance(answer, list) else (answer, answer)
+            direct, behind_nginx = (
+                answer if isinstance(answer, list) else (answer, answer)
+            )
             found[name] = (direct, behind_nginx)
     return found
 

@@ -20,7 +20,15 @@ from tests.contest_day import PASSWORD, TEAM, Day, Server, until
 from tests.referee.web.legacy.old_clients import OldClient, lists, posted, spoken
 
 BOTH = ("GET", "POST")
-WITH_TOKEN = ("/verify", "/no_of_images", "/image", "/zipimages", "/image_camera", "/result", "/logout")
+WITH_TOKEN = (
+    "/verify",
+    "/no_of_images",
+    "/image",
+    "/zipimages",
+    "/image_camera",
+    "/result",
+    "/logout",
+)
 ROWS = [["1", "1", "0.500000", "0.000000", "0.000000", "5.000000", "5.000000"]]
 INVALID_TOKEN = (401, "Invalid Token\n")
 INVALID_INDEX = (406, "Invalid Image index\n")
@@ -94,12 +102,18 @@ def test_fields_are_not_taken_from_the_address(hall: Day, token: str) -> None:
     query = urlencode({"username": TEAM, "password": PASSWORD})
     told = posted(served(hall), f"/login?{query}", "", "GET")
     assert told.plain == (401, "Missing username or password\n")
-    assert posted(served(hall), f"/verify?token={token}", "", "GET").plain == INVALID_TOKEN
+    assert (
+        posted(served(hall), f"/verify?token={token}", "", "GET").plain == INVALID_TOKEN
+    )
 
 
-@pytest.mark.parametrize("given", [None, "", "x", "a.b.c", "%00", "%F0%9F%98%80", "a b", "&&&=&"])
+@pytest.mark.parametrize(
+    "given", [None, "", "x", "a.b.c", "%00", "%F0%9F%98%80", "a b", "&&&=&"]
+)
 @pytest.mark.parametrize("path", WITH_TOKEN)
-def test_without_a_good_token_there_is_one_answer(hall: Day, path: str, given: str | None) -> None:
+def test_without_a_good_token_there_is_one_answer(
+    hall: Day, path: str, given: str | None
+) -> None:
     form = "image_name=1" if given is None else f"token={given}&image_name=1"
     bad = path == "/no_of_images" and given and not given.startswith("&")
     expected = (401, "Invalid User") if bad else INVALID_TOKEN
@@ -121,7 +135,9 @@ def test_a_posted_request_has_no_conditions(old: OldClient, hall: Day) -> None:
     form = urlencode({"token": old.token, "image_name": 1})
     form_type = {"Content-Type": "application/x-www-form-urlencoded"}
     for name in ("If-None-Match", "If-Match"):
-        told = served(hall).ask("POST", "/image", headers=form_type | {name: "*"}, data=form)
+        told = served(hall).ask(
+            "POST", "/image", headers=form_type | {name: "*"}, data=form
+        )
         assert (told.status_code, told.content[:2]) == (200, b"\xff\xd8")
 
 
@@ -130,21 +146,35 @@ def test_an_altered_token_is_refused(old: OldClient) -> None:
         assert OldClient(old.server, altered).ask("/verify").plain == INVALID_TOKEN
 
 
-def test_the_number_of_images_has_no_newline_and_is_only_posted_for(old: OldClient) -> None:
+def test_the_number_of_images_has_no_newline_and_is_only_posted_for(
+    old: OldClient,
+) -> None:
     assert old.ask("/no_of_images").plain == (200, "6")
-    for path, method in [("/no_of_images", "GET"), ("/result", "GET"), ("/image", "PUT")]:
+    for path, method in [
+        ("/no_of_images", "GET"),
+        ("/result", "GET"),
+        ("/image", "PUT"),
+    ]:
         assert old.ask(path, method).status == 405
 
 
 @pytest.mark.parametrize("method", BOTH)
-def test_an_image_is_the_one_of_version_1_as_an_attachment(old: OldClient, hall: Day, method: str) -> None:
+def test_an_image_is_the_one_of_version_1_as_an_attachment(
+    old: OldClient, hall: Day, method: str
+) -> None:
     for number in range(1, 7):
         told = old.ask("/image", method, image_name=number)
         same = served(hall).ask("GET", f"/v1/images/{number}", old.token)
         assert (told.status, told.body) == (200, same.content)
         assert told.headers["content-type"] == "image/jpeg"
-        assert told.headers["content-disposition"] == f"attachment; filename={number}.jpg"
-    assert old.ask("/image", image_name="004").headers["content-disposition"].endswith("=4.jpg")
+        assert (
+            told.headers["content-disposition"] == f"attachment; filename={number}.jpg"
+        )
+    assert (
+        old.ask("/image", image_name="004")
+        .headers["content-disposition"]
+        .endswith("=4.jpg")
+    )
 
 
 @pytest.mark.parametrize("path", ["/image", "/zipimages", "/image_camera"])
@@ -178,7 +208,9 @@ def test_a_missing_index_is_an_invalid_one(old: OldClient, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", BOTH)
-def test_a_zip_holds_the_images_from_its_index_on(old: OldClient, hall: Day, method: str) -> None:
+def test_a_zip_holds_the_images_from_its_index_on(
+    old: OldClient, hall: Day, method: str
+) -> None:
     told = old.ask("/zipimages", method, image_name=1)
     assert told.status == 200
     assert told.headers["content-disposition"] == "attachment; filename=1.zip"
@@ -194,13 +226,21 @@ def test_a_zip_holds_the_images_from_its_index_on(old: OldClient, hall: Day, met
 
 
 @pytest.mark.parametrize("method", BOTH)
-def test_a_contest_without_a_screen_says_that_the_display_failed(old: OldClient, method: str) -> None:
-    assert old.ask("/image_camera", method, image_name=3).plain == (500, "Display failed to start\n")
+def test_a_contest_without_a_screen_says_that_the_display_failed(
+    old: OldClient, method: str
+) -> None:
+    assert old.ask("/image_camera", method, image_name=3).plain == (
+        500,
+        "Display failed to start\n",
+    )
 
 
 def test_results_are_stored_when_the_answer_comes(old: OldClient, hall: Day) -> None:
     before = count(hall)
-    rows = [["6", "3", "0.125000", "1.500000", "2.000000", "30.250000", "40.000000"], *ROWS]
+    rows = [
+        ["6", "3", "0.125000", "1.500000", "2.000000", "30.250000", "40.000000"],
+        *ROWS,
+    ]
     assert old.post(rows).plain == STORED
     with hall.store() as store:
         assert np.array_equal(store.detections(1)[before:], np.array(rows, np.float64))
@@ -221,13 +261,13 @@ def test_an_image_may_be_named_by_its_file(old: OldClient, hall: Day) -> None:
         assert store.detections(1)[before].tolist() == [5, 2, 0.75, 1, 1, 8, 8]
 
 
-def test_boxes_of_an_image_may_come_one_by_one_and_lists_in_any_order(old: OldClient, hall: Day) -> None:
+def test_boxes_of_an_image_may_come_one_by_one_and_lists_in_any_order(
+    old: OldClient, hall: Day
+) -> None:
     before = count(hall)
     for confidence in ("0.31", "0.32", "0.33"):
         assert old.post([["4", "1", confidence, "0", "0", "9", "9"]]).plain == STORED
-    form = (
-        "ymax=9&ymax=8&xmin=1&xmin=2&token={}&CLASS_ID=1&CLASS_ID=2&image_name=2&image_name=3&xmax=5&xmax=6"
-    )
+    form = "ymax=9&ymax=8&xmin=1&xmin=2&token={}&CLASS_ID=1&CLASS_ID=2&image_name=2&image_name=3&xmax=5&xmax=6"
     more = "&confidence=0.5&confidence=0.25&ymin=3&ymin=4"
     assert posted(old.server, "/result", form.format(old.token) + more).plain == STORED
     with hall.store() as store:
@@ -248,7 +288,9 @@ def test_the_same_body_again_is_stored_once(old: OldClient, hall: Day) -> None:
 
 
 @pytest.mark.parametrize("column", range(1, 7))
-def test_a_list_that_is_shorter_than_the_images_is_a_mismatch(old: OldClient, hall: Day, column: int) -> None:
+def test_a_list_that_is_shorter_than_the_images_is_a_mismatch(
+    old: OldClient, hall: Day, column: int
+) -> None:
     before = count(hall)
     fields = lists(ROWS * 2).split("&")
     for short in (
@@ -265,7 +307,9 @@ def test_inverted_boxes_are_stored_as_they_are(old: OldClient, hall: Day) -> Non
     row = [["3", "1", "0.5", "40.5", "30", "10.25", "20"]]
     assert old.post(row).plain == STORED
     with hall.store() as store:
-        assert store.detections(1)[before:].tolist() == [[3, 1, 0.5, 40.5, 30, 10.25, 20]]
+        assert store.detections(1)[before:].tolist() == [
+            [3, 1, 0.5, 40.5, 30, 10.25, 20]
+        ]
 
 
 @settings(max_examples=60)
@@ -274,7 +318,9 @@ def test_inverted_boxes_are_stored_as_they_are(old: OldClient, hall: Day) -> Non
     body=st.binary(max_size=300),
     known=st.booleans(),
 )
-def test_garbage_gets_an_answer_of_the_protocol(old: OldClient, path: str, body: bytes, known: bool) -> None:
+def test_garbage_gets_an_answer_of_the_protocol(
+    old: OldClient, path: str, body: bytes, known: bool
+) -> None:
     if known and path == "/logout":
         return
     content = f"token={old.token}&".encode() + body if known else body
@@ -298,21 +344,30 @@ def test_garbage_gets_an_answer_of_the_protocol(old: OldClient, path: str, body:
     ],
 )
 @pytest.mark.parametrize("path", ["/verify", "/image", "/result"])
-def test_what_is_no_form_is_refused_in_a_line(hall: Day, path: str, head: str, status: int) -> None:
+def test_what_is_no_form_is_refused_in_a_line(
+    hall: Day, path: str, head: str, status: int
+) -> None:
     told = spoken(served(hall), f"POST {path} HTTP/1.1\r\nHost: x\r\n{head}".encode())
     assert (told.status, told.body.count(b"\n")) == (status, 1)
 
 
-def test_too_many_wrong_passwords_slow_down_in_the_words_of_2015(day: Callable[..., Day]) -> None:
+def test_too_many_wrong_passwords_slow_down_in_the_words_of_2015(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     guesser = OldClient(served(made), password="wrong")
     for _ in range(11):
         assert guesser.log_in().plain == (401, "Invalid username or password\n")
-    assert OldClient(served(made)).log_in().plain == (401, "Invalid username or password\n")
+    assert OldClient(served(made)).log_in().plain == (
+        401,
+        "Invalid username or password\n",
+    )
     assert made.runs(RunState.OPEN) == []
 
 
-def test_a_log_in_that_the_referee_is_not_ready_for_is_told_so(day: Callable[..., Day]) -> None:
+def test_a_log_in_that_the_referee_is_not_ready_for_is_told_so(
+    day: Callable[..., Day],
+) -> None:
     made = day(auto_arm=False)
     client = OldClient(served(made))
     not_ready = (500, "Powermeter not connected\n")
@@ -355,7 +410,11 @@ def test_a_logout_stops_the_meter_and_can_be_repeated(day: Callable[..., Day]) -
     assert client.ask("/verify").plain == INVALID_TOKEN
 
 
-@given(st.dictionaries(st.text("abcdefgh_", min_size=1, max_size=8), st.text(max_size=20), max_size=6))
+@given(
+    st.dictionaries(
+        st.text("abcdefgh_", min_size=1, max_size=8), st.text(max_size=20), max_size=6
+    )
+)
 def test_any_field_comes_out_as_it_was_put_in(fields: dict[str, str]) -> None:
     form = Form(urlencode(fields, errors="surrogatepass").encode())
     for name, value in fields.items():
@@ -370,7 +429,9 @@ def test_a_form_of_any_bytes_can_be_asked(body: bytes, name: str) -> None:
     assert found is None or found.encode().decode() == found
 
 
-def test_the_images_shown_are_logged_once_each(day: Callable[..., Day], tiny_set: Path) -> None:
+def test_the_images_shown_are_logged_once_each(
+    day: Callable[..., Day], tiny_set: Path
+) -> None:
     made = day()
     client = OldClient(served(made))
     client.log_in()
@@ -381,7 +442,10 @@ def test_the_images_shown_are_logged_once_each(day: Callable[..., Day], tiny_set
     with made.store() as store:
         assert store.served_images(1) == [1, 2, 3, 4, 5, 6]
         order = store.image_order(1)
-    sizes = {int(number): load_test_set(tiny_set).image_path(int(number)).stat().st_size for number in order}
+    sizes = {
+        int(number): load_test_set(tiny_set).image_path(int(number)).stat().st_size
+        for number in order
+    }
     assert len(sizes) == 6
 
 
@@ -395,7 +459,9 @@ def test_a_field_is_found_however_its_name_is_escaped(
     name: str, value: str, before: str, data: st.DataObject
 ) -> None:
     forms = [lambda c: c, lambda c: f"%{ord(c):02x}", lambda c: f"%{ord(c):02X}"]
-    written = "".join(data.draw(st.sampled_from(forms))(character) for character in name)
+    written = "".join(
+        data.draw(st.sampled_from(forms))(character) for character in name
+    )
     form = Form(f"{before}{written}={quote(value)}&after=1".encode())
     assert form.field(name) == value
     assert form.field("password") is None

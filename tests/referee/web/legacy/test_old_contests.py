@@ -59,7 +59,10 @@ def test_a_client_of_2015(day: Callable[..., Day]) -> None:
     assert posted(client.server, "/help", "", "GET").status == 200
     assert client.log_in().status == 200
     images = int(client.ask("/no_of_images").body)
-    rows = [[str(1 + n % images), str(1 + n % 3), f"{n / 100:.6f}", *BOX[1:]] for n in range(12)]
+    rows = [
+        [str(1 + n % images), str(1 + n % 3), f"{n / 100:.6f}", *BOX[1:]]
+        for n in range(12)
+    ]
     last: list[list[str]] = []
     for number in range(1, images + 1, 2):
         for index in (number, number + 1):
@@ -108,10 +111,15 @@ def golden_day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
         first = folder / "images" / "1.jpg"
         Picture.new("RGB", SIZE).save(first)
         sha256 = sha256_of(first)
-        images = [Image(n, f"{n}.jpg", *SIZE, sha256, str(n)) for n in range(1, GOLDEN_IMAGES + 1)]
+        images = [
+            Image(n, f"{n}.jpg", *SIZE, sha256, str(n))
+            for n in range(1, GOLDEN_IMAGES + 1)
+        ]
         for image in images[1:]:
             os.link(first, folder / "images" / image.file)
-        categories = [Category(n, f"synset {n}") for n in range(1, GOLDEN_CATEGORIES + 1)]
+        categories = [
+            Category(n, f"synset {n}") for n in range(1, GOLDEN_CATEGORIES + 1)
+        ]
         objects = [ObjectRecord(1, 159, (1.0, 2.0, 3.0, 4.0), 12.0)]
         write_records(folder, "golden", images, categories, objects)
     with contest_day(tmp_path_factory.mktemp("day") / "contest", out) as made:
@@ -142,23 +150,33 @@ def test_zips_begin_at_1_101_201_and_the_last_one_is_shorter(golden_day: Day) ->
     for index, last in ((1, 100), (101, 200), (20_101, GOLDEN_IMAGES)):
         told = client.ask("/zipimages", image_name=index)
         with zipfile.ZipFile(io.BytesIO(told.body)) as archive:
-            assert archive.namelist() == [f"{number}.jpg" for number in range(index, last + 1)]
+            assert archive.namelist() == [
+                f"{number}.jpg" for number in range(index, last + 1)
+            ]
     for index in (2, 100, 102, 1001 + 50, GOLDEN_IMAGES, 20_201):
-        assert client.ask("/zipimages", image_name=index).plain == (406, "Image index out of range\n")
+        assert client.ask("/zipimages", image_name=index).plain == (
+            406,
+            "Image index out of range\n",
+        )
 
 
 def test_inverted_boxes_are_judged_as_false_detections(day: Callable[..., Day]) -> None:
     made = day()
     client = client_of(made)
     client.log_in()
-    assert client.ask("/zipimages", image_name=1).status == 200  # the images count by the old routes, too
+    assert (
+        client.ask("/zipimages", image_name=1).status == 200
+    )  # the images count by the old routes, too
     truth = read_ground_truth(made.testset)
     with made.store() as store:
         order = store.image_order(1).tolist()
     boxes = [
         [order.index(image) + 1, category, "0.9", *box]
         for image, category, box in zip(
-            truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist(), strict=True
+            truth.image.tolist(),
+            truth.category.tolist(),
+            truth.boxes.tolist(),
+            strict=True,
         )
     ]
     turned = [[*row[:2], "0.95", row[5], row[6], row[3], row[4]] for row in boxes]
@@ -181,7 +199,9 @@ def test_the_window_does_not_start_before_the_meter(day: Callable[..., Day]) -> 
     made.revive_meter()
     assert client_of(made).log_in().status == 200
     with made.store() as store:
-        kinds = [event["kind"] for event in store.events(made.runs(RunState.OPEN)[0].id)]
+        kinds = [
+            event["kind"] for event in store.events(made.runs(RunState.OPEN)[0].id)
+        ]
     assert kinds.index("meter-start") < kinds.index("open")
 
 
@@ -192,7 +212,9 @@ def test_a_timeout_does_not_wait_for_the_next_request(day: Callable[..., Day]) -
     assert (made.run().closed_by, made.run().elapsed_s) == ("deadline", 1.0)
 
 
-def test_another_team_s_log_in_does_not_reset_the_integration(day: Callable[..., Day]) -> None:
+def test_another_team_s_log_in_does_not_reset_the_integration(
+    day: Callable[..., Day],
+) -> None:
     made = day(teams=(TEAM, "bee"))
     client_of(made).log_in()
 
@@ -209,7 +231,9 @@ def test_another_team_s_log_in_does_not_reset_the_integration(day: Callable[...,
     assert made.run().id == 1
 
 
-def test_logging_in_again_keeps_the_results_and_the_clock(hall: Day, token: str) -> None:
+def test_logging_in_again_keeps_the_results_and_the_clock(
+    hall: Day, token: str
+) -> None:
     client = client_of(hall)
     client.token = token
     assert client.post([["1", "1", "0.111111", *BOX[1:]]]).plain == STORED
@@ -224,7 +248,12 @@ def test_nothing_is_written_before_all_of_it_was_checked(hall: Day, token: str) 
     client.token = token
     before = count(hall)
     good = ["1", "1", "0.222222", *BOX[1:]]
-    for bad in (["one", "1", *BOX], ["1", "1000", *BOX], ["99", "1", *BOX], ["1", "1", "high", *BOX[1:]]):
+    for bad in (
+        ["one", "1", *BOX],
+        ["1", "1000", *BOX],
+        ["99", "1", *BOX],
+        ["1", "1", "high", *BOX[1:]],
+    ):
         told = client.server.ask(
             "POST",
             "/v1/detections",
@@ -237,7 +266,9 @@ def test_nothing_is_written_before_all_of_it_was_checked(hall: Day, token: str) 
 
 
 def test_a_token_carries_no_password(token: str) -> None:
-    payload = token.partition(".")[2].rpartition(".")[0]  # begins with a dot where packing made it shorter
+    payload = token.partition(".")[2].rpartition(".")[
+        0
+    ]  # begins with a dot where packing made it shorter
     read = URLSafeSerializer("").load_payload(payload.encode())
     assert set(read) == {"run", "team", "expires_s", "nonce", "epoch"}
     assert PASSWORD not in json.dumps(read)
@@ -256,7 +287,9 @@ def test_each_contest_signs_with_a_secret_of_its_own(
 ) -> None:
     with contest_day(tmp_path / "other", tiny_set) as other:
         other.serve()
-        assert (other.folder / "secret").read_text() != (hall.folder / "secret").read_text()
+        assert (other.folder / "secret").read_text() != (
+            hall.folder / "secret"
+        ).read_text()
         stranger = client_of(other)
         stranger.log_in()
         stranger.token = token
@@ -268,19 +301,30 @@ def asked(day: Day, sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def test_numbers_are_stored_as_numbers_and_no_data_as_none(hall: Day, token: str) -> None:
+def test_numbers_are_stored_as_numbers_and_no_data_as_none(
+    hall: Day, token: str
+) -> None:
     client = client_of(hall)
     client.token = token
     client.post([["1", "1", "0.333333", *BOX[1:]]])
     until(lambda: asked(hall, "SELECT 1 FROM readings WHERE run = 1 AND power_w > 1"))
-    kinds = "SELECT DISTINCT typeof(rows), typeof(row_count), typeof(elapsed_s) FROM posts"
+    kinds = (
+        "SELECT DISTINCT typeof(rows), typeof(row_count), typeof(elapsed_s) FROM posts"
+    )
     assert asked(hall, kinds) == [("blob", "integer", "real")]
-    assert not asked(hall, "SELECT 1 FROM readings WHERE 'text' IN (typeof(power_w), typeof(energy_wh))")
+    assert not asked(
+        hall,
+        "SELECT 1 FROM readings WHERE 'text' IN (typeof(power_w), typeof(energy_wh))",
+    )
     # 9.91E+37 is the meter's way to say that it has no data.
-    assert not asked(hall, "SELECT 1 FROM readings WHERE max(power_w, energy_wh, voltage_v) > 1e30")
+    assert not asked(
+        hall, "SELECT 1 FROM readings WHERE max(power_w, energy_wh, voltage_v) > 1e30"
+    )
 
 
-def test_images_do_not_come_from_a_directory_listing(day: Callable[..., Day], tmp_path: Path) -> None:
+def test_images_do_not_come_from_a_directory_listing(
+    day: Callable[..., Day], tmp_path: Path
+) -> None:
     made = day()
     client = client_of(made)
     client.log_in()
@@ -291,7 +335,10 @@ def test_images_do_not_come_from_a_directory_listing(day: Callable[..., Day], tm
     try:
         assert client.ask("/no_of_images").plain == (200, "6")
         assert client.ask("/image", image_name=1).body == first
-        assert client.ask("/image", image_name=7).plain == (406, "Image index out of range\n")
+        assert client.ask("/image", image_name=7).plain == (
+            406,
+            "Image index out of range\n",
+        )
     finally:
         stray.unlink()
 
@@ -329,7 +376,9 @@ def test_an_old_log_in_waits_for_the_start_signal(
 
     until(given)
     assert [one.result().status for one in waiting] == [200, 200]
-    assert [client.ask("/verify").plain for client in clients] == [(200, "Valid Token\n")] * 2
+    assert [client.ask("/verify").plain for client in clients] == [
+        (200, "Valid Token\n")
+    ] * 2
     first, second = made.runs(RunState.OPEN)
     assert first.start_s == second.start_s
     assert clients[0].ask("/logout").status == 200
@@ -354,10 +403,14 @@ def events(day: Day) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def app(build: Callable[..., House], small_set: TestSet, tmp_path: Path) -> tuple[House, Flask]:
+def app(
+    build: Callable[..., House], small_set: TestSet, tmp_path: Path
+) -> tuple[House, Flask]:
     """The app on a clock that a test drives, over a test set of its own."""
     copied = load_test_set(Path(shutil.copytree(small_set.folder, tmp_path / "set")))
-    house = build(station("one"), station("two"), testset=str(copied.folder), auto_arm=True)
+    house = build(
+        station("one"), station("two"), testset=str(copied.folder), auto_arm=True
+    )
     house.store.add_team(TEAM, HASH, house.clock.utc())
     return house, create_app(house.contest, house.control, house.clock)
 
@@ -365,7 +418,9 @@ def app(build: Callable[..., House], small_set: TestSet, tmp_path: Path) -> tupl
 LOGIN = {"username": TEAM, "password": PASSWORD}
 
 
-def test_an_old_log_in_does_not_wait_for_ever(app: tuple[House, Flask], threads: ThreadPoolExecutor) -> None:
+def test_an_old_log_in_does_not_wait_for_ever(
+    app: tuple[House, Flask], threads: ThreadPoolExecutor
+) -> None:
     house, flask = app
     house.control.arm(TEAM, "one", "final")
     waiting = threads.submit(flask.test_client().post, "/login", data=LOGIN)

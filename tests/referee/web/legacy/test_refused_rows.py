@@ -20,7 +20,11 @@ IMPOSSIBLE = {  # the column and the value, of what clients sent to the original
     "confidence": ["nan", "-nan", "inf", "1.#QNAN", "0,5", "50%", "5f", ""],
     "xmin": ["5px", "None", "[5]", "0x5", "1e400", "5L", "'5'", "1_0", ""],
 }
-CASES = [(COLUMNS.index(name), value) for name, values in IMPOSSIBLE.items() for value in values]
+CASES = [
+    (COLUMNS.index(name), value)
+    for name, values in IMPOSSIBLE.items()
+    for value in values
+]
 NAMES = ["2.jpg", "3.JPG", "4.jpeg", "images/5.jpg", "C:\\images\\6.Jpeg"]
 
 
@@ -39,7 +43,9 @@ def stored(day: Day) -> list[list[float]]:
         return store.detections(1).tolist()
 
 
-def test_good_rows_are_stored_and_the_others_kept_with_line_and_reason(day: Callable[..., Day]) -> None:
+def test_good_rows_are_stored_and_the_others_kept_with_line_and_reason(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     client = OldClient(made.server)
@@ -53,7 +59,10 @@ def test_good_rows_are_stored_and_the_others_kept_with_line_and_reason(day: Call
     with made.store() as store:
         kept = store.refused_rows(1)
         assert store.count_refused(1) == len(kept) == len(rows)
-    assert [row["line"] for row in kept] == [*range(2, half + 2), *range(1, len(rows) - half + 1)]
+    assert [row["line"] for row in kept] == [
+        *range(2, half + 2),
+        *range(1, len(rows) - half + 1),
+    ]
     for (_, value), row, sent in zip(CASES, kept, rows, strict=True):
         assert row["text"] == " ".join(sent)
         assert value in row["reason"] or row["reason"].startswith(
@@ -64,12 +73,22 @@ def test_good_rows_are_stored_and_the_others_kept_with_line_and_reason(day: Call
     assert f" {len(rows)} rows refused" in made.refers("run", "list").stdout
     client.ask("/logout")
     for shown in (made.refers("run", "show", "1"), made.refers("judge", "1")):
-        assert f"{len(rows)} rows that the team posted were refused" in " ".join(shown.stdout.split())
+        assert f"{len(rows)} rows that the team posted were refused" in " ".join(
+            shown.stdout.split()
+        )
     judged = json.loads(made.refers("run", "show", "1", "--json").stdout)
-    check = next(one for one in judged["judged"]["checks"] if one["code"] == "rows-refused")
-    assert (check["severity"], check["ok"], check["figures"]) == ("warning", False, {"rows": len(rows)})
+    check = next(
+        one for one in judged["judged"]["checks"] if one["code"] == "rows-refused"
+    )
+    assert (check["severity"], check["ok"], check["figures"]) == (
+        "warning",
+        False,
+        {"rows": len(rows)},
+    )
     assert "line 2: image 0 is not a whole number in 1..6" in check["sentence"]
-    assert [row["reason"] for row in judged["refused_rows"]] == [row["reason"] for row in kept]
+    assert [row["reason"] for row in judged["refused_rows"]] == [
+        row["reason"] for row in kept
+    ]
     log = made.folder / "server.log"
     until(lambda: "(team 'ant', run 1): 200 rows-refused: " in log.read_text())
 
@@ -85,7 +104,9 @@ def test_a_run_without_refused_rows_has_no_such_check(day: Callable[..., Day]) -
     assert "refused" not in made.refers("run", "list").stdout
 
 
-def test_whatever_a_refused_row_holds_the_operator_can_read_it(day: Callable[..., Day]) -> None:
+def test_whatever_a_refused_row_holds_the_operator_can_read_it(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     client = OldClient(made.server)
@@ -109,7 +130,9 @@ def test_the_same_body_counts_its_refused_rows_once(old: OldClient, hall: Day) -
     assert len(set(own)) == 1
 
 
-def test_an_image_may_be_named_by_a_file_that_leaves_no_doubt(old: OldClient, hall: Day) -> None:
+def test_an_image_may_be_named_by_a_file_that_leaves_no_doubt(
+    old: OldClient, hall: Day
+) -> None:
     before = len(stored(hall))
     assert old.post([with_value(0, name) for name in NAMES]).plain == STORED
     assert [row[0] for row in stored(hall)[before:]] == [2, 3, 4, 5, 6]
@@ -143,7 +166,9 @@ def test_there_are_as_many_rows_as_image_names(
         assert old.token not in json.dumps(store.refused_rows(1))
 
 
-def test_refusals_are_logged_but_a_flood_of_them_fills_no_disk(day: Callable[..., Day]) -> None:
+def test_refusals_are_logged_but_a_flood_of_them_fills_no_disk(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     assert made.server is not None
     client = OldClient(made.server)
@@ -153,12 +178,25 @@ def test_refusals_are_logged_but_a_flood_of_them_fills_no_disk(day: Callable[...
         assert OldClient(made.server, f"bad{number}").ask("/verify").status == 401
         assert OldClient(made.server, password="wrong").log_in().status == 401
     assert client.ask("/image", image_name="99").status == 406
-    until(lambda: "(team 'ant', run 1): 406 bad-request: Image index out of range\n" in log.read_text())
-    assert log.read_text().count("(team 'ant'): 401 bad-credentials: Team or password is wrong.") == 1
+    until(
+        lambda: (
+            "(team 'ant', run 1): 406 bad-request: Image index out of range\n"
+            in log.read_text()
+        )
+    )
+    assert (
+        log.read_text().count(
+            "(team 'ant'): 401 bad-credentials: Team or password is wrong."
+        )
+        == 1
+    )
     assert log.read_text().count("refused 127.0.0.1: 401 bad-token: ") == 1
     assert client.token not in log.read_text()
     with made.store() as store:
         found = {(one.code, one.team, one.run): one.count for one in store.refusals(50)}
     assert found["bad-token", None, None] == 40
-    assert found["bad-credentials", TEAM, None] + found["too-many-failures", TEAM, None] == 40
+    assert (
+        found["bad-credentials", TEAM, None] + found["too-many-failures", TEAM, None]
+        == 40
+    )
     assert found["bad-request", TEAM, 1] == 1

@@ -16,7 +16,13 @@ import pytest
 from referee.store.records import RunState
 from referee.web.bodies import LARGEST_DOCUMENT_BYTES
 from tests.contest_day import PASSWORD, TEAM, TIMEOUT_S, Day, Server
-from tests.referee.web.legacy.old_clients import COLUMNS, OldClient, Told, posted, spoken
+from tests.referee.web.legacy.old_clients import (
+    COLUMNS,
+    OldClient,
+    Told,
+    posted,
+    spoken,
+)
 
 STORED = (200, "Result stored in the server database\n")
 SOON_S = 20.0  # the server keeps idle connections for 75 s
@@ -34,7 +40,9 @@ def count(day: Day) -> int:
         return store.count_detections(1)
 
 
-def curl(server: Server, path: str, *fields: tuple[str, str], method: str = "POST") -> Told:
+def curl(
+    server: Server, path: str, *fields: tuple[str, str], method: str = "POST"
+) -> Told:
     """`curl -F`, the real one."""
     program = shutil.which("curl")
     if program is None:
@@ -52,13 +60,18 @@ def curl(server: Server, path: str, *fields: tuple[str, str], method: str = "POS
         *options,
         server.url + path,
     ]
-    body, _, status = subprocess.run(command, check=True, capture_output=True).stdout.rpartition(b"\n")
+    body, _, status = subprocess.run(
+        command, check=True, capture_output=True
+    ).stdout.rpartition(b"\n")
     return Told(int(status), body, {})
 
 
-def multipart(fields: list[tuple[str, str]], boundary: str = "----x--7", end: str = "--") -> bytes:
+def multipart(
+    fields: list[tuple[str, str]], boundary: str = "----x--7", end: str = "--"
+) -> bytes:
     parts = "".join(
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in fields
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'
+        for n, v in fields
     )
     return f"{parts}--{boundary}{end}\r\n".encode()
 
@@ -71,7 +84,9 @@ def sent(server: Server, path: str, body: bytes, boundary: str = "----x--7") -> 
 
 def rows_of(images: list[int], confidence: str = "0.5") -> list[tuple[str, str]]:
     box = dict(zip(COLUMNS[1:], BOX, strict=True)) | {"confidence": confidence}
-    return [pair for image in images for pair in [("image_name", str(image)), *box.items()]]
+    return [
+        pair for image in images for pair in [("image_name", str(image)), *box.items()]
+    ]
 
 
 def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) -> None:
@@ -81,15 +96,24 @@ def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) ->
     told = curl(server, "/login", ("username", TEAM), ("password", PASSWORD))
     assert told.status == 200
     token = ("token", told.body.decode())
-    assert curl(server, "/get_token", ("password", PASSWORD), ("username", TEAM)).body == told.body
+    assert (
+        curl(server, "/get_token", ("password", PASSWORD), ("username", TEAM)).body
+        == told.body
+    )
     assert curl(server, "/verify", token, method="GET").plain == (200, "Valid Token\n")
     assert curl(server, "/no_of_images", token).plain == (200, "6")
-    assert curl(server, "/image", ("image_name", "2"), token).body.startswith(b"\xff\xd8")
-    with zipfile.ZipFile(BytesIO(curl(server, "/zipimages", token, ("image_name", "1")).body)) as archive:
+    assert curl(server, "/image", ("image_name", "2"), token).body.startswith(
+        b"\xff\xd8"
+    )
+    with zipfile.ZipFile(
+        BytesIO(curl(server, "/zipimages", token, ("image_name", "1")).body)
+    ) as archive:
         assert len(archive.namelist()) == 6
     assert curl(server, "/image_camera", token, ("image_name", "1")).status == 500
     rows = rows_of([1, 2]) + rows_of([3], "nan")
-    for _ in range(2):  # curl draws another boundary each time: the same rows again still count once
+    for _ in range(
+        2
+    ):  # curl draws another boundary each time: the same rows again still count once
         assert curl(server, "/result", token, *rows).plain == STORED
     assert count(made) == 2
     with made.store() as store:
@@ -98,10 +122,16 @@ def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) ->
     assert made.run().closed_by == "logout"
 
 
-def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(old: OldClient, hall: Day) -> None:
-    for number, boundary in enumerate(("a", "----WebKitFormBoundary7MA4YWxkTrZu0gW", "'()+_,-./:=?")):
+def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(
+    old: OldClient, hall: Day
+) -> None:
+    for number, boundary in enumerate(
+        ("a", "----WebKitFormBoundary7MA4YWxkTrZu0gW", "'()+_,-./:=?")
+    ):
         before = count(hall)
-        body = multipart([("token", old.token), *rows_of([1, 2, 3], f"0.7{number}")], boundary)
+        body = multipart(
+            [("token", old.token), *rows_of([1, 2, 3], f"0.7{number}")], boundary
+        )
         quoted = f'"{boundary}"'
         assert sent(old.server, "/result", body, quoted).plain == STORED
         assert sent(old.server, "/result", body, quoted).plain == STORED
@@ -109,26 +139,37 @@ def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(old: OldClien
 
 
 @pytest.mark.parametrize("path", ["/verify", "/image", "/result", "/logout"])
-@pytest.mark.parametrize("fields", [[], [("token", "x")], [("tokens", "x"), ("image_name", "1")]])
+@pytest.mark.parametrize(
+    "fields", [[], [("token", "x")], [("tokens", "x"), ("image_name", "1")]]
+)
 def test_a_multipart_form_without_a_good_token_is_refused(
     old: OldClient, path: str, fields: list[tuple[str, str]]
 ) -> None:
     assert sent(old.server, path, multipart(fields)).plain == (401, "Invalid Token\n")
 
 
-def test_a_multipart_form_that_is_not_whole_stores_nothing(old: OldClient, hall: Day) -> None:
+def test_a_multipart_form_that_is_not_whole_stores_nothing(
+    old: OldClient, hall: Day
+) -> None:
     before = count(hall)
     fields = [("token", old.token), *rows_of([1, 2], "0.61")]
     assert sent(old.server, "/result", multipart(fields, end="")).status == 400
     assert (
-        sent(old.server, "/result", multipart(fields).replace(b'name="xmin"', b'name="\xff"')).status == 400
+        sent(
+            old.server,
+            "/result",
+            multipart(fields).replace(b'name="xmin"', b'name="\xff"'),
+        ).status
+        == 400
     )
     too_many = [("token", old.token), *rows_of([1] * 1500, "0.62")]
     assert sent(old.server, "/result", multipart(too_many)).status == 413
     assert count(hall) == before
 
 
-def test_the_token_of_a_multipart_form_is_in_its_first_64_kib(old: OldClient, hall: Day) -> None:
+def test_the_token_of_a_multipart_form_is_in_its_first_64_kib(
+    old: OldClient, hall: Day
+) -> None:
     before = count(hall)
     rows = rows_of([1] * 200, "0.63")
     late = multipart([*rows, ("token", old.token)])
@@ -136,11 +177,25 @@ def test_the_token_of_a_multipart_form_is_in_its_first_64_kib(old: OldClient, ha
     assert sent(old.server, "/result", late).plain == (401, "Invalid Token\n")
     assert count(hall) == before
     assert (
-        sent(old.server, "/result", multipart([*rows[:98], ("token", old.token), *rows[98:]])).plain == STORED
+        sent(
+            old.server,
+            "/result",
+            multipart([*rows[:98], ("token", old.token), *rows[98:]]),
+        ).plain
+        == STORED
     )
     assert count(hall) == before + 200
-    assert sent(old.server, "/verify", multipart([("x", "1")] * 100 + [("token", old.token)])).status == 413
-    headers = b'"token"\r\nContent-Type: text/plain\r\nContent-Transfer-Encoding: 8bit\r\n'
+    assert (
+        sent(
+            old.server,
+            "/verify",
+            multipart([("x", "1")] * 100 + [("token", old.token)]),
+        ).status
+        == 413
+    )
+    headers = (
+        b'"token"\r\nContent-Type: text/plain\r\nContent-Transfer-Encoding: 8bit\r\n'
+    )
     body = multipart([("token", old.token)]).replace(b'"token"\r\n', headers)
     assert sent(old.server, "/result", body).plain == STORED
 
@@ -148,19 +203,30 @@ def test_the_token_of_a_multipart_form_is_in_its_first_64_kib(old: OldClient, ha
 def test_odd_parts_of_a_multipart_form(old: OldClient, hall: Day) -> None:
     """As the original: files are no fields, of two tokens the first counts, empty parts are of no harm."""
     before = count(hall)
-    token = multipart([("token", old.token), ("token", "x"), ("", ""), ("remark", "&token=x&")], "1")
-    file = b'--1\r\nContent-Disposition: form-data; name="xmin"; filename="x"\r\n\r\n7\r\n'
-    bodies = [file + file + multipart([("token", old.token), *rows_of([1], f"0.6{n}1")], "1") for n in "12"]
+    token = multipart(
+        [("token", old.token), ("token", "x"), ("", ""), ("remark", "&token=x&")], "1"
+    )
+    file = (
+        b'--1\r\nContent-Disposition: form-data; name="xmin"; filename="x"\r\n\r\n7\r\n'
+    )
+    bodies = [
+        file + file + multipart([("token", old.token), *rows_of([1], f"0.6{n}1")], "1")
+        for n in "12"
+    ]
     assert sent(old.server, "/verify", token, "1").plain == (200, "Valid Token\n")
     for body in (*bodies, *bodies):  # a boundary that is part of every number
         assert sent(old.server, "/result", body, "1").plain == STORED
     assert count(hall) == before + 2
-    as_file = multipart([("token", old.token)]).replace(b'"token"', b'"token"; filename="t"')
+    as_file = multipart([("token", old.token)]).replace(
+        b'"token"', b'"token"; filename="t"'
+    )
     assert sent(old.server, "/verify", as_file).plain == (401, "Invalid Token\n")
 
 
 @pytest.mark.parametrize("left", range(-2, 4))
-def test_a_token_that_ends_where_the_first_64_kib_do_is_read_whole(old: OldClient, left: int) -> None:
+def test_a_token_that_ends_where_the_first_64_kib_do_is_read_whole(
+    old: OldClient, left: int
+) -> None:
     before = f"image_name={'1' * (LARGEST_DOCUMENT_BYTES - 60)}"
     form = f"{before[: LARGEST_DOCUMENT_BYTES - len(old.token) - len('&token=') - left]}&token={old.token}"
     for name in ("CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax"):
@@ -172,7 +238,9 @@ def test_a_token_that_ends_where_the_first_64_kib_do_is_read_whole(old: OldClien
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
-@pytest.mark.parametrize("path", ["/help", "/verify", "/image", "/zipimages", "/result"])
+@pytest.mark.parametrize(
+    "path", ["/help", "/verify", "/image", "/zipimages", "/result"]
+)
 def test_a_client_that_reads_until_the_connection_ends_has_its_answer(
     old: OldClient, path: str, version: str
 ) -> None:
@@ -183,7 +251,9 @@ def test_a_client_that_reads_until_the_connection_ends_has_its_answer(
         ("Connection: close\r\n", False),
         ("Connection: Keep-Alive\r\n", True),
     ):
-        with socket.create_connection((old.server.host, old.server.port), TIMEOUT_S) as connection:
+        with socket.create_connection(
+            (old.server.host, old.server.port), TIMEOUT_S
+        ) as connection:
             connection.sendall(f"{head}{more}\r\n{form}".encode())
             answer = connection.makefile("rb")
             status = answer.readline()
@@ -202,11 +272,16 @@ def test_version_1_keeps_its_connections(hall: Day) -> None:
 # Log-ins
 
 
-def test_logging_in_after_the_run_gives_its_token_again(day: Callable[..., Day]) -> None:
+def test_logging_in_after_the_run_gives_its_token_again(
+    day: Callable[..., Day],
+) -> None:
     made = day(auto_arm=False)
     assert made.server is not None
     client = OldClient(made.server)
-    assert client.log_in().plain == (500, "Powermeter not connected\n")  # there was no run yet
+    assert client.log_in().plain == (
+        500,
+        "Powermeter not connected\n",
+    )  # there was no run yet
     assert made.refers("run", "arm", TEAM).returncode == 0
     told = client.log_in()
     client.ask("/logout")
@@ -241,7 +316,10 @@ def test_bodies_that_are_stored_together_are_each_read_as_their_own_request_says
     before = count(hall)
     with ThreadPoolExecutor(12) as threads:
         forms = threads.map(post_form, range(120))
-        others = threads.map(lambda _: hall.post(token, [[1, 1, 0.5, 0, 0, 5, 5]]).status_code, range(120))
+        others = threads.map(
+            lambda _: hall.post(token, [[1, 1, 0.5, 0, 0, 5, 5]]).status_code,
+            range(120),
+        )
         assert {(form.status, form.body.decode()) for form in forms} == {STORED}
         assert set(others) == {202}
     assert count(hall) == before + 240

@@ -25,14 +25,23 @@ def log_in(day: Day, name: str, password: str, **headers: str) -> requests.Respo
     """A new session, or the way back to the log-in with the code of the refusal."""
     assert day.server is not None
     form = {"name": name, "password": password}
-    return day.server.ask("POST", "/operator/login", None, headers, data=form, allow_redirects=False)
+    return day.server.ask(
+        "POST", "/operator/login", None, headers, data=form, allow_redirects=False
+    )
 
 
 def ask(
-    day: Day, cookie: str, method: str, path: str, csrf: str | None = None, **more: object
+    day: Day,
+    cookie: str,
+    method: str,
+    path: str,
+    csrf: str | None = None,
+    **more: object,
 ) -> requests.Response:
     assert day.server is not None
-    headers = {"Cookie": f"{COOKIE}={cookie}"} | ({} if csrf is None else {"X-CSRF-Token": csrf})
+    headers = {"Cookie": f"{COOKIE}={cookie}"} | (
+        {} if csrf is None else {"X-CSRF-Token": csrf}
+    )
     return day.server.ask(method, path, None, headers, **more)
 
 
@@ -54,11 +63,18 @@ def cookie(hall: Day) -> str:
     return log_in(hall, "eve", PASSWORD).cookies[COOKIE]
 
 
-def test_a_session_by_the_key_or_a_password_may_do_what_the_key_may(hall: Day, key: str, cookie: str) -> None:
+def test_a_session_by_the_key_or_a_password_may_do_what_the_key_may(
+    hall: Day, key: str, cookie: str
+) -> None:
     for one, name in ((cookie, "eve"), (log_in(hall, "", key).cookies[COOKIE], "key")):
         assert ask(hall, one, "GET", "/operator/status").json()["contest"] == "Test day"
         told = ask(
-            hall, one, "POST", "/operator/announcements", csrf_of(hall.folder, one), json={"text": "Hello"}
+            hall,
+            one,
+            "POST",
+            "/operator/announcements",
+            csrf_of(hall.folder, one),
+            json={"text": "Hello"},
         )
         assert told.status_code == 201
         newest = ask(hall, one, "GET", "/operator/status").json()
@@ -69,7 +85,9 @@ def test_a_session_by_the_key_or_a_password_may_do_what_the_key_may(hall: Day, k
         }  # fmt: skip
 
 
-def test_the_cookie_is_out_of_reach_for_scripts_and_foreign_pages(hall: Day, key: str) -> None:
+def test_the_cookie_is_out_of_reach_for_scripts_and_foreign_pages(
+    hall: Day, key: str
+) -> None:
     given = log_in(hall, "eve", key, Accept="text/html")
     assert (given.status_code, given.headers["Location"]) == (303, "/operator/")
     attributes = set(given.headers["Set-Cookie"].split("; ")[1:])
@@ -79,7 +97,9 @@ def test_the_cookie_is_out_of_reach_for_scripts_and_foreign_pages(hall: Day, key
     assert "Secure" in behind_tls.headers["Set-Cookie"].split("; ")
 
 
-def test_after_a_log_in_one_goes_on_where_one_was_but_never_to_another_host(hall: Day, key: str) -> None:
+def test_after_a_log_in_one_goes_on_where_one_was_but_never_to_another_host(
+    hall: Day, key: str
+) -> None:
     assert hall.server is not None
     for wanted, reached in (
         ("/display/station-1", "/display/station-1"),
@@ -90,25 +110,41 @@ def test_after_a_log_in_one_goes_on_where_one_was_but_never_to_another_host(hall
         ("/operator/\nSet-Cookie: a=b", "/operator/"),
     ):
         form = {"name": "", "password": key, "next": wanted}
-        answer = hall.server.ask("POST", "/operator/login", data=form, allow_redirects=False)
+        answer = hall.server.ask(
+            "POST", "/operator/login", data=form, allow_redirects=False
+        )
         assert answer.headers["Location"] == reached
 
 
-def test_without_its_csrf_token_a_session_changes_nothing(hall: Day, cookie: str) -> None:
+def test_without_its_csrf_token_a_session_changes_nothing(
+    hall: Day, cookie: str
+) -> None:
     other = csrf_of(hall.folder, cookie[:-1])
     for csrf in (None, "", other):
-        answer = ask(hall, cookie, "POST", "/operator/announcements", csrf, json={"text": "mischief"})
+        answer = ask(
+            hall,
+            cookie,
+            "POST",
+            "/operator/announcements",
+            csrf,
+            json={"text": "mischief"},
+        )
         assert "X-CSRF-Token" in problem(answer, 401, "bad-token")["detail"]
     assert hall.server is not None
     headers = {
         "Cookie": f"{COOKIE}={cookie}",
         "Authorization": "Basic eDp5",
     }  # as a browser sends for a proxy
-    assert hall.server.ask("POST", "/operator/queue/draw", None, headers).status_code == 401
+    assert (
+        hall.server.ask("POST", "/operator/queue/draw", None, headers).status_code
+        == 401
+    )
     assert ask(hall, cookie, "POST", "/operator/logout").status_code == 401
 
 
-def test_a_forged_an_old_and_a_foreign_session_are_refused(hall: Day, cookie: str) -> None:
+def test_a_forged_an_old_and_a_foreign_session_are_refused(
+    hall: Day, cookie: str
+) -> None:
     secret, _ = read_secrets(hall.folder)
     now_s = Clock().utc().timestamp()
     right = stamp(secret, HASH)
@@ -117,39 +153,68 @@ def test_a_forged_an_old_and_a_foreign_session_are_refused(hall: Day, cookie: st
     for forged in (
         "x",
         cookie[:-2] + ("A" if cookie[-2] != "A" else "B") + cookie[-1],
-        issue_operator(bytes(32), OperatorSession("eve", right, generation, now_s + 60)),
+        issue_operator(
+            bytes(32), OperatorSession("eve", right, generation, now_s + 60)
+        ),
         issue_operator(secret, OperatorSession("eve", right, generation, now_s - 1)),
         issue_operator(secret, OperatorSession("eve", right, "another", now_s + 60)),
-        issue_operator(secret, OperatorSession("eve", stamp(secret, "another"), generation, now_s + 60)),
-        issue_operator(secret, OperatorSession("mallory", right, generation, now_s + 60)),
-        issue_operator(secret, OperatorSession("eve", right, generation, now_s + 60, by_key=True)),
+        issue_operator(
+            secret,
+            OperatorSession("eve", stamp(secret, "another"), generation, now_s + 60),
+        ),
+        issue_operator(
+            secret, OperatorSession("mallory", right, generation, now_s + 60)
+        ),
+        issue_operator(
+            secret, OperatorSession("eve", right, generation, now_s + 60, by_key=True)
+        ),
     ):
         problem(ask(hall, forged, "GET", "/operator/status"), 401, "bad-token")
 
 
-def test_a_session_ends_when_the_operator_is_removed_or_gets_another_password(hall: Day) -> None:
+def test_a_session_ends_when_the_operator_is_removed_or_gets_another_password(
+    hall: Day,
+) -> None:
     with hall.store() as store:
         for name in ("removed", "changed"):
             store.add_operator(name, HASH, Clock().utc())
-    cookies = {name: log_in(hall, name, PASSWORD).cookies[COOKIE] for name in ("removed", "changed")}
+    cookies = {
+        name: log_in(hall, name, PASSWORD).cookies[COOKIE]
+        for name in ("removed", "changed")
+    }
     with hall.store() as store:
         for name in cookies:
-            assert ask(hall, cookies[name], "GET", "/operator/status").status_code == 200
+            assert (
+                ask(hall, cookies[name], "GET", "/operator/status").status_code == 200
+            )
             store.remove_operator(name)
         store.add_operator("changed", hash_password("another"), Clock().utc())
-        store.add_operator("removed", HASH, Clock().utc())  # registered again, by the same password
+        store.add_operator(
+            "removed", HASH, Clock().utc()
+        )  # registered again, by the same password
     for one in cookies.values():
         assert ask(hall, one, "GET", "/operator/status").status_code == 401
 
 
-def test_a_log_out_ends_the_session_also_for_a_copy_of_its_cookie(hall: Day, cookie: str) -> None:
+def test_a_log_out_ends_the_session_also_for_a_copy_of_its_cookie(
+    hall: Day, cookie: str
+) -> None:
     csrf = csrf_of(hall.folder, cookie)
-    assert ask(hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False).status_code == 303
+    assert (
+        ask(
+            hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False
+        ).status_code
+        == 303
+    )
     problem(ask(hall, cookie, "GET", "/operator/status"), 401, "bad-token")
     problem(ask(hall, cookie, "POST", "/operator/queue/draw", csrf), 401, "bad-token")
     with hall.store() as store:
         _, newest = store.events_after(0, 1)
-    assert newest[0]["detail"] == {"operator": "eve", "address": "127.0.0.1", "action": "log-out"}
+    assert newest[0]["detail"] == {
+        "operator": "eve",
+        "address": "127.0.0.1",
+        "action": "log-out",
+    }
 
 
 def test_a_log_out_ends_all_sessions_of_that_operator_and_no_restart_revives_one(
@@ -160,12 +225,24 @@ def test_a_log_out_ends_all_sessions_of_that_operator_and_no_restart_revives_one
         for name in ("eve", "bob"):
             store.add_operator(name, HASH, Clock().utc())
     key = read_secrets(made.folder)[1].hex()
-    eve, also_eve, bob = (log_in(made, name, PASSWORD).cookies[COOKIE] for name in ("eve", "eve", "bob"))
+    eve, also_eve, bob = (
+        log_in(made, name, PASSWORD).cookies[COOKIE] for name in ("eve", "eve", "bob")
+    )
     by_key = log_in(made, "eve", key).cookies[COOKIE]
     backup, restored = tmp_path / "backup.zip", tmp_path / "restored"
-    assert called("backup", str(made.folder), "-o", str(backup), "--with-keys").returncode == 0
+    assert (
+        called("backup", str(made.folder), "-o", str(backup), "--with-keys").returncode
+        == 0
+    )
 
-    left = ask(made, eve, "POST", "/operator/logout", csrf_of(made.folder, eve), allow_redirects=False)
+    left = ask(
+        made,
+        eve,
+        "POST",
+        "/operator/logout",
+        csrf_of(made.folder, eve),
+        allow_redirects=False,
+    )
     assert left.status_code == 303
     statuses = [(eve, 401), (also_eve, 401), (bob, 200), (by_key, 200)]
     for _ in range(2):
@@ -188,29 +265,47 @@ def test_a_log_out_ends_all_sessions_of_that_operator_and_no_restart_revives_one
     assert ask(made, new, "GET", "/operator/status").status_code == 200
 
 
-def test_a_log_out_that_cannot_be_stored_is_refused_and_not_only_said(hall: Day, cookie: str) -> None:
+def test_a_log_out_that_cannot_be_stored_is_refused_and_not_only_said(
+    hall: Day, cookie: str
+) -> None:
     csrf = csrf_of(hall.folder, cookie)
     with closing(sqlite3.connect(hall.folder / "contest.db")) as database:
         broken = "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN INSERT INTO nowhere VALUES (1); END"
         database.execute(broken)
         database.commit()
-        refused = ask(hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False)
+        refused = ask(
+            hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False
+        )
         database.execute("DROP TRIGGER broken")
         database.commit()
     problem(refused, 503, "storage-failed")
     assert "Set-Cookie" not in refused.headers
-    assert ask(hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False).status_code == 303
+    assert (
+        ask(
+            hall, cookie, "POST", "/operator/logout", csrf, allow_redirects=False
+        ).status_code
+        == 303
+    )
     problem(ask(hall, cookie, "GET", "/operator/status"), 401, "bad-token")
 
 
-def test_an_older_database_that_is_accepted_revives_no_session(day: Callable[..., Day]) -> None:
+def test_an_older_database_that_is_accepted_revives_no_session(
+    day: Callable[..., Day],
+) -> None:
     made = day()
     with made.store() as store:
         store.add_operator("eve", HASH, Clock().utc())
     cookie = log_in(made, "eve", PASSWORD).cookies[COOKIE]
     with closing(sqlite3.connect(made.folder / "contest.db")) as database:
         database.execute("VACUUM INTO ?", (str(made.folder / "copy.db"),))
-    ask(made, cookie, "POST", "/operator/logout", csrf_of(made.folder, cookie), allow_redirects=False)
+    ask(
+        made,
+        cookie,
+        "POST",
+        "/operator/logout",
+        csrf_of(made.folder, cookie),
+        allow_redirects=False,
+    )
     assert made.server is not None
     assert made.server.end() == 0
     for name in ("contest.db-wal", "contest.db-shm"):
@@ -229,51 +324,105 @@ def test_what_a_holder_of_the_key_does_under_a_name_is_not_taken_for_that_operat
     assert hall.server is not None
     path, user = "/operator/announcements", {"X-Operator-User": "eve"}
     for one in (cookie, as_eve, nameless):
-        assert ask(hall, one, "POST", path, csrf_of(hall.folder, one), json={"text": "Hi"}).status_code == 201
-    assert hall.server.ask("POST", path, key, user, json={"text": "Hi"}).status_code == 201
+        assert (
+            ask(
+                hall, one, "POST", path, csrf_of(hall.folder, one), json={"text": "Hi"}
+            ).status_code
+            == 201
+        )
+    assert (
+        hall.server.ask("POST", path, key, user, json={"text": "Hi"}).status_code == 201
+    )
 
     status = hall.server.ask("GET", "/operator/status", key).json()
     shown = [one["operator"] for one in status["announcements"][:4]]
     assert shown == ["key as eve", "key", "key as eve", "eve"]
-    acts = [one["detail"] for one in status["events"] if one["detail"].get("action") == "announce"][:4]
+    acts = [
+        one["detail"]
+        for one in status["events"]
+        if one["detail"].get("action") == "announce"
+    ][:4]
     proved = [(one["operator"], one.get("user")) for one in acts]
     assert proved == [("key", "eve"), ("key", None), ("key", "eve"), ("eve", None)]
     live = hall.server.ask("GET", "/operator/live", key).text
     log = called("log", str(hall.folder)).stdout.splitlines()
-    written = [line.split("  by ")[1].split(" at ")[0] for line in log if "  announce  by " in line][-4:]
+    written = [
+        line.split("  by ")[1].split(" at ")[0]
+        for line in log
+        if "  announce  by " in line
+    ][-4:]
     assert written == ["eve", "key as eve", "key", "key as eve"]
-    assert live.count("by key as eve") >= 4, "in the lists of announcements and of events"
-    log_ins = [one["detail"] for one in status["events"] if one["detail"].get("action") == "log-in"]
+    assert live.count("by key as eve") >= 4, (
+        "in the lists of announcements and of events"
+    )
+    log_ins = [
+        one["detail"]
+        for one in status["events"]
+        if one["detail"].get("action") == "log-in"
+    ]
     assert ("key", "eve") in {(one["operator"], one.get("user")) for one in log_ins}
 
 
 def test_no_operator_has_a_name_that_reads_like_the_key(hall: Day) -> None:
-    for name in ("key", "Key ", "key as eve", "KEY  AS eve", "command", "command as root"):
-        done = called("operator", "add", name, "--contest", str(hall.folder), LPIRC_PASSWORD=PASSWORD)
-        assert (done.returncode, "choose another name" in done.stderr) == (1, True), name
+    for name in (
+        "key",
+        "Key ",
+        "key as eve",
+        "KEY  AS eve",
+        "command",
+        "command as root",
+    ):
+        done = called(
+            "operator",
+            "add",
+            name,
+            "--contest",
+            str(hall.folder),
+            LPIRC_PASSWORD=PASSWORD,
+        )
+        assert (done.returncode, "choose another name" in done.stderr) == (1, True), (
+            name
+        )
     with hall.store() as store:  # as an earlier version took it
         if "key as eve" not in store.operators():
             store.add_operator("key as eve", HASH, Clock().utc())
     assert COOKIE not in log_in(hall, "key as eve", PASSWORD).cookies
     for name in ("Keyla", "key of the hall", "commander"):
-        done = called("operator", "add", name, "--contest", str(hall.folder), LPIRC_PASSWORD=PASSWORD)
+        done = called(
+            "operator",
+            "add",
+            name,
+            "--contest",
+            str(hall.folder),
+            LPIRC_PASSWORD=PASSWORD,
+        )
         assert done.returncode == 0, done.stderr
 
 
-def test_log_ins_that_fail_are_limited_on_record_and_lead_a_browser_back(hall: Day) -> None:
+def test_log_ins_that_fail_are_limited_on_record_and_lead_a_browser_back(
+    hall: Day,
+) -> None:
     def refused(name: str, password: str) -> str:
         back = log_in(hall, name, password)
         assert COOKIE not in back.cookies
-        return back.headers["Location"].removeprefix("/operator/login?refused=").partition("&")[0]
+        return (
+            back.headers["Location"]
+            .removeprefix("/operator/login?refused=")
+            .partition("&")[0]
+        )
 
-    assert [refused("mallory", "wrong") for _ in range(11)] == ["bad-credentials"] * 10 + [
-        "too-many-failures"
-    ]
+    assert [refused("mallory", "wrong") for _ in range(11)] == [
+        "bad-credentials"
+    ] * 10 + ["too-many-failures"]
     assert refused("ant", PASSWORD) == "bad-credentials", "a team is no operator"
 
     def counts() -> dict[str, int]:
         with hall.store() as store:
-            return {one.code: one.count for one in store.refusals(50) if one.team == "operator mallory"}
+            return {
+                one.code: one.count
+                for one in store.refusals(50)
+                if one.team == "operator mallory"
+            }
 
     until(lambda: counts() == {"bad-credentials": 10, "too-many-failures": 1})
 
@@ -286,7 +435,9 @@ def test_one_host_keeps_no_operator_from_logging_in(hall: Day, key: str) -> None
             connection = socket.create_connection(
                 ("127.0.0.1", hall.server.port), source_address=("127.0.0.9", 0)
             )
-            connection.sendall(b"POST /operator/login HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nn")
+            connection.sendall(
+                b"POST /operator/login HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nn"
+            )
             held.append(connection)
 
         def is_refused() -> bool:
@@ -313,10 +464,17 @@ def test_a_session_counts_on_the_operator_s_slots(hall: Day, cookie: str) -> Non
     try:
         for _ in range(140):
             connection = socket.create_connection(("127.0.0.1", hall.server.port))
-            connection.sendall(b"POST /v1/session HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{")
+            connection.sendall(
+                b"POST /v1/session HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{"
+            )
             held.append(connection)
         who = {"team": "no one", "password": "none"}
-        until(lambda: hall.server and hall.server.ask("POST", "/v1/session", json=who).status_code == 429)
+        until(
+            lambda: (
+                hall.server
+                and hall.server.ask("POST", "/v1/session", json=who).status_code == 429
+            )
+        )
         assert ask(hall, cookie, "GET", "/operator/status").status_code == 200
     finally:
         for connection in held:

@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 __all__ = ["browser"]
-MARKUP, LONG = "<script>alert(1)</script>", "a name of a hundred characters" * 3 + "0123456789"
+MARKUP, LONG = (
+    "<script>alert(1)</script>",
+    "a name of a hundred characters" * 3 + "0123456789",
+)
 TIMEOUT_MS = 30_000
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[Day]:
     folder = tmp_path_factory.mktemp("console") / "contest"
-    with contest_day(folder, tiny_set, auto_arm=False, teams=(TEAM, "bee", MARKUP, LONG)) as made:
+    with contest_day(
+        folder, tiny_set, auto_arm=False, teams=(TEAM, "bee", MARKUP, LONG)
+    ) as made:
         made.serve()
         yield made
 
@@ -43,13 +48,17 @@ def server_of(day: Day) -> Server:
 def log_in(page: Page, password: str) -> None:
     page.fill("[name=name]", "ruth")
     page.fill("[name=password]", password)
-    with page.expect_navigation():  # until it is loaded: a click before its scripts run does nothing
+    with (
+        page.expect_navigation()
+    ):  # until it is loaded: a click before its scripts run does nothing
         page.keyboard.press("Enter")
 
 
 def said(page: Page, text: str) -> None:
     """Wait until the console says so."""
-    page.wait_for_function("text => document.getElementById('said').textContent.includes(text)", arg=text)
+    page.wait_for_function(
+        "text => document.getElementById('said').textContent.includes(text)", arg=text
+    )
 
 
 def act(page: Page, name: str, **fields: str) -> None:
@@ -64,7 +73,9 @@ def act(page: Page, name: str, **fields: str) -> None:
 def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whole(
     served: Day, browser: Browser, key: str
 ) -> None:
-    with visit(browser, f"{server_of(served).url}/operator/", color_scheme="light") as page:
+    with visit(
+        browser, f"{server_of(served).url}/operator/", color_scheme="light"
+    ) as page:
         page.set_default_timeout(TIMEOUT_MS)
         assert "/operator/login" in page.url
         assert_accessible(page)
@@ -79,7 +90,9 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
             (390, 844),
         ):  # 720: 1440 at a zoom of 200 %
             page.set_viewport_size({"width": width, "height": height})
-            wide, high = page.evaluate("[document.body.scrollWidth, document.body.scrollHeight]")
+            wide, high = page.evaluate(
+                "[document.body.scrollWidth, document.body.scrollHeight]"
+            )
             assert wide <= width
             assert width < 1440 or high <= height
         page.focus(f"#arm-{TEAM}")
@@ -100,14 +113,18 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
         with served.store() as store:
             acts = [one for one in store.events(number) if one["kind"] == "operator"]
         expected = [("key", "ruth", action) for action in ("arm", "void", "unvoid")]
-        assert [(one["operator"], one["user"], one["action"]) for one in acts] == expected
+        assert [
+            (one["operator"], one["user"], one["action"]) for one in acts
+        ] == expected
 
 
 def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said(
     served: Day, browser: Browser, key: str
 ) -> None:
     server = server_of(served)
-    with visit(browser, f"{server.url}/operator/", refused=[404, 401], color_scheme="dark") as page:
+    with visit(
+        browser, f"{server.url}/operator/", refused=[404, 401], color_scheme="dark"
+    ) as page:
         page.set_default_timeout(TIMEOUT_MS)
         log_in(page, key)
         page.click("#add-bee")
@@ -115,19 +132,32 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
         page.wait_for_selector("#remove-bee")
         click = "document.getElementById('remove-bee').click()"
         events = "getComputedStyle(document.getElementById('ask-do')).pointerEvents"
-        assert page.evaluate(f"{click}, {events}") == "none", "a double click confirms nothing"
-        assert server.ask("POST", "/operator/queue/remove", key, json={"team": "bee"}).status_code == 200
+        assert page.evaluate(f"{click}, {events}") == "none", (
+            "a double click confirms nothing"
+        )
+        assert (
+            server.ask(
+                "POST", "/operator/queue/remove", key, json={"team": "bee"}
+            ).status_code
+            == 200
+        )
         page.click("#ask-do")
         page.wait_for_selector("#ask-failure >> text=bee is not in the queue")
-        page.evaluate("document.querySelector('meta[name=csrf]').content = 'of an earlier session'")
+        page.evaluate(
+            "document.querySelector('meta[name=csrf]').content = 'of an earlier session'"
+        )
         page.click("#ask-do")
         page.wait_for_selector("#ask-failure >> text=load the page again")
         assert_accessible(page)
         page.reload()
 
         page.focus("#main")
-        armed = server.ask("POST", "/operator/runs", key, json={"team": "bee"}).json()["id"]
-        server.ask("POST", f"/operator/runs/{armed}/void", key, json={"reason": "a draught"})
+        armed = server.ask("POST", "/operator/runs", key, json={"team": "bee"}).json()[
+            "id"
+        ]
+        server.ask(
+            "POST", f"/operator/runs/{armed}/void", key, json={"reason": "a draught"}
+        )
         page.wait_for_selector(
             "small >> text=a draught"
         )  # also what lies within the focused element is renewed
@@ -173,7 +203,9 @@ def test_it_says_that_the_server_is_lost_and_outlives_a_restart_and_a_session_s_
         page.wait_for_selector("#theme")
 
 
-def test_an_unchanged_fragment_costs_a_304_and_nobody_else_sees_it(served: Day, key: str) -> None:
+def test_an_unchanged_fragment_costs_a_304_and_nobody_else_sees_it(
+    served: Day, key: str
+) -> None:
     server = server_of(served)
     first = server.ask("GET", "/operator/live", key)
     assert "script-src" not in first.headers["Content-Security-Policy"]

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["browser"]
 SIZES = ((1280, 720), (1280, 800), (1366, 768), (1440, 900), (1920, 1080))
 DESTRUCTIVE = {"Void", "Close", "✕", "Withdraw"}
-TEAMS = ("bee", "The Low-Power Vision Laboratory of the North, second team", "w" * 100, "dog", "elk")
+TEAMS = (
+    "bee",
+    "The Low-Power Vision Laboratory of the North, second team",
+    "w" * 100,
+    "dog",
+    "elk",
+)
 RUNS = 9
 
 CUT = """() => {
@@ -59,7 +65,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[D
     """Two stations, one of them with an open run; nine runs that are closed, judged, in review or void."""
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp("desk") / "contest"
-        made = stack.enter_context(contest_day(folder, tiny_set, auto_arm=False, teams=TEAMS))
+        made = stack.enter_context(
+            contest_day(folder, tiny_set, auto_arm=False, teams=TEAMS)
+        )
         made.meters.append(Meter(folder / "meter.log"))
         settings = folder / "contest.toml"
         second = f'[[stations]]\nname = "station-2"\nmeter = "{made.meters[-1].address}"\nupdate_interval_s = 0.1\n'
@@ -71,16 +79,23 @@ def desk(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[D
                     judge(contest, run.id, Clock())
                 if seed % 4 == 3:
                     contest.store.change_run(
-                        run.id, (RunState.JUDGED, RunState.CLOSED), state="void", void_reason="the board fell"
+                        run.id,
+                        (RunState.JUDGED, RunState.CLOSED),
+                        state="void",
+                        void_reason="the board fell",
                     )
             contest.store.change_queue(lambda _: list(TEAMS[1:4]))
             contest.store.add_operator("eve", HASH, Clock().utc())
             contest.store.announce(
-                "eve", "Lunch at noon, beside the large hall on the first floor.", Clock().utc()
+                "eve",
+                "Lunch at noon, beside the large hall on the first floor.",
+                Clock().utc(),
             )
         server = made.serve()
         key = (folder / "operator-key").read_text().strip()
-        armed = server.ask("POST", "/operator/runs", key, json={"team": "dog", "station": "station-1"})
+        armed = server.ask(
+            "POST", "/operator/runs", key, json={"team": "dog", "station": "station-1"}
+        )
         assert armed.status_code == 201, armed.text
         made.login("dog")
         yield made
@@ -90,7 +105,11 @@ def desk(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[D
 def page(desk: Day, browser: Browser) -> Iterator[Page]:
     assert desk.server is not None
     with visit(
-        browser, f"{desk.server.url}/operator/", size=SIZES[0], refused=["ERR_FAILED"], color_scheme="light"
+        browser,
+        f"{desk.server.url}/operator/",
+        size=SIZES[0],
+        refused=["ERR_FAILED"],
+        color_scheme="light",
     ) as page:
         page.fill("[name=name]", "eve")
         page.fill("[name=password]", "six legs")
@@ -103,7 +122,9 @@ def page(desk: Day, browser: Browser) -> Iterator[Page]:
 def test_every_button_is_whole_and_can_be_clicked_on_a_laptop(page: Page) -> None:
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_function("([w, h]) => innerWidth === w && innerHeight === h", arg=[width, height])
+        page.wait_for_function(
+            "([w, h]) => innerWidth === w && innerHeight === h", arg=[width, height]
+        )
         assert page.evaluate(CUT) == [], (width, height)
         assert page.evaluate("document.body.scrollWidth") <= width
         assert_accessible(page)
@@ -121,7 +142,9 @@ def test_what_destroys_looks_otherwise_and_lies_apart(page: Page) -> None:
     found = page.evaluate(LOOKS)
     for label, look in found:
         looks[label in DESTRUCTIVE].add(look)
-    assert DESTRUCTIVE | {"Report", "Rejudge", "Unvoid", "Freeze", "Absent"} <= {one for one, _ in found}
+    assert DESTRUCTIVE | {"Report", "Rejudge", "Unvoid", "Freeze", "Absent"} <= {
+        one for one, _ in found
+    }
     assert not looks[True] & looks[False]
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})

@@ -45,7 +45,9 @@ def status(day: Day) -> dict[str, Any]:
 
 def page(day: Day, path: str) -> str:
     assert day.server is not None
-    return day.server.ask("GET", f"/operator{path}", read_secrets(day.folder)[1].hex()).text
+    return day.server.ask(
+        "GET", f"/operator{path}", read_secrets(day.folder)[1].hex()
+    ).text
 
 
 def closed_run(day: Day, team: str) -> int:
@@ -57,7 +59,11 @@ def closed_run(day: Day, team: str) -> int:
 
 
 def actions(day: Day) -> list[str]:
-    return [one["detail"]["action"] for one in status(day)["events"] if one["kind"] == "operator"]
+    return [
+        one["detail"]["action"]
+        for one in status(day)["events"]
+        if one["kind"] == "operator"
+    ]
 
 
 def test_the_queue_is_drawn_by_lot_changed_and_left_by_who_is_armed(stage: Day) -> None:
@@ -91,26 +97,39 @@ def test_the_queue_is_drawn_by_lot_changed_and_left_by_who_is_armed(stage: Day) 
 def test_of_operators_who_change_the_queue_at_once_each_is_heard(stage: Day) -> None:
     act(stage, "/queue/draw")
     with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda team: act(stage, "/queue/remove", team=team), [*TEAMS, *TEAMS]))
+        answers = list(
+            pool.map(
+                lambda team: act(stage, "/queue/remove", team=team), [*TEAMS, *TEAMS]
+            )
+        )
     assert sorted(one.status_code for one in answers) == [200] * 4 + [404] * 4
     assert status(stage)["queue"] == []
 
 
-def test_announcements_are_shown_until_they_are_withdrawn_and_stay_on_record(stage: Day) -> None:
+def test_announcements_are_shown_until_they_are_withdrawn_and_stay_on_record(
+    stage: Day,
+) -> None:
     first = act(stage, "/announcements", text="Lunch  is at\nnoon <b>").json()
     assert first["text"] == "Lunch is at noon <b>"
     second = act(stage, "/announcements", text="Doors close").json()
-    assert [one["id"] for one in status(stage)["announcements"]] == [second["id"], first["id"]]
+    assert [one["id"] for one in status(stage)["announcements"]] == [
+        second["id"],
+        first["id"],
+    ]
     assert act(stage, f"/announcements/{first['id']}/withdraw").status_code == 200
     for number in (first["id"], 2**70):
-        problem(act(stage, f"/announcements/{number}/withdraw"), 404, "announcement-unknown")
+        problem(
+            act(stage, f"/announcements/{number}/withdraw"), 404, "announcement-unknown"
+        )
     assert [one["text"] for one in status(stage)["announcements"]] == ["Doors close"]
     for bad in ("x" * 501, "a\x07b"):
         problem(act(stage, "/announcements", text=bad), 400, "bad-request")
     assert actions(stage)[:3] == ["withdraw", "announce", "announce"]
 
 
-def test_a_void_run_comes_back_as_it_was_and_one_that_never_closed_does_not(stage: Day) -> None:
+def test_a_void_run_comes_back_as_it_was_and_one_that_never_closed_does_not(
+    stage: Day,
+) -> None:
     number = closed_run(stage, TEAM)
     before = stage.run(number)
     act(stage, f"/runs/{number}/void", reason="wrong board")
@@ -118,19 +137,31 @@ def test_a_void_run_comes_back_as_it_was_and_one_that_never_closed_does_not(stag
         both = list(pool.map(lambda _: act(stage, f"/runs/{number}/unvoid"), range(2)))
     assert sorted(one.status_code for one in both) == [200, 409]
     refused = next(one for one in both if one.status_code == 409)
-    assert problem(refused, 409, "run-state")["detail"] == f"Run {number} is closed; this needs it void."
+    assert (
+        problem(refused, 409, "run-state")["detail"]
+        == f"Run {number} is closed; this needs it void."
+    )
     assert stage.run(number) == before
-    event = next(one for one in status(stage)["events"] if one["detail"].get("action") == "unvoid")
+    event = next(
+        one
+        for one in status(stage)["events"]
+        if one["detail"].get("action") == "unvoid"
+    )
     assert (event["run"], event["detail"]["was_void"]) == (number, "wrong board")
 
     unopened = act(stage, "/runs", team="bee").json()["id"]
     act(stage, f"/runs/{unopened}/void", reason="no board")
     told = problem(act(stage, f"/runs/{unopened}/unvoid"), 409, "run-state")["detail"]
-    assert told == f"Run {unopened} was voided before it was closed, so nothing can be judged; arm a new run."
+    assert (
+        told
+        == f"Run {unopened} was voided before it was closed, so nothing can be judged; arm a new run."
+    )
     assert stage.run(unopened).void_reason == "no board"
 
 
-def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Day) -> None:
+def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(
+    stage: Day,
+) -> None:
     number = closed_run(stage, "cat")
     problem(act(stage, f"/runs/{number}/review", note="early"), 409, "run-state")
     with stage.store() as store:  # it reads more than its window covers
@@ -139,9 +170,19 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
     assert (asked.status_code, asked.json()) == (200, {"judging": [number]})
     shown = next(one for one in status(stage)["runs"] if one["run"] == number)
     assert (shown["judging"], shown["state"]) == (True, "closed")
-    until(lambda: not next(one for one in status(stage)["runs"] if one["run"] == number)["judging"])
+    until(
+        lambda: (
+            not next(one for one in status(stage)["runs"] if one["run"] == number)[
+                "judging"
+            ]
+        )
+    )
     shown = next(one for one in status(stage)["runs"] if one["run"] == number)
-    assert (shown["state"], shown["needs_review"], shown["review"]) == ("judged", True, None)
+    assert (shown["state"], shown["needs_review"], shown["review"]) == (
+        "judged",
+        True,
+        None,
+    )
     assert shown["not_ranked_code"] == "in-review"
     assert "integrator-time failed (" in shown["not_ranked"]
     console = page(stage, "/live")
@@ -153,14 +194,20 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
         "the command that the server runs is not an act of its own"
     )
 
-    kept = act(stage, f"/runs/{number}/review", note="The timer was checked by hand.").json()
+    kept = act(
+        stage, f"/runs/{number}/review", note="The timer was checked by hand."
+    ).json()
     shown = next(one for one in status(stage)["runs"] if one["run"] == number)
-    assert shown["review"] == {key: value for key, value in kept.items() if key in shown["review"]}
+    assert shown["review"] == {
+        key: value for key, value in kept.items() if key in shown["review"]
+    }
     assert kept["operator"] == "key"
     assert (shown["not_ranked"], shown["images_seen"]) == (None, 0)
     assert "integrator-time" in kept["codes"]
     with stage.store() as store:
-        assert [one.note for one in store.reviews(number)] == ["The timer was checked by hand."]
+        assert [one.note for one in store.reviews(number)] == [
+            "The timer was checked by hand."
+        ]
 
     act(stage, f"/runs/{number}/void", reason="after all")
     assert act(stage, f"/runs/{number}/unvoid").json()["state"] == "judged"
@@ -173,7 +220,9 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(stage: Da
 def test_what_a_command_asks_of_the_server_is_on_record_with_its_user_and_the_reason_given(
     stage: Day,
 ) -> None:
-    stage.refers("run", "arm", "bee", "--extra-time", "60", "--reason", "its network failed")
+    stage.refers(
+        "run", "arm", "bee", "--extra-time", "60", "--reason", "its network failed"
+    )
     number = stage.runs(RunState.ARMED)[-1].id
     stage.login("bee")
     stage.refers("run", "close", str(number), "--reason", "lunch")
@@ -196,7 +245,9 @@ def test_an_act_whose_record_cannot_be_stored_is_not_done(stage: Day) -> None:
             "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN INSERT INTO nowhere VALUES (1); END"
         )
         database.commit()
-        said = problem(act(stage, f"/runs/{number}/void", reason="gone"), 503, "storage-failed")["detail"]
+        said = problem(
+            act(stage, f"/runs/{number}/void", reason="gone"), 503, "storage-failed"
+        )["detail"]
         database.execute("DROP TRIGGER broken")
         database.commit()
     assert said.startswith("The contest database cannot be written")
@@ -223,7 +274,9 @@ def test_a_judgement_that_fails_is_an_event_with_its_sentence(stage: Day) -> Non
     finally:
         image.write_bytes(content)
     failed = [
-        one for one in status(stage)["events"] if one["kind"] == "judge-failed" and one["run"] == number
+        one
+        for one in status(stage)["events"]
+        if one["kind"] == "judge-failed" and one["run"] == number
     ]
     assert "changed since its manifest was made" in failed[0]["detail"]["sentence"]
     assert stage.run(number).state is RunState.CLOSED
@@ -232,7 +285,13 @@ def test_a_judgement_that_fails_is_an_event_with_its_sentence(stage: Day) -> Non
 def test_the_command_line_does_the_same(stage: Day) -> None:
     number = closed_run(stage, "bee")
     stage.refers("run", "void", str(number), "--reason", "wrong board")
-    assert stage.refers("run", "unvoid", str(number)).stdout == f"Run {number} counts again: it is closed.\n"
+    assert (
+        stage.refers("run", "unvoid", str(number)).stdout
+        == f"Run {number} counts again: it is closed.\n"
+    )
     assert "needs it void" in stage.refers("run", "unvoid", str(number)).stderr
-    assert "only a judged run" in stage.refers("run", "review", str(number), "--note", "fine").stderr
+    assert (
+        "only a judged run"
+        in stage.refers("run", "review", str(number), "--note", "fine").stderr
+    )
     assert stage.refers("operator", "add", "eve").returncode == 1, "no password"

@@ -14,7 +14,9 @@ from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 
 def look(day: Day, path: str = "/status", **headers: str) -> requests.Response:
     assert day.server is not None
-    return day.server.ask("GET", f"/operator{path}", read_secrets(day.folder)[1].hex(), headers)
+    return day.server.ask(
+        "GET", f"/operator{path}", read_secrets(day.folder)[1].hex(), headers
+    )
 
 
 def station(day: Day) -> dict[str, Any]:
@@ -22,7 +24,9 @@ def station(day: Day) -> dict[str, Any]:
     return found
 
 
-def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(day: Callable[..., Day]) -> None:
+def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(
+    day: Callable[..., Day],
+) -> None:
     made = day(auto_arm=False)
     assert made.server is not None
     assert (station(made)["meter_state"], station(made)["run"]) == ("idle", None)
@@ -31,9 +35,17 @@ def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(day: Ca
 
     made.refers("run", "arm", TEAM, "--heat", "final")
     armed = look(made, **{"If-None-Match": first.headers["ETag"]}).json()["stations"][0]
-    assert (armed["meter_state"], armed["run"]["state"], armed["run"]["waiting"]) == ("ready", "armed", False)
+    assert (armed["meter_state"], armed["run"]["state"], armed["run"]["waiting"]) == (
+        "ready",
+        "armed",
+        False,
+    )
     problem(
-        made.server.ask("POST", "/v1/session", json={"team": TEAM, "password": PASSWORD}), 409, "not-started"
+        made.server.ask(
+            "POST", "/v1/session", json={"team": TEAM, "password": PASSWORD}
+        ),
+        409,
+        "not-started",
     )
     until(lambda: station(made)["run"]["waiting"])
     made.refers("run", "void", "1", "--reason", "only one came")
@@ -53,10 +65,14 @@ def test_a_station_from_free_to_armed_waiting_open_and_without_its_meter(day: Ca
     until(lambda: station(made)["meter_state"] == "lost")
     lost = station(made)
     assert lost["meter_sentence"] in lost["run"]["warnings"]
-    assert look(made).json()["refusals"] == [], "a team that waits for its heat is not refused"
+    assert look(made).json()["refusals"] == [], (
+        "a team that waits for its heat is not refused"
+    )
 
 
-def test_whoever_arms_a_slow_meter_is_told_how_long_it_takes(tmp_path: Path, tiny_set: Path) -> None:
+def test_whoever_arms_a_slow_meter_is_told_how_long_it_takes(
+    tmp_path: Path, tiny_set: Path
+) -> None:
     with contest_day(tmp_path / "contest", tiny_set, auto_arm=False) as made:
         config = made.folder / "contest.toml"
         config.write_text(f"idle_baseline_s = 10\n{config.read_text()}")

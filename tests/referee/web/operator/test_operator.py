@@ -17,11 +17,15 @@ def key(hall: Day) -> str:
         return contest.operator_key
 
 
-@pytest.mark.parametrize("path", ["/operator/runs", "/operator/runs/1/close", "/operator/runs/1/void"])
+@pytest.mark.parametrize(
+    "path", ["/operator/runs", "/operator/runs/1/close", "/operator/runs/1/void"]
+)
 def test_without_the_key_nothing_is_done(hall: Day, token: str, path: str) -> None:
     assert hall.server is not None
     for wrong in (None, "wrong", token):
-        answer = hall.server.ask("POST", path, wrong, json={"team": TEAM, "reason": "mischief"})
+        answer = hall.server.ask(
+            "POST", path, wrong, json={"team": TEAM, "reason": "mischief"}
+        )
         problem(answer, 401, "bad-token")
     assert hall.server.ask("GET", "/v1/session", token).json()["phase"] == "open"
 
@@ -48,13 +52,17 @@ def test_what_cannot_be_done_is_refused(
 ) -> None:
     assert hall.server is not None
     assert token  # run 1 is open
-    problem(hall.server.ask("POST", f"/operator/runs{path}", key, data=body), status, code)
+    problem(
+        hall.server.ask("POST", f"/operator/runs{path}", key, data=body), status, code
+    )
 
 
 def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     made = day(auto_arm=False, teams=(TEAM, "bee"))
     assert made.server is not None
-    not_armed = made.server.ask("POST", "/v1/session", json={"team": TEAM, "password": PASSWORD})
+    not_armed = made.server.ask(
+        "POST", "/v1/session", json={"team": TEAM, "password": PASSWORD}
+    )
     assert TEAM in problem(not_armed, 409, "not-armed")["detail"]
 
     armed = made.refers("run", "arm", TEAM)
@@ -65,7 +73,9 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     assert refused.stderr == (
         'referee: Station station-1 has run 1 (armed) of ant; end it first: referee run void 1 --reason "…"\n'
     )
-    assert one_line(made.refers("run", "close", "1")).startswith("referee: Run 1 is armed, not open")
+    assert one_line(made.refers("run", "close", "1")).startswith(
+        "referee: Run 1 is armed, not open"
+    )
 
     token = made.login()["token"]
     made.post(token)
@@ -75,27 +85,47 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     assert made.refers("run", "close", "1").stdout == closed.stdout
 
     listed = json.loads(made.refers("run", "list", "--json").stdout)
-    assert [(one["id"], one["team"], one["state"]) for one in listed] == [(1, TEAM, "closed")]
+    assert [(one["id"], one["team"], one["state"]) for one in listed] == [
+        (1, TEAM, "closed")
+    ]
     assert "closed" in made.refers("run", "list").stdout
-    assert made.refers("run", "void", "1", "--reason", "false start").stdout == "Run 1 is void: false start\n"
+    assert (
+        made.refers("run", "void", "1", "--reason", "false start").stdout
+        == "Run 1 is void: false start\n"
+    )
     shown = json.loads(made.refers("run", "show", "1", "--json").stdout)
-    assert (shown["state"], shown["void_reason"], shown["closed_by"]) == ("void", "false start", "operator")
+    assert (shown["state"], shown["void_reason"], shown["closed_by"]) == (
+        "void",
+        "false start",
+        "operator",
+    )
     kinds = [event.get("action", event["kind"]) for event in shown["events"]]
-    assert [kind for kind in kinds if kind in ("armed", "open", "closed", "void")] == kinds_of_a_void_run
+    assert [
+        kind for kind in kinds if kind in ("armed", "open", "closed", "void")
+    ] == kinds_of_a_void_run
     assert "false start" in made.refers("run", "show", "1").stdout
-    assert one_line(made.refers("judge", "1")) == "referee: Run 1 is void; only a closed run can be judged.\n"
+    assert (
+        one_line(made.refers("judge", "1"))
+        == "referee: Run 1 is void; only a closed run can be judged.\n"
+    )
     assert made.refers("run", "close", "1").returncode == 0
 
     assert made.refers("run", "arm", "bee").stdout.startswith("Run 2 is armed for bee")
     assert made.refers("run", "void", "2", "--reason", "no board").returncode == 0
-    assert made.refers("run", "close", "2").stdout == "Run 2 is void, no energy of record.\n"
+    assert (
+        made.refers("run", "close", "2").stdout
+        == "Run 2 is void, no energy of record.\n"
+    )
     assert one_line(made.refers("run", "void", "2", "--reason", "again")).startswith(
         "referee: Run 2 is void;"
     )
 
     assert made.server.end() == 0
     log = (made.folder / "server.log").read_text().splitlines()
-    assert sum("refused 127.0.0.1 (team 'ant'): 409 not-armed: " in line for line in log) == 1
+    assert (
+        sum("refused 127.0.0.1 (team 'ant'): 409 not-armed: " in line for line in log)
+        == 1
+    )
     told = [line for line in log if "refused" not in line]
     assert [line.partition(": ")[2].partition(" after")[0] for line in told] == [
         "run 1 of ant is armed at station-1",
@@ -105,14 +135,20 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
         "run 2 of bee is armed at station-1",
         "run 2 of bee is void: no board",
     ]
-    assert one_line(made.refers("run", "arm", TEAM)).endswith(f"start it: referee serve {made.folder}\n")
+    assert one_line(made.refers("run", "arm", TEAM)).endswith(
+        f"start it: referee serve {made.folder}\n"
+    )
 
 
-def test_arming_at_a_dead_meter_says_that_nothing_is_armed(day: Callable[..., Day]) -> None:
+def test_arming_at_a_dead_meter_says_that_nothing_is_armed(
+    day: Callable[..., Day],
+) -> None:
     made = day(auto_arm=False)
     made.meter.kill()
     told = one_line(made.refers("run", "arm", TEAM))
-    assert told.startswith("referee: The meter is not ready, so nothing is armed: "), told
+    assert told.startswith("referee: The meter is not ready, so nothing is armed: "), (
+        told
+    )
     with made.store() as store:
         assert store.runs() == []
 

@@ -22,9 +22,23 @@ from tests.contest_day import TEAM, Day, called, descendants_of, program, until
 from tests.frozen import freeze
 from tests.timeouts import TIMEOUT_S
 
-SLOW = {"numpy", "sqlite_utils", "requests", "flask", "jinja2", "rich", "importlib.metadata"}
+SLOW = {
+    "numpy",
+    "sqlite_utils",
+    "requests",
+    "flask",
+    "jinja2",
+    "rich",
+    "importlib.metadata",
+}
 
-LOOKS = (("run", "list"), ("leaderboard",), ("team", "list"), ("operator", "list"), ("device", "list"))
+LOOKS = (
+    ("run", "list"),
+    ("leaderboard",),
+    ("team", "list"),
+    ("operator", "list"),
+    ("device", "list"),
+)
 
 
 def heavy_modules(*arguments: str) -> set[str]:
@@ -35,7 +49,10 @@ def heavy_modules(*arguments: str) -> set[str]:
         f"finally:\n    print(*({SLOW} & {{*sys.modules}}))"
     )
     made = subprocess.run(
-        [sys.executable, "-c", look, *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-c", look, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return set(made.stdout.splitlines()[-1].split())
 
@@ -52,12 +69,16 @@ def test_status_shows_what_the_console_does_by_one_call(hall: Day, token: str) -
     assert document["stations"][0]["run"]["team"] == TEAM
     lines = hall.refers("status").stdout.splitlines()
     assert lines[0].startswith("Test day, ")
-    assert lines[1].startswith("station-1: meter integrating, run 1 of ant is open, 9:5")
+    assert lines[1].startswith(
+        "station-1: meter integrating, run 1 of ant is open, 9:5"
+    )
     assert ", 6 of 6 images, " in lines[1]
     assert "next: no one is queued" in lines
 
 
-def test_run_show_of_an_open_run_tells_what_the_status_knows(hall: Day, token: str) -> None:
+def test_run_show_of_an_open_run_tells_what_the_status_knows(
+    hall: Day, token: str
+) -> None:
     hall.post(hall.fetched(token))
     until(lambda: "6 of 6 images" in hall.refers("run", "show", "1").stdout)
     shown = hall.refers("run", "show", "1").stdout
@@ -67,7 +88,9 @@ def test_run_show_of_an_open_run_tells_what_the_status_knows(hall: Day, token: s
     assert live["rows"] >= 2
 
 
-def test_status_of_a_contest_that_is_not_served_is_that_of_the_store(day: Callable[..., Day]) -> None:
+def test_status_of_a_contest_that_is_not_served_is_that_of_the_store(
+    day: Callable[..., Day],
+) -> None:
     made = day(served=False)
     shown = made.refers("status")
     assert shown.returncode == 0
@@ -79,7 +102,10 @@ def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
     hall: Day, token: str, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(hall.folder, tmp_path / "copy")
-    assert "is not being served" in called("run", "close", "1", "--contest", str(copy)).stderr
+    assert (
+        "is not being served"
+        in called("run", "close", "1", "--contest", str(copy)).stderr
+    )
     assert hall.run().state is RunState.OPEN
 
 
@@ -92,7 +118,9 @@ def test_status_and_show_of_a_server_frozen_in_mid_transaction_are_those_of_the_
     processes = [hall.server.pid, *descendants_of(hall.server.pid)]
     freeze(*processes)
     try:
-        with suppress(sqlite3.OperationalError):  # it stands in a transaction of its own
+        with suppress(
+            sqlite3.OperationalError
+        ):  # it stands in a transaction of its own
             kept.execute("BEGIN IMMEDIATE")
         shown, run = hall.refers("status"), hall.refers("run", "show", "1")
         looks = [hall.refers(*look) for look in LOOKS]

@@ -50,7 +50,9 @@ def look_again(made: House) -> None:
     made.clock.advance(LOOK_S)
 
 
-def test_a_browser_gets_the_board_and_an_old_client_what_it_always_got(client: FlaskClient) -> None:
+def test_a_browser_gets_the_board_and_an_old_client_what_it_always_got(
+    client: FlaskClient,
+) -> None:
     board = client.get("/", headers=BROWSER)
     assert (board.status_code, board.mimetype) == (200, "text/html")
     for old in (
@@ -94,16 +96,27 @@ def test_who_has_the_newest_board_gets_304(client: FlaskClient, made: House) -> 
     assert client.get("/", headers=known).status_code == 200
 
 
-def test_a_poll_is_packed_for_who_takes_it_and_public_unless_it_bears_a_token(client: FlaskClient) -> None:
+def test_a_poll_is_packed_for_who_takes_it_and_public_unless_it_bears_a_token(
+    client: FlaskClient,
+) -> None:
     for path in ("/board/live", "/board.json"):
         plain = client.get(path)
         packed = client.get(path, headers={"Accept-Encoding": "br, gzip;q=0.5"})
         assert gzip.decompress(packed.data) == plain.data
         assert packed.headers["ETag"] == plain.headers["ETag"]
-        assert client.get(path, headers={"Accept-Encoding": "gzip;q=0"}).data == plain.data
+        assert (
+            client.get(path, headers={"Accept-Encoding": "gzip;q=0"}).data == plain.data
+        )
         etag = plain.headers["ETag"].removeprefix("W/")
-        for known, status in ((f'"a", {etag}', 304), ("*", 304), ('"a"', 200), (",", 200)):
-            assert client.get(path, headers={"If-None-Match": known}).status_code == status, known
+        for known, status in (
+            (f'"a", {etag}', 304),
+            ("*", 304),
+            ('"a"', 200),
+            (",", 200),
+        ):
+            assert (
+                client.get(path, headers={"If-None-Match": known}).status_code == status
+            ), known
         own = client.get(path, headers={"Authorization": "Bearer x"})
         assert own.headers["Cache-Control"] == "no-cache"
 
@@ -112,16 +125,22 @@ def test_all_who_look_cost_one_look_at_the_database_in_half_a_second(
     client: FlaskClient, made: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks, real = [], Store.published
-    monkeypatch.setattr(Store, "published", lambda store: (looks.append(1), real(store))[1])
+    monkeypatch.setattr(
+        Store, "published", lambda store: (looks.append(1), real(store))[1]
+    )
     start_s = made.clock.monotonic_s()
     for _ in range(50):
         client.get("/board/live")
     assert len(looks) <= 1 + (made.clock.monotonic_s() - start_s) / LOOK_S
 
 
-def test_an_operator_freezes_and_unveils_and_both_are_on_record(client: FlaskClient, made: House) -> None:
+def test_an_operator_freezes_and_unveils_and_both_are_on_record(
+    client: FlaskClient, made: House
+) -> None:
     def act(what: str, **body: str) -> dict[str, object]:
-        answer = client.post(f"/operator/board/{what}", json=body, headers=operator(made))
+        answer = client.post(
+            f"/operator/board/{what}", json=body, headers=operator(made)
+        )
         assert answer.status_code == 200, answer.text
         document: dict[str, object] = answer.get_json()
         return document
@@ -133,44 +152,83 @@ def test_an_operator_freezes_and_unveils_and_both_are_on_record(client: FlaskCli
     assert row.state is BoardState.FROZEN
     assert act("freeze")["frozen_utc"] == row.frozen_utc, "it is frozen already"
     assert client.get("/board.json").get_json()["state"] == "frozen"
-    assert act("unveil") == {"state": "unveiling", "frozen_utc": row.frozen_utc, "unveiled": 1, "places": 2}
-    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [None, 2]
+    assert act("unveil") == {
+        "state": "unveiling",
+        "frozen_utc": row.frozen_utc,
+        "unveiled": 1,
+        "places": 2,
+    }
+    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [
+        None,
+        2,
+    ]
     assert "being unveiled" in client.get("/board/live").text.lower()
     assert act("unveil", places="all")["state"] == "live"
-    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [1, 2]
-    done = [one["detail"] for one in made.store.events_after(0, 9)[1] if one["kind"] == "operator"]
-    assert [one["action"] for one in done] == ["board-unveil", "board-unveil", "board-freeze"]
+    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [
+        1,
+        2,
+    ]
+    done = [
+        one["detail"]
+        for one in made.store.events_after(0, 9)[1]
+        if one["kind"] == "operator"
+    ]
+    assert [one["action"] for one in done] == [
+        "board-unveil",
+        "board-unveil",
+        "board-freeze",
+    ]
     assert {one["operator"] for one in done} == {"key"}
 
 
-def test_only_an_operator_does_and_only_what_can_be_done(client: FlaskClient, made: House) -> None:
+def test_only_an_operator_does_and_only_what_can_be_done(
+    client: FlaskClient, made: House
+) -> None:
     assert client.post("/operator/board/freeze", json={}).status_code == 401
     answer = client.post("/operator/board/unveil", json={}, headers=operator(made))
     assert (answer.status_code, answer.get_json()["code"]) == (409, "board-state")
     client.post("/operator/board/freeze", json={}, headers=operator(made))
-    answer = client.post("/operator/board/unveil", json={"places": "7"}, headers=operator(made))
+    answer = client.post(
+        "/operator/board/unveil", json={"places": "7"}, headers=operator(made)
+    )
     assert (answer.status_code, answer.get_json()["code"]) == (400, "bad-json")
 
 
-def test_of_two_operators_who_unveil_at_once_one_shows_the_place(client: FlaskClient, made: House) -> None:
+def test_of_two_operators_who_unveil_at_once_one_shows_the_place(
+    client: FlaskClient, made: House
+) -> None:
     def act(what: str, **body: str) -> int:
-        return client.post(f"/operator/board/{what}", json=body, headers=operator(made)).status_code
+        return client.post(
+            f"/operator/board/{what}", json=body, headers=operator(made)
+        ).status_code
 
     assert act("freeze") == 200
     assert [act("unveil", seen="0"), act("unveil", seen="0")] == [200, 409]
-    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [None, 2]
+    assert [one["rank"] for one in client.get("/board.json").get_json()["ranking"]] == [
+        None,
+        2,
+    ]
 
 
 def test_before_anything_is_published_the_board_is_empty(build: Build) -> None:
     made = build()
     closed_run(made.contest, TEAM)
     client = create_app(made.contest, made.control, made.clock).test_client()
-    document, live = client.get("/board.json").get_json(), client.get("/board/live").text
+    document, live = (
+        client.get("/board.json").get_json(),
+        client.get("/board/live").text,
+    )
     assert "None" not in live
-    assert (document["state"], document["ranking"], document["contest"]) == ("live", [], "Test")
+    assert (document["state"], document["ranking"], document["contest"]) == (
+        "live",
+        [],
+        "Test",
+    )
 
 
-def test_a_static_file_is_asked_for_once_and_by_another_name_when_it_changes(client: FlaskClient) -> None:
+def test_a_static_file_is_asked_for_once_and_by_another_name_when_it_changes(
+    client: FlaskClient,
+) -> None:
     page = client.get("/", headers=BROWSER).text
     (path,) = re.findall(r'href="(/static/style.css[^"]+)"', page)
     assert "immutable" in client.get(path).headers["Cache-Control"]
@@ -200,7 +258,9 @@ def test_a_team_does_not_see_its_own_provisional_score_while_the_board_is_frozen
         made.clock.advance((planned["freeze_at"] - made.clock.utc()).total_seconds())
     assert told() is None
     client.post("/operator/board/freeze", json={}, headers=operator(made))
-    client.post("/operator/board/unveil", json={"places": "all"}, headers=operator(made))
+    client.post(
+        "/operator/board/unveil", json={"places": "all"}, headers=operator(made)
+    )
     assert (told() is None) is False
     assert made.store.run(mine.id).state is RunState.CLOSED
 
@@ -221,12 +281,21 @@ def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_befor
     judge(made.contest, odd.id, Clock())
     Publisher(made.contest, Clock()).tick()
     client = create_app(made.contest, made.control, made.clock).test_client()
-    document, live = client.get("/board.json").get_json(), client.get("/board/live").text
+    document, live = (
+        client.get("/board.json").get_json(),
+        client.get("/board/live").text,
+    )
     assert [(one["rank"], one["team"]) for one in document["ranking"]] == [(1, "voles")]
     (below,) = document["unranked"]
-    assert (below["rank"], below["not_ranked_code"], below["images_seen"]) == (None, "in-review", 4)
+    assert (below["rank"], below["not_ranked_code"], below["images_seen"]) == (
+        None,
+        "in-review",
+        4,
+    )
     assert [one["code"] for one in below["failed_checks"]] == ["range-changed"]
-    assert [one["teams"] for one in document["prizes"] if one["rule"] == "best-score"] == [["voles"]]
+    assert [
+        one["teams"] for one in document["prizes"] if one["rule"] == "best-score"
+    ] == [["voles"]]
     table, _, rest = live.partition("</table>")
     assert "&lt;script&gt;" not in table
     assert "its settings were not read back" in rest
@@ -243,7 +312,9 @@ def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_befor
 def test_the_clock_of_a_frozen_board_goes_on(build: Build) -> None:
     made = build()
     run = opened_run(made.contest, "voles")
-    made.store.change_run(run.id, (RunState.OPEN,), opened_utc=made.clock.utc().isoformat())
+    made.store.change_run(
+        run.id, (RunState.OPEN,), opened_utc=made.clock.utc().isoformat()
+    )
     publisher = Publisher(made.contest, made.clock)
     client = create_app(made.contest, made.control, made.clock).test_client()
     left = []
@@ -282,7 +353,12 @@ def test_an_interval_by_bootstrap_is_not_shown_as_one_of_today(made: House) -> N
             " SELECT id, 0.95, 1000, 1, map, map, score, score FROM scores"
         )
     Publisher(made.contest, Clock()).tick()
-    live = create_app(made.contest, made.control, made.clock).test_client().get("/board/live").text
+    live = (
+        create_app(made.contest, made.control, made.clock)
+        .test_client()
+        .get("/board/live")
+        .text
+    )
     assert live.count("(by an earlier version, too narrow)") == 2
 
 
@@ -291,5 +367,13 @@ def test_the_board_says_why_a_judged_run_is_not_on_it(made: House) -> None:
     path.write_text(f'metric = "coco"\n{path.read_text()}')
     with open_contest(made.contest.folder) as contest:
         Publisher(contest, Clock()).tick()
-        live = create_app(contest, made.control, made.clock).test_client().get("/board/live").text
-    assert "(run 2: it was judged by other rules or settings than contest.toml has now)" in live
+        live = (
+            create_app(contest, made.control, made.clock)
+            .test_client()
+            .get("/board/live")
+            .text
+        )
+    assert (
+        "(run 2: it was judged by other rules or settings than contest.toml has now)"
+        in live
+    )

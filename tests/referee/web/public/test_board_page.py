@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 __all__ = ["browser"]
-TEAMS = (TEAM, *(f"team {number}" for number in range(2, 13)), "<script>alert(1)</script>", "w" * 100)
+TEAMS = (
+    TEAM,
+    *(f"team {number}" for number in range(2, 13)),
+    "<script>alert(1)</script>",
+    "w" * 100,
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +37,9 @@ def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterat
         folder = tmp_path_factory.mktemp("hall") / "contest"
         made = stack.enter_context(contest_day(folder, small_set.folder, teams=TEAMS))
         settings = folder / "contest.toml"
-        settings.write_text(settings.read_text().replace("live_score = true", "live_score = false"))
+        settings.write_text(
+            settings.read_text().replace("live_score = true", "live_score = false")
+        )
         with open_contest(folder) as contest:
             for seed, team in enumerate(TEAMS):
                 run = closed_run(contest, team, 1.0 + seed / 50, seed)
@@ -58,7 +65,10 @@ def act(hall: Day, what: str) -> None:
 
 def ranks(page: Page) -> list[str]:
     return [
-        text.split()[0] for text in page.locator(".ranking tbody tr:not([hidden]) .rank").all_inner_texts()
+        text.split()[0]
+        for text in page.locator(
+            ".ranking tbody tr:not([hidden]) .rank"
+        ).all_inner_texts()
     ]
 
 
@@ -72,12 +82,18 @@ def test_the_board_is_readable_accessible_and_live(hall: Day, browser: Browser) 
         clock.wait_for()
         page.locator(".now .chart canvas").wait_for()
         shown = clock.inner_text()
-        page.wait_for_function("was => document.querySelector('.now .clock').textContent !== was", arg=shown)
+        page.wait_for_function(
+            "was => document.querySelector('.now .clock').textContent !== was",
+            arg=shown,
+        )
         assert_accessible(page)
         for width in (390, 720, 1440):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.evaluate("document.querySelector('h1').getBoundingClientRect().x") >= 16, "a margin"
+            assert (
+                page.evaluate("document.querySelector('h1').getBoundingClientRect().x")
+                >= 16
+            ), "a margin"
         pinned = page.locator(".pins code").first
         assert len(pinned.inner_text()) == 12 + len("…")
         page.emulate_media(media="print")
@@ -97,17 +113,28 @@ BLOCKING = """() => performance.getEntriesByType("resource").filter(one => one.r
   .map(one => one.decodedBodySize)"""
 
 
-def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(hall: Day, browser: Browser) -> None:
+def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(
+    hall: Day, browser: Browser
+) -> None:
     with visit(browser, url(hall)) as page:
-        page.wait_for_function("() => typeof uPlot !== 'undefined'")  # loaded after the first paint
+        page.wait_for_function(
+            "() => typeof uPlot !== 'undefined'"
+        )  # loaded after the first paint
         sizes = page.evaluate(BLOCKING)
         assert len(sizes) == 2
         assert sum(sizes) < 25_000
-        markup = requests.get(url(hall), headers={"Accept": "text/html"}, timeout=TIMEOUT_S).text
+        markup = requests.get(
+            url(hall), headers={"Accept": "text/html"}, timeout=TIMEOUT_S
+        ).text
         scripts = re.findall(r"<script src=[^>]*>", markup)
         assert any("/board.js" in script for script in scripts)
-        assert all("uPlot" not in script.split()[1] and " defer" in script for script in scripts)
-        assert len(page.evaluate(FONTS)) <= 10  # Chromium asks the system for each pair of size and weight
+        assert all(
+            "uPlot" not in script.split()[1] and " defer" in script
+            for script in scripts
+        )
+        assert (
+            len(page.evaluate(FONTS)) <= 10
+        )  # Chromium asks the system for each pair of size and weight
 
 
 def test_a_projector_pages_through_a_long_ranking_and_follows_the_unveiling(

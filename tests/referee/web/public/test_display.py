@@ -39,32 +39,58 @@ def odd_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, (width, height) in enumerate(ODD, 1):
         quarters = corners(number).astype(np.uint8)
         path = folder / "images" / f"{number}.jpg"
-        picture = Picture.fromarray(quarters).resize((width, height), Picture.Resampling.NEAREST)
+        picture = Picture.fromarray(quarters).resize(
+            (width, height), Picture.Resampling.NEAREST
+        )
         picture.save(path, quality=95, subsampling=0)
-        images.append(Image(number, f"{number}.jpg", width, height, sha256_of(path), str(number)))
-    write_records(folder, "odd", images, [Category(1, "box")], [ObjectRecord(1, 1, (0, 0, 5, 5), 25)])
+        images.append(
+            Image(number, f"{number}.jpg", width, height, sha256_of(path), str(number))
+        )
+    write_records(
+        folder,
+        "odd",
+        images,
+        [Category(1, "box")],
+        [ObjectRecord(1, 1, (0, 0, 5, 5), 25)],
+    )
     return folder
 
 
 @pytest.fixture(scope="module")
-def camera_day(tmp_path_factory: pytest.TempPathFactory, odd_set: Path) -> Iterator[Day]:
+def camera_day(
+    tmp_path_factory: pytest.TempPathFactory, odd_set: Path
+) -> Iterator[Day]:
     with contest_day(tmp_path_factory.mktemp("camera") / "contest", odd_set) as made:
         made.serve()
         yield made
 
 
 def key_of(day: Day) -> dict[str, str]:
-    return {"Authorization": f"Bearer {(day.folder / 'operator-key').read_text().strip()}"}
+    return {
+        "Authorization": f"Bearer {(day.folder / 'operator-key').read_text().strip()}"
+    }
 
 
 def session_of(day: Day) -> dict[str, Any]:
     """A browser profile in which the operator is logged in."""
     assert day.server is not None
-    form = {"password": (day.folder / "operator-key").read_text().strip(), "next": "/display/station-1"}
+    form = {
+        "password": (day.folder / "operator-key").read_text().strip(),
+        "next": "/display/station-1",
+    }
     answer = day.server.ask("POST", "/operator/login", data=form, allow_redirects=False)
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/display/station-1")
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303,
+        "/display/station-1",
+    )
     ((name, value),) = answer.cookies.items()
-    cookie = {"name": name, "value": value, "domain": day.server.host, "path": "/", "expires": -1}
+    cookie = {
+        "name": name,
+        "value": value,
+        "domain": day.server.host,
+        "path": "/",
+        "expires": -1,
+    }
     cookie |= {"httpOnly": True, "secure": False, "sameSite": "Strict"}
     return {"cookies": [cookie], "origins": []}
 
@@ -83,9 +109,13 @@ def asked(day: Day, token: str, number: int) -> None:
 def screenshot(page: Page) -> NDArray[np.int64]:
     """What the screen shows at once; Playwright's own screenshot takes three times as long."""
     asking = page.context.new_cdp_session(page)
-    taken = asking.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
+    taken = asking.send(
+        "Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True}
+    )
     asking.detach()
-    return np.asarray(Picture.open(io.BytesIO(b64decode(taken["data"]))).convert("RGB")).astype(np.int64)
+    return np.asarray(
+        Picture.open(io.BytesIO(b64decode(taken["data"]))).convert("RGB")
+    ).astype(np.int64)
 
 
 def decoded(pixels: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
@@ -115,8 +145,12 @@ def assert_shows(pixels: NDArray[np.int64], number: int) -> None:
     """The pixels are all of image `number` of the odd set, as large as fits, in its aspect."""
     width, height = ODD[number - 1]
     shown_height, shown_width, _ = pixels.shape
-    assert abs(shown_width - shown_height * width / height) <= 0.5 * max(1, width / height)
-    centres = pixels[shown_height // 4 :: shown_height // 2, shown_width // 4 :: shown_width // 2][:2, :2]
+    assert abs(shown_width - shown_height * width / height) <= 0.5 * max(
+        1, width / height
+    )
+    centres = pixels[
+        shown_height // 4 :: shown_height // 2, shown_width // 4 :: shown_width // 2
+    ][:2, :2]
     assert np.abs(centres - corners(number)).max() <= 12
 
 
@@ -127,14 +161,19 @@ def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its
     token = camera_day.login()["token"]
     with camera_day.store() as store:
         order = store.image_order(1)
-    with visit(browser, display(camera_day), size=size, extra_http_headers=key_of(camera_day)) as page:
+    with visit(
+        browser, display(camera_day), size=size, extra_http_headers=key_of(camera_day)
+    ) as page:
         for number in range(1, len(ODD) + 1):
             asked(camera_day, token, number)
             read, pixels = decoded(screenshot(page))
             assert read == number
             assert_shows(pixels, int(order[number - 1]))
             row = min(size) // 12
-            assert pixels.shape[0] == size[1] or abs(pixels.shape[1] - (size[0] - 2 * row)) <= 1
+            assert (
+                pixels.shape[0] == size[1]
+                or abs(pixels.shape[1] - (size[0] - 2 * row)) <= 1
+            )
         assert_accessible(page)
     with camera_day.store() as store:
         assert store.served_images(1) == list(range(1, len(ODD) + 1))
@@ -146,13 +185,21 @@ def test_all_20_bits_are_shown_also_after_the_window_has_changed(
     profile = browser.new_context(extra_http_headers=key_of(camera_day))
     page = profile.new_page()
     for number in (0b10110011100011110000, 0b01001100011100001111):
-        page.route("**/next*", lambda route, _, n=number: route.fulfill(json={"run": 1, "image": n}))
-        page.route("**/images/*", lambda route: route.fulfill(path=odd_set / "images" / "1.jpg"))
+        page.route(
+            "**/next*",
+            lambda route, _, n=number: route.fulfill(json={"run": 1, "image": n}),
+        )
+        page.route(
+            "**/images/*",
+            lambda route: route.fulfill(path=odd_set / "images" / "1.jpg"),
+        )
         page.goto(display(camera_day))
         page.wait_for_selector("body.is-showing")
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
-            page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            page.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
             assert decoded(screenshot(page))[0] == number
         page.unroute_all(behavior="ignoreErrors")
     profile.close()
@@ -168,7 +215,9 @@ def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
             session_of(day),
             ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"],
         )
-        with visit(browser, display(day), size=SIZES[1], storage_state=session, refused=gone) as page:
+        with visit(
+            browser, display(day), size=SIZES[1], storage_state=session, refused=gone
+        ) as page:
             assert "waits" in page.inner_text("h1")
             assert screenshot(page)[:300].max() == 0
             old = {"token": token, "image_name": "3"}
@@ -199,23 +248,43 @@ def test_an_image_that_the_screen_does_not_show_in_time_is_refused_and_not_serve
         assert server.ask("GET", "/display/station-1/next", headers=key).json() == {}
         problem(server.ask("PUT", "/v1/display/2", token), 409, "display-failed")
         assert server.ask("GET", "/display/station-1/next", headers=key).json() == {}
-        old = server.ask("POST", "/image_camera", data={"token": token, "image_name": "2"})
+        old = server.ask(
+            "POST", "/image_camera", data={"token": token, "image_name": "2"}
+        )
         assert (old.status_code, old.text) == (500, "Display failed to start\n")
         problem(server.ask("PUT", "/v1/display/7", token), 404, "image-unknown")
         with day.store() as store:
             assert store.served_images(1) == []
 
 
-def test_only_the_operator_sees_the_screen_and_only_images_of_its_open_run(camera_day: Day) -> None:
+def test_only_the_operator_sees_the_screen_and_only_images_of_its_open_run(
+    camera_day: Day,
+) -> None:
     camera_day.login()
     server = camera_day.server
     assert server is not None
-    paths = ["/display/station-1", "/display/station-1/next", "/display/station-1/runs/1/images/1"]
+    paths = [
+        "/display/station-1",
+        "/display/station-1/next",
+        "/display/station-1/runs/1/images/1",
+    ]
     told = [server.ask("GET", path, allow_redirects=False) for path in paths]
     assert [answer.status_code for answer in told] == [303, 401, 401]
     assert told[0].headers["Location"] == "/operator/login?next=/display/station-1"
     key = key_of(camera_day)
-    assert [server.ask("GET", path, headers=key).status_code for path in paths] == [200, 200, 200]
+    assert [server.ask("GET", path, headers=key).status_code for path in paths] == [
+        200,
+        200,
+        200,
+    ]
     problem(server.ask("GET", "/display/none", headers=key), 404, "station-unknown")
-    problem(server.ask("GET", "/display/station-1/runs/2/images/1", headers=key), 404, "run-unknown")
-    problem(server.ask("GET", "/display/station-1/runs/1/images/7", headers=key), 404, "image-unknown")
+    problem(
+        server.ask("GET", "/display/station-1/runs/2/images/1", headers=key),
+        404,
+        "run-unknown",
+    )
+    problem(
+        server.ask("GET", "/display/station-1/runs/1/images/7", headers=key),
+        404,
+        "image-unknown",
+    )

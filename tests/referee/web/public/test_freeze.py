@@ -33,7 +33,14 @@ from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run,
 
 OTHERS = ("badgers", "voles", "stoats")
 # A route with another parameter is not covered until it is here.
-PARAMETERS = {"number": "1", "run": "1", "image": "1", "name": "one", "path": "style.css", "station": "one"}
+PARAMETERS = {
+    "number": "1",
+    "run": "1",
+    "image": "1",
+    "name": "one",
+    "path": "style.css",
+    "station": "one",
+}
 PARAMETERS |= {"team": TEAM, "action": "add", "job": "one", "what": "result"}
 BODY = {
     "team": TEAM,
@@ -69,7 +76,9 @@ class Side:
     rules: list[Rule]
     token: str
 
-    def answers(self) -> dict[tuple[str, ...], tuple[int, list[tuple[str, str]], bytes]]:
+    def answers(
+        self,
+    ) -> dict[tuple[str, ...], tuple[int, list[tuple[str, str]], bytes]]:
         """What everybody, and the team, gets on every route by every method."""
         found = {}
         for rule in self.rules:
@@ -77,9 +86,22 @@ class Side:
             assert path is not None
             for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
                 for who in ("public", "team"):
-                    answer = self._ask(method, path[1], who, is_legacy=rule.endpoint.startswith("legacy."))
-                    headers = [(name, value) for name, value in answer.headers if name not in DIFFERS]
-                    found[method, path[1], who] = answer.status_code, headers, answer.data
+                    answer = self._ask(
+                        method,
+                        path[1],
+                        who,
+                        is_legacy=rule.endpoint.startswith("legacy."),
+                    )
+                    headers = [
+                        (name, value)
+                        for name, value in answer.headers
+                        if name not in DIFFERS
+                    ]
+                    found[method, path[1], who] = (
+                        answer.status_code,
+                        headers,
+                        answer.data,
+                    )
         return found
 
     def _ask(self, method: str, path: str, who: str, *, is_legacy: bool) -> Any:
@@ -93,14 +115,21 @@ class Side:
 
 
 @pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterator[tuple[Side, Side]]:
+def sides(
+    tmp_path_factory: pytest.TempPathFactory, small_set: TestSet
+) -> Iterator[tuple[Side, Side]]:
     folder, clock = tmp_path_factory.mktemp("freeze"), SteppedClock()
-    create_contest(folder / "one", config_text(small_set, teams_see_score=True, public_score=True))
+    create_contest(
+        folder / "one", config_text(small_set, teams_see_score=True, public_score=True)
+    )
     with open_contest(folder / "one") as contest:
         until_the_freeze(contest, clock)
     shutil.copytree(folder / "one", folder / "other")
     with ExitStack() as stack:
-        yield served(stack, folder / "one", clock), served(stack, folder / "other", clock)
+        yield (
+            served(stack, folder / "one", clock),
+            served(stack, folder / "other", clock),
+        )
 
 
 def until_the_freeze(contest: Contest, clock: Clock) -> None:
@@ -110,7 +139,9 @@ def until_the_freeze(contest: Contest, clock: Clock) -> None:
         judge(contest, closed_run(contest, team, 1.0 + seed, seed).id, clock)
     mine = closed_run(contest, TEAM, 0.5, seed=9, nonce="a")
     store.set_provisional(Provisional(mine.id, START.isoformat(), 0.4, 0.5, 0.8, 30))
-    store.set_released(Released(mine.id, START.isoformat(), START.isoformat(), 0.4, 0.5, 0.8, 30))
+    store.set_released(
+        Released(mine.id, START.isoformat(), START.isoformat(), 0.4, 0.5, 0.8, 30)
+    )
     opened_run(contest, OTHERS[0], station="two")
     store.announce("jo", "Lunch at noon.", START)
     store.change_queue(lambda _: list(OTHERS))
@@ -137,30 +168,48 @@ def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
     opened = store.runs(RunState.OPEN)
     now = clock.utc().isoformat()
     acts: dict[str, Callable[[], object]] = {
-        "run": lambda: judge(contest, closed_run(contest, team, 0.1 + pick / 10, pick).id, clock),
+        "run": lambda: judge(
+            contest, closed_run(contest, team, 0.1 + pick / 10, pick).id, clock
+        ),
         "post": lambda: run.state is RunState.OPEN and posted(contest, run, pick),
-        "in review": lambda: judge(contest, closed_run(contest, team, 0.1 + pick / 10, odd=True).id, clock),
+        "in review": lambda: judge(
+            contest, closed_run(contest, team, 0.1 + pick / 10, odd=True).id, clock
+        ),
         "power": lambda: [
-            store.append_readings(one.id, 0.0, [reading(61.0 + pick, power_w=pick)]) for one in opened
+            store.append_readings(one.id, 0.0, [reading(61.0 + pick, power_w=pick)])
+            for one in opened
         ],
         "lost": lambda: [
-            store.log_event(START, one.id, ENERGY_LOST, code="meter-reset", elapsed_s=pick) for one in opened
+            store.log_event(
+                START, one.id, ENERGY_LOST, code="meter-reset", elapsed_s=pick
+            )
+            for one in opened
         ],
         "void": lambda: (
-            run.state in over and store.change_run(run.id, over, state="void", void_reason="a test")
+            run.state in over
+            and store.change_run(run.id, over, state="void", void_reason="a test")
         ),
         "unvoid": lambda: (
-            run.state is RunState.VOID and store.change_run(run.id, (run.state,), state="closed")
+            run.state is RunState.VOID
+            and store.change_run(run.id, (run.state,), state="closed")
         ),
         "judge": lambda: run.state in over and judge(contest, run.id, clock),
-        "judge ours": lambda: [judge(contest, ours.id, clock) for ours in store.runs(team=TEAM)],
-        "review": lambda: store.add_review(run.id, Review("jo", "It stands.", START.isoformat(), ())),
+        "judge ours": lambda: [
+            judge(contest, ours.id, clock) for ours in store.runs(team=TEAM)
+        ],
+        "review": lambda: store.add_review(
+            run.id, Review("jo", "It stands.", START.isoformat(), ())
+        ),
         "provisional": lambda: [
-            store.set_provisional(Provisional(one.id, START.isoformat(), pick / 10, 0.5, pick / 5, pick))
+            store.set_provisional(
+                Provisional(one.id, START.isoformat(), pick / 10, 0.5, pick / 5, pick)
+            )
             for one in store.runs()
         ],
         "release": lambda: [
-            store.set_released(Released(one.id, now, now, pick / 10, 0.5, pick / 5, pick))
+            store.set_released(
+                Released(one.id, now, now, pick / 10, 0.5, pick / 5, pick)
+            )
             for one in store.runs()
         ],
         "event": lambda: store.log_event(START, run.id, "operator", operator="jo"),
@@ -170,7 +219,18 @@ def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
 
 RUNS = ("run", "in review")  # the hall sees a run, but not how it has scored
 RESULTS = (
-    *("run", "post", "in review", "power", "lost", "void", "unvoid", "judge", "judge ours", "review"),
+    *(
+        "run",
+        "post",
+        "in review",
+        "power",
+        "lost",
+        "void",
+        "unvoid",
+        "judge",
+        "judge ours",
+        "review",
+    ),
     *("provisional", "release", "event"),
 )
 
@@ -179,7 +239,9 @@ def hall(contest: Contest, action: str, pick: int) -> None:
     """Something after the freeze that the hall sees."""
     store, team = contest.store, OTHERS[pick % len(OTHERS)]
     acts: dict[str, Callable[[], object]] = {
-        "arm": lambda: armed_run(contest, team, station=f"station {pick}", heat=f"heat {pick}"),
+        "arm": lambda: armed_run(
+            contest, team, station=f"station {pick}", heat=f"heat {pick}"
+        ),
         "open": lambda: opened_run(contest, team, station=f"stand {pick}"),
         "queue": lambda: store.change_queue(lambda _: [OTHERS[pick % 2]]),
         "announce": lambda: store.announce("jo", f"Number {pick}", START),
@@ -194,7 +256,13 @@ HALL = ("arm", "open", "queue", "announce")
     max_examples=3, deadline=None, phases=(Phase.explicit, Phase.generate)
 )  # shrinking would take minutes
 @example(steps=[(action, pick) for pick, action in enumerate(RESULTS + HALL)])
-@given(steps=st.lists(st.tuples(st.sampled_from(RESULTS + HALL), st.integers(0, 9)), min_size=4, max_size=12))
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(RESULTS + HALL), st.integers(0, 9)),
+        min_size=4,
+        max_size=12,
+    )
+)
 def test_contests_that_differ_only_after_the_freeze_answer_alike(
     sides: tuple[Side, Side], steps: list[tuple[str, int]]
 ) -> None:
@@ -214,7 +282,11 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
     clock.seconds += 1.0  # type: ignore[attr-defined]  # it is ours
     expected, found = still.answers(), goes_on.answers()
     assert [key for key in expected if expected[key] != found[key]] == []
-    assert found["GET", "/board.json", "public"][0] == found["GET", "/v1/session", "team"][0] == 200
+    assert (
+        found["GET", "/board.json", "public"][0]
+        == found["GET", "/v1/session", "team"][0]
+        == 200
+    )
 
 
 @pytest.mark.parametrize("action", HALL)
@@ -228,7 +300,10 @@ def test_what_the_hall_sees_goes_on_in_every_public_answer_while_the_board_is_fr
         clock.seconds += 1.0  # type: ignore[attr-defined]  # it is ours
         side.publisher.tick()
         boards = ("/", "/board/live", "/board.json")
-        return [side.client.get(path, headers={"Accept": "text/html"}).text for path in boards]
+        return [
+            side.client.get(path, headers={"Accept": "text/html"}).text
+            for path in boards
+        ]
 
     before = answers()
     hall(side.contest, action, 5)

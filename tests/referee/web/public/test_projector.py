@@ -31,9 +31,7 @@ RUNNING = (
 )
 AFFILIATION = "Institute of Embedded Systems and Signal Processing, University of Somewhere Far Away"
 RANKED = tuple(f"ranked team {number} of the many" for number in range(1, 41))
-WORDS = (
-    "The next heat begins when the power at every station is measured and all of the boards are cold again. "
-)
+WORDS = "The next heat begins when the power at every station is measured and all of the boards are cold again. "
 ANNOUNCEMENT = (WORDS * 9)[:LONGEST_ANNOUNCEMENT]
 LOOK = """() => {
   const shown = where => [...document.querySelectorAll(where)].filter(
@@ -92,7 +90,9 @@ def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterat
     """Four stations, forty ranked teams, a queue, and three announcements as long as they may be."""
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp("projector") / "contest"
-        made = stack.enter_context(contest_day(folder, small_set.folder, auto_arm=False, teams=RANKED))
+        made = stack.enter_context(
+            contest_day(folder, small_set.folder, auto_arm=False, teams=RANKED)
+        )
         settings = folder / "contest.toml"
         more = []
         for number in range(2, STATIONS + 1):
@@ -101,11 +101,17 @@ def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterat
             more.append(
                 f'[[stations]]\nname = "station-{number}"\nmeter = "{meter}"\nupdate_interval_s = 0.1\n'
             )
-        text = settings.read_text().replace("[[stations]]", "public_score = true\n[[stations]]", 1)
+        text = settings.read_text().replace(
+            "[[stations]]", "public_score = true\n[[stations]]", 1
+        )
         settings.write_text("\n".join([text, *more]))
         with open_contest(folder) as contest:
             for seed, team in enumerate(RANKED):
-                judge(contest, closed_run(contest, team, 1.0 + seed / 50, seed).id, Clock())
+                judge(
+                    contest,
+                    closed_run(contest, team, 1.0 + seed / 50, seed).id,
+                    Clock(),
+                )
             for team in RUNNING:
                 contest.store.add_team(team, HASH, Clock().utc(), AFFILIATION)
             contest.store.change_queue(lambda _: list(RANKED[2:7]))
@@ -125,7 +131,9 @@ def assert_whole(page: Page, articles: int) -> None:
     """At every size of a projector nothing that a hall must see is cut, or lies over something else."""
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_function("([w, h]) => innerWidth === w && innerHeight === h", arg=[width, height])
+        page.wait_for_function(
+            "([w, h]) => innerWidth === w && innerHeight === h", arg=[width, height]
+        )
         page.evaluate("() => new Promise(requestAnimationFrame)")
         seen = page.evaluate(LOOK)
         where = f"{articles} at {width}x{height}: {seen}"
@@ -164,7 +172,13 @@ def test_one_two_and_four_who_run_are_whole_beside_the_longest_announcements(
             stand(page, at, at)
             assert_whole(page, at)
         for at, team in enumerate(RUNNING[2:], start=3):
-            ask(hall, "/runs", team=team, station=f"station-{at}", heat="the final of the afternoon")
+            ask(
+                hall,
+                "/runs",
+                team=team,
+                station=f"station-{at}",
+                heat="the final of the afternoon",
+            )
         stand(page, STATIONS, 2)
         assert_whole(page, STATIONS)
         ask(hall, "/heats/start", heat="the final of the afternoon", absent="start")
@@ -174,12 +188,19 @@ def test_one_two_and_four_who_run_are_whole_beside_the_longest_announcements(
         assert page.evaluate(WITH_MORE, 6) == [["Page 1 of 2", 4], ["Page 2 of 2", 2]]
 
 
-def test_every_announcement_and_every_ranked_team_has_its_page(hall: Day, browser: Browser) -> None:
+def test_every_announcement_and_every_ranked_team_has_its_page(
+    hall: Day, browser: Browser
+) -> None:
     assert hall.server is not None
-    found: dict[str, set[str]] = {".notices .name": set(), ".ranking tbody .team > .name": set()}
+    found: dict[str, set[str]] = {
+        ".notices .name": set(),
+        ".ranking tbody .team > .name": set(),
+    }
     with visit(browser, f"{hall.server.url}/?view=projector", size=SIZES[0]) as page:
         page.locator(".ranking .pages", has_text="Page ").wait_for()
-        texts = [f"{number}. {ANNOUNCEMENT}"[:LONGEST_ANNOUNCEMENT] for number in range(3)]
+        texts = [
+            f"{number}. {ANNOUNCEMENT}"[:LONGEST_ANNOUNCEMENT] for number in range(3)
+        ]
         for text in texts:
             ask(hall, "/announcements", text=text)
         page.get_by_text(texts[-1]).wait_for(state="attached")

@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 OLDEST := $(VENV)/oldest
 COMPILED := $(VENV)/.compiled
 ON_WINDOWS := -p lpirc_client -p lpirc_testsets -p lpirc_power
-SOURCES := referee power/lpirc_power datasets/lpirc_testsets client/lpirc_client
+SOURCES := referee tracks/lpirc_tracks scoring/lpirc_score power/lpirc_power datasets/lpirc_testsets client/lpirc_client
 
 OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is installed
 NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
@@ -39,7 +39,7 @@ setup: $(READY)
 # Programs in .venv name its folder: when it is moved, they are installed again.
 MOVED := $(if $(wildcard $(READY)),$(shell test "$$(cat $(READY))" = "$$(pwd -P)" || echo moved))
 
-$(READY): requirements.lock pyproject.toml client/pyproject.toml client/oldest.lock $(MOVED)
+$(READY): requirements.lock $(wildcard */pyproject.toml) client/oldest.lock $(MOVED)
 	@command -v $(PYTHON) >/dev/null || { echo "$(NO_PYTHON)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 7))' || { echo "$(OLD_PYTHON)" >&2; exit 1; }
 	@$(PYTHON) tests/environment.py $(VENV)
@@ -86,7 +86,7 @@ mutants: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/mutants.lock
 	rm -rf $(MUTANTS)
 	mkdir -p $(MUTANTS)
-	ln -s $(addprefix $(CURDIR)/,$(SOURCES) power datasets client tests pyproject.toml) $(MUTANTS)
+	ln -s $(addprefix $(CURDIR)/,$(SOURCES) scoring tracks power datasets client tests pyproject.toml) $(MUTANTS)
 	cd $(MUTANTS) && $(CURDIR)/$(BIN)/mutmut run --max-children 2 $(ARGS)
 	cd $(MUTANTS) && $(CURDIR)/$(BIN)/mutmut results
 

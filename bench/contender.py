@@ -22,9 +22,9 @@ import numpy as np
 
 from bench.figures import peak_memory_mb
 from bench.workload import Workload, results_path, truth_path
+from lpirc_score import evaluate, tolerance_of
+from lpirc_score.detections.files import read_submission
 from lpirc_testsets import read_ground_truth
-from referee.detections.files import read_submission
-from referee.scoring import evaluate, tolerance_of
 
 Load = Callable[[], Callable[[], float]]
 TOOLS = {

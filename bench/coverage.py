@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from bench.figures import as_markdown, replace_part, show
 from bench.simulated import Scene, maps_of, scene
-from referee.judging.uncertainty import energy_spread_of
-from referee.scoring.halves import HALVES, halves_of
-from referee.scoring.interval import (
+from lpirc_score.analysis.halves import HALVES, halves_of
+from lpirc_score.analysis.interval import (
     Halved,
     MapIntervals,
     chance_of_order,
     map_intervals,
 )
+from referee.judging.uncertainty import energy_spread_of
 
 Floats = NDArray[np.float64]
 

@@ -19,10 +19,10 @@ import numpy as np
 from bench import workload
 from bench.contender import CONTENDERS
 from bench.figures import row, show
+from lpirc_score import evaluate
+from lpirc_score.analysis.halves import HALVES, half_maps
 from referee.judging.live import SHARE, TICK_S
 from referee.judging.scoring_job import scored_detections
-from referee.scoring import evaluate
-from referee.scoring.halves import HALVES, half_maps
 
 IMAGES = (1_000, 5_000, 20_000)
 """Of the workloads, each with 100 detections of an image."""

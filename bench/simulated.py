@@ -1,6 +1,6 @@
 """Simulated contests whose truth is known: rankings of detections, and the mAPs of halves of their images, at once.
 
-The mAPs are those of `referee.scoring.halves` for `lpirc`, but for rounding (tests/bench compares them): here all
+The mAPs are those of `lpirc_score.analysis.halves` for `lpirc`, but for rounding (tests/bench compares them): here all
 categories are taken together, and nothing has a box.
 """
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score import Detections
 from lpirc_testsets import GroundTruth
 from lpirc_testsets.boxes import corners_from_coco
-from referee.scoring import Detections
 
 IMAGES = 5_000
 CATEGORIES = 80

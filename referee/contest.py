@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from lpirc_score import METRICS
+from lpirc_score.files.atomic_write import sync_folder, write_atomically
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
 from referee.auth.client_addresses import admits
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, ContestConfig, Station, read_config
 from referee.errors import RefereeError, TestSetChanged, WrongAddress
-from referee.files.atomic_write import sync_folder, write_atomically
 from referee.journal.epochs import FIRST, own_claim
 from referee.journal.place import JOURNAL_NAME
 from referee.presence import is_there
-from referee.scoring import METRICS
 from referee.served import (
     OPERATOR_KEY_NAME,
     SECRET_BYTES,

@@ -1,4 +1,6 @@
-"""The referee's failures: one base class, a stable code, one clear sentence, the facts beside it.
+"""The referee's failures: a stable code, one clear sentence, the facts beside it.
+
+`RefereeError` is the base class of scoring, so that one `except` catches what either of them raises.
 
 A failure that some caller handles has a class of its own: code never branches on `code` or on the sentence. The
 sentence of a failure stands where it is raised: search for its code.
@@ -6,31 +8,37 @@ sentence of a failure stands where it is raised: search for its code.
 
 from __future__ import annotations
 
+from lpirc_score.errors import BadRows, LengthMismatch
+from lpirc_score.errors import CodedError as RefereeError
 
-class RefereeError(Exception):
-    """A failure that a person can cause or must know of.
-
-    `code` is stable and kebab-case ("window-closed"); the sentence names the value and says what to do; `facts`
-    are JSON-ready details for machines. The edges (command line, web) translate it, once each.
-    """
-
-    def __init__(self, code: str, sentence: str, **facts: object) -> None:
-        super().__init__(sentence)
-        self.code = code
-        self.sentence = sentence
-        self.facts = facts
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """It comes back from another process as it was: what subclasses take differs."""
-        return _again, (type(self), self.code, self.sentence, self.facts)
-
-
-def _again(
-    kind: type[RefereeError], code: str, sentence: str, facts: dict[str, object]
-) -> RefereeError:
-    error = kind.__new__(kind)
-    RefereeError.__init__(error, code, sentence, **facts)
-    return error
+__all__ = [
+    "AttemptsUsed",
+    "BadRows",
+    "BadTrack",
+    "DeviceDoubted",
+    "DisplayFailed",
+    "EntryWithdrawn",
+    "EpochTaken",
+    "JournalDamaged",
+    "JournalForeign",
+    "JournalStalled",
+    "LengthMismatch",
+    "LoginRefused",
+    "ModelCrashed",
+    "ModelFault",
+    "NotArmed",
+    "NotStarted",
+    "RefereeError",
+    "SessionRefused",
+    "ShuttingDown",
+    "StationBusy",
+    "StorageFailed",
+    "Superseded",
+    "TestSetChanged",
+    "WindowClosed",
+    "WrongAddress",
+    "WrongDevice",
+]
 
 
 class LoginRefused(RefereeError):
@@ -86,17 +94,6 @@ class StationBusy(RefereeError):
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("station-busy", sentence, **facts)
-
-
-class BadRows(RefereeError):
-    """Detections with rows that break a rule: `bad-rows`, or lists of different lengths, `length-mismatch`."""
-
-
-class LengthMismatch(BadRows):
-    """Parallel lists of a form that are not of one length."""
-
-    def __init__(self, sentence: str, **facts: object) -> None:
-        super().__init__("length-mismatch", sentence, **facts)
 
 
 class TestSetChanged(RefereeError):

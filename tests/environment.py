@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 
 OLDEST = (3, 11)
+DISTRIBUTIONS = ("datasets", "scoring", "power", "client", "referee", "tracks")
+"""Each is a folder with a pyproject.toml of its own."""
 INSTALLED_MB, FETCHED_MB = 1300, 500
 """What the environment takes, and what pip fetches before, into a folder in it and into its cache."""
 TEMPORARY = "tmp"
@@ -102,7 +104,9 @@ def build(environment: Path) -> None:
             "--no-cache-dir"
         )  # pip builds what has no wheel in its cache, and fails there
     locked = [*install, "--require-hashes", "-r"]
-    ours = [*install, "--no-deps", "--no-build-isolation", "-e", ".", "-e", "client"]
+    ours = [*install, "--no-deps", "--no-build-isolation"]
+    for distribution in DISTRIBUTIONS:
+        ours += ["-e", distribution]
     commands = [
         [str(environment / "bin" / "python"), *locked, "requirements.lock"],
         [str(environment / "bin" / "python"), *ours],

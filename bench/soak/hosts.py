@@ -26,8 +26,8 @@ from referee.auth.passwords import hash_password
 from referee.contest import open_contest
 from tests.contest_day import descendants_of
 from tests.onnx_models import classifier_model
-from tests.referee.tracks.submissions.model_days import colour_set
 from tests.tflite_models import BLUE, GREEN, RED
+from tests.tracks.submissions.model_days import colour_set
 
 DEVICES = ("board-1", "board-2", "board-3")
 PICTURES = ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN)

@@ -22,13 +22,13 @@ from bench.soak.entrant import TRACK
 from bench.soak.entry_reckoning import MUST_BE_NONE, Line, entries_kept, longest_waits_s
 from bench.soak.faults import stand_still
 from bench.soak.hosts import LastDay, Rival
+from lpirc_tracks.submissions.entries import entry_document
+from lpirc_tracks.submissions.receiving import upload_document
+from lpirc_tracks.submissions.results_files import kept_upload
+from lpirc_tracks.submissions.second_copies import require_file
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
 from referee.store.model_records import Submission
-from referee.tracks.submissions.entries import entry_document
-from referee.tracks.submissions.receiving import upload_document
-from referee.tracks.submissions.results_files import kept_upload
-from referee.tracks.submissions.second_copies import require_file
 from tests.contest_day import descendants_of
 
 DEADLINE, STARTING_S = (

@@ -11,23 +11,23 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lpirc_testsets import load_test_set
-from lpirc_testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
-from referee.auth.signing import SIGNING_KEY_NAME
-from referee.backup.archive import read_archive, write_archive
-from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
-from referee.contest import contest_id
-from referee.errors import RefereeError
-from referee.files.atomic_write import (
+from lpirc_score.files.atomic_write import (
     real_path,
     require_writable,
     sync_folder,
     write_atomically,
 )
+from lpirc_testsets import load_test_set
+from lpirc_testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
+from lpirc_tracks.submissions.second_copies import MODELS
+from referee.auth.signing import SIGNING_KEY_NAME
+from referee.backup.archive import read_archive, write_archive
+from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
+from referee.contest import contest_id
+from referee.errors import RefereeError
 from referee.presence import entries, is_free, is_there
 from referee.served import OPERATOR_KEY_NAME, SECRET_BYTES, SECRET_NAME
 from referee.store import DATABASE_NAME, Store
-from referee.tracks.submissions.second_copies import MODELS
 
 SECRETS = (SECRET_NAME, OPERATOR_KEY_NAME)
 _VALUE = re.compile(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from lpirc_score.cli.terminal import Column
 from referee.cli.listing import in_form, print_listing
 from referee.cli.shared_options import contest_folder
-from referee.cli.terminal import Column
 from referee.contest import open_contest
 from referee.errors import RefereeError
 from referee.judging.comparison import (

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.meter import IntegratorState, Reading, Standing
+from lpirc_score.detections.rows import Refused
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.auth.passwords import hash_password
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.detections.rows import Refused
 from referee.judging.many import judge_with_interval
 from referee.runs.arming import rules_now
 from referee.store.records import Run, RunState

@@ -17,6 +17,14 @@ from typing import Any
 import click
 
 from lpirc_testsets import TestSetError, load_test_set
+from lpirc_tracks.submissions.confining import (
+    NOT_CONFINED,
+    confinement_of,
+    hidden_files,
+    takes_models,
+    unconfined_tracks,
+)
+from lpirc_tracks.submissions.results_files import results_set
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import TRIAL_S, look_at_meter, trial_run
@@ -40,14 +48,6 @@ from referee.journal.place import behind_text, is_shared, journal_folder
 from referee.presence import is_there
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
-from referee.tracks.submissions.confining import (
-    NOT_CONFINED,
-    confinement_of,
-    hidden_files,
-    takes_models,
-    unconfined_tracks,
-)
-from referee.tracks.submissions.results_files import results_set
 
 LEAST_FREE_BYTES = 2**30
 SLACK = timedelta(seconds=2)  # a clock that is being set may step back so far

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
+from lpirc_score.cli.terminal import Column, print_table
 from referee.cli.acts import act, user
 from referee.cli.shared_options import as_json, contest_folder
-from referee.cli.terminal import Column, print_table
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError

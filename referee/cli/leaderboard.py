@@ -7,16 +7,16 @@ from pathlib import Path
 
 import click
 
+from lpirc_score.cli.terminal import RARE_MARKS, Column, marks_caption
+from lpirc_score.metrics.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
+from lpirc_score.metrics.rules import PUBLISHED
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report import warn_while_frozen
 from referee.cli.shared_options import contest_folder
-from referee.cli.terminal import RARE_MARKS, Column, marks_caption
 from referee.contest import Contest, open_contest
 from referee.judging.leaderboard import NotRanked, Place, Standing
 from referee.judging.prizes import Award
 from referee.judging.results import Standings, place_document, standings
-from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
-from referee.scoring.rules import PUBLISHED
 
 MARKS = {
     "!": "in review",

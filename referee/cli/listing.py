@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from referee.cli.terminal import Column, print_table
+from lpirc_score.cli.terminal import Column, print_table
+from lpirc_score.files.tables import harmless, table_bytes
 from referee.clock import Clock
-from referee.files.tables import harmless, table_bytes
 from referee.pages import table_page
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
+from lpirc_score.cli.terminal import one_line
 from referee.auth.operator_names import doer
 from referee.cli.shared_options import any_path, hexadecimal, run_number
-from referee.cli.terminal import one_line
 from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.errors import RefereeError

@@ -11,58 +11,88 @@ import click
 from lpirc_power.errors import MeterError
 from referee.errors import RefereeError
 
-# By name: the module in this room, and what its help begins with.
+# By name: the module, and what its help begins with.
 COMMANDS = {
-    "backup": ("backup", "Back up a contest into one file, also while it is served."),
-    "board": ("board", "Freeze and unveil the public board."),
-    "bundle": ("bundle", "Export a run as a file that anyone can verify; verify one."),
-    "compare": ("compare", "Show two judged runs side by side."),
-    "demo": ("demo", "Serve a rehearsed contest day to look at."),
-    "device": ("device", "Register, list and remove devices that measure models."),
+    "backup": (
+        "referee.cli.backup",
+        "Back up a contest into one file, also while it is served.",
+    ),
+    "board": ("referee.cli.board", "Freeze and unveil the public board."),
+    "bundle": (
+        "referee.cli.bundle",
+        "Export a run as a file that anyone can verify; verify one.",
+    ),
+    "compare": ("referee.cli.compare", "Show two judged runs side by side."),
+    "demo": ("referee.cli.demo", "Serve a rehearsed contest day to look at."),
+    "device": (
+        "lpirc_tracks.cli.device",
+        "Register, list and remove devices that measure models.",
+    ),
     "doctor": (
-        "doctor",
+        "referee.cli.doctor",
         "List what is wrong with a contest, its meters and this host.",
     ),
-    "frontier": ("frontier", "The accuracy to expect at a latency."),
-    "init": ("contest", "Make a contest folder."),
-    "jobs": ("jobs", "List what is to be scored or measured, and cancel it."),
-    "judge": ("judge", "Judge a closed run: mAP, energy, score and checks."),
+    "frontier": ("lpirc_tracks.cli.frontier", "The accuracy to expect at a latency."),
+    "init": ("referee.cli.contest", "Make a contest folder."),
+    "jobs": (
+        "referee.cli.jobs",
+        "List what is to be scored or measured, and cancel it.",
+    ),
+    "judge": (
+        "referee.cli.judge",
+        "Judge a closed run: mAP, energy, score and checks.",
+    ),
     "leaderboard": (
-        "leaderboard",
+        "referee.cli.leaderboard",
         "Rank the best judged run of each team by its score.",
     ),
-    "log": ("log", "List what is on record, and verify its hash chain."),
+    "log": ("referee.cli.log", "List what is on record, and verify its hash chain."),
     "model": (
-        "model",
+        "lpirc_tracks.cli.model",
         "Model tracks: bench, submit and withdraw models; publish boards.",
     ),
-    "operator": ("operator", "Register, list and remove operators of the console."),
-    "practice": ("practice", "Serve a referee for practice at home, until Ctrl-C."),
-    "rehearse": ("rehearse", "Carry out a whole contest run here."),
+    "operator": (
+        "referee.cli.operator",
+        "Register, list and remove operators of the console.",
+    ),
+    "practice": (
+        "referee.cli.practice",
+        "Serve a referee for practice at home, until Ctrl-C.",
+    ),
+    "rehearse": ("referee.cli.rehearse", "Carry out a whole contest run here."),
     "rejudge": (
-        "rejudge",
+        "referee.cli.rejudge",
         "Judge runs again: by other settings or a corrected ground truth.",
     ),
-    "report": ("report", "Write the report of a run as one HTML file."),
-    "restore": ("backup", "Make a contest folder from its backup."),
-    "run": ("run", "Arm, close, void and show runs."),
-    "score": ("score", "Score detections against a ground truth."),
+    "report": ("referee.cli.report", "Write the report of a run as one HTML file."),
+    "restore": ("referee.cli.backup", "Make a contest folder from its backup."),
+    "run": ("referee.cli.run", "Arm, close, void and show runs."),
+    "score": (
+        "lpirc_score.cli.score_command",
+        "Score detections against a ground truth.",
+    ),
     "season": (
-        "season",
+        "referee.cli.season",
         "Rank the teams of many contests: folders and bundles, only read.",
     ),
-    "serve": ("contest", "Serve a contest until Ctrl-C."),
+    "serve": ("referee.cli.contest", "Serve a contest until Ctrl-C."),
     "standby": (
-        "standby",
+        "referee.cli.standby",
         "Follow the journal of another host; serve when that host is dead.",
     ),
     "status": (
-        "status",
+        "referee.cli.status",
         "Show stations, queue, refusals and runs that need attention.",
     ),
-    "suite": ("suite", "AIoTBench: run a suite of many models, and score its table."),
-    "team": ("team", "Register, import, disable and enable teams; new passwords."),
-    "testset": ("testset", "Make, import and check test sets."),
+    "suite": (
+        "lpirc_tracks.cli.suite",
+        "AIoTBench: run a suite of many models, and score its table.",
+    ),
+    "team": (
+        "referee.cli.team",
+        "Register, import, disable and enable teams; new passwords.",
+    ),
+    "testset": ("referee.cli.testset", "Make, import and check test sets."),
 }
 
 
@@ -99,9 +129,7 @@ class Boundary(click.Group):
         """The command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(
-            import_module(f"referee.cli.{COMMANDS[cmd_name][0]}"), cmd_name
-        )
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
         return command
 
     def format_commands(

@@ -12,6 +12,7 @@ from shlex import quote
 
 import click
 
+from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, synthesize
 from referee.auth.passwords import hash_password
 from referee.cli.contest import (
@@ -28,7 +29,6 @@ from referee.clock import Clock
 from referee.config import CONFIG_NAME, read_config
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.files.atomic_write import write_atomically
 from referee.judging.many import judge_with_interval
 from referee.judging.results import current_judgement
 from referee.presence import is_there

@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
+from lpirc_score import METRICS
+from lpirc_score.cli.terminal import Column, print_table
 from referee.cli.acts import act, optional_reason, user
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
-from referee.cli.terminal import Column, print_table
 from referee.cli.workers import require_judged, worker_options, workers_of
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging import rejudge as judging
 from referee.judging.judge import Again
 from referee.judging.rejudge import Pair, Rejudged
-from referee.scoring import METRICS
 from referee.store.records import Run
 
 

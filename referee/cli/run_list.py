@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from lpirc_score.cli.terminal import RARE_MARKS, Column, marks_caption
 from referee.cli.listing import in_form, print_listing
 from referee.cli.shared_options import contest_folder
-from referee.cli.terminal import RARE_MARKS, Column, marks_caption
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.judging.figure_state import FigureState

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from lpirc_score.cli.terminal import Column, marks_caption, one_line
+from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.metrics.result import signature_parts
 from referee.cli.leaderboard import MARKS, cells_of, columns_of, note_on
 from referee.cli.listing import in_form, print_listing
 from referee.cli.shared_options import any_path
-from referee.cli.terminal import Column, marks_caption, one_line
 from referee.cli.workers import worker_options, workers_of
 from referee.clock import Clock
 from referee.errors import RefereeError
-from referee.files.atomic_write import write_atomically
 from referee.judging.leaderboard import Place
-from referee.scoring.result import signature_parts
 from referee.season.board import SeasonBoard, SeasonStanding, is_verified, season_board
 from referee.season.contests import frozen_sentence, read_season
 from referee.season.pins import read_pins

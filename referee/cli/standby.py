@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from lpirc_power.addresses import MeterAddress
+from lpirc_score.files.atomic_write import write_atomically
 from referee.cli.shared_options import any_path, listening, listening_options
 from referee.config import CONFIG_NAME, read_config, toml_table
 from referee.errors import RefereeError
-from referee.files.atomic_write import write_atomically
 from referee.journal.first_host import read_address
 
 AFTER_S = 4.0

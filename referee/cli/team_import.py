@@ -15,13 +15,13 @@ import click
 from rich.console import Console
 from rich.progress import track
 
+from lpirc_score.files.atomic_write import write_atomically
 from referee.auth.passwords import generate_password, hash_password
 from referee.cli.acts import act
 from referee.cli.shared_options import any_path, contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.files.atomic_write import write_atomically
 from referee.pages import page_style, template_environment
 from referee.presence import is_there
 

@@ -16,6 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from lpirc_score.cli.terminal import Column, print_table
 from lpirc_testsets import (
     Problems,
     Reports,
@@ -25,7 +26,6 @@ from lpirc_testsets import (
     read_labels,
 )
 from referee.cli.shared_options import any_path
-from referee.cli.terminal import Column, print_table
 
 out_option = click.option(
     "--out", type=any_path, required=True, help="The new test-set folder."

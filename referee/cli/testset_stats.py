@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
+from lpirc_score.analysis.sample_size import difference_sd, gap_found, images_needed
+from lpirc_score.cli.terminal import Column, print_table
+from lpirc_score.detections.files import read_detections
+from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.selection import subset, truth_of
 from lpirc_testsets.stats import contact_sheet, statistics
 from referee.cli.shared_options import any_path, as_json
-from referee.cli.terminal import Column, print_table
-from referee.detections.files import read_detections
-from referee.files.atomic_write import write_atomically
-from referee.scoring.power import difference_sd, gap_found, images_needed
 
 
 @click.command("stats")

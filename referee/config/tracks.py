@@ -13,7 +13,7 @@ MOST_REPLACEMENT_MINUTES = 1440
 
 @dataclass(frozen=True)
 class ModelTrack:
-    """A competition of models: its test sets, its rule (one of `referee.tracks`) and the settings of that rule.
+    """A competition of models: its test sets, its rule (one of `lpirc_tracks`) and the settings of that rule.
 
     `testset` and `holdout` are test-set folders, relative to the contest folder. A team may submit
     `submissions_per_day` models per UTC day, for `runtime` (`litert`, `onnxruntime`, `any`). `device` is the host whose

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
 from lpirc_power.meter import Drift, Limits, Reading, Setup, Standing
+from lpirc_score.metrics.result import score
 from lpirc_testsets import Category, Image, TestSet
 from referee.evidence.container import (
     GROUND_TRUTH,
@@ -26,7 +27,6 @@ from referee.evidence.container import (
     read_json,
     read_json_lines,
 )
-from referee.scoring.result import score
 from referee.store.evidence import reading_of
 from referee.store.records import Run, RunState, Score, ScoreInterval
 from referee.store.rules import rules_of

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lpirc_score.metrics.result import RULES_VERSION
 from referee.errors import RefereeError
-from referee.scoring.result import RULES_VERSION
 
 FORMAT = 3
 STATEMENT = "https://in-toto.io/Statement/v1"

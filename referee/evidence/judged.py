@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
 from referee.evidence.bundle import Bundle
 from referee.evidence.container import JUDGEMENTS
 from referee.evidence.items import Failure, NotChecked, require_same
 from referee.evidence.statement import is_by
 from referee.judging.case import counted_images
-from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.chain import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED
 from referee.store.rules import Rules

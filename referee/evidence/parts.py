@@ -11,6 +11,8 @@ from pathlib import Path
 
 from lpirc_power.addresses import limits_of
 from lpirc_power.meter import Identity
+from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
 from lpirc_testsets import TestSet
 from lpirc_testsets.file_bytes import file_bytes
 from referee.contest import Contest, require_same_images
@@ -26,11 +28,9 @@ from referee.evidence.container import (
     pack,
 )
 from referee.evidence.statement import manifest_of, sign
-from referee.files.atomic_write import write_atomically
 from referee.judging.bound_rules import as_judged
 from referee.judging.results import current_judgement
 from referee.presence import is_there
-from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.log import LoggedEvent
 from referee.store.records import OVER, Run, Score
 

@@ -13,13 +13,15 @@ from urllib.parse import urlencode
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score import COCO
+from lpirc_score.analysis.halves import half_maps
+from lpirc_score.detections import parse_detections
+from lpirc_score.detections.form_body import take_form
+from lpirc_score.detections.rows import NONE_REFUSED, Refused
 from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
 from lpirc_testsets.ground_truth import GroundTruth
-from referee.detections import parse_detections
-from referee.detections.form_body import take_form
-from referee.detections.rows import NONE_REFUSED, Refused
 from referee.errors import RefereeError
 from referee.evidence.bundle import Bundle, PostLine
 from referee.evidence.container import GROUND_TRUTH
@@ -28,8 +30,6 @@ from referee.evidence.items import Failure, NotChecked
 from referee.judging.case import Case, counted_of, judgement_of
 from referee.judging.scoring_job import scored_detections
 from referee.judging.uncertainty import interval_from
-from referee.scoring import COCO
-from referee.scoring.halves import half_maps
 from referee.store.chain import (
     READINGS_START,
     event_digest,

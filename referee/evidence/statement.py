@@ -7,6 +7,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
+from lpirc_score.metrics.result import RULES_VERSION, VERSION
 from referee.auth.signing import ContestKey
 from referee.evidence.container import (
     ENVELOPE,
@@ -16,7 +17,6 @@ from referee.evidence.container import (
     json_text,
     read_json,
 )
-from referee.scoring.result import RULES_VERSION, VERSION
 
 PAYLOAD = "application/vnd.in-toto+json"
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from lpirc_score.analysis.halves import HALVES, SEED
+from lpirc_score.analysis.interval import LEVEL
+from lpirc_score.metrics.result import signature_parts
 from lpirc_testsets.folder import compute_digest
 from referee.errors import RefereeError
 from referee.evidence.bundle import Bundle, read_bundle
@@ -29,9 +32,6 @@ from referee.evidence.judged import (
 from referee.evidence.receipts import Receipts, check_receipts, require_own
 from referee.evidence.recomputed import Recomputed
 from referee.evidence.statement import is_signed, subject_of
-from referee.scoring.halves import HALVES, SEED
-from referee.scoring.interval import LEVEL
-from referee.scoring.result import signature_parts
 from referee.store.chain import terms_sha256
 from referee.store.records import ENERGY_READ, HALF_SAMPLING, RUN_CLOSED
 

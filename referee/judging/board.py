@@ -19,6 +19,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from lpirc_score.metrics.rules import PUBLISHED
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -34,7 +35,6 @@ from referee.judging.results import (
     power_course,
     standings,
 )
-from referee.scoring.rules import PUBLISHED
 from referee.store import Store
 from referee.store.records import (
     TRUTH_CORRECTED,

@@ -15,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.meter import Limits, Reading
+from lpirc_score import score, signature_of
+from lpirc_score.detections.plausibility import limits_by_number
+from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.rules import PUBLISHED
 from lpirc_testsets import GroundTruth, TestSet
-from referee.detections.plausibility import limits_by_number
 from referee.judging.checks import (
     MeasuredRun,
     event_checks,
@@ -35,9 +38,6 @@ from referee.judging.scoring_job import (
     scored,
     served_rows,
 )
-from referee.scoring import score, signature_of
-from referee.scoring.result import RULES_VERSION
-from referee.scoring.rules import PUBLISHED
 from referee.store.records import ENERGY_MISSING, RUN_CLOSED, Run, Score
 from referee.store.rules import Rules
 

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from lpirc_power.energy import Check, Energy, Measurement, energy_checks, energy_of
 from lpirc_power.energy.integral import integrator_time
 from lpirc_power.meter import Identity, Limits, Reading
-from referee.detections.plausibility import Implausible
+from lpirc_score.detections.plausibility import Implausible
 from referee.store.records import IMAGES_SEEN, REBOOTED, Run
 
 NOT_ASKED = "its settings were not read back"

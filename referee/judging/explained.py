@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lpirc_score import (
+    COCO,
+    CocoCurve,
+    Curve,
+    Detections,
+    coco_curves,
+    precision_recall_curves,
+    score,
+)
+from lpirc_score.analysis.error_types import (
+    ErrorAnalysis,
+    ErrorType,
+    ImageErrors,
+    analyse_errors,
+    worst_images,
+)
+from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -13,23 +30,6 @@ from referee.judging.checks import is_scorable
 from referee.judging.judge import case_of
 from referee.judging.regret import StopRegret, stop_regret
 from referee.judging.scoring_job import scored_detections
-from referee.scoring import (
-    COCO,
-    CocoCurve,
-    Curve,
-    Detections,
-    coco_curves,
-    precision_recall_curves,
-    score,
-)
-from referee.scoring.error_types import (
-    ErrorAnalysis,
-    ErrorType,
-    ImageErrors,
-    analyse_errors,
-    worst_images,
-)
-from referee.scoring.result import DIGEST_LENGTH, signature_parts
 from referee.store.records import Run, Score
 
 

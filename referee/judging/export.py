@@ -14,10 +14,10 @@ import orjson
 from numpy.typing import NDArray
 
 from lpirc_power.recording import header_line, row
+from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets.boxes import coco_from_corners
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
-from referee.files.atomic_write import write_atomically
 from referee.judging.bound_rules import as_judged
 from referee.judging.case import START_S, undo_image_order
 from referee.judging.judge import served_images

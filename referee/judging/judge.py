@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from lpirc_power.addresses import limits_of
 from lpirc_power.meter import Identity
+from lpirc_score import Evaluation, evaluate
+from lpirc_score.analysis.halves import mean_of_categories
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_images, require_same_test_set
@@ -21,8 +23,6 @@ from referee.judging.bound_rules import as_judged
 from referee.judging.case import START_S, Case, judgement_of, were_served
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.judging.uncertainty import interval_from
-from referee.scoring import Evaluation, evaluate
-from referee.scoring.halves import mean_of_categories
 from referee.store import Event
 from referee.store.chain import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score

@@ -12,8 +12,12 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.analysis.blocks import match_block, score_category
+from lpirc_score.analysis.halves import HALVES, Floats
+from lpirc_score.detections.plausibility import Implausible, implausible
+from lpirc_score.metrics.average_precision import mean_known
+from lpirc_score.metrics.rules import PUBLISHED
 from lpirc_testsets import GroundTruth
-from referee.detections.plausibility import Implausible, implausible
 from referee.judging.case import undo_image_order
 from referee.judging.scoring_job import (
     CONTEST,
@@ -25,10 +29,6 @@ from referee.judging.scoring_job import (
     object_digests,
     of_categories,
 )
-from referee.scoring.average_precision import mean_known
-from referee.scoring.blocks import match_block, score_category
-from referee.scoring.halves import HALVES, Floats
-from referee.scoring.rules import PUBLISHED
 from referee.store import Store
 from referee.workers import Workers
 from referee.workers.dispatch import mapped

@@ -8,8 +8,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple, TypeVar
 
-from referee.scoring.interval import Halved, chance_of_order
-from referee.scoring.result import signature_parts
+from lpirc_score.analysis.interval import Halved, chance_of_order
+from lpirc_score.metrics.result import signature_parts
 
 T = TypeVar("T")
 SURE = 0.95  # an order that is real with this chance or more needs no remark

@@ -17,6 +17,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score import score
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, require_same_test_set
@@ -29,7 +30,6 @@ from referee.judging.freshness import measured_state
 from referee.judging.judge import evaluate_rows
 from referee.judging.released import half_of, is_due, is_last, release_of
 from referee.judging.scoring_job import IMAGE
-from referee.scoring import score
 from referee.store.records import Provisional, Run, RunState
 
 logger = logging.getLogger(__name__)

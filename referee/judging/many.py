@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lpirc_score.detections.plausibility import limits_by_number
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.detections.plausibility import limits_by_number
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged
 from referee.judging.case import restricted_to, scoring_input, were_served

@@ -15,9 +15,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import mean, pvariance
 
+from lpirc_score.analysis.interval import (
+    EnergySpread,
+    Halved,
+    Quantity,
+    chance_of_order,
+)
 from referee.config import Prize
 from referee.judging.leaderboard import SURE, Standing
-from referee.scoring.interval import EnergySpread, Halved, Quantity, chance_of_order
 
 MERITS: dict[str, Callable[[Standing], float]] = {
     "best-score": lambda one: one.score,

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy.measurement import START_STOP_S
+from lpirc_score import COCO, Detections
+from lpirc_score.metrics.evaluation import maps_over_time
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.judging.case import START_S, undo_image_order
 from referee.judging.checks import is_scorable
 from referee.judging.scoring_job import IMAGE
-from referee.scoring import COCO, Detections
-from referee.scoring.evaluation import maps_over_time
 from referee.store.records import RUN_CLOSED, Run
 
 Floats = NDArray[np.float64]

@@ -14,12 +14,12 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score import score
 from referee.contest import Contest
 from referee.judging.checks import is_scorable
 from referee.judging.figure_state import FigureState
 from referee.judging.freshness import state_of
 from referee.judging.results import current_judgement
-from referee.scoring import score
 from referee.store.records import Released, Run, RunState
 
 EVERY_S = 30.0

@@ -12,6 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from lpirc_power.energy import above_idle_wh
+from lpirc_score.analysis.interval import Halved
+from lpirc_score.metrics.result import (
+    DIGEST_LENGTH,
+    RULES_VERSION,
+    score,
+    signature_parts,
+)
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged, judged_otherwise, other_prizes
@@ -28,8 +35,6 @@ from referee.judging.leaderboard import (
 )
 from referee.judging.prizes import Award, awards
 from referee.judging.uncertainty import energy_spread_of, halved
-from referee.scoring.interval import Halved
-from referee.scoring.result import DIGEST_LENGTH, RULES_VERSION, score, signature_parts
 from referee.store.records import (
     HALF_SAMPLING,
     IMAGES_SEEN,

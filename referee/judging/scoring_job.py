@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score import Detections, evaluate, lists_ties_by_image
+from lpirc_score.analysis.halves import HALVES, SEED, half_averages
+from lpirc_score.detections.plausibility import Implausible, implausible
+from lpirc_score.metrics.average_precision import mean_known
+from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.rules import PUBLISHED
 from lpirc_testsets import GroundTruth
-from referee.detections.plausibility import Implausible, implausible
-from referee.scoring import Detections, evaluate, lists_ties_by_image
-from referee.scoring.average_precision import mean_known
-from referee.scoring.halves import HALVES, SEED, half_averages
-from referee.scoring.result import RULES_VERSION
-from referee.scoring.rules import PUBLISHED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,16 +9,16 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.contest import Contest
-from referee.judging.checks import is_scorable
-from referee.scoring.halves import HALVES, SEED
-from referee.scoring.interval import (
+from lpirc_score.analysis.halves import HALVES, SEED
+from lpirc_score.analysis.interval import (
     LEVEL,
     EnergySpread,
     Halved,
     map_intervals,
     score_interval,
 )
+from referee.contest import Contest
+from referee.judging.checks import is_scorable
 from referee.store.records import HALF_SAMPLING, Run, Score, ScoreInterval
 
 Floats = NDArray[np.float64]

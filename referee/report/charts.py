@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from referee.files.plots import inline_svg, note_in_middle
+from lpirc_score.files.plots import inline_svg, note_in_middle
 from referee.judging.course import Course
 from referee.judging.regret import StopRegret
 

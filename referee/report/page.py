@@ -9,12 +9,16 @@ from typing import Any
 
 from markupsafe import Markup
 
+from lpirc_score import COCO
+from lpirc_score.analysis.error_types import ErrorType
+from lpirc_score.files.atomic_write import write_atomically
+from lpirc_score.files.curves import inline_curves
+from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.rules import PUBLISHED
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.files.atomic_write import write_atomically
-from referee.files.curves import inline_curves
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.course import DEFINITION, course_of
 from referee.judging.explained import Explanation, explain
@@ -31,10 +35,6 @@ from referee.judging.uncertainty import described
 from referee.pages import STATIC, template_environment
 from referee.report.charts import time_chart
 from referee.report.pictures import pictures
-from referee.scoring import COCO
-from referee.scoring.error_types import ErrorType
-from referee.scoring.result import signature_parts
-from referee.scoring.rules import PUBLISHED
 from referee.store.records import OVER, Run, RunState, Score
 
 STYLES = (STATIC / "style.css", Path(__file__).with_name("report.css"))

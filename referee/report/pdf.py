@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from lpirc_score.files.atomic_write import write_atomically
 from referee.errors import RefereeError
-from referee.files.atomic_write import write_atomically
 
 BROWSERS = [
     "chromium",

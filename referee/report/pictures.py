@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from lpirc_score.analysis.error_types import ImageErrors
 from referee.contest import Contest
 from referee.judging.explained import Explanation
-from referee.scoring.error_types import ImageErrors
 from referee.store.records import Run
 
 WIDTH = 420

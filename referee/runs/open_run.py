@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.detections.rows import Taken
 from referee.clock import Clock
-from referee.detections.rows import Taken
 from referee.errors import RefereeError, WindowClosed
 from referee.runs.meters import RunMeter
 from referee.runs.window import Phase, Window, elapsed_s, phase_at

@@ -9,6 +9,7 @@ from functools import cache, partial
 from itertools import pairwise, starmap
 from typing import Any, cast
 
+from lpirc_score.analysis.interval import EnergySpread, chance_of_order
 from referee.judging.leaderboard import (
     SURE,
     Level,
@@ -21,7 +22,6 @@ from referee.judging.leaderboard import (
 )
 from referee.judging.results import place_document, standing_of, standing_review
 from referee.judging.uncertainty import energy_spread_of
-from referee.scoring.interval import EnergySpread, chance_of_order
 from referee.season.contests import SeasonRun
 from referee.season.verified import Doubt, DoubtCode
 from referee.store.records import RunState

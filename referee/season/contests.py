@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lpirc_score.analysis.interval import Halved
+from lpirc_score.metrics.result import signature_parts
 from lpirc_testsets.file_bytes import file_bytes
 from referee.auth.operator_names import doer
 from referee.config import CONFIG_NAME, read_config
@@ -17,8 +19,6 @@ from referee.judging.board import shown_standings
 from referee.judging.leaderboard import Standing
 from referee.judging.uncertainty import Floats, halved_of
 from referee.presence import is_file
-from referee.scoring.interval import Halved
-from referee.scoring.result import signature_parts
 from referee.season.pins import Pins
 from referee.season.record import Record, read_record
 from referee.season.verified import Doubt, doubts_of_log, doubts_of_run

@@ -9,8 +9,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from lpirc_score.files.atomic_write import write_atomically
 from referee.errors import RefereeError
-from referee.files.atomic_write import write_atomically
 from referee.season.record import Record
 from referee.season.verified import Doubt, DoubtCode
 

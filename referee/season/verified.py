@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from lpirc_score.metrics.result import score as score_of
 from referee.errors import RefereeError
-from referee.scoring.result import score as score_of
 from referee.season.record import Record
 from referee.store.records import Run, RunState
 

@@ -13,7 +13,7 @@ from lpirc_power.meter import Identity
 class ModelMeasurement:
     """The result of a submission: `valid`, or the sentence why not.
 
-    `measured` are the fields of `referee.tracks.Measured`, None if the model failed; `metric` is the track's value and
+    `measured` are the fields of `lpirc_tracks.Measured`, None if the model failed; `metric` is the track's value and
     `figures` its other numbers, by the rule of that time. `meter` identifies the meter, if energy was measured;
     `meter_official` says whether it counts in a contest, and `confined` whether the model was, None in an earlier form.
     An `unstable` latency is never valid: the model is to be measured again. `doubt` says why it is in review, without a

@@ -179,7 +179,7 @@ _TABLES: dict[str, tuple[dict[str, type], dict[str, Any]]] = {
     "measurements": (
         {
             "submission": int, "measured_utc": str, "valid": int, "sentence": str, "device": str, "meter": str,
-            "metric": float, "measured": str,  # referee.tracks.Measured as JSON; NULL: the model failed
+            "metric": float, "measured": str,  # lpirc_tracks.Measured as JSON; NULL: the model failed
             "figures": str,  # the other numbers of the track's rule, as JSON
             "result": bytes,  # the result document as received, compressed by zlib; NULL: the model failed
             "meter_official": int,  # NULL: no energy, or of an earlier form

@@ -7,21 +7,22 @@ from http import HTTPStatus
 
 from flask import Flask, Response, request
 
+from lpirc_tracks.submissions.check_queue import CheckQueue
+from lpirc_tracks.submissions.results_files import EntryDesk
+from lpirc_tracks.submissions.resumable import ResumableUploads
+from lpirc_tracks.web import entries as entry_routes
+from lpirc_tracks.web import tracks as public_tracks
+from lpirc_tracks.web import uploads as upload_routes
+from lpirc_tracks.web import work as work_routes
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
-from referee.tracks.submissions.check_queue import CheckQueue
-from referee.tracks.submissions.results_files import EntryDesk
-from referee.tracks.submissions.resumable import ResumableUploads
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.arriving import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
-from referee.web.contestant import entries as entry_routes
 from referee.web.contestant import session as contest_routes
-from referee.web.contestant import uploads as upload_routes
-from referee.web.contestant import work as work_routes
 from referee.web.gateway import Gateway, answer_to_silence
 from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
@@ -32,7 +33,6 @@ from referee.web.operator import access, board_routes, console, day_routes
 from referee.web.operator import routes as operator_routes
 from referee.web.public import board as public_board
 from referee.web.public import display as display_routes
-from referee.web.public import tracks as public_tracks
 from referee.web.refusals import Refusals
 from referee.web.sessions import REMAINING, remaining_ms
 from referee.web.state import EXTENSION, WebState, web_state

@@ -31,10 +31,11 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
+from lpirc_score.files.atomic_write import write_atomically
+from lpirc_tracks.submissions.confining import note_confinement
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError, StorageFailed
-from referee.files.atomic_write import write_atomically
 from referee.journal.epochs import FIRST
 from referee.judging.status import program_version
 from referee.operating_system import fork_workers, machine_name
@@ -44,7 +45,6 @@ from referee.runs.open_run import REQUESTS_AT_ONCE
 from referee.runs.start_checks import StartChecks
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
-from referee.tracks.submissions.confining import note_confinement
 from referee.web.app import create_app
 from referee.web.arriving import hand_over_protocol
 from referee.web.config_watch import note_settings

@@ -13,16 +13,16 @@ import numpy as np
 from flask import Flask, current_app
 from numpy.typing import NDArray
 
+from lpirc_score.detections.plausibility import limits_by_number
+from lpirc_tracks.submissions.check_queue import CheckQueue
+from lpirc_tracks.submissions.results_files import EntryDesk
+from lpirc_tracks.submissions.resumable import ResumableUploads
 from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.detections.plausibility import limits_by_number
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Screens
-from referee.tracks.submissions.check_queue import CheckQueue
-from referee.tracks.submissions.results_files import EntryDesk
-from referee.tracks.submissions.resumable import ResumableUploads
 from referee.web.arriving import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
@@ -107,7 +107,7 @@ class WebState:
     )
 
     def limits_for(self, live: OpenRun) -> NDArray[np.float64]:
-        """What is plausible by the image numbers that the run's team knows: see referee.detections.plausibility."""
+        """What is plausible by the image numbers that the run's team knows: see lpirc_score.detections.plausibility."""
         known = self._limits.get(live)
         if known is None:
             known = self._limits[live] = self.limits_by_number[

@@ -7,9 +7,9 @@ import pytest
 
 from bench.coverage import Population, calibration, compared, order_table
 from bench.simulated import Scene, maps_of, scene
+from lpirc_score import Detections
+from lpirc_score.analysis.halves import half_maps, halves_of
 from lpirc_testsets import GroundTruth
-from referee.scoring import Detections
-from referee.scoring.halves import half_maps, halves_of
 
 POPULATIONS = (
     Population(100, 20, is_even=True, reach=0.10),

@@ -16,9 +16,9 @@ from bench.soak.entrant import TRACK
 from bench.soak.entry_reckoning import entries_kept, longest_waits_s
 from bench.soak.last_day import stored_entries
 from lpirc_testsets import synthesize
+from lpirc_tracks.submissions.open_track import configured_track
+from lpirc_tracks.submissions.receiving import Offer, receive_body, upload_document
 from referee.clock import Clock
-from referee.tracks.submissions.open_track import configured_track
-from referee.tracks.submissions.receiving import Offer, receive_body, upload_document
 from tests.referee.factories import TEAM, house
 
 DEADLINE_S = 2000.0

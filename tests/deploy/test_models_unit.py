@@ -15,20 +15,20 @@ import pytest
 import requests
 
 from lpirc_testsets import synthesize
+from lpirc_tracks import track_named
+from lpirc_tracks.submissions import confining
+from lpirc_tracks.submissions.claims import run_again
+from lpirc_tracks.submissions.confining import ask_unit, confinement_of
+from lpirc_tracks.submissions.harness import Limits, failure, in_unit
 from referee.errors import RefereeError
-from referee.tracks import track_named
-from referee.tracks.submissions import confining
-from referee.tracks.submissions.claims import run_again
-from referee.tracks.submissions.confining import ask_unit, confinement_of
-from referee.tracks.submissions.harness import Limits, failure, in_unit
 from tests import onnx_models
 from tests.contest_day import PASSWORD, TEAM, called, contest_day, problem, until
 from tests.deploy.deployment import program
 from tests.deploy.systemd import DEPLOY, changed, models_unit, models_units, running
 from tests.ports import own_port
-from tests.referee.tracks.submissions.model_days import colour_set
 from tests.tflite_models import BLUE, GREEN, RED, classifier, detector, endless, greedy
 from tests.timeouts import TIMEOUT_S
+from tests.tracks.submissions.model_days import colour_set
 
 TRACK = '\n[[tracks]]\nname = "models"\nrule = "ovic-detection"\ntestset = "{images}"\n'
 UNITS = ("referee.service", "referee-models.socket", "referee-models@.service")

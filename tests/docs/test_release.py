@@ -9,7 +9,9 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+VERSION = tomllib.loads((ROOT / "referee" / "pyproject.toml").read_text())["project"][
+    "version"
+]
 
 
 def test_the_citation_has_what_its_form_asks_for_and_the_version_of_the_distributions() -> (

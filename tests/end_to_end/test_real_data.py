@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from referee.scoring import format_score, score
+from lpirc_score import format_score, score
 from tests.contest_day import called, refers, shared
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
+from lpirc_score.detections.rows import Refused
 from referee.config import CONFIG_NAME
-from referee.detections.rows import Refused
 from referee.store import DATABASE_NAME, Event, NewPost, Store
 from referee.store.model_records import ModelMeasurement, Submission
 from referee.store.records import (

@@ -15,15 +15,15 @@ from unittest import mock
 import pytest
 
 import lpirc_client.files
+from lpirc_score.files import atomic_write
+from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, verify
 from lpirc_testsets.synthetic import synthesize
+from lpirc_tracks.submissions.submitting import keep_model
 from referee.backup import contest_copy
 from referee.backup.contest_copy import back_up, restore
 from referee.contest import create_contest, open_contest
-from referee.files import atomic_write
-from referee.files.atomic_write import write_atomically
 from referee.store import Store
-from referee.tracks.submissions.submitting import keep_model
 from tests.powercut.examination import lay
 from tests.powercut.recording import Journal, recorded
 from tests.referee.factories import config_text
@@ -233,7 +233,7 @@ def test_a_test_set_whose_images_were_not_synced_is_caught(folder: Path) -> None
 WRITES = re.compile(r"""\.write_(?:text|bytes)\(|open\((?:[^()\n]*, )?["'][wx]""")
 # Nothing of a contest: the words of a rehearsal, the log of a meter, what a developer fetches; and the two writers.
 OTHERS = {
-    *("client/lpirc_client/files.py", "referee/files/atomic_write.py"),
+    *("client/lpirc_client/files.py", "scoring/lpirc_score/files/atomic_write.py"),
     "referee/journal/log_file.py",  # whose power is cut in `test_store.py`
     # in the folder that `new_folder` syncs
     *(
@@ -242,8 +242,8 @@ OTHERS = {
         "datasets/lpirc_testsets/writing.py",
     ),
     *("referee/cli/demo.py", "referee/cli/rehearse.py"),
-    "referee/tracks/submissions/claims.py",  # in a folder that is deleted after the claim
-    "referee/tracks/submissions/columns.py",  # what is read again where it is not whole
+    "tracks/lpirc_tracks/submissions/claims.py",  # in a folder that is deleted after the claim
+    "tracks/lpirc_tracks/submissions/columns.py",  # what is read again where it is not whole
     *(
         "power/lpirc_power/cli/certify.py",
         "client/lpirc_client/terminal.py",

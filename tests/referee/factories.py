@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
+from lpirc_score.analysis.halves import HALVES
 from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.runs import meters
 from referee.runs.control import RunControl
-from referee.scoring.halves import HALVES
 from referee.store import Store
 from referee.store.records import HALF_SAMPLING, Post, Run, RunState, ScoreInterval
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from lpirc_score.detections import BodyReader
 from referee.auth.tokens import Session
-from referee.detections import BodyReader
 from referee.errors import RefereeError, WindowClosed
 from referee.store.records import Post
 from referee.web.answers import Answer, Environ, document

@@ -18,9 +18,9 @@ from flask.blueprints import BlueprintSetupState
 from numpy.typing import NDArray
 
 from lpirc_power.errors import MeterError
+from lpirc_score.detections.form_body import take_form
+from lpirc_score.detections.rows import NONE_REFUSED, Refused, Taken
 from referee.auth.tokens import Session
-from referee.detections.form_body import take_form
-from referee.detections.rows import NONE_REFUSED, Refused, Taken
 from referee.errors import (
     DisplayFailed,
     LoginRefused,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lpirc_score import format_score
 from lpirc_testsets import read_ground_truth, synthesize
-from referee.scoring import format_score
 from referee.store.records import RunState
 from tests.contest_day import KEYS, TEAM, contest_day, until
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from lpirc_power.energy import Check
+from lpirc_score.analysis.halves import HALVES
+from lpirc_score.metrics.result import RULES_VERSION
 from lpirc_testsets import TestSet
-from referee.scoring.halves import HALVES
-from referee.scoring.result import RULES_VERSION
 from referee.store.records import Review, RunState, Score
 from tests.contest_day import called
 from tests.referee.factories import HALF_SAMPLED, START, House, house, stored_run

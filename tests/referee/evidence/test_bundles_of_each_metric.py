@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from lpirc_power.meter import Setup
+from lpirc_score import METRICS
+from lpirc_score.metrics.result import VERSION
 from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.auth.signing import ContestKey
@@ -23,8 +25,6 @@ from referee.contest import create_contest, open_contest
 from referee.evidence.parts import export_bundle
 from referee.judging.judge import judge
 from referee.runs.arming import rules_now
-from referee.scoring import METRICS
-from referee.scoring.result import VERSION
 from tests.contest_day import called
 from tests.referee.evidence.closed_runs import as_json, closed_with_bodies
 from tests.referee.evidence.directed import Bodies, directed

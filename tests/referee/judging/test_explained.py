@@ -9,13 +9,13 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from lpirc_score import CocoCurve, Curve
+from lpirc_score.analysis.error_types import ErrorType
 from lpirc_testsets import read_ground_truth
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.judging.explained import Explanation, explain
 from referee.judging.judge import Again, judge
-from referee.scoring import CocoCurve, Curve
-from referee.scoring.error_types import ErrorType
 from referee.store.records import Run, RunState, Score
 from tests.referee.factories import START, House, stored_run
 

@@ -13,15 +13,15 @@ from pyarrow import parquet
 from pycocotools.coco import COCO
 
 from lpirc_power.recording import read_recording
+from lpirc_score import evaluate
+from lpirc_score.detections.files import read_detections
 from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
-from referee.detections.files import read_detections
 from referee.errors import RefereeError
 from referee.judging import export
 from referee.judging.case import scoring_input
 from referee.judging.export import FORMATS, export_run, sent_rows
 from referee.judging.judge import case_of, judge
-from referee.scoring import evaluate
 from tests.contest_day import called
 from tests.referee.factories import START, TEAM, DrivenClock, config_text, run_record
 from tests.referee.judging.sent_runs import closed_run, guesses

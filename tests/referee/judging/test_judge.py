@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
 from lpirc_power.meter import Reading, Setup
+from lpirc_score import METRICS, Detections, evaluate
+from lpirc_score.metrics.result import RULES_VERSION, signature_parts
 from lpirc_testsets import TestSet, read_ground_truth, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
@@ -24,8 +26,6 @@ from referee.judging.judge import judge
 from referee.judging.results import standings
 from referee.judging.uncertainty import energy_uncertainty
 from referee.runs.image_order import image_order
-from referee.scoring import METRICS, Detections, evaluate
-from referee.scoring.result import RULES_VERSION, signature_parts
 from referee.store import Store
 from referee.store.records import Run, RunState, Score
 from tests.referee.factories import (

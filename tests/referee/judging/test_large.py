@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpirc_score.analysis.blocks import match_block
 from lpirc_testsets import TestSet
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
@@ -22,13 +23,12 @@ from referee.judging.case import judgement_of, scoring_input
 from referee.judging.judge import case_of
 from referee.judging.large import score_large, stored_posts
 from referee.judging.scoring_job import Scored, ScoringInput, score_whole
-from referee.scoring.blocks import match_block
 from referee.workers import WorkerLost
 from referee.workers.dispatch import mapped
 from referee.workers.processes import LocalWorkers
 from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.test_uncertainty import FIXED, closed_run
-from tests.referee.scoring import oracle
+from tests.scoring import oracle
 
 METRICS = ("lpirc", "ilsvrc-det", "voc-area", "voc-11", "coco")
 BOXES = st.sampled_from(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpirc_score.analysis.halves import HALVES
+from lpirc_score.analysis.interval import EnergySpread, Halved
 from referee.judging.leaderboard import Level, Standing, rank
-from referee.scoring.halves import HALVES
-from referee.scoring.interval import EnergySpread, Halved
 
 SIGNATURE = "lpirc|rules:1|v:0.1.0|images:all|counts:served|window:600s|mode:rms|meter:YOKOGAWA WT310 A F1"
 SPREAD = np.random.default_rng(1).normal(0.3, 0.05, HALVES)

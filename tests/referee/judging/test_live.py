@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lpirc_score import METRICS, Evaluation
 from lpirc_testsets import GroundTruth, TestSet, read_ground_truth
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
@@ -24,7 +25,6 @@ from referee.errors import StorageFailed
 from referee.judging import live
 from referee.judging.judge import evaluate_rows, judge
 from referee.judging.live import FollowedRuns, follow
-from referee.scoring import METRICS, Evaluation
 from referee.store import DATABASE_NAME, Store, database
 from referee.store.records import Provisional, Run, RunState
 from referee.web.live_process import live_scores

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpirc_score.analysis.interval import EnergySpread, Halved
 from referee.config import PRIZE_RULES, Prize
 from referee.judging.leaderboard import Standing
 from referee.judging.prizes import Award, awards
-from referee.scoring.interval import EnergySpread, Halved
 
 ALL = [Prize(rule, rule) for rule in PRIZE_RULES]
 

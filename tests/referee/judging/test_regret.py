@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from lpirc_score import Detections
+from lpirc_score.analysis.error_types import ErrorType, analyse_errors
+from lpirc_score.metrics.rules import RULES
 from lpirc_testsets import read_ground_truth
 from referee.contest import Contest
 from referee.judging.case import counted_of
 from referee.judging.judge import case_of, judge
 from referee.judging.regret import MOST_MOMENTS, StopRegret, stop_regret
-from referee.scoring import Detections
-from referee.scoring.error_types import ErrorType, analyse_errors
-from referee.scoring.rules import RULES
 from referee.store.records import Run, RunState
 from tests.referee.factories import START, House, reading, run_record
 from tests.referee.judging.test_judge import guesses
-from tests.referee.scoring.mending import mended
+from tests.scoring.mending import mended
 
 END_S = 10.0
 Posts = Sequence[tuple[float, NDArray[np.float64]]]

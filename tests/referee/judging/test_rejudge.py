@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpirc_score.metrics.result import signature_parts
 from lpirc_testsets import TestSet, load_test_set, read_ground_truth, synthesize
 from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.contest import Contest, create_contest, open_contest
@@ -19,7 +20,6 @@ from referee.judging.judge import Again, judge
 from referee.judging.rejudge import preview, rejudge
 from referee.judging.results import standings
 from referee.runs.image_order import images_had
-from referee.scoring.result import signature_parts
 from referee.store.records import RunState, Score
 from referee.web.processes import sole_server
 from tests.contest_day import called

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from lpirc_power.energy import Check
+from lpirc_score.analysis.halves import HALVES
+from lpirc_score.metrics.result import RULES_VERSION
 from lpirc_testsets import TestSet
 from referee.clock import Clock
 from referee.contest import open_contest
@@ -32,8 +34,6 @@ from referee.judging.results import (
     score_document,
     standings,
 )
-from referee.scoring.halves import HALVES
-from referee.scoring.result import RULES_VERSION
 from referee.store.records import Provisional, Run, RunState, Score
 from tests.referee.factories import (
     HALF_SAMPLED,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpirc_score import METRICS
 from referee.judging import scoring_job
 from referee.judging.scoring_job import (
     CONTEST,
@@ -20,9 +21,8 @@ from referee.judging.scoring_job import (
     scored_from,
     stem_of,
 )
-from referee.scoring import METRICS
-from tests.referee.scoring import oracle
-from tests.referee.scoring.test_halves import BOXES, CONFIDENCES
+from tests.scoring import oracle
+from tests.scoring.test_halves import BOXES, CONFIDENCES
 
 IMAGES, CATEGORIES = [1, 2, 3], [1, 2, 5]
 IMAGE, CATEGORY = st.sampled_from(IMAGES), st.sampled_from(CATEGORIES)

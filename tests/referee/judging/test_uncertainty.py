@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from lpirc_power.addresses import limits_of
 from lpirc_power.energy.limit import relative_uncertainty
 from lpirc_power.meter import Setup
+from lpirc_score import Detections
+from lpirc_score.analysis.halves import HALVES, half_maps
+from lpirc_score.analysis.interval import Halved, map_intervals
 from lpirc_testsets import TestSet, read_ground_truth
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.judge import judge
@@ -21,9 +24,6 @@ from referee.judging.leaderboard import Level
 from referee.judging.many import judge_with_interval
 from referee.judging.results import standings
 from referee.judging.uncertainty import described, halved
-from referee.scoring import Detections
-from referee.scoring.halves import HALVES, half_maps
-from referee.scoring.interval import Halved, map_intervals
 from referee.store.records import RunState
 from tests.referee.factories import (
     START,

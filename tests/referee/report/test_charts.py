@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 
-from referee.files.curves import inline_curves
+from lpirc_score import Curve
+from lpirc_score.files.curves import inline_curves
 from referee.judging.course import Course
 from referee.judging.regret import StopRegret
 from referee.report.charts import MOST_READINGS, envelope, time_chart
-from referee.scoring import Curve
 
 
 def test_a_long_recording_keeps_its_peaks() -> None:

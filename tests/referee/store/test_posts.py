@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from referee.detections.rows import Refused
+from lpirc_score.detections.rows import Refused
 from referee.errors import RefereeError, StorageFailed
 from referee.store import Store, posts
 from referee.store.posts import MOST_REFUSED_ROWS

@@ -23,7 +23,7 @@ from tests.contest_day import (
     until,
     workers_of,
 )
-from tests.referee.detections.detection_bodies import FORM, PACKED, TEXT, bodies, form
+from tests.scoring.detections.detection_bodies import FORM, PACKED, TEXT, bodies, form
 
 CLIENTS = 8
 

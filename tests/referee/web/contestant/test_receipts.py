@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from lpirc_client.receipts import link_of
 from referee.store.records import RunState
 from tests.contest_day import ROWS, Day, Server, is_running, until, workers_of
-from tests.referee.detections.detection_bodies import TEXT, bodies
 from tests.referee.web.legacy.old_clients import OldClient
+from tests.scoring.detections.detection_bodies import TEXT, bodies
 
 SIGNED = "lpirc-close-1\n{run}\n{posts}\n{head}\n{log}\n"
 

@@ -1,4 +1,0 @@
-"""Submissions: from a model that a team hands in, over the device harness, to its rank on a board.
-
-Start with `submitting`. `referee.tracks` decides what a run is worth. Knows nothing of HTTP and the command line.
-"""

@@ -1,4 +1,0 @@
-"""Suites of many (model, implementation) tests: the plan, the run, and the tables of tests and FLOPs.
-
-Start with `run`. The scores themselves are a rule: `referee.tracks.rules.aiotbench`.
-"""

@@ -1,0 +1,105 @@
+"""A submission too large for one process: matched by blocks of images, merged and averaged by category.
+
+Matching never looks beyond an image. Within a category detections stand by confidence, then image, then arrival: the
+lists of blocks of ascending images, behind each other and sorted stably by confidence, are the list of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.analysis.halves import (
+    Category,
+    Floats,
+    category_average,
+    coco_average,
+    halves_of,
+    ranked_images,
+)
+from lpirc_score.metrics.coco import CocoCategory, ranked_coco
+from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.evaluation import refuse_not_finite
+from lpirc_score.metrics.ordering import descending
+from lpirc_score.metrics.rules import COCO, rule_named
+from lpirc_testsets.ground_truth import GroundTruth
+
+AnyCategory = Category | CocoCategory
+C = TypeVar("C", bound=AnyCategory)
+
+
+def match_block(
+    ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]
+) -> list[AnyCategory]:
+    """Match the rows (n, 7), in order of arrival, of some images: all categories by the first metric, by the second ...
+
+    The ground truth has all images and the objects of these. Raises `CodedError` as `evaluate` does.
+    """
+    by_image = rows[np.argsort(rows[:, 0], kind="stable")]
+    found = Detections.from_rows(by_image)
+    return [each for metric in metrics for each in _ranked(ground_truth, found, metric)]
+
+
+def _ranked(
+    ground_truth: GroundTruth, found: Detections, metric: str
+) -> Iterator[AnyCategory]:
+    if metric == COCO:
+        refuse_not_finite(found)
+        return ranked_coco(ground_truth, found, frozenset())
+    return ranked_images(ground_truth, found, rule_named(metric), frozenset(), None)
+
+
+def merged(parts: Sequence[C]) -> C:
+    """One category of all blocks, which ascend by image."""
+    columns = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(parts[0])
+    }
+    whole = type(parts[0])(**columns)
+    return _taken(whole, descending(whole.confidence))
+
+
+def score_category(
+    parts: Sequence[AnyCategory],
+    metric: str,
+    counted: NDArray[np.bool_],
+    with_halves: bool,
+) -> tuple[float | None, float | None, Floats | None]:
+    """Return the AP of a category, None without objects: of the images that are `counted` (N,), and of all.
+
+    And that of the former in each half (HALVES,), as `half_averages`, if asked for.
+    """
+    whole = merged(parts)
+    part = _taken(whole, np.flatnonzero(counted.take(whole.image)))
+    ap, of_all = (_average(each, metric) for each in (part, whole))
+    return ap, of_all, _of_halves(part, metric, len(counted)) if with_halves else None
+
+
+def _taken(category: C, places: NDArray[np.int64]) -> C:
+    """The category with the detections at these ranks, in this order."""
+    by_detection = [
+        field.name for field in fields(category) if field.name != "object_images"
+    ]
+    return replace(
+        category,
+        **{name: getattr(category, name).take(places) for name in by_detection},
+    )
+
+
+def _average(category: AnyCategory, metric: str) -> float | None:
+    if isinstance(category, CocoCategory):
+        return category.average_precision()
+    objects = len(category.object_images)
+    ranks = np.flatnonzero(category.is_true) + 1
+    return rule_named(metric).average(ranks, objects) if objects else None
+
+
+def _of_halves(category: AnyCategory, metric: str, images: int) -> Floats:
+    drawn = halves_of(images)
+    if isinstance(category, CocoCategory):
+        return coco_average(category, drawn)
+    return category_average(category, rule_named(metric), drawn)

@@ -1,0 +1,228 @@
+"""What each detection finds and, where it is false, what kind of error it is, whatever its category.
+
+The kinds are those of TIDE (Bolya et al. 2020), looked for in the order of its program: the first that fits counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.metrics.average_precision import tidecv_points
+from lpirc_score.metrics.coco import coco_boxes_of
+from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.evaluation import refuse_not_finite
+from lpirc_score.metrics.groups import Ids, group_objects, list_detections
+from lpirc_score.metrics.matching import (
+    IGNORED,
+    UNMATCHED,
+    Objects,
+    Pairs,
+    best_that_counts,
+    in_turn,
+    pairs_of,
+)
+from lpirc_score.metrics.overlap import Edges
+from lpirc_score.metrics.rules import Rule
+from lpirc_testsets.ground_truth import GroundTruth
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+BACKGROUND_OVERLAP = 0.1
+
+
+class ErrorType(StrEnum):
+    """The six types that share out the errors, then the two that mend all false detections or all unfound objects."""
+
+    CLASSIFICATION = "classification"
+    LOCALISATION = "localisation"
+    BOTH = "both"
+    DUPLICATE = "duplicate"
+    BACKGROUND = "background"
+    MISSED = "missed"
+    FALSE_POSITIVE = "false-positive"
+    FALSE_NEGATIVE = "false-negative"
+
+
+OF_DETECTIONS = tuple(ErrorType)[:5]
+"""The types that a false detection can have: its outcome is a place in this tuple."""
+
+TRUE = -1
+"""The outcome of a detection that finds an object; that of one that does not count is IGNORED."""
+
+_PLACE = {type_: np.int8(place) for place, type_ in enumerate(OF_DETECTIONS)}
+
+
+TIDECV = Rule("tidecv", assign=best_that_counts, average=tidecv_points)
+"""As the program tidecv 1.0.1 has it: boxes have a corner and a size, and what meets a crowd can be an error, too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """By detection (M,) and by object (G,), in the order of the source; `category` and `object_category` are places.
+
+    `members` (M,) are the detections by confidence, highest first; the metric has `counted` them or not. `outcome` is
+    a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the index in the ground truth of the object that a detection
+    found or that its error is about, else -1; `mends`, whether it would find that object if its error were mended.
+
+    `objects` (G,) count; `unfound` are those of them that no detection found, and `missed` those that no mended one
+    would find either.
+    """
+
+    members: Ints
+    category: Ints
+    counted: Bools
+    outcome: NDArray[np.int8]
+    object: Ints
+    mends: Bools
+    object_category: Ints
+    objects: Bools
+    unfound: Bools
+    missed: Bools
+
+
+def find(
+    ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: float
+) -> Findings:
+    """Match, and name the errors. Raises `CodedError` `unknown-image`, `unknown-category`, `not-finite`."""
+    refuse_not_finite(detections)
+    categories = Ids(ground_truth.category_ids, "category")
+    category, object_category = map(
+        categories.places, (detections.category, ground_truth.category)
+    )
+    ignored = ground_truth.crowd | (ground_truth.difficult & rule.ignores_difficult)
+    needed = rule.thresholds(ground_truth.boxes, iou)
+    needed[ground_truth.crowd] = np.nextafter(
+        iou, np.inf
+    )  # a crowd asks for more than the threshold
+    members, ranks, pairs = _pairs(ground_truth, detections, needed, rule)
+    is_own = category.take(pairs.detection) == object_category.take(pairs.object)
+    meets = pairs.overlap >= needed.take(pairs.object)
+
+    found = np.empty(len(members), np.int64)
+    found[members] = rule.assign(
+        in_turn(pairs.take(is_own & meets), ranks), len(members), ignored
+    )
+    is_used = _marked(found[found >= 0], len(ignored))
+    is_error = found < 0 if rule is TIDECV else found == UNMATCHED
+    left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
+    # For tidecv a box that overlaps by exactly the threshold is misplaced, although it may find an object.
+    is_placed = pairs.overlap > needed.take(pairs.object) if rule is TIDECV else meets
+    outcome, about = _errors(
+        pairs.take(left),
+        is_own[left],
+        meets[left],
+        is_placed[left],
+        is_used,
+        len(found),
+    )
+
+    aimed = np.flatnonzero(about >= 0)
+    aimed = aimed[~is_used[about[aimed]]]
+    in_order = aimed[np.argsort(ranks[aimed])]
+    targets, first = np.unique(about[in_order], return_index=True)
+    outcome[~is_error] = IGNORED
+    outcome[found >= 0] = TRUE
+    about[found >= 0] = found[found >= 0]
+    unfound = ~(is_used | ignored)
+    return Findings(
+        members=members,
+        category=category,
+        counted=found != IGNORED,
+        outcome=outcome,
+        object=about,
+        mends=_marked(in_order[first], len(found)),
+        object_category=object_category,
+        objects=~ignored,
+        unfound=unfound,
+        missed=unfound & ~_marked(targets, len(ignored)),
+    )
+
+
+def _pairs(
+    ground_truth: GroundTruth, detections: Detections, needed: Floats, rule: Rule
+) -> tuple[Ints, Ints, Pairs]:
+    """The detections (M,) by rank, the rank (M,) of each, and pairs with the objects of its image, of any category.
+
+    Objects need an overlap (G,); pairs may have less, down to BACKGROUND_OVERLAP.
+    """
+    one = np.zeros(1, np.int64)
+    alike = replace(
+        ground_truth, category=np.zeros_like(ground_truth.category), category_ids=one
+    )
+    groups = group_objects(alike, ~ground_truth.crowd | (rule is TIDECV), ())
+    listing = list_detections(
+        replace(detections, category=np.zeros_like(detections.category)), groups
+    )
+    members, _ = listing.ranked(0, 1, detections.confidence, rule.ties_by_image)
+    ranks = np.empty(len(members), np.int64)
+    ranks[members] = np.arange(len(members))
+
+    def edges(source: GroundTruth | Detections, chosen: Ints) -> Edges:
+        if rule is TIDECV:
+            return Edges.of_coco(coco_boxes_of(source, chosen))
+        return Edges.of_corners(source.boxes.take(chosen, axis=0))
+
+    objects = Objects(
+        edges(ground_truth, groups.objects),
+        np.minimum(needed, BACKGROUND_OVERLAP)[groups.objects],
+        ground_truth.crowd[groups.objects],
+    )
+    pairs = pairs_of(listing, groups, 0, 1, partial(edges, detections), objects)
+    detection = listing.order.take(pairs.detection).astype(np.int64)
+    return (
+        members,
+        ranks,
+        Pairs(detection, groups.objects.take(pairs.object), pairs.overlap),
+    )
+
+
+def _errors(
+    pairs: Pairs,
+    is_own: Bools,
+    meets: Bools,
+    placed: Bools,
+    is_used: Bools,
+    detections: int,
+) -> tuple[NDArray[np.int8], Ints]:
+    """The kind of error (detections,), and the object that it is about or UNMATCHED; each kind replaces those before.
+
+    `pairs` are those of false detections with objects that count; `is_own` is by category, `meets` by overlap, and
+    what is `placed` on an object of its category is no error of localisation.
+    """
+    kind = np.full(detections, _PLACE[ErrorType.BACKGROUND], np.int8)
+    target = np.full(detections, UNMATCHED, np.int64)
+    kind[pairs.detection[pairs.overlap > BACKGROUND_OVERLAP]] = _PLACE[ErrorType.BOTH]
+    kind[pairs.detection[is_own & meets & is_used.take(pairs.object)]] = _PLACE[
+        ErrorType.DUPLICATE
+    ]
+    is_placed = _marked(pairs.detection[is_own & placed], detections)
+    near = (
+        is_own
+        & (pairs.overlap >= BACKGROUND_OVERLAP)
+        & ~is_placed.take(pairs.detection)
+    )
+    for type_, which in (
+        (ErrorType.CLASSIFICATION, ~is_own & meets),
+        (ErrorType.LOCALISATION, near),
+    ):
+        about = pairs.take(which)
+        kind[about.detection] = _PLACE[type_]
+        most = np.zeros(detections)
+        np.maximum.at(most, about.detection, about.overlap)
+        best = about.take(about.overlap == most.take(about.detection))
+        # Of equal overlaps the first object: those of a detection ascend, and the last write stays.
+        target[best.detection[::-1]] = best.object[::-1]
+    return kind, target
+
+
+def _marked(which: Ints, size: int) -> Bools:
+    marked = np.zeros(size, np.bool_)
+    marked[which] = True
+    return marked

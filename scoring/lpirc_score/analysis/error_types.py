@@ -1,0 +1,234 @@
+"""What the errors of a submission cost, by type: TIDE (Bolya et al. 2020), in mAP of the contest's metric.
+
+An error is mended by an oracle, one type at a time: a badly placed or wrongly named detection becomes the object that
+it is about, every other false one goes, and a missed object leaves the ground truth. A type costs what the mAP gains.
+A mended detection takes an object that no other one wants, so nothing is matched again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.analysis.error_matching import (
+    OF_DETECTIONS,
+    TIDECV,
+    TRUE,
+    ErrorType,
+    Findings,
+    find,
+)
+from lpirc_score.metrics.average_precision import (
+    averages,
+    counts_before,
+    mean_known,
+    true_ranks,
+)
+from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.groups import Ids
+from lpirc_score.metrics.ordering import ascending_codes
+from lpirc_score.metrics.rules import COCO, rule_named
+from lpirc_testsets.ground_truth import GroundTruth
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+__all__ = [
+    "OF_DETECTIONS",
+    "ErrorAnalysis",
+    "ErrorType",
+    "ImageErrors",
+    "analyse_errors",
+    "worst_images",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorAnalysis:
+    """The errors of M detections and G objects, and what they cost by the metric whose `map` this is, in 0..1.
+
+    `gains` is by type the mAP gained if all errors of that type were mended; `counts` how many they are.
+    `confidence_cost` is by category id, of those with objects: its AP if all its true detections ranked above its false
+    ones, less its AP. `cost` (M,) is the mAP that each false detection takes from the true ones below it, `object_cost`
+    (G,) the share of its category's recall in mAP that each unfound object takes.
+    """
+
+    map: float
+    gains: dict[ErrorType, float]
+    counts: dict[ErrorType, int]
+    confidence_cost: dict[int, float]
+    found: Findings
+    cost: Floats
+    object_cost: Floats
+
+
+def analyse_errors(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str = "lpirc",
+    iou: float | None = None,
+) -> ErrorAnalysis:
+    """Analyse detections by one of METRICS, as `evaluate` judges them. Raises `CodedError` as it does.
+
+    For `coco`, which has ten thresholds, the figures are those of the program tidecv 1.0.1 at one, by default 0.5: its
+    `map` is not that of the metric, and a gain may be below 0.
+    """
+    rule = TIDECV if metric == COCO else rule_named(metric)
+    found = find(ground_truth, detections, rule, rule.threshold(iou))
+    categories = len(ground_truth.category_ids)
+
+    def in_category(objects: Bools) -> Ints:
+        return np.bincount(found.object_category[objects], minlength=categories)
+
+    def judged(true: Bools, counted: Bools, starts: Ints, objects: Ints) -> Floats:
+        ap = averages(true, counted, starts, objects, rule.average)
+        if (
+            rule is TIDECV
+        ):  # its mean includes the categories with detections but without objects
+            ap[np.isnan(ap) & (np.diff(counts_before(counted, starts)) > 0)] = 0.0
+        return ap
+
+    own, objects = (
+        _Listing.of(found, found.category, categories),
+        in_category(found.objects),
+    )
+    listed = own.outcome == TRUE, own.counted, own.starts
+    ap, ordered = (
+        judged(*listed, objects),
+        judged(listed[0], listed[0], own.starts, objects),
+    )
+    mended = {
+        ErrorType.MISSED: judged(*listed, objects - in_category(found.missed)),
+        ErrorType.FALSE_POSITIVE: np.where(np.isnan(ap), ap, np.nan_to_num(ordered)),
+        ErrorType.FALSE_NEGATIVE: judged(*listed, objects - in_category(found.unfound)),
+    }
+    named = found.category.copy()
+    named[found.mends] = found.object_category[found.object[found.mends]]
+    renamed = _Listing.of(found, named, categories)
+    for kind, type_ in enumerate(OF_DETECTIONS):
+        rows = renamed if type_ is ErrorType.CLASSIFICATION else own
+        is_kind = rows.outcome == kind
+        mends = is_kind & rows.mends
+        true, counted = (
+            (rows.outcome == TRUE) | mends,
+            (rows.counted & ~is_kind) | mends,
+        )
+        mended[type_] = judged(true, counted, rows.starts, objects)
+
+    reached, scored = mean_known(ap), np.flatnonzero(objects)
+    lost = (ordered - ap)[scored]
+    share = 1 / max(1, len(scored)) / np.maximum(objects, 1)
+    errors = np.bincount(
+        found.outcome[found.outcome >= 0], minlength=len(OF_DETECTIONS)
+    ).tolist()
+    return ErrorAnalysis(
+        map=reached,
+        gains={type_: mean_known(mended[type_]) - reached for type_ in ErrorType},
+        counts=dict(zip(OF_DETECTIONS, errors, strict=True))
+        | {
+            ErrorType.MISSED: int(found.missed.sum()),
+            ErrorType.FALSE_POSITIVE: sum(errors),
+            ErrorType.FALSE_NEGATIVE: int(found.unfound.sum()),
+        },
+        confidence_cost=dict(
+            zip(ground_truth.category_ids[scored].tolist(), lost.tolist(), strict=True)
+        ),
+        found=found,
+        cost=_costs(own, share),
+        object_cost=np.where(found.unfound, share.take(found.object_category), 0.0),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Listing:
+    """The detections (M,) by category and confidence: category k holds `starts[k]` .. `starts[k + 1] - 1`."""
+
+    order: Ints
+    starts: Ints
+    outcome: NDArray[np.int8]
+    counted: Bools
+    mends: Bools
+
+    @classmethod
+    def of(cls, found: Findings, category: Ints, categories: int) -> _Listing:
+        order, codes = ascending_codes(category.take(found.members), categories)
+        order, starts = (
+            found.members.take(order),
+            np.searchsorted(codes, np.arange(categories + 1)),
+        )
+        return cls(
+            order,
+            starts,
+            found.outcome.take(order),
+            found.counted.take(order),
+            found.mends.take(order),
+        )
+
+
+def _costs(rows: _Listing, share: Floats) -> Floats:
+    """The mAP (M,) that each false detection takes: without it, all true ones below are more precise.
+
+    That is t / (r - 1) instead of t / r for the true one of rank r that is the t-th; it has the `share` (K,) of its
+    category's recall.
+    """
+    is_true = rows.outcome == TRUE
+    ranks, bounds = true_ranks(is_true, rows.counted, rows.starts)
+    sizes = np.diff(bounds)
+    nth = np.arange(1, len(ranks) + 1) - np.repeat(bounds[:-1], sizes)
+    total = np.append(
+        0.0,
+        np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) * np.repeat(share, sizes)),
+    )
+    below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts))
+    below -= total.take(np.cumsum(is_true, dtype=np.int64))
+    cost = np.empty(len(is_true))
+    cost[rows.order] = np.where(rows.counted & ~is_true, below, 0.0)
+    return cost
+
+
+@dataclass(frozen=True, eq=False)
+class ImageErrors:
+    """An image, the mAP that its errors `cost`, how many detections are `false` and how many objects `unfound`.
+
+    `detections` (n,) and `objects` (m,) are indices of its rows, most costly first, and of its objects.
+    """
+
+    image: int
+    cost: float
+    false: int
+    unfound: int
+    detections: Ints
+    objects: Ints
+
+
+def worst_images(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    analysis: ErrorAnalysis,
+    count: int = 12,
+) -> tuple[ImageErrors, ...]:
+    """The images whose errors cost most, the worst first; none that costs nothing."""
+    images = Ids(ground_truth.image_ids, "image")
+    of_false = np.bincount(
+        images.places(detections.image), analysis.cost, len(images.ids)
+    )
+    cost = of_false + np.bincount(
+        images.places(ground_truth.image), analysis.object_cost, len(images.ids)
+    )
+    worst = np.lexsort((images.ids, -cost))[:count]
+    found = []
+    for image, its_cost in zip(
+        images.ids[worst].tolist(), cost[worst].tolist(), strict=True
+    ):
+        rows, objects = (
+            np.flatnonzero(detections.image == image),
+            np.flatnonzero(ground_truth.image == image),
+        )
+        rows = rows[np.lexsort((-detections.confidence[rows], -analysis.cost[rows]))]
+        false = int((analysis.found.outcome[rows] >= 0).sum())
+        unfound = int(analysis.found.unfound[objects].sum())
+        found.append(ImageErrors(image, its_cost, false, unfound, rows, objects))
+    return tuple(one for one in found if one.cost > 0)

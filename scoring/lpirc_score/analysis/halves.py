@@ -1,0 +1,248 @@
+"""How much a mAP depends on the choice of test images: the metric on random halves of them.
+
+Each pair of halves shares the images out, without replacement: both are sets of their own, with new images each, so
+they differ as such sets do. The image is the unit, since what happens inside one image is not independent. Matching
+never looks beyond an image, so it is done once; a half then only picks the matched detections.
+
+Everything here is the same on every machine: the halves are drawn by whole numbers, sums have an order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.metrics.coco import CocoCategory, ranked_coco
+from lpirc_score.metrics.coco_ranking import IOUS, RECALLS, SPACING
+from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.evaluation import ranked_categories, refuse_not_finite
+from lpirc_score.metrics.groups import group_objects
+from lpirc_score.metrics.rules import COCO, Rule, rule_named
+from lpirc_testsets.ground_truth import GroundTruth
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Places = NDArray[np.uint32]
+
+PAIRS = 150
+HALVES = 2 * PAIRS
+SEED = 0
+
+_CELLS_AT_ONCE = 1 << 22
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
+
+
+@lru_cache(maxsize=2)
+def halves_of(images: int, seed: int = SEED) -> Bools:
+    """Which images are in which half: (images, HALVES), which no one may change.
+
+    Halves 2p and 2p + 1 are a pair: the first has the images // 2 images with the least keys, the second the others.
+    Keys are the numbers of SplitMix64 (Steele, Lea, Flood 2014) from `seed`, image by image and pair by pair; of equal
+    ones the earlier image's is less.
+    """
+    drawn = np.zeros((images, HALVES), np.bool_)
+    for pair in range(PAIRS):
+        keys = _split_mix(seed, pair * images, images)
+        drawn[np.argsort(keys, kind="stable")[: images // 2], 2 * pair] = True
+    drawn[:, 1::2] = ~drawn[:, ::2]
+    drawn.flags.writeable = False
+    return drawn
+
+
+def _split_mix(seed: int, first: int, count: int) -> NDArray[np.uint64]:
+    state = np.arange(
+        first + 1, first + count + 1, dtype=np.uint64
+    ) * _GOLDEN + np.uint64(seed)
+    for bits, factor in _MIXERS:
+        state = (state ^ (state >> np.uint64(bits))) * factor
+    return state ^ (state >> np.uint64(31))
+
+
+def half_maps(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str = "lpirc",
+    seed: int = SEED,
+    blacklist: Iterable[tuple[int, int]] = (),
+    iou: float | None = None,
+) -> Floats:
+    """Return the mAP (HALVES,) of each half; the same for the same seed. Raises `CodedError` as `evaluate` does."""
+    return mean_of_categories(
+        half_averages(ground_truth, detections, metric, seed, blacklist, iou)
+    )
+
+
+def half_averages(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    metric: str,
+    seed: int = SEED,
+    blacklist: Iterable[tuple[int, int]] = (),
+    iou: float | None = None,
+) -> Floats:
+    """Return the AP (K, HALVES) of each category, in the order of the ids, and half; NaN where it has no object.
+
+    Raises as `half_maps` does.
+    """
+    banned = frozenset(blacklist)
+    drawn = halves_of(len(ground_truth.image_ids), seed)
+    averages = np.empty((len(ground_truth.category_ids), HALVES))
+    if metric == COCO:
+        refuse_not_finite(detections)
+        for ap, coco in zip(
+            averages, ranked_coco(ground_truth, detections, banned), strict=True
+        ):
+            ap[:] = coco_average(coco, drawn)
+        return averages
+    rule = rule_named(metric)
+    for ap, category in zip(
+        averages,
+        ranked_images(ground_truth, detections, rule, banned, iou),
+        strict=True,
+    ):
+        ap[:] = category_average(category, rule, drawn)
+    return averages
+
+
+def mean_of_categories(averages: Floats) -> Floats:
+    """Return the mAP (R,) of each half, 0 without objects, from the AP (K, R) of each category, added in turn."""
+    has_objects = ~np.isnan(averages)
+    total = np.zeros(averages.shape[1])
+    for ap in np.where(has_objects, averages, 0.0):
+        total += ap
+    maps: Floats = total / np.maximum(has_objects.sum(axis=0), 1)
+    return maps
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """By rank, the confidence and image (M,) of the detections of one category that count, and which are true.
+
+    `object_images` are those of its objects that count. Images are places among all.
+    """
+
+    confidence: Floats
+    image: Places
+    is_true: Bools
+    object_images: Places
+
+
+def ranked_images(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    rule: Rule,
+    banned: frozenset[tuple[int, int]],
+    iou: float | None,
+) -> Iterator[Category]:
+    """Match by a rule: every category in the order of the ids. Raises as `ranked_categories` does."""
+    groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
+    counted = groups.objects[
+        ~(ground_truth.difficult[groups.objects] & rule.ignores_difficult)
+    ]
+    object_images = groups.images.places(ground_truth.image[counted]).astype(np.uint32)
+    object_categories = ground_truth.category[counted]
+    images = groups.images.places(detections.image).astype(np.uint32)
+    for each in ranked_categories(
+        ground_truth, detections, rule, rule.threshold(iou), banned
+    ):
+        is_true = np.zeros(len(each.members), np.bool_)
+        is_true[each.ranks - 1] = True
+        its = detections.confidence[each.members], images[each.members], is_true
+        yield Category(*its, object_images[object_categories == each.id])
+
+
+def category_average(category: Category, rule: Rule, drawn: Bools) -> Floats:
+    """The AP (R,) of a category in each half, NaN without objects, from which images the halves have (N, R)."""
+    objects = _objects(category.object_images, drawn)
+    ap = np.zeros(len(objects))
+    for part, envelope, found in _envelopes(category.image, category.is_true, drawn):
+        if rule.recalls is None:
+            # Each true positive adds its envelope, in the order of the ranks.
+            ap[part] = _in_turn(np.where(found, envelope, 0.0)) / np.maximum(
+                objects[part], 1
+            )
+        else:
+            reached = _at_recalls(envelope, found, objects[part], rule.recalls)
+            ap[part] = _in_turn(reached) / len(rule.recalls)
+    ap[objects == 0] = np.nan
+    return ap
+
+
+def coco_average(category: CocoCategory, drawn: Bools) -> Floats:
+    """As `category_average`, by COCO: the sum over the IoUs of the sums over the recalls, by their number."""
+    objects = _objects(category.object_images, drawn)
+    total = np.zeros(len(objects))
+    for image, is_true in category.rankings():
+        for part, envelope, found in _envelopes(image, is_true, drawn, SPACING):
+            total[part] += _in_turn(
+                _at_recalls(envelope, found, objects[part], RECALLS)
+            )
+    ap = total / (len(IOUS) * len(RECALLS))
+    ap[objects == 0] = np.nan
+    return ap
+
+
+def _objects(object_images: Places, drawn: Bools) -> NDArray[np.int64]:
+    counts: NDArray[np.int64] = drawn[object_images].sum(axis=0, dtype=np.int64)
+    return counts
+
+
+def _envelopes(
+    image: Places, is_true: Bools, drawn: Bools, spacing: float = 0.0
+) -> Iterator[tuple[slice, Floats, Bools]]:
+    """Some of the halves, the best precision there from each true positive on (T, r), and which true ones they have.
+
+    One that a half does not have has at best the precision of the true positive before it: it never raises an envelope.
+    """
+    true = np.flatnonzero(is_true)
+    if len(true) == 0:
+        return
+    image = image[: true[-1] + 1]
+    steps = np.append(0, true[:-1] + 1)
+    for part in _parts(drawn.shape[1], len(image)):
+        here = drawn[image, part]
+        listed = np.cumsum(
+            np.add.reduceat(here, steps, axis=0, dtype=np.uint32),
+            axis=0,
+            dtype=np.float64,
+        )
+        found = here[true]
+        precision = np.cumsum(found, axis=0, dtype=np.float64)
+        precision /= np.maximum(listed, 1.0) + spacing
+        yield part, np.maximum.accumulate(precision[::-1], axis=0)[::-1], found
+
+
+def _at_recalls(
+    envelope: Floats, found: Bools, objects: NDArray[np.int64], recalls: Floats
+) -> Floats:
+    """The best precision (recalls, r) at each recall or above, 0 beyond the last."""
+    count = np.cumsum(found, axis=0)
+    by_count = np.zeros((len(found) + 1, found.shape[1]))
+    row, half = np.nonzero(found)
+    by_count[count[row, half] - 1, half] = envelope[row, half]
+    sizes, which = np.unique(objects, return_inverse=True)
+    needed = np.array(
+        [
+            np.searchsorted(np.arange(1, size + 1) / size, recalls)
+            for size in sizes.tolist()
+        ]
+    )
+    places = np.minimum(needed[which].T, len(found))  # the last row is 0
+    return np.take_along_axis(by_count, places, axis=0)
+
+
+def _in_turn(values: Floats) -> Floats:
+    """The sums (r,) of rows, added one after the other: numpy's `sum` has no order of its own."""
+    sums: Floats = np.cumsum(values, axis=0)[-1]
+    return sums
+
+
+def _parts(halves: int, rows: int) -> Iterator[slice]:
+    size = max(1, _CELLS_AT_ONCE // rows)
+    for first in range(0, halves, size):
+        yield slice(first, first + size)

@@ -1,0 +1,53 @@
+"""How many test images tell two entries apart: the power of a paired comparison of their mAPs.
+
+Two entries can be told apart if the 95 % interval of the difference of their mAPs on the same images excludes 0. With a
+normal difference whose standard deviation falls as 1/sqrt(images), a true gap g is found with the chance `power` by
+
+    images = n ((z(0.975) + z(power)) s / g)^2
+
+(Cohen 1988), where s is the standard deviation of the difference on a set of n images like these, by halves of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from lpirc_score.analysis.halves import half_maps
+from lpirc_score.errors import CodedError
+from lpirc_score.metrics.columns import Detections
+from lpirc_testsets.ground_truth import GroundTruth
+
+SURE = 0.95
+LEAST_SD = 1e-9  # less is rounding
+
+
+def difference_sd(truth: GroundTruth, entries: Sequence[Detections]) -> float:
+    """Return the standard deviation of the difference of two mAPs over choices of as many images as `truth` has.
+
+    Two entries are compared on the same halves. Of one, it is that of two such entries whose errors have nothing in
+    common, sqrt(2) times its own: more than of real entries, which mostly fail on the same images.
+    Raises CodedError as `half_maps` does, and `no-difference` where the choice of images changes nothing.
+    """
+    first, *second = (half_maps(truth, entry) for entry in entries)
+    difference = first - second[0] if second else math.sqrt(2) * first
+    sd = float(np.sqrt(np.mean((difference[::2] - difference[1::2]) ** 2))) / 2
+    if sd < LEAST_SD:
+        why = "there are no detections, all are right, or both entries are the same"
+        sentence = f"The mAP does not vary with the images: {why}; give those of a real entry, or of two that differ."
+        raise CodedError("no-difference", sentence)
+    return sd
+
+
+def images_needed(sd: float, images: int, gap: float, power: float) -> int:
+    """Return how many images find a `gap` with the chance `power`, given the sd of the difference on `images`."""
+    return max(1, math.ceil(images * (gap_found(sd, power) / gap) ** 2))
+
+
+def gap_found(sd: float, power: float) -> float:
+    """Return the gap that a set finds with the chance `power`, given the sd of the difference on it."""
+    normal = NormalDist()
+    return sd * (normal.inv_cdf((1 + SURE) / 2) + normal.inv_cdf(power))

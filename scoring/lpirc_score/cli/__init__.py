@@ -1,0 +1,1 @@
+"""The command `lpirc-score`: scores detections against a ground truth. Start with `score_command`."""

@@ -1,0 +1,334 @@
+"""`referee score`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, replace
+from functools import cache, partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lpirc_score import (
+    COCO,
+    METRICS,
+    Evaluation,
+    Tolerance,
+    coco_curves,
+    evaluate,
+    format_score,
+    precision_recall_curves,
+    tolerance_of,
+)
+from lpirc_score import score as contest_score
+from lpirc_score.cli.options import any_path, as_json
+from lpirc_score.cli.score_comparison import (
+    Order,
+    Result,
+    find_orders,
+    print_comparison,
+)
+from lpirc_score.cli.terminal import console, figures_table
+from lpirc_score.detections.files import Submission, read_blacklist, read_submission
+from lpirc_score.files.curves import (
+    Curves,
+    check_curve_path,
+    write_curves,
+    write_overlay,
+)
+from lpirc_score.metrics.rules import PUBLISHED
+from lpirc_testsets import load_test_set, read_ground_truth
+from lpirc_testsets.file_bytes import require_regular
+from lpirc_testsets.folder import sha256_of
+from lpirc_testsets.reading import declares_ids
+from lpirc_testsets.voc_reader import voc_files
+
+ENGINES = ("own", "pycocotools")
+
+
+@click.command()
+@click.argument("ground_truth", type=any_path)
+@click.argument("detections", type=any_path, nargs=-1, required=True)
+@click.option(
+    "--images",
+    type=any_path,
+    help="CSV `image`: all images, including those without objects.",
+)
+@click.option(
+    "--blacklist", type=any_path, help="CSV `image,class`: pairs that do not count."
+)
+@click.option(
+    "--metric",
+    "metrics",
+    type=click.Choice(METRICS),
+    multiple=True,
+    default=["lpirc"],
+    show_default=True,
+    help="May be given several times.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="The program that computes the metric coco.",
+)
+@click.option(
+    "--iou", type=float, help="The IoU threshold; default: the metric's own, 0.5."
+)
+@click.option(
+    "--energy-wh",
+    "energies_wh",
+    type=float,
+    multiple=True,
+    help="The energy of the run in Wh, once for each file: the score is mAP / Wh.",
+)
+@click.option(
+    "--curves",
+    type=any_path,
+    help="Write precision-recall curves to a .csv, .png or .svg.",
+)
+@as_json
+def score(
+    ground_truth: Path,
+    detections: tuple[Path, ...],
+    images: Path | None,
+    blacklist: Path | None,
+    metrics: tuple[str, ...],
+    engine: str,
+    iou: float | None,
+    energies_wh: tuple[float, ...],
+    curves: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Score the files DETECTIONS against GROUND_TRUTH: a test-set folder, VOC annotations, a COCO JSON or a CSV.
+
+    Several files or metrics are compared side by side, with the chance that the order of two files is real.
+    """
+    metrics = tuple(dict.fromkeys(metrics))
+    _check_options(metrics, engine, iou, curves)
+    if energies_wh and len(energies_wh) != len(detections):
+        counts = f"{len(energies_wh)} --energy-wh for {len(detections)} files"
+        raise click.UsageError(
+            f"{counts}; give it once for each file, or leave it out."
+        )
+    for file in filter(None, (ground_truth, images)):
+        require_regular(file)  # it is read twice: for the digest and for the boxes
+    truth, digest = (
+        read_ground_truth(ground_truth, images),
+        _digest(ground_truth, images),
+    )
+
+    @cache
+    def read(
+        file: Path, tolerance: Tolerance
+    ) -> tuple[Submission, frozenset[tuple[int, int]]]:
+        submission = read_submission(file, truth, tolerance)
+        for sentence in submission.warnings:
+            _warn(sentence)
+        of_pairs = submission.ground_truth, tolerance, _warn
+        return submission, read_blacklist(
+            blacklist, *of_pairs
+        ) if blacklist else frozenset()
+
+    def result(file: Path, metric: str, energy_wh: float | None) -> Result:
+        submission, banned = read(file, _tolerance(metric, ground_truth, images))
+        evaluation = _evaluated(submission, banned, metric, engine, iou, digest)
+        per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
+        of = submission.ground_truth, submission.detections
+        published = evaluate(*of, PUBLISHED, blacklist=banned).map
+        return Result(evaluation, published, energy_wh, per_wh, file, *of, banned)
+
+    given = zip_longest(detections, energies_wh)
+    results = [
+        result(file, metric, energy_wh)
+        for file, energy_wh in given
+        for metric in metrics
+    ]
+    if curves is not None:
+        _write_curves(curves, results, iou)
+    _show(results, find_orders(results, iou), as_json=as_json)
+
+
+def _show(results: list[Result], orders: list[Order], *, as_json: bool) -> None:
+    documents = [as_document(one) for one in results]
+    if len(results) == 1:
+        document, show = documents[0], partial(_print_table, results[0])
+    else:
+        files = [
+            {"file": str(one.file)} | document
+            for one, document in zip(results, documents, strict=True)
+        ]
+        document = {"files": files, "orders": list(map(asdict, orders))}
+        show = partial(print_comparison, results, orders)
+    if as_json:
+        click.echo(json.dumps(document, allow_nan=False))
+    else:
+        show()
+
+
+def as_document(result: Result) -> dict[str, Any]:
+    """The JSON document: floats in full, null for categories without ground truth; counts of `coco` at IoU .50."""
+    evaluation = result.evaluation
+    document: dict[str, Any] = {
+        "metric": evaluation.metric,
+        "map": evaluation.map,
+        "ap": {str(category): ap for category, ap in evaluation.ap.items()},
+        "categories": {
+            str(category): _counts(evaluation, category)
+            for category in evaluation.counts
+        },
+        "categories_with_ground_truth": evaluation.categories_with_ground_truth,
+        "images": evaluation.images,
+        "detections": evaluation.detections,
+        "energy_wh": result.energy_wh,
+        "score": result.score,
+        "map_ilsvrc_det": result.map_ilsvrc_det,
+        "signature": evaluation.signature,
+    }
+    if evaluation.summary is not None:
+        document["summary"] = evaluation.summary
+    return document
+
+
+def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
+    counts = evaluation.counts[category]
+    document: dict[str, float | None] = {
+        "objects": counts.objects,
+        "found": counts.true_positives,
+        "false": counts.false_positives,
+    }
+    if evaluation.ap50 is not None and evaluation.ap75 is not None:
+        document |= {
+            "ap50": evaluation.ap50[category],
+            "ap75": evaluation.ap75[category],
+        }
+    return document
+
+
+def _check_options(
+    metrics: tuple[str, ...], engine: str, iou: float | None, curves: Path | None
+) -> None:
+    if engine == "pycocotools" and metrics != (COCO,):
+        raise click.UsageError(
+            f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}."
+        )
+    if iou is not None and COCO in metrics:
+        raise click.UsageError(
+            "The metric coco has ten IoU thresholds of its own; leave --iou out."
+        )
+    if curves is not None:
+        check_curve_path(curves)
+
+
+def _evaluated(
+    submission: Submission,
+    banned: frozenset[tuple[int, int]],
+    metric: str,
+    engine: str,
+    iou: float | None,
+    digest: str,
+) -> Evaluation:
+    truth, detections = submission.ground_truth, submission.detections
+    if engine == ENGINES[0]:
+        return evaluate(truth, detections, metric, iou, banned, digest)
+    # Only who asks for it waits for its import.
+    from lpirc_score.metrics.coco_reference import evaluate_with_pycocotools
+
+    return evaluate_with_pycocotools(truth, detections, banned, digest)
+
+
+def _write_curves(path: Path, results: list[Result], iou: float | None) -> None:
+    curves: dict[str, Curves] = {}
+    names: dict[int, str] = {}
+    for one in results:
+        of, metric = (one.truth, one.detections), one.evaluation.metric
+        names |= dict(
+            zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
+        )
+        curves[f"{one.file} {metric}"] = (
+            coco_curves(*of, one.banned)
+            if metric == COCO
+            else precision_recall_curves(*of, metric, iou, one.banned)
+        )
+    if len(results) > 1:
+        write_overlay(path, curves, names)
+        return
+    shown = ".50, and .75 (faint)" if metric == COCO else _iou(one.evaluation)
+    write_curves(path, curves.popitem()[1], names, f"{metric}, IoU {shown}")
+
+
+def _tolerance(metric: str, ground_truth: Path, images: Path | None) -> Tolerance:
+    """What the metric accepts, unless the ground truth declares its images and categories."""
+    tolerance = tolerance_of(metric)
+    declared = declares_ids(ground_truth)
+    return replace(
+        tolerance,
+        new_categories=tolerance.new_categories and not declared,
+        new_images=tolerance.new_images and not declared and images is None,
+    )
+
+
+def _warn(sentence: str) -> None:
+    click.echo(f"referee: warning: {sentence}", err=True)
+
+
+def _digest(ground_truth: Path, images: Path | None) -> str:
+    """Return a test set's own digest, or that of the files' bytes; a list of images completes either."""
+    if annotations := voc_files(ground_truth):
+        digest = hashlib.sha256(
+            "".join(map(sha256_of, annotations)).encode()
+        ).hexdigest()
+    elif ground_truth.is_dir():
+        digest = load_test_set(ground_truth).digest
+    else:
+        digest = hashlib.sha256(ground_truth.read_bytes()).hexdigest()
+    if images is None:
+        return digest
+    return hashlib.sha256(digest.encode() + images.read_bytes()).hexdigest()
+
+
+def _iou(evaluation: Evaluation) -> str:
+    return ".50:.95, counts at .50" if evaluation.iou is None else f"{evaluation.iou:g}"
+
+
+def _print_table(result: Result) -> None:
+    evaluation, truth = result.evaluation, result.truth
+    figures, title = (
+        ("objects", "found", "false", "AP"),
+        f"{evaluation.metric}, IoU {_iou(evaluation)}",
+    )
+    table = figures_table("id", "category", figures=figures, title=title)
+    table.columns[0].justify = "right"
+    for category, name in zip(
+        truth.category_ids.tolist(), truth.category_names, strict=True
+    ):
+        counts, ap = evaluation.counts[category], evaluation.ap[category]
+        numbers = (counts.objects, counts.true_positives, counts.false_positives)
+        table.add_row(
+            str(category),
+            name,
+            *map(str, numbers),
+            "none" if ap is None else f"{ap:.5f}",
+        )
+    out = console()
+    out.print(table)
+    out.print(
+        f"mAP {evaluation.map:.5f}, the mean of {evaluation.categories_with_ground_truth} categories with "
+        f"objects; {evaluation.detections} detections on {evaluation.images} images"
+    )
+    if evaluation.metric != PUBLISHED:
+        out.print(
+            f"mAP {result.map_ilsvrc_det:.5f} by {PUBLISHED}, to compare with published champions"
+        )
+    for name, value in (evaluation.summary or {}).items():
+        out.print(f"{name} {'none' if value is None else f'{value:.5f}'}")
+    if result.score is not None:
+        out.print(
+            f"score {format_score(result.score)} mAP/Wh with {result.energy_wh} Wh"
+        )
+    out.print(f"signature {evaluation.signature}")

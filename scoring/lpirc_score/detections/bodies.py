@@ -1,0 +1,108 @@
+"""Bodies of POSTs: one parser for each of four content types, all equal in meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.detections.checking import bad_rows, check_rows
+from lpirc_score.detections.form_body import parse_form
+from lpirc_score.detections.json_body import parse_json
+from lpirc_score.detections.plausibility import PLAUSIBLE, Implausible, implausible
+from lpirc_score.detections.rows import ProblemList, Rows, plain
+from lpirc_score.detections.text_body import parse_text
+from lpirc_score.errors import CodedError
+
+PACKED = "application/octet-stream"
+ROW_BYTES = 28
+FIRST_INEXACT = 2.0**24
+
+
+def is_packed(content_type: str | None) -> bool:
+    """Whether a body of that type is what `unpack` reads."""
+    return content_type is not None and _kind(content_type) == PACKED
+
+
+def unpack(body: bytes) -> NDArray[np.float64]:
+    """The rows (n, 7) of a packed body that was accepted: float64 holds each float32 exactly."""
+    return np.frombuffer(body, "<f4").astype(np.float64).reshape(-1, 7)
+
+
+def parse_packed(body: bytes) -> Rows:
+    """Read rows of seven little-endian float32 each, 28 bytes, for boards where formatting numbers costs energy.
+
+    float32 has 24 bits of precision: an id from 2^24 on could be rounded to its neighbour, so it is refused. Raises
+    BadRows `bad-rows` for a cut row.
+    """
+    count, left_over = divmod(len(body), ROW_BYTES)
+    if left_over:
+        problems = ProblemList()
+        problems.add(
+            count + 1,
+            f"a packed row is {ROW_BYTES} bytes, the last one has {left_over}",
+        )
+        raise bad_rows(problems)
+    rows = Rows.numbered(unpack(body))
+    inexact = np.flatnonzero(
+        ((rows.values[:, :2] >= FIRST_INEXACT) & np.isfinite(rows.values[:, :2])).any(
+            axis=1
+        )
+    )
+    for row in inexact:
+        number = plain(rows.values[row, :2].max())
+        rows.unreadable.add(
+            int(row) + 1,
+            f"{number} is not exact in float32; send such ids as text or JSON",
+        )
+    return rows
+
+
+_PARSERS: dict[str, Callable[[bytes], Rows]] = {
+    "application/json": parse_json,
+    "text/plain": parse_text,
+    "text/csv": parse_text,
+    "application/x-www-form-urlencoded": parse_form,
+    PACKED: parse_packed,
+}
+
+
+def parse_detections(
+    body: bytes, content_type: str, images: int, category_ids: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Read and check the rows of a body: float64 of shape (n, 7).
+
+    Images are 1..`images`; `category_ids` (K,) ascend; `content_type` chooses the parser.
+
+    Raises `CodedError` with code `unsupported-media-type`, `bad-json`, `length-mismatch` or `bad-rows`;
+    the last has the facts `problems` (at most 20 of {"line", "problem"}) and `total`.
+    """
+    kind = _kind(content_type)
+    parse = _PARSERS.get(kind)
+    if parse is None:
+        sentence = f"Detections of type {kind[:80]!r} are not supported; send one of {', '.join(_PARSERS)}."
+        raise CodedError("unsupported-media-type", sentence, content_type=kind[:80])
+    return check_rows(parse(body), images, category_ids)
+
+
+def _kind(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+@dataclass
+class BodyReader:
+    """Reads one body as `parse_detections` does; `found` is what of its rows is implausible by the `limits`."""
+
+    content_type: str
+    images: int
+    category_ids: NDArray[np.int64]
+    limits: NDArray[np.float64]
+    found: Implausible = PLAUSIBLE
+
+    def __call__(self, body: bytes) -> NDArray[np.float64]:
+        """The rows (n, 7) of the body. Raises what `parse_detections` raises."""
+        rows = parse_detections(body, self.content_type, self.images, self.category_ids)
+        self.found = implausible(rows, self.limits)
+        return rows

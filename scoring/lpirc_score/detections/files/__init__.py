@@ -1,0 +1,21 @@
+"""Detections and blacklists from files: CSV with a header, the contest's rows of seven numbers, COCO results.
+
+Rows keep the order of the file, which is the order of submission. Images are named by id, by file name, or by
+file name without suffix; categories by id or by name. A text that matches an id means that id.
+"""
+
+from lpirc_score.detections.files.reading import (
+    Submission,
+    read_blacklist,
+    read_detections,
+    read_submission,
+)
+from lpirc_score.detections.files.rows import HEADER
+
+__all__ = [
+    "HEADER",
+    "Submission",
+    "read_blacklist",
+    "read_detections",
+    "read_submission",
+]

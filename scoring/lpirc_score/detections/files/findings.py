@@ -1,0 +1,68 @@
+"""What a reader finds in a file: problems, which refuse it, and notices, which only warn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from lpirc_score.detections import ProblemList
+from lpirc_score.errors import CodedError
+
+INVERTED = "inverted boxes"
+NEW_IMAGE = "new images"
+NEW_CATEGORY = "new categories"
+
+_WORDS = {
+    INVERTED: "{value}; scored as it stands, as the metric's official program does",
+    NEW_IMAGE: "image {value} is not in the ground truth; taken for an image without objects",
+    NEW_CATEGORY: "category {value} is not in the ground truth; taken for a category without objects",
+}
+
+
+@dataclass
+class _Notice:
+    line: int
+    value: str
+    count: int = 0
+
+
+@dataclass
+class Findings:
+    """Problems and notices of one file, by line (in JSON by the number of the entry)."""
+
+    path: Path
+    problems: ProblemList = field(default_factory=ProblemList)
+    _notices: dict[str, _Notice] = field(default_factory=dict)
+
+    def note(self, kind: str, line: int, value: str) -> None:
+        """Count what is accepted with a warning; the first of its kind is kept."""
+        self._notices.setdefault(kind, _Notice(line, value)).count += 1
+
+    def raise_if_any(self, code: str) -> None:
+        """Raise `CodedError` with the first problem in words and the facts `file`, `problems`, `total`."""
+        if not self.problems.total:
+            return
+        line, problem = self.problems.first[0]
+        total = self.problems.total
+        others = f" (and {total - 1} more problems)" if total > 1 else ""
+        if self.problems.stops and total >= self.problems.most:
+            others = f" (and {total - 1} more problems, where the reading ended)"
+        facts = self.problems.as_facts()
+        sentence = f"{self.path}: line {line}: {problem}{others}"
+        raise CodedError(
+            code, sentence, file=str(self.path), problems=facts, total=total
+        )
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return one sentence for each kind of notice, with file, first line, value and count."""
+        return tuple(
+            f"{self.path}: line {notice.line}: {_WORDS[kind].format(value=notice.value)} "
+            f"({notice.count} {'row' if notice.count == 1 else 'rows'} of this kind)"
+            for kind, notice in self._notices.items()
+        )
+
+
+def refuse(path: Path, reason: str) -> NoReturn:
+    """Raise `CodedError` `unreadable-file`."""
+    raise CodedError("unreadable-file", f"{path}: {reason}", file=str(path)) from None

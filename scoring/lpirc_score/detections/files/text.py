@@ -1,0 +1,99 @@
+"""Text files split into numbered lines, cells and numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from math import isfinite
+from pathlib import Path
+
+from lpirc_score.detections import shown
+from lpirc_score.detections.files.findings import refuse
+from lpirc_testsets.errors import TestSetError
+from lpirc_testsets.file_bytes import read_text, require_regular
+from lpirc_testsets.values import text_number
+
+Numbered = Iterator[tuple[int, list[str]]]
+
+
+def head_of(path: Path) -> str:
+    """Return the beginning of a file that is read whole afterwards.
+
+    Raises `CodedError` `unreadable-file`, also for an empty file and for a pipe, which cannot be read twice.
+    """
+    try:
+        require_regular(path)
+        with path.open("rb") as file:
+            head = file.read(1 << 16)
+    except OSError as error:
+        refuse(path, error.strerror or "cannot be read")
+    if not head.strip():
+        refuse(path, "the file is empty")
+    return head.decode("utf-8-sig", errors="replace")
+
+
+def text_of(path: Path) -> str:
+    """Return the whole file. Raises `CodedError` `unreadable-file` unless it is UTF-8, also for an empty file."""
+    try:
+        text = read_text(path)
+    except TestSetError as error:
+        refuse(path, error.sentence.removeprefix(f"{path}: "))
+    if not text.strip():
+        refuse(path, "the file is empty")
+    return text
+
+
+def csv_lines(path: Path, headers: Iterable[list[str]]) -> Numbered:
+    """Yield line numbers and cells below one of the headers; blank lines are skipped."""
+    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
+    try:
+        header: list[str] | None = None
+        for cells in reader:
+            stripped = [cell.strip() for cell in cells]
+            if not any(stripped):
+                continue
+            if header is None:
+                header = stripped
+                if header not in headers:
+                    wanted = " or ".join(",".join(names) for names in headers)
+                    refuse(
+                        path, f"the header is {shown(','.join(header))}, not {wanted}"
+                    )
+            else:
+                yield reader.line_num, stripped
+    except csv.Error as error:
+        refuse(path, f"line {reader.line_num}: {error}")
+
+
+def bare_lines(path: Path) -> Numbered:
+    """Yield line numbers and cells of lines whose values stand between blanks or commas."""
+    for number, line in enumerate(text_of(path).split("\n"), start=1):
+        if line.strip():
+            yield number, bare_cells(line)
+
+
+def bare_cells(line: str) -> list[str]:
+    """Split a line at blanks and commas."""
+    return re.split(r"\s*,\s*|\s+", line.strip())
+
+
+def check_length(cells: list[str], wanted: int) -> None:
+    """Raise ValueError unless there are as many cells as wanted."""
+    if len(cells) != wanted:
+        raise ValueError(
+            f"a row is {wanted} values, this has {len(cells)}: {shown(','.join(cells))}"
+        )
+
+
+def numbers(cells: list[str]) -> list[float]:
+    """Return finite numbers. Raises ValueError with the first cell that is not one."""
+    return [checked_finite(text_number(cell), cell) for cell in cells]
+
+
+def checked_finite(value: float, source: object) -> float:
+    """Return a finite number. Raises ValueError with the source of any other."""
+    if not isfinite(value):
+        raise ValueError(f"{shown(source)} is not a finite number")
+    return value

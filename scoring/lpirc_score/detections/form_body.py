@@ -1,0 +1,193 @@
+"""The form of the original protocol: seven parallel lists, `application/x-www-form-urlencoded`.
+
+A form may carry other fields (the old clients' token), which are not read here. An image is a number, or the name of a
+JPEG file of that number: `12.jpg`, `images/12.JPEG`. The line of a row is its place in the lists.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from itertools import zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.detections.checking import good_rows
+from lpirc_score.detections.numbers import NUMBER_CHARACTERS, flat_array
+from lpirc_score.detections.rows import NONE_REFUSED, ProblemList, Refused, Rows
+from lpirc_score.errors import LengthMismatch
+from lpirc_testsets.values import text_number
+
+FIELDS = (b"image_name", b"CLASS_ID", b"confidence", b"xmin", b"ymin", b"xmax", b"ymax")
+_KEYS = tuple(b"&" + name + b"=" for name in FIELDS)
+_IMAGE, _CATEGORY = 0, 1
+_ROW_MARKS = b"".join(_KEYS).translate(None, NUMBER_CHARACTERS)
+_SUFFIX = b".jpg"
+_LONGEST_TEXT = 200
+_PLAIN = NUMBER_CHARACTERS.replace(b"+", b"") + b","  # a plus is a blank here
+_ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})")
+# An escaped & or = belongs to a name or a value: it must not separate fields, and no number has one.
+_CHARACTERS = [b"\0" if value in b"&=" else bytes([value]) for value in range(256)]
+
+
+def parse_form(body: bytes) -> Rows:
+    """Read the rows of a form. Raises CodedError `length-mismatch` for lists of unequal length, or no lists."""
+    form, rows = _plain_rows(body)
+    if rows is not None:
+        return rows
+    lists = _lists(form)
+    if _has_other_fields(form, lists):
+        names = b", ".join(FIELDS).decode()
+        raise LengthMismatch(
+            f"The form has none of the lists {names}, so nothing was taken; send those, or the "
+            "Content-Type of what it is.",
+        )
+    if len({*map(len, lists)}) > 1:
+        raise _mismatch(lists)
+    return _rows_one_by_one(lists)
+
+
+def take_form(
+    body: bytes, images: int, category_ids: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], Refused]:
+    """The good rows (n, 7) of a form, and the others, as the referee of 2015 counted them: by their image_names.
+
+    A value beyond these is of no image. Inverted boxes are good. Raises LengthMismatch where a list is shorter.
+    """
+    form, rows = _plain_rows(body)
+    if rows is None:
+        lists = _lists(form)
+        if min(map(len, lists)) < len(lists[_IMAGE]):
+            raise _mismatch(lists)
+        if _has_other_fields(form, lists):
+            return np.empty((0, 7)), Refused(
+                1, ((1, "the form has none of the lists", ""),)
+            )
+        rows = _rows_one_by_one(lists)
+    values, problems = good_rows(rows, images, category_ids, inverted_boxes=True)
+    if not problems.total:
+        return values, NONE_REFUSED
+    texts = [*zip_longest(*_lists(form), fillvalue=b"")]
+    first = tuple(
+        (
+            line,
+            reason,
+            b" ".join(texts[line - 1]).decode(errors="backslashreplace")[
+                :_LONGEST_TEXT
+            ],
+        )
+        for line, reason in sorted(dict(reversed(problems.first)).items())
+    )
+    return values, Refused(len(texts) - len(values), first)
+
+
+def _plain_rows(body: bytes) -> tuple[bytes, Rows | None]:
+    """The form, unescaped if need be, and its rows if they are all numbers."""
+    form = b"&" + body
+    rows = _interleaved_rows(form) or _grouped_rows(form)
+    if rows is None and (b"%" in form or b"+" in form):
+        form = _unescaped(form)
+        rows = _grouped_rows(form)
+    return form, rows
+
+
+def _interleaved_rows(form: bytes) -> Rows | None:
+    """The rows of a form with the seven fields of one row after those of another, and nothing else."""
+    if -1 < form.find(_KEYS[_IMAGE], 1) < form.find(_KEYS[_CATEGORY]):
+        return None  # a list of images
+    if _SUFFIX in form:
+        form = form.replace(_SUFFIX + _KEYS[_CATEGORY], _KEYS[_CATEGORY])
+    count = form.count(_KEYS[_IMAGE])
+    # Without the characters of numbers: which fields there are, and in which order. A key with an
+    # additional such character is not replaced below, so the result is not a list of numbers.
+    if (
+        not count
+        or form.translate(None, NUMBER_CHARACTERS) != _ROW_MARKS * count
+        or b"+" in form
+    ):
+        return None
+    for key in _KEYS:
+        form = form.replace(key, b",")
+    values = flat_array(form[1:], (count, 7))
+    return None if values is None else Rows.numbered(values)
+
+
+def _grouped_rows(form: bytes) -> Rows | None:
+    """The rows of a form in which each list is in one place, as nearly every client writes it."""
+    if b"%" in form or b"," in form:
+        return None
+    lists = []
+    for number, key in enumerate(_KEYS):
+        at = form.find(key)
+        if at < 0:
+            return None
+        end = form.find(b"&", form.rfind(key) + 1)
+        values = form[at + len(key) : None if end < 0 else end].replace(key, b",")
+        if number == _IMAGE:
+            values = (values + b",").replace(_SUFFIX + b",", b",")[:-1]
+        if values.translate(None, _PLAIN):
+            return None
+        lists.append(values)
+    counts = {values.count(b",") + 1 for values in lists}
+    # Lists of unequal length are reported by the slow path.
+    array = (
+        flat_array(b",".join(lists), (7, counts.pop())) if len(counts) == 1 else None
+    )
+    return None if array is None else Rows.numbered(array.T)
+
+
+def _lists(form: bytes) -> list[list[bytes]]:
+    """The seven lists of a form with any order of its fields, escapes resolved."""
+    return [re.findall(key + b"([^&]*)", form) for key in _KEYS]
+
+
+def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
+    """The rows, and of each of the others its first problem."""
+    problems, values, lines = ProblemList(), array("d"), []
+    for line, texts in enumerate(zip_longest(*lists, fillvalue=b""), start=1):
+        try:
+            values.extend(
+                [_number(name, text) for name, text in zip(FIELDS, texts, strict=True)]
+            )
+            lines.append(line)
+        except ValueError as error:
+            problems.add(line, str(error))
+    return Rows(
+        np.array(values, np.float64).reshape(-1, 7), np.array(lines, np.int64), problems
+    )
+
+
+def _has_other_fields(form: bytes, lists: list[list[bytes]]) -> bool:
+    """Whether this is another kind of body, sent as a form by mistake; at most a token means no detections."""
+    fields = form.split(b"&", 3)[1:]
+    return not any(lists) and any(
+        field and not field.startswith(b"token=") for field in fields
+    )
+
+
+def _mismatch(lists: list[list[bytes]]) -> LengthMismatch:
+    found = ", ".join(
+        f"{len(values)} {name.decode()}"
+        for name, values in zip(FIELDS, lists, strict=True)
+    )
+    return LengthMismatch(
+        f"The lists must be equally long, but there are {found}; nothing was taken."
+    )
+
+
+def _number(name: bytes, value: bytes) -> float:
+    text = value.decode(errors="backslashreplace").strip()
+    stem, _, kind = text.rpartition(".")
+    if name == FIELDS[_IMAGE] and kind.lower() in ("jpg", "jpeg"):
+        text = stem.replace("\\", "/").rpartition("/")[2]
+    try:
+        return text_number(text)
+    except ValueError as error:
+        raise ValueError(f"{name.decode()}: {error}") from None
+
+
+def _unescaped(form: bytes) -> bytes:
+    return _ESCAPE.sub(
+        lambda escape: _CHARACTERS[int(escape[1], 16)], form.replace(b"+", b" ")
+    )

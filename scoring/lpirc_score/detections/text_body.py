@@ -1,0 +1,104 @@
+"""Text: one detection a line, seven numbers between blanks or commas. Blank lines are skipped, but counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.detections.numbers import NUMBER_CHARACTERS, PIECE_BYTES, flat_array
+from lpirc_score.detections.rows import Rows, read_each
+from lpirc_testsets.values import text_number
+
+_PLAIN = NUMBER_CHARACTERS + b", \t\n"
+_BLANK = b" \t\n"
+_ROW_MARKS = b",,,,,,\n"
+_FLAT = bytes.maketrans(b" \t\n", b",,,")
+_COMMAS = bytes.maketrans(b" \t", b",,")
+_EMPTY_FIELDS = (b",,", b",\n", b"\n,")
+_LONGEST_PIECE = 2 * PIECE_BYTES
+
+
+def parse_text(body: bytes) -> Rows:
+    """Read lines of seven numbers; what is wrong with others is in the rows' `unreadable`."""
+    if b"\r" in body:
+        body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return _part(body, 1) if len(body) <= PIECE_BYTES else Rows.joined(_parts(body))
+
+
+def _parts(body: bytes) -> Iterator[Rows]:
+    # A bad line makes only its own part slow to read.
+    at, line = 0, 1
+    while at < len(body):
+        end = body.find(b"\n", at + PIECE_BYTES) + 1 or len(body)
+        piece = body[at:end]
+        yield _part(piece, line)
+        at, line = end, line + piece.count(b"\n")
+
+
+def _part(piece: bytes, line: int) -> Rows:
+    plain = None
+    if len(piece) <= _LONGEST_PIECE and not piece.translate(None, _PLAIN):
+        plain = _regular(piece, line) or _irregular(piece, line)
+    return plain or read_each(_rows(piece, line), text_number)
+
+
+def _regular(piece: bytes, line: int) -> Rows | None:
+    """Lines with one blank, one comma, or a comma and a blank between the numbers, and no blank lines within."""
+    lines = piece.rstrip(_BLANK)
+    if not lines:
+        return Rows.none()
+    values = _same_form(lines)
+    if values is None:
+        values = _same_form(lines.replace(b", ", b",").replace(b" \n", b"\n"))
+    return None if values is None else Rows.numbered(values, line)
+
+
+def _same_form(lines: bytes) -> NDArray[np.float64] | None:
+    """The rows (n, 7) if what is left without numbers is just the marks of lines of seven."""
+    marks = lines.translate(_COMMAS, NUMBER_CHARACTERS) + b"\n"
+    count = len(marks) // len(_ROW_MARKS)
+    return (
+        flat_array(lines.translate(_FLAT), (count, 7))
+        if marks == _ROW_MARKS * count
+        else None
+    )
+
+
+def _irregular(piece: bytes, line: int) -> Rows | None:
+    """Lines in columns, blank lines, or numbers that JSON does not write like that: .5, +1, 007."""
+    if _has_empty_field(piece):
+        return None
+    split = [one.split() for one in piece.replace(b",", b" ").split(b"\n")]
+    filled = [at for at, tokens in enumerate(split, start=line) if tokens]
+    if {*map(len, split)} - {0, 7}:
+        return None
+    try:
+        values = np.array([*map(float, chain.from_iterable(split))])
+    except ValueError:
+        return None
+    return Rows(values.reshape(-1, 7), np.array(filled, np.int64))
+
+
+def _has_empty_field(piece: bytes) -> bool:
+    if b"," not in piece:
+        return False
+    packed = piece.translate(None, b" \t")
+    return (
+        packed[:1] == b","
+        or packed[-1:] == b","
+        or any(empty in packed for empty in _EMPTY_FIELDS)
+    )
+
+
+def _rows(piece: bytes, first: int) -> Iterator[tuple[int, object]]:
+    for number, line in enumerate(piece.splitlines(), start=first):
+        if len(line) > _LONGEST_PIECE:
+            yield number, f"a line of {len(line)} characters"
+            continue
+        stripped = line.decode(errors="backslashreplace").strip()
+        if stripped:
+            yield number, re.split(r"\s*,\s*|\s+", stripped)

@@ -1,0 +1,44 @@
+"""The failures of scoring: one base class, a stable code, one clear sentence, the facts beside it.
+
+The referee's failures have the same base class, so that one `except` catches both. A failure that some caller handles
+has a class of its own: code never branches on `code` or on the sentence.
+"""
+
+from __future__ import annotations
+
+
+class CodedError(Exception):
+    """A failure that a person can cause or must know of.
+
+    `code` is stable and kebab-case ("window-closed"); the sentence names the value and says what to do; `facts`
+    are JSON-ready details for machines. The edges (command line, web) translate it, once each.
+    """
+
+    def __init__(self, code: str, sentence: str, **facts: object) -> None:
+        super().__init__(sentence)
+        self.code = code
+        self.sentence = sentence
+        self.facts = facts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """It comes back from another process as it was: what subclasses take differs."""
+        return _again, (type(self), self.code, self.sentence, self.facts)
+
+
+def _again(
+    kind: type[CodedError], code: str, sentence: str, facts: dict[str, object]
+) -> CodedError:
+    error = kind.__new__(kind)
+    CodedError.__init__(error, code, sentence, **facts)
+    return error
+
+
+class BadRows(CodedError):
+    """Detections with rows that break a rule: `bad-rows`, or lists of different lengths, `length-mismatch`."""
+
+
+class LengthMismatch(BadRows):
+    """Parallel lists of a form that are not of one length."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__("length-mismatch", sentence, **facts)

@@ -1,0 +1,100 @@
+"""Drawings as files: text is drawn as it is, and the same picture gives the same bytes."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from lpirc_score.errors import CodedError
+from lpirc_score.files.atomic_write import require_writable, write_atomically
+
+
+def require_drawable(path: Path, suffixes: Sequence[str], code: str) -> None:
+    """Raise CodedError `code` unless the name ends in one of the suffixes and a file can be written there."""
+    if path.suffix.lower() not in suffixes:
+        *most, last = suffixes
+        sentence = f"{path}: this is written to a file that ends in {', '.join(most)} or {last}"
+        raise CodedError(code, sentence, file=str(path))
+    try:
+        require_writable(path)
+    except OSError as error:
+        sentence = f"{path}: it cannot be written: {error.strerror or error}"
+        raise CodedError(code, sentence, file=str(path)) from error
+
+
+def write_drawing(path: Path, content: bytes, what: str) -> None:
+    """Write a drawing of `what`, such as "curves" or "plot". Raises CodedError such as `curves-not-written`."""
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        sentence = f"{path}: the {what} cannot be written: {error.strerror or error}"
+        raise CodedError(f"{what}-not-written", sentence, file=str(path)) from error
+
+
+def drawn(
+    form: str,
+    draw: Callable[[Any], None],
+    size: tuple[float, float] = (8, 5),
+    fonttype: str = "path",
+) -> bytes:
+    """The figure that `draw` fills, as the bytes of a "png" or an "svg"; `size` in inches.
+
+    The text of an SVG is drawn as outlines, or with `fonttype` "none" stays text. Raises CodedError `no-matplotlib`.
+    """
+    try:
+        from matplotlib import rc_context  # takes a second, and only drawings need it
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise CodedError(
+            "no-matplotlib", "Drawing needs matplotlib, which is not installed."
+        ) from None
+    drawing = io.BytesIO()
+    with (
+        rc_context({"svg.hashsalt": "referee", "svg.fonttype": fonttype}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings(
+            "ignore", message="Glyph .* missing", category=UserWarning
+        )
+        figure = Figure(figsize=size, dpi=150, layout="constrained")
+        draw(figure)
+        figure.savefig(
+            drawing, format=form, metadata={"Date": None} if form == "svg" else None
+        )
+    return drawing.getvalue()
+
+
+def inline_svg(
+    label: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 4)
+) -> str:
+    """The figure as an SVG element for a page that may hold several; `label` says what it shows.
+
+    Its text is text, to be found and copied. Raises CodedError `no-matplotlib`.
+    """
+    text = drawn("svg", draw, size, "none").decode()
+    text = re.sub(
+        r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL
+    )
+    # HTML needs none of these attributes.
+    text = re.sub(r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5)
+    used = {*re.findall(r"#([\w.-]+)[\")]", text)}
+    # Each drawing numbers its parts from 1: two in one page would share their ids.
+    text = re.sub(r' id="([^"]*)"', lambda one: one[0] if one[1] in used else "", text)
+    return text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
+
+
+def note_in_middle(axes: Any, note: str, **style: Any) -> None:
+    """Write a note in the middle of axes that show nothing."""
+    axes.text(
+        0.5, 0.5, note, color="0.4", transform=axes.transAxes, ha="center", **style
+    )
+
+
+def printable(text: str) -> str:
+    """The text with blanks for control characters, which XML cannot contain."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,0 +1,330 @@
+"""The COCO metric: the numbers of pycocotools' COCOeval for boxes, computed on whole columns.
+
+Semantics: https://github.com/cocodataset/cocoapi, `cocoeval.py`. Ten IoUs and four ranges of areas; an object that
+is a crowd or outside the range is ignored, and so is a detection that finds such an object or that finds none and
+is itself outside the range. Sums are exact (`math.fsum`), as those of the other metrics: pycocotools leaves their order
+to NumPy, so its figures may differ in the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.metrics.coco_ranking import (
+    LEAST_OVERLAPS,
+    MOST,
+    AreaResult,
+    category_precisions,
+    matched_at_each_iou,
+    rank,
+)
+from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.groups import Listing, group_objects, list_detections
+from lpirc_score.metrics.matching import Objects, Pairs, in_turn, pairs_of
+from lpirc_score.metrics.overlap import Edges
+from lpirc_score.metrics.result import Counts, Evaluation, signature
+from lpirc_score.metrics.rules import COCO
+from lpirc_testsets.boxes import coco_from_corners
+from lpirc_testsets.ground_truth import GroundTruth
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+IOU_RANGE = "0.5:0.95"
+
+AREAS = {
+    "all": (0.0, 1e5**2),
+    "small": (0.0, 32.0**2),
+    "medium": (32.0**2, 96.0**2),
+    "large": (96.0**2, 1e5**2),
+}
+"""Ranges of areas in square pixels, both ends inside."""
+
+_ALL = 0
+_BITS = [np.uint16(1 << place) for place in range(len(LEAST_OVERLAPS))]
+AT_50 = 0
+AT_75 = 5
+
+
+def evaluate_coco(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    blacklist: Iterable[tuple[int, int]] = (),
+    ground_truth_digest: str | None = None,
+) -> Evaluation:
+    """Score detections, all numbers finite, by the COCO metric.
+
+    Raises `CodedError` `unknown-image` or `unknown-category`.
+    """
+    banned = frozenset(blacklist)
+    results = results_by_area(ground_truth, detections, banned)
+    summary = _summarize(results)
+    everything = results["all"]
+    ap = _by_category(ground_truth, everything.precision)
+    ap50 = _by_category(ground_truth, everything.precision[[AT_50]])
+    ap75 = _by_category(ground_truth, everything.precision[[AT_75]])
+    columns = (
+        everything.objects.tolist(),
+        everything.true[-1, AT_50].tolist(),
+        everything.listed.tolist(),
+    )
+    counts = (
+        Counts(count, true, size - true)
+        for count, true, size in zip(*columns, strict=True)
+    )
+    return Evaluation(
+        metric=COCO,
+        iou=None,
+        map=summary["AP"] or 0.0,
+        ap=ap,
+        counts=dict(zip(ap, counts, strict=True)),
+        categories_with_ground_truth=sum(value is not None for value in ap.values()),
+        images=len(ground_truth.image_ids),
+        detections=len(detections),
+        signature=signature(COCO, IOU_RANGE, banned, ground_truth_digest),
+        summary=summary,
+        ap50=ap50,
+        ap75=ap75,
+    )
+
+
+def results_by_area(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    banned: frozenset[tuple[int, int]],
+) -> dict[str, AreaResult]:
+    """Match and rank in each of AREAS. Raises as `evaluate_coco` does."""
+    matching = _Matching(ground_truth, detections, banned)
+    counts = [matching.groups.counts(~each) for each in matching.ignored]
+
+    def results(first: int, last: int) -> list[AreaResult]:
+        batch = matching.batch(first, last)
+        return [
+            rank(
+                batch.pairs,
+                matching.ignored[area],
+                matching.crowd,
+                batch.inside[area],
+                batch.within,
+                batch.bounds,
+                count[first:last],
+            )
+            for area, count in enumerate(counts)
+        ]
+
+    parts = (results(first, last) for first, last in matching.listing.batches())
+    return dict(zip(AREAS, map(_joined, zip(*parts, strict=True)), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class CocoCategory:
+    """By rank, the confidence and image (M,) of the detections of one category in the range of all areas.
+
+    Bit k of `counts` and of `is_true` (M,): whether a detection counts, and is true, at the k-th IoU. `object_images`
+    are those of its objects that count. Images are places among all.
+    """
+
+    confidence: Floats
+    image: NDArray[np.uint32]
+    counts: NDArray[np.uint16]
+    is_true: NDArray[np.uint16]
+    object_images: NDArray[np.uint32]
+
+    def rankings(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.bool_]]]:
+        """At each IoU, by rank, the image (m,) of the detections that count, and which are true."""
+        for bit in _BITS:
+            here = np.flatnonzero(self.counts & bit)
+            yield (
+                self.image.take(here),
+                (self.is_true.take(here) & bit).astype(np.bool_),
+            )
+
+    def average_precision(self) -> float | None:
+        """The AP of `evaluate_coco`, None without objects."""
+        objects = len(self.object_images)
+        if not objects:
+            return None
+        precisions = category_precisions(
+            (is_true for _, is_true in self.rankings()), objects
+        )
+        return math.fsum(precisions.ravel().tolist()) / precisions.size
+
+
+def ranked_coco(
+    ground_truth: GroundTruth,
+    detections: Detections,
+    banned: frozenset[tuple[int, int]],
+) -> Iterator[CocoCategory]:
+    """Match in the range of all areas: every category in the order of the ids. Raises as `evaluate_coco` does."""
+    matching = _Matching(ground_truth, detections, banned)
+    groups, ignored = matching.groups, matching.ignored[_ALL]
+    counted = groups.objects[~ignored]
+    object_images = groups.images.places(ground_truth.image[counted]).astype(np.uint32)
+    object_categories = ground_truth.category[counted]
+    images = groups.images.places(detections.image).astype(np.uint32)
+    for first, last in matching.listing.batches():
+        batch = matching.batch(first, last)
+        counts, is_true = np.zeros((2, len(batch.members)), np.uint16)
+        at_each_iou = matched_at_each_iou(
+            batch.pairs, ignored, matching.crowd, batch.inside[_ALL]
+        )
+        for bit, (counts_here, true_here) in zip(_BITS, at_each_iou, strict=True):
+            counts[counts_here] |= bit
+            is_true[true_here] |= bit
+        confidence, image = detections.confidence[batch.members], images[batch.members]
+        bounds = pairwise(batch.bounds.tolist())
+        for id_, (low, high) in zip(
+            groups.categories.ids[first:last], bounds, strict=True
+        ):
+            yield CocoCategory(
+                confidence[low:high],
+                image[low:high],
+                counts[low:high],
+                is_true[low:high],
+                object_images[object_categories == id_],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Some categories: their detections (n,) ranked as `members`, category k from `bounds[k]` to `bounds[k + 1] - 1`.
+
+    `inside` is by area, `within` the place among those of the same image and category, `pairs` are `in_turn`.
+    """
+
+    members: Ints
+    bounds: Ints
+    pairs: Pairs
+    inside: NDArray[np.bool_]
+    within: NDArray[np.uint8]
+
+
+class _Matching:
+    """What every range of areas shares: the groups, which objects are `ignored` in each (areas, G), the candidates."""
+
+    def __init__(
+        self,
+        ground_truth: GroundTruth,
+        detections: Detections,
+        banned: frozenset[tuple[int, int]],
+    ) -> None:
+        groups = group_objects(
+            ground_truth, np.ones(len(ground_truth.image), np.bool_), banned
+        )
+        self.groups, self._detections = groups, detections
+        self.crowd = ground_truth.crowd[groups.objects]
+        self.ignored = self.crowd | ~_inside(ground_truth.area[groups.objects])
+        edges = Edges.of_coco(ground_truth.coco_boxes[groups.objects])
+        self._objects = Objects(
+            edges, np.full(len(self.crowd), LEAST_OVERLAPS[0]), self.crowd
+        )
+        self.listing = list_detections(detections, groups)
+
+    def batch(self, first: int, last: int) -> _Batch:
+        """The categories `first` .. `last - 1`."""
+        listing, detections = self.listing, self._detections
+        members, ranks = listing.ranked(
+            first, last, detections.confidence, ties_by_image=True
+        )
+        within = _within(listing, first, last, ranks)
+        inside = _inside(_areas(detections, members)) & (within < MOST[-1])
+        found = pairs_of(listing, self.groups, first, last, self._boxes, self._objects)
+        pairs = in_turn(found, ranks, last_first=True)
+        pairs = pairs.take(within.take(pairs.detection) < MOST[-1])
+        bounds = listing.starts[first : last + 1] - listing.starts[first]
+        return _Batch(members, bounds, pairs, inside, within)
+
+    def _boxes(self, chosen: Ints) -> Edges:
+        return Edges.of_coco(coco_boxes_of(self._detections, chosen))
+
+
+def _joined(parts: Iterable[AreaResult]) -> AreaResult:
+    """The results of some categories behind each other."""
+    columns = {
+        field.name: [getattr(part, field.name) for part in parts]
+        for field in fields(AreaResult)
+    }
+    axes = {"precision": 1, "true": 2}
+    return AreaResult(
+        **{
+            name: np.concatenate(each, axis=axes.get(name, 0))
+            for name, each in columns.items()
+        }
+    )
+
+
+def _within(listing: Listing, first: int, last: int, ranks: Ints) -> NDArray[np.uint8]:
+    """By rank, count the detections of some categories within their image and category, from 0 to the last of MOST."""
+    opens = listing.opens[listing.starts[first] : listing.starts[last]]
+    bits = len(ranks).bit_length()
+    keys = np.cumsum(opens) << bits
+    keys |= ranks
+    keys.sort()
+    begins = np.flatnonzero(opens)
+    within = np.empty(len(ranks), np.uint8)
+    keys &= (1 << bits) - 1
+    place = np.arange(len(ranks)) - np.repeat(
+        begins, np.diff(begins, append=len(ranks))
+    )
+    within[keys] = np.minimum(place, MOST[-1])
+    return within
+
+
+def _areas(detections: Detections, members: Ints) -> Floats:
+    """The areas (n,) of some detections."""
+    boxes = coco_boxes_of(detections, members)
+    with np.errstate(over="ignore", invalid="ignore"):
+        area: Floats = boxes[:, 2] * boxes[:, 3]
+    return area
+
+
+def _inside(area: Floats) -> NDArray[np.bool_]:
+    """Where areas (M,) lie inside each of AREAS (ranges, M)."""
+    return np.array(
+        [~((area < least) | (area > most)) for least, most in AREAS.values()]
+    )
+
+
+def coco_boxes_of(source: Detections | GroundTruth, chosen: Ints) -> Floats:
+    """The COCO boxes (n, 4) of some detections or objects."""
+    if source.coco_boxes is not None:
+        return source.coco_boxes.take(chosen, axis=0)
+    return coco_from_corners(source.boxes.take(chosen, axis=0))
+
+
+def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float | None]:
+    ids = ground_truth.category_ids.tolist()
+    return dict(zip(ids, _category_means(values), strict=True))
+
+
+def _category_means(values: Floats) -> list[float | None]:
+    """By category (K,), the exact mean of values (T, K, ...); None where they are NaN, without objects."""
+    rows = [each.ravel().tolist() for each in np.moveaxis(values, 1, 0)]
+    means = [math.fsum(row) / len(row) for row in rows]
+    return [None if math.isnan(mean) else mean for mean in means]
+
+
+def _summarize(results: Mapping[str, AreaResult]) -> dict[str, float | None]:
+    """Return the twelve numbers, each a mean over the categories with objects in the range, or None."""
+    everything = results["all"]
+    ranges = ("small", "medium", "large")
+    values = {
+        "AP": everything.precision,
+        "AP50": everything.precision[[AT_50]],
+        "AP75": everything.precision[[AT_75]],
+        **{f"AP{name}": results[name].precision for name in ranges},
+        **{f"AR{most}": everything.recall[place] for place, most in enumerate(MOST)},
+        **{f"AR{name}": results[name].recall[-1] for name in ranges},
+    }
+    return {name: _mean(_category_means(each)) for name, each in values.items()}
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None

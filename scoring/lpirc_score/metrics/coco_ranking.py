@@ -1,0 +1,145 @@
+"""Matching and ranking by the COCO metric: in one range of areas, for each of ten IoU thresholds.
+
+A detection takes the best object that passes the threshold and is free; one that is ignored in the range only where
+no other is left. It is the greedy assignment of `matching` with the ignored objects of a detection last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.metrics.matching import UNMATCHED, Pairs, assign_greedily
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+IOUS = np.linspace(0.5, 0.95, 10)
+LEAST_OVERLAPS = np.minimum(IOUS, 1 - 1e-10)
+
+MOST = (1, 10, 100)
+"""At most that many detections per image and category."""
+
+RECALLS = np.linspace(0.0, 1.0, 101)
+
+SPACING = float(np.spacing(np.float64(1.0)))
+"""What COCO adds to the number of detections before it divides by it."""
+
+
+@dataclass(frozen=True, eq=False)
+class AreaResult:
+    """A range of areas, by IoU (T,) and category (K,); `objects` (K,) count in it.
+
+    `precision` (T, K, R) at RECALLS or above, NaN without objects; `true` (MOST, T, K) counts the detections that found
+    an object, of the first so many of an image; `listed` (K,) the detections that count at the first IoU.
+    """
+
+    objects: Ints
+    precision: Floats
+    true: Ints
+    listed: Ints
+
+    @property
+    def recall(self) -> Floats:
+        """The share of the objects that was found (MOST, T, K), NaN without objects."""
+        unknown = np.full(self.true.shape, np.nan)
+        share: Floats = np.divide(
+            self.true, self.objects, out=unknown, where=self.objects > 0
+        )
+        return share
+
+
+def rank(
+    pairs: Pairs,
+    ignored: Bools,
+    crowd: Bools,
+    inside: Bools,
+    within: NDArray[np.uint8],
+    bounds: Ints,
+    objects: Ints,
+) -> AreaResult:
+    """Match and rank the detections (N,) of some categories: category k holds `bounds[k]` .. `bounds[k + 1] - 1`.
+
+    `pairs` are `in_turn`. Objects are `ignored` (G,) in the range, or count; a `crowd` (G,) is found again and again.
+    A detection without an object counts if it is `inside` (N,) the range; `within` (N,) is its place among those of
+    its image and category.
+    """
+    needed = _needed(objects)
+    counted = np.zeros(
+        len(inside) + 1, np.int32
+    )  # how many detections before each one count
+    precision, found, listed = [], [], []
+    for counts, true in matched_at_each_iou(pairs, ignored, crowd, inside):
+        np.cumsum(counts, out=counted[1:])
+        category, place = (
+            np.searchsorted(bounds, true, side="right") - 1,
+            within.take(true),
+        )
+        found.append(
+            [
+                np.bincount(category[place < most], minlength=len(objects))
+                for most in MOST
+            ]
+        )
+        ranks = counted.take(true + 1) - counted.take(bounds).take(category)
+        precision.append(_precisions(ranks, found[-1][-1], needed))
+        listed.append(np.diff(counted.take(bounds)))
+    by_recall = np.array(precision)
+    by_recall[:, objects == 0] = np.nan
+    return AreaResult(objects, by_recall, np.swapaxes(found, 0, 1), listed[0])
+
+
+def matched_at_each_iou(
+    pairs: Pairs, ignored: Bools, crowd: Bools, inside: Bools
+) -> Iterator[tuple[Bools, Ints]]:
+    """At each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
+    pairs = pairs.take(
+        np.argsort(2 * pairs.detection + ignored.take(pairs.object), kind="stable")
+    )
+    for least in LEAST_OVERLAPS:
+        pairs = pairs.take(pairs.overlap >= least)
+        taken = assign_greedily(pairs, len(inside), crowd)
+        matched = np.flatnonzero(taken != UNMATCHED)
+        is_true = ~ignored.take(taken.take(matched))
+        counts = inside.copy()
+        counts[matched] = is_true
+        yield counts, matched[is_true]
+
+
+def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
+    """As `precision` of `rank`, for one category (T, R): at each IoU which of its detections that count are true."""
+    needed = _needed(np.array([objects]))
+    rows = []
+    for is_true in by_iou:
+        ranks = np.flatnonzero(is_true) + 1
+        found = np.array([len(ranks)])
+        rows.append(_precisions(ranks, found, needed)[0])
+    return np.array(rows)
+
+
+def _needed(objects: Ints) -> Ints:
+    """The true positives with which each of RECALLS is reached (K, R), from 0, by the objects (K,) of categories."""
+    reached = [
+        np.searchsorted(np.arange(1, count + 1) / count, RECALLS)
+        for count in objects.tolist()
+    ]
+    return np.reshape(reached, (-1, len(RECALLS))).astype(np.int64)
+
+
+def _precisions(ranks: Ints, found: Ints, needed: Ints) -> Floats:
+    """The best precision at RECALLS or above (K, R), from the ranks of all true positives, `found` (K,) by category."""
+    ends = np.cumsum(found)
+    starts = ends - found
+    best = np.append(
+        (np.arange(1, len(ranks) + 1) - np.repeat(starts, found)) / (ranks + SPACING),
+        0.0,
+    )
+    for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
+        backwards = best[low:high][::-1]
+        np.maximum.accumulate(backwards, out=backwards)
+    reached = best.take(starts[:, None] + needed, mode="clip")
+    return np.where(needed < found[:, None], reached, 0.0)

@@ -1,0 +1,189 @@
+"""Objects and detections by category and image; a group is what shares both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.errors import CodedError
+from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.ordering import ascending_codes, descending
+from lpirc_testsets.ground_truth import GroundTruth
+
+Ints = NDArray[np.int64]
+
+_WIDEST_SPAN = 1 << 21
+_BATCH = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """The ids (N,) of a set, ascending, and the way from an id to its place 0..N - 1."""
+
+    ids: Ints
+    what: str
+
+    def places(self, wanted: Ints) -> Ints:
+        """Return the places (M,) of ids (M,). Raises `CodedError` `unknown-image` or `unknown-category`."""
+        if not len(wanted):
+            return np.zeros(0, np.int64)
+        first, last = (
+            (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
+        )
+        if wanted.min() < first or wanted.max() > last:
+            self._refuse((wanted < first) | (wanted > last), wanted)
+        if last - first < _WIDEST_SPAN:
+            table = np.full(last - first + 1, -1, np.int64)
+            table[self.ids - first] = np.arange(len(self.ids))
+            places = table.take(wanted - first)
+        else:
+            places = np.searchsorted(self.ids, wanted)
+            places[self.ids.take(places) != wanted] = -1
+        if places.min() < 0:
+            self._refuse(places < 0, wanted)
+        return places
+
+    def _refuse(self, unknown: NDArray[np.bool_], wanted: Ints) -> None:
+        first = int(wanted[np.argmax(unknown)])
+        raise CodedError(
+            f"unknown-{self.what}",
+            f"The ground truth has no {self.what} {first}.",
+            id=first,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The objects that count, sorted by category, image and, within such a group, as the source lists them.
+
+    `objects` (G,) are their indices in the ground truth; group k has the code `keys[k]`, its category's place times
+    the number of images plus its image's place, and holds the sorted objects `starts[k]` .. `starts[k + 1] - 1`.
+    """
+
+    images: Ids
+    categories: Ids
+    objects: Ints
+    starts: Ints
+    keys: Ints
+    blacklisted: Ints
+
+    def counts(self, which: NDArray[np.bool_]) -> Ints:
+        """Return how many of the sorted objects that are marked (G,) each category (K,) has."""
+        places = np.repeat(
+            self.keys // max(len(self.images.ids), 1), np.diff(self.starts)
+        )
+        return np.bincount(places[which], minlength=len(self.categories.ids))
+
+    def of_categories(self, first: int, last: int) -> slice:
+        """The groups of the categories at the places `first` .. `last - 1`."""
+        low, high = np.searchsorted(
+            self.keys, np.array([first, last]) * len(self.images.ids)
+        ).tolist()
+        return slice(low, high)
+
+
+def group_objects(
+    ground_truth: GroundTruth,
+    counted: NDArray[np.bool_],
+    blacklist: Iterable[tuple[int, int]],
+) -> Groups:
+    """Group the `counted` (M,) objects of a ground truth, without blacklisted (image, category) ids."""
+    images = Ids(ground_truth.image_ids, "image")
+    categories = Ids(ground_truth.category_ids, "category")
+    banned = np.array(sorted(set(blacklist)), np.int64).reshape(-1, 2)
+    banned_keys = np.unique(_codes(images, categories, banned[:, 0], banned[:, 1]))
+    every_key = _codes(images, categories, ground_truth.image, ground_truth.category)
+    chosen = np.flatnonzero(counted & ~np.isin(every_key, banned_keys))
+    order, codes = ascending_codes(
+        every_key[chosen], len(images.ids) * len(categories.ids)
+    )
+    keys, starts = np.unique(codes, return_index=True)
+    return Groups(
+        images,
+        categories,
+        chosen[order],
+        np.append(starts, len(order)),
+        keys,
+        banned_keys,
+    )
+
+
+def _codes(images: Ids, categories: Ids, image: Ints, category: Ints) -> Ints:
+    codes = categories.places(category) * len(images.ids)
+    codes += images.places(image)
+    return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The detections that count: `order` (N,) indexes the submission, by category, image, arrival.
+
+    `opens` (N,) marks the first of each image and category. Category k holds `starts[k]` .. `starts[k + 1] - 1`, the
+    group k of the objects meets those at `low[k]` .. `high[k] - 1`.
+    """
+
+    order: NDArray[np.int32]
+    opens: NDArray[np.bool_]
+    starts: Ints
+    low: Ints
+    high: Ints
+
+    def batches(self) -> Iterator[tuple[int, int]]:
+        """Cut the categories into runs `first` .. `last - 1`: only one run is in memory at a time."""
+        first = 0
+        for last in range(min(1, len(self.starts) - 1), len(self.starts)):
+            if (
+                self.starts[last] - self.starts[first] >= _BATCH
+                or last == len(self.starts) - 1
+            ):
+                yield first, last
+                first = last
+
+    def ranked(
+        self,
+        first: int,
+        last: int,
+        confidence: NDArray[np.float64],
+        ties_by_image: bool,
+    ) -> tuple[Ints, Ints]:
+        """Rank the detections of the categories `first` .. `last - 1` by category and confidence, highest first.
+
+        Return them (n,) in that order, and the rank (n,) from 0 of each as it stands in `order`. Of equal confidences
+        the lower image comes first, or only the earlier arrival.
+        """
+        bounds = self.starts[first : last + 1] - self.starts[first]
+        members = self.order[self.starts[first] : self.starts[last]].astype(np.int64)
+        turns = np.empty(len(members), np.int64)
+        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            part = members[low:high]
+            if ties_by_image:
+                turns[low:high] = descending(confidence.take(part))
+            else:
+                arrival = np.argsort(part)
+                turns[low:high] = arrival.take(
+                    descending(confidence.take(part.take(arrival)))
+                )
+            turns[low:high] += low
+        ranks = np.empty(len(members), np.int64)
+        ranks[turns] = np.arange(len(members))
+        return members.take(turns), ranks
+
+
+def list_detections(detections: Detections, groups: Groups) -> Listing:
+    """Sort detections and leave out the blacklisted. Raises `CodedError` `unknown-image` or `unknown-category`."""
+    images, categories = len(groups.images.ids), len(groups.categories.ids)
+    codes = _codes(
+        groups.images, groups.categories, detections.image, detections.category
+    )
+    order, codes = ascending_codes(codes, images * categories)
+    if len(groups.blacklisted):
+        counted = ~np.isin(codes, groups.blacklisted)
+        order, codes = order[counted], codes[counted]
+    opens = np.ones(len(codes), np.bool_)
+    np.not_equal(codes[1:], codes[:-1], out=opens[1:])
+    starts = np.searchsorted(codes, np.arange(categories + 1) * images)
+    low, high = (np.searchsorted(codes, groups.keys + next_) for next_ in (0, 1))
+    return Listing(order.astype(np.int32), opens, starts, low, high)

@@ -1,0 +1,235 @@
+"""Which detection finds which object: candidate pairs, and the greedy assignment of all groups at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.metrics.groups import Groups, Listing
+from lpirc_score.metrics.overlap import Edges, shared_over_union
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+UNMATCHED, IGNORED = -1, -2
+"""What a detection has instead of an object: it is false, or it does not count."""
+
+_PAIRS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Detections and objects of one group whose overlap meets the object's threshold: parallel columns (P,).
+
+    `detection` is a place in the listing's order or, once they are `in_turn`, its rank; `object` is one of the sorted
+    objects of the groups.
+    """
+
+    detection: Ints
+    object: Ints
+    overlap: Floats
+
+    def take(self, which: Ints | NDArray[np.bool_]) -> Pairs:
+        """Return the pairs at these places, in their order."""
+        at = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        return Pairs(
+            self.detection.take(at), self.object.take(at), self.overlap.take(at)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """The sorted objects (G,) of the groups: their edges and the overlap that each requires.
+
+    That of a `crowd` (G,) is the share of the detection that lies in it.
+    """
+
+    edges: Edges
+    thresholds: Floats
+    crowd: NDArray[np.bool_]
+
+    def least_sides(self) -> tuple[Floats, Floats]:
+        """By axis, sides (G,) that no shared side of a pair is below."""
+        return self.edges.least_sides(np.where(self.crowd, 0.0, self.thresholds))
+
+
+def pairs_of(
+    listing: Listing,
+    groups: Groups,
+    first: int,
+    last: int,
+    edges: Callable[[Ints], Edges],
+    objects: Objects,
+) -> Pairs:
+    """Return the pairs of the categories `first` .. `last - 1`; those of a detection ascend by object.
+
+    Places of detections count from the first of these categories. `edges` gives the edges of detections (M,) of the
+    submission. A crowded image costs time, not memory: pairs are made in portions, of detections whose groups have
+    equally many objects.
+    """
+    which = groups.of_categories(first, last)
+    low, high, begins = (
+        listing.low[which],
+        listing.high[which],
+        groups.starts[:-1][which],
+    )
+    counts = groups.starts[1:][which] - begins
+    met = np.flatnonzero(high > low)
+    met = met.take(np.argsort(counts.take(met), kind="stable"))
+    sizes, counts = high.take(met) - low.take(met), counts.take(met)
+    least = objects.least_sides()
+    found = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    for one, end in _portions(sizes, counts):
+        part, size, count = met[one:end], sizes[one:end], int(counts[one])
+        places = np.repeat(low.take(part) - (np.cumsum(size) - size), size) + np.arange(
+            size.sum()
+        )
+        begin = np.repeat(begins.take(part), size)
+        step = max(1, _PAIRS_AT_ONCE // count)
+        for at in range(0, len(places), step):
+            rows = places[at : at + step]
+            columns = np.arange(count)[:, None] + begin[at : at + step]
+            with np.errstate(all="ignore"):  # corners near 1e308 overlap nothing
+                detected = edges(listing.order.take(rows).astype(np.int64))
+                found.append(
+                    _above(
+                        rows - listing.starts[first], detected, columns, objects, least
+                    )
+                )
+    parts = zip(*(vars(each).values() for each in found), strict=True)
+    return Pairs(*map(np.concatenate, parts))
+
+
+def _portions(sizes: Ints, counts: Ints) -> Iterator[tuple[int, int]]:
+    """Cut groups where the number of objects changes, and after every _PAIRS_AT_ONCE pairs."""
+    done = np.cumsum(sizes * counts) // _PAIRS_AT_ONCE
+    cuts = np.flatnonzero((counts[1:] != counts[:-1]) | (done[1:] != done[:-1])) + 1
+    yield from pairwise([0, *cuts.tolist(), len(sizes)] if len(sizes) else [])
+
+
+def _above(
+    places: Ints,
+    detected: Edges,
+    columns: Ints,
+    objects: Objects,
+    least: tuple[Floats, Floats],
+) -> Pairs:
+    """The pairs of each detection (n,) with its objects (c, n). Most are out after a look at one axis."""
+    edges = objects.edges
+    width = np.minimum(detected.far[0], edges.far[0].take(columns))
+    width -= np.maximum(detected.near[0], edges.near[0].take(columns))
+    width += edges.extra
+    kept = np.flatnonzero(width >= least[0].take(columns))
+    row, column, width = (
+        kept % len(places),
+        columns.ravel().take(kept),
+        width.ravel().take(kept),
+    )
+    height = np.minimum(detected.far[1].take(row), edges.far[1].take(column))
+    height -= np.maximum(detected.near[1].take(row), edges.near[1].take(column))
+    height += edges.extra
+    kept = np.flatnonzero(height >= least[1].take(column))
+    row, column, width, height = (
+        row.take(kept),
+        column.take(kept),
+        width.take(kept),
+        height.take(kept),
+    )
+    area = detected.area.take(row)
+    overlap = shared_over_union(width, height, area, edges.area.take(column))
+    crowds = np.flatnonzero(objects.crowd.take(column))
+    overlap[crowds] = width[crowds] * height[crowds] / area[crowds]
+    kept = np.flatnonzero((overlap >= objects.thresholds.take(column)) & (overlap > 0))
+    return Pairs(places.take(row.take(kept)), column.take(kept), overlap.take(kept))
+
+
+def in_turn(pairs: Pairs, ranks: Ints, last_first: bool = False) -> Pairs:
+    """Return the pairs in the order of decisions: by the ranks (n,) of their detections, then best overlap.
+
+    Equal overlaps keep the order of the objects, or reverse it: the first one wins, or the last.
+    """
+    rank = ranks.take(pairs.detection)
+    bits = len(rank).bit_length()
+    turn = np.sort((rank << bits) | np.arange(len(rank))) & ((1 << bits) - 1)
+    rank = rank.take(turn)
+    again = rank[1:] == rank[:-1]
+    several = np.flatnonzero(np.append(again, False) | np.append(False, again))
+    if len(several):
+        rivals = turn.take(several)
+        keys = (-pairs.overlap.take(rivals), rank.take(several))
+        order = np.lexsort((-pairs.object.take(rivals), *keys) if last_first else keys)
+        turn[several] = rivals.take(order)
+    return Pairs(rank, pairs.object.take(turn), pairs.overlap.take(turn))
+
+
+def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+    """Return the object that each detection (detections,) finds by the rule of ILSVRC, or UNMATCHED.
+
+    `pairs` are `in_turn`; of `ignored` (G,) only the length counts.
+    """
+    return assign_greedily(pairs, detections, np.zeros(len(ignored), np.bool_))
+
+
+def best_of_all(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+    """Return the object that each detection (detections,) finds by the rule of VOC, or UNMATCHED or IGNORED.
+
+    `pairs` are `in_turn`. A detection wants the object that it overlaps best, taken or not. If that is `ignored` (G,),
+    so is the detection; else the first that wants an object finds it, and all others are false.
+    """
+    taken = np.full(detections, UNMATCHED, np.int64)
+    wanted = pairs.take(_is_best(pairs))
+    taken[wanted.detection[ignored[wanted.object]]] = IGNORED
+    wanted = wanted.take(~ignored[wanted.object])
+    found, first = np.unique(wanted.object, return_index=True)
+    taken[wanted.detection[first]] = found
+    return taken
+
+
+def best_that_counts(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+    """Return the object that each detection (detections,) finds by the rule of tidecv, or UNMATCHED or IGNORED.
+
+    As by the rule of ILSVRC, of the objects that count; what is left over and meets an `ignored` one (G,) is IGNORED.
+    """
+    of_ignored = ignored.take(pairs.object)
+    taken = best_of_free(pairs.take(~of_ignored), detections, ignored)
+    meets = pairs.detection[of_ignored]
+    taken[meets[taken.take(meets) == UNMATCHED]] = IGNORED
+    return taken
+
+
+def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) -> Ints:
+    """Return the object (detections,) that each detection takes, or UNMATCHED; `pairs` are in the order of decisions.
+
+    The rule of ILSVRC and COCO: in turn, a detection takes the first of its objects that is free; one that is
+    `shared` (G,) stays so. Instead of one detection after the other, every round settles all detections whose first
+    free object no earlier detection wants: no earlier detection can take it, so taking turns would end the same way.
+    """
+    taken_by = np.full(detections, UNMATCHED, np.int64)
+    first_claim = np.empty(len(shared), np.int64)
+    free = np.ones(len(shared), np.bool_)
+    while len(pairs.detection):
+        places = np.arange(len(pairs.detection))
+        first_claim[pairs.object[::-1]] = places[
+            ::-1
+        ]  # the last write stays: the earliest claim
+        unrivalled = (first_claim.take(pairs.object) == places) | shared.take(
+            pairs.object
+        )
+        settled = pairs.take(_is_best(pairs) & unrivalled)
+        taken_by[settled.detection] = settled.object
+        free[settled.object] = shared.take(settled.object)
+        pairs = pairs.take(
+            free.take(pairs.object) & (taken_by.take(pairs.detection) == UNMATCHED)
+        )
+    return taken_by
+
+
+def _is_best(pairs: Pairs) -> NDArray[np.bool_]:
+    """Which pairs are the first of their detection, of pairs that are `in_turn`."""
+    is_best = np.ones(len(pairs.detection), np.bool_)
+    np.not_equal(pairs.detection[1:], pairs.detection[:-1], out=is_best[1:])
+    return is_best

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lpirc_client.harness.settings import PRESETS
+from lpirc_tracks import GROUP, rules, track_named, track_names
+from lpirc_tracks.rules.aiotbench import COOLDOWN_S
+from referee.errors import RefereeError
+from tests.tracks.runs import entry, measured
+
+SHIPPED = [
+    "aiotbench",
+    "dac-sdc",
+    "lpirc2018-track1",
+    "ovic-classification",
+    "ovic-detection",
+    "results",
+]
+RULE = """
+from dataclasses import dataclass
+from lpirc_tracks.track import Track, Verdict
+
+@dataclass(frozen=True, kw_only=True)
+class Fastest(Track):
+    bonus: float = 0.0
+
+    def budget_s(self, images):
+        return None
+
+    def measure(self, result):
+        value = 1000 / result.latency_ms + self.bonus
+        return Verdict(self.name, value, result.accuracy_percent, result.latency_ms, "fast")
+
+ONE = Fastest(name="{name}", title="Fastest", metric="images/s", task="classification",
+              preprocessing="resize", accuracy="top-1")
+TRACKS = (ONE,)
+"""
+
+
+@pytest.fixture
+def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder whose files are files of the package of rules."""
+    monkeypatch.setattr(rules, "__path__", [*rules.__path__, str(tmp_path)])
+    return tmp_path
+
+
+def plug_in(folder: Path, name: str, value: str) -> None:
+    """What an installed distribution leaves: a module, and metadata that name it."""
+    metadata = folder / "some_track-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: some-track\nVersion: 1.0\n"
+    )
+    (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {value}\n")
+
+
+def test_the_shipped_tracks_are_found_by_name() -> None:
+    assert list(track_names()) == SHIPPED
+    assert [track_named(name).name for name in SHIPPED] == SHIPPED
+
+
+def test_every_track_runs_one_thread_and_says_what_it_needs() -> None:
+    told = {name: track_named(name) for name in SHIPPED}
+    assert {track.threads for track in told.values()} == {1}
+    assert {
+        name: (t.task, t.preprocessing, t.accuracy) for name, t in told.items()
+    } == {
+        "aiotbench": ("classification", "central-square", "top-1"),
+        "dac-sdc": ("detection", "resize", "mean-iou"),
+        "lpirc2018-track1": ("classification", "central-crop", "top-1"),
+        "ovic-classification": ("classification", "central-crop", "top-1"),
+        "ovic-detection": ("detection", "resize", "coco-ap"),
+        "results": ("detection", "resize", "coco-ap"),
+    }
+    budgets = {name: track.budget_s(20_000) for name, track in told.items()}
+    assert budgets == {
+        "aiotbench": None,
+        "dac-sdc": None,
+        "lpirc2018-track1": 600.0,
+        "ovic-classification": 600.0,
+        "ovic-detection": 720.0,
+        "results": None,
+    }
+
+
+def test_a_new_rule_is_one_file(dropped: Path) -> None:
+    (dropped / "fastest_of_all.py").write_text(RULE.format(name="fastest"))
+    assert "fastest" in track_names()
+    track = track_named("fastest", {"bonus": 2})
+    places = track.rank([entry("ant", 1, 50, 20.0), entry("bee", 2, 50, 10.0)])
+    assert [
+        (place.rank, place.entry.name, place.verdict.value) for place in places
+    ] == [
+        (1, "bee", 102.0),
+        (2, "ant", 52.0),
+    ]
+
+
+def test_a_name_is_given_once(dropped: Path) -> None:
+    (dropped / "second_ovic.py").write_text(RULE.format(name="ovic-detection"))
+    with pytest.raises(RefereeError, match="'ovic-detection' is given twice"):
+        track_names()
+
+
+def test_a_file_whose_tracks_are_none_is_named(dropped: Path) -> None:
+    (dropped / "wrong_rule.py").write_text("TRACKS = (7,)\n")
+    with pytest.raises(RefereeError, match=r"rules\.wrong_rule: TRACKS holds 7"):
+        track_names()
+
+
+def test_a_plug_in_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plugged_rule.py").write_text(RULE.format(name="plugged"))
+    plug_in(tmp_path, "plugged", "plugged_rule:ONE")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert sorted([*SHIPPED, "plugged"]) == list(track_names())
+    assert track_named("plugged").measure(measured(latency_ms=10.0)).value == 100.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [
+        ("plugged", "no_such_module:ONE", "cannot be loaded"),
+        ("plugged", "json:dumps", "is not the Track 'plugged'"),
+        ("renamed", "badly_plugged:ONE", "is not the Track 'renamed'"),
+    ],
+)
+def test_a_broken_plug_in_is_named_and_harms_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, word: str
+) -> None:
+    (tmp_path / "badly_plugged.py").write_text(RULE.format(name="other"))
+    plug_in(tmp_path, name, value)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert track_named("ovic-detection").name == "ovic-detection"
+    with pytest.raises(RefereeError, match=word) as caught:
+        track_named(name)
+    assert caught.value.code == "bad-track"
+
+
+def test_an_unknown_track_is_told_the_names() -> None:
+    with pytest.raises(RefereeError, match=r"'ovic'; the rules are aiotbench, dac-sdc"):
+        track_named("ovic")
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        (
+            {"speed": 1},
+            "unknown setting 'speed'; the settings are k, a0, base, target_ms",
+        ),
+        ({"name": "x"}, "unknown setting 'name'"),
+        ({"k": "17"}, "k = '17' must be a number"),
+        ({"k": True}, "k = True must be a number"),
+        ({"a0": float("nan")}, "a0 = nan must lie between"),
+        ({"a0": 1e7}, "a0 = 10000000.0 must lie between"),
+        ({"base": 1}, "base = 1 must be above 1"),
+        ({"base": "ln"}, "base = 'ln' must be a number"),
+        ({"target_ms": 0}, "target_ms = 0 must be above 0"),
+        ({"budget_ms": -5}, "budget_ms = -5 must be above 0"),
+        ({"low_factor": 1.3}, "low_factor = 1.3 must not be above high_factor = 1.2"),
+        ({"target_ms": 1e-200, "low_factor": 1e-200}, "is too small"),
+    ],
+)
+def test_settings_that_make_no_rule_are_refused(
+    settings: dict[str, object], word: str
+) -> None:
+    with pytest.raises(RefereeError, match=word) as caught:
+        track_named("ovic-detection", settings)
+    assert caught.value.code == "bad-track-setting"
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "word"),
+    [
+        ("lpirc2018-track1", {"budget_ms": 0}, "budget_ms = 0 must be above 0"),
+        ("dac-sdc", {"base": 0.5}, "base = 0.5 must be above 1"),
+        ("dac-sdc", {"weight": -1}, "weight = -1 must not be below 0"),
+        ("dac-sdc", {"needed_fps": -1}, "needed_fps = -1 must not be below 0"),
+        ("aiotbench", {"k": 1}, "the settings are none"),
+    ],
+)
+def test_each_rule_checks_its_own_settings(
+    name: str, settings: dict[str, object], word: str
+) -> None:
+    with pytest.raises(RefereeError, match=word):
+        track_named(name, settings)
+
+
+def test_settings_are_told_by_name() -> None:
+    assert track_named("dac-sdc", {"base": 10}).settings() == {
+        "base": 10.0,
+        "weight": 0.2,
+        "needed_fps": 5.0,
+    }
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_the_client_benches_by_the_numbers_of_the_rule(name: str) -> None:
+    preset, rule = PRESETS[name], track_named(name)
+    assert (preset.task, preset.preprocessing) == (rule.task, rule.preprocessing)
+    assert preset.image_budget_s == rule.budget_s(1)
+    assert preset.cooldown_s == (COOLDOWN_S if rule.is_suite else 0)

@@ -1,0 +1,127 @@
+"""`referee device add|list|disable|enable|remove`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lpirc_tracks.submissions.calibrating import calibrated, why_no_work
+from lpirc_tracks.submissions.submitting import expected_devices
+from referee.cli.acts import act, line_of_text, required_reason
+from referee.cli.shared_options import as_json, contest_folder
+from referee.clock import Clock
+from referee.contest import Contest, open_contest
+from referee.store.model_records import Device, JobKind
+
+
+@click.group()
+def device() -> None:
+    """Register, list, disable and remove devices, which measure models that wait: lpirc-client work."""
+
+
+@device.command()
+@click.argument("name", callback=line_of_text)
+@contest_folder
+def add(name: str, folder: Path) -> None:
+    """Register device NAME, as boards show it, and print its key, which is not kept; again: another key."""
+    key = secrets.token_urlsafe(32)
+    with open_contest(folder) as contest, act(contest.store, "device-add", name=name):
+        contest.store.add_device(
+            name, hashlib.sha256(key.encode()).hexdigest(), Clock().utc()
+        )
+    click.echo(key)
+
+
+@device.command("list")
+@contest_folder
+@as_json
+def list_devices(folder: Path, *, as_json: bool) -> None:
+    """List the devices: when each was seen last, its meter, how far it is from the others of its tracks."""
+    now = Clock().utc()
+    with open_contest(folder, only_looks=True) as contest:
+        found = [_shown(contest, one, now) for one in contest.store.devices().values()]
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for one in found:
+        meter = f"  {one['meter']}" if one["meter"] else ""
+        click.echo(f"{one['name']}  {one['seen_utc'] or 'never seen'}{meter}")
+        if one["disabled"]:
+            click.echo(
+                f"  disabled since {one['disabled_utc'][:19]}: {one['disabled']}"
+            )
+        for track in one["tracks"]:
+            said = (
+                f"no work: {track['no_work']}"
+                if track["no_work"]
+                else f"calibrated: {track['calibrated']}."
+            )
+            click.echo(f"  {track['track']}: {said}")
+
+
+def _shown(contest: Contest, one: Device, now: datetime) -> dict[str, Any]:
+    names = [track.name for track in contest.config.tracks if track.calibration]
+    tracks = []
+    for track in names:
+        if one.name in expected_devices(contest, track):
+            reason = (
+                "it is disabled."
+                if one.disabled
+                else why_no_work(contest, one.name, track, now)
+            )
+            where = calibrated(contest, one.name, track)
+            tracks.append({"track": track, "no_work": reason, "calibrated": where})
+    return asdict(one) | {"tracks": tracks}
+
+
+@device.command()
+@click.argument("name")
+@required_reason
+@contest_folder
+def disable(name: str, reason: str, folder: Path) -> None:
+    """Give device NAME no work; what it is at goes to another one, and costs nobody anything."""
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "device-disable", name=name, reason=reason),
+    ):
+        contest.store.disable_device(name, reason, Clock().utc())
+
+
+@device.command()
+@click.argument("name")
+@required_reason
+@contest_folder
+def enable(name: str, reason: str, folder: Path) -> None:
+    """Let device NAME measure again; it calibrates first, and what it measured before is not compared any more."""
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "device-enable", name=name, reason=reason),
+    ):
+        contest.store.enable_device(name, Clock().utc())
+
+
+@device.command()
+@click.argument("name")
+@contest_folder
+def remove(name: str, folder: Path) -> None:
+    """Remove device NAME; what it is at waits for another one."""
+    with open_contest(folder) as contest:
+        with act(contest.store, "device-remove", name=name):
+            contest.store.remove_device(name)
+        waiting = contest.store.queued_submissions(JobKind.MEASURING)
+        tracks = {one.track for one in waiting} & {
+            one.name for one in contest.config.tracks
+        }
+        only_here = [
+            track for track in tracks if expected_devices(contest, track) == (name,)
+        ]
+    for track in sorted(only_here):
+        words = f"models of the track {track} wait, and only {name} may measure them: add it again, or cancel them."
+        click.echo(f"referee: warning: {words}", err=True)

@@ -1,0 +1,95 @@
+"""`referee model withdraw|restore|uncount|confirm`: what an operator takes off the boards, puts back, gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lpirc_tracks.cli.model_report import submission_line
+from referee.cli.acts import act, line_of_text, user
+from referee.cli.shared_options import contest_folder, run_number
+from referee.clock import Clock
+from referee.contest import Contest, open_contest
+
+submission_number = click.argument("number", type=run_number)
+
+
+def required_reason(words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option `--reason`, which an act on an entry needs."""
+    return click.option("--reason", required=True, callback=line_of_text, help=words)
+
+
+@click.command("withdraw")
+@submission_number
+@required_reason(
+    "Why: the list, the team's entry and the page of a board that is taken back show it."
+)
+@contest_folder
+def withdraw_command(number: int, reason: str, folder: Path) -> None:
+    """Take the entry that submission NUMBER belongs to off every board: all builds, on both test sets.
+
+    It still counts for its day's limit. A final board of its track is taken back; publish it again with: referee model
+    publish
+    """
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "model-withdraw", submission=number, reason=reason),
+    ):
+        taken = contest.store.withdraw_entry(number, reason, user(), Clock().utc())
+        _show(contest, taken)
+
+
+@click.command("restore")
+@submission_number
+@required_reason("Why; kept in the contest's log.")
+@contest_folder
+def restore_command(number: int, reason: str, folder: Path) -> None:
+    """Put the withdrawn entry that submission NUMBER belongs to back on the boards; what waited waits again.
+
+    A final board of its track is taken back; publish it again with: referee model publish
+    """
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "model-restore", submission=number, reason=reason),
+    ):
+        restored = contest.store.restore_entry(number, Clock().utc())
+        _show(contest, restored)
+
+
+@click.command("uncount")
+@submission_number
+@required_reason("Why; kept in the contest's log.")
+@contest_folder
+def uncount_command(number: int, reason: str, folder: Path) -> None:
+    """Let submission NUMBER no longer count for its day's limit, as after a power cut."""
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "model-uncount", submission=number, reason=reason),
+    ):
+        contest.store.uncount_submission(number)
+    click.echo(f"Submission {number} no longer counts for its day's limit.")
+
+
+@click.command("confirm")
+@submission_number
+@required_reason("Why; kept in the contest's log with the reason of the review.")
+@contest_folder
+def confirm_command(number: int, reason: str, folder: Path) -> None:
+    """Let submission NUMBER, which is in review, have its place: its device's answers count as they are.
+
+    A final board of its track is taken back; publish it again with: referee model publish
+    """
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "model-confirm", submission=number, reason=reason),
+    ):
+        contest.store.end_review(number, Clock().utc())
+        _show(contest, [number])
+
+
+def _show(contest: Contest, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        click.echo(submission_line(contest.store.submission(number)))

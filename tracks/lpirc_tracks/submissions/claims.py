@@ -1,0 +1,190 @@
+"""A device's claim, repeated: the referee runs the same model on a few images and compares the answers.
+
+The images are drawn by the contest's secret, so no device knows them before its document is in. The model runs as
+confined as at its upload. Answers of two runtimes may differ a little, so one image of twenty may differ.
+"""
+
+from __future__ import annotations
+
+import hmac
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.metrics.overlap import overlaps
+from lpirc_tracks import Track
+from lpirc_tracks.submissions import harness
+from lpirc_tracks.submissions.confining import hidden_files, unit_socket
+from lpirc_tracks.submissions.harness import Limits
+from lpirc_tracks.submissions.measuring_queue import LEASE_S
+from lpirc_tracks.submissions.open_track import OpenTrack, configured_track
+from lpirc_tracks.submissions.result_document import ResultDocument, parse_result
+from lpirc_tracks.submissions.results_files import EntryDesk
+from lpirc_tracks.submissions.submitting import kept_model
+from referee.errors import RefereeError
+from referee.store.model_records import Submission
+from referee.workers import WorkerLost
+
+IMAGES = 20
+IMAGES_FOR_ONE_DIFFERENCE = 20
+TIMEOUT_S = 10.0
+"""For one inference here, whatever the device needs for it."""
+BEST_ROWS = 20  # of an image, by confidence
+LEAST_OVERLAP = 0.75  # intersection over union of one box of both
+CONFIDENCE_SHARE = (
+    0.1  # of the image's best confidence, by which two runtimes may differ
+)
+CATEGORY, CONFIDENCE, CORNERS = 1, 2, slice(3, 7)  # of a row
+LEAST_PARTNERS = 0.9  # of the best rows of an image, on both sides
+
+
+def doubt_of(
+    desk: EntryDesk,
+    track: OpenTrack,
+    made: Submission,
+    keep_lease: Callable[[], object],
+    document: ResultDocument,
+) -> str | None:
+    """Why a device's document is in review; None where the referee's own run confirms it.
+
+    It runs in a worker of low priority, which may have something else to do first: meanwhile `keep_lease` is called.
+    `document` is valid for `track` and `made`. Raises what `keep_lease` raises.
+    """
+    contest = desk.contest
+    config = configured_track(contest, made.track)
+    numbers = drawn_images(contest.secret, made, document["processed"])
+    running = desk.workers.submit(
+        run_again,
+        kept_model(contest, made),
+        made.model_file,
+        track.rule,
+        [track.test_set.image_path(number) for number in numbers],
+        Limits(timeout_s=TIMEOUT_S, repeats=1, confined=not config.unconfined),
+        hidden_files(contest),
+    )
+    while not wait([running], LEASE_S / 3).done:
+        keep_lease()
+    try:
+        own = running.result()
+    except (RefereeError, WorkerLost) as error:
+        reason, _, _ = (
+            str(error).removesuffix(".").partition("; --")
+        )  # which option would allow more
+        return f"the referee could not repeat the device's answers on {len(numbers)} of its images: {reason}."
+    return difference(document, own, numbers)
+
+
+def drawn_images(secret: bytes, made: Submission, processed: int) -> list[int]:
+    """The numbers of the images, ascending, of those that the device has answered."""
+    about = f"claim {made.id} {made.split} {made.model_sha256}"
+    key = hmac.digest(secret, about.encode(), "sha256")
+
+    def place(number: int) -> bytes:
+        return hmac.digest(key, str(number).encode(), "sha256")
+
+    in_drawn_order = sorted(range(1, processed + 1), key=place)
+    return sorted(in_drawn_order[:IMAGES])
+
+
+def run_again(
+    model: bytes,
+    file: str,
+    rule: Track,
+    images: Sequence[Path],
+    limits: Limits,
+    hidden: Sequence[Path],
+) -> ResultDocument:
+    """The referee's own document of a model on images, which it numbers from 1 on in their order.
+
+    Raises RefereeError as `harness.bench`.
+    """
+    named = {f"{place:08}.jpg": path for place, path in enumerate(images, start=1)}
+    unit = unit_socket()
+    if unit is None:
+        return _run_here(model, file, rule, named, limits)
+    contents = {name: path.read_bytes() for name, path in named.items()}
+    options = harness.of_rule(rule) | {
+        "preprocessing": rule.preprocessing,
+        "threads": rule.threads,
+        "timeout_s": limits.timeout_s,
+        "repeats": limits.repeats,
+    }
+    done = harness.in_unit(unit, "bench", file, model, options, contents, hidden)
+    if done.returncode != 0:
+        raise harness.failure(done)
+    return parse_result(done.stdout)
+
+
+def _run_here(
+    model: bytes, file: str, rule: Track, named: Mapping[str, Path], limits: Limits
+) -> ResultDocument:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "images"
+        folder.mkdir()
+        for name, path in named.items():
+            (folder / name).symlink_to(path.resolve())
+        own = Path(scratch) / f"model{Path(file).suffix.lower()}"
+        own.write_bytes(model)
+        return parse_result(harness.bench(own, folder, rule, None, limits))
+
+
+def difference(
+    document: ResultDocument, own: ResultDocument, numbers: Sequence[int]
+) -> str | None:
+    """How a device's answers on those images differ from the referee's own; None where they are equal enough."""
+    differing = [
+        number
+        for place, number in enumerate(numbers, start=1)
+        if not _is_equal(document, number, own, place)
+    ]
+    if len(differing) <= len(numbers) // IMAGES_FOR_ONE_DIFFERENCE:
+        return None
+    shown = ", ".join(map(str, differing))
+    return f"the device's answers differ from the referee's own on {len(differing)} of {len(numbers)} images ({shown})."
+
+
+def _is_equal(
+    document: ResultDocument, number: int, own: ResultDocument, place: int
+) -> bool:
+    if document["task"] == "classification":
+        return dict(document.answers).get(number) == dict(own.answers).get(place)
+    theirs = _rows(document, number)
+    ours = _rows(own, place)
+    scale = max(
+        (float(rows[0, CONFIDENCE]) for rows in (theirs, ours) if len(rows)),
+        default=0.0,
+    )
+    their_best = theirs[:BEST_ROWS]
+    our_best = ours[:BEST_ROWS]
+    found = _with_partner(their_best, ours, scale) + _with_partner(
+        our_best, theirs, scale
+    )
+    return found >= LEAST_PARTNERS * (len(their_best) + len(our_best))
+
+
+def _rows(document: ResultDocument, number: int) -> NDArray[np.float64]:
+    """The rows (M, 7) of an image, the surest first."""
+    rows = document.rows[document.rows[:, 0] == number]
+    surest_first: NDArray[np.float64] = rows[
+        np.argsort(-rows[:, CONFIDENCE], kind="stable")
+    ]
+    return surest_first
+
+
+def _with_partner(
+    rows: NDArray[np.float64], others: NDArray[np.float64], scale: float
+) -> int:
+    """How many rows have one like them among the others: category, place and confidence."""
+    found = 0
+    for row in rows:
+        is_same_category = others[:, CATEGORY] == row[CATEGORY]
+        apart = np.abs(others[:, CONFIDENCE] - row[CONFIDENCE])
+        alike = others[is_same_category & (apart <= CONFIDENCE_SHARE * abs(scale))]
+        if len(alike):
+            boxes = np.tile(row[CORNERS], (len(alike), 1))
+            found += bool(overlaps(boxes, alike[:, CORNERS]).max() >= LEAST_OVERLAP)
+    return found

@@ -1,0 +1,43 @@
+"""The detections of a file that was checked, kept as columns: scoring does not parse the file again.
+
+They are a cache: one that is missing or damaged is made again from the file.
+"""
+
+from __future__ import annotations
+
+import secrets
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from lpirc_score import Detections
+
+COLUMNS = "columns"
+"""Their folder in the contest's."""
+
+
+def write_columns(path: Path, given: Detections) -> None:
+    """Keep columns at a path; without free space for them, do not."""
+    partial = path.with_name(f".{secrets.token_hex(8)}.partial")
+    present = {
+        name: column for name, column in vars(given).items() if column is not None
+    }
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with partial.open("wb") as file:
+            np.savez(file, **present)
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def read_columns(path: Path) -> Detections | None:
+    """The columns at a path; None if they are missing or damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            return Detections(**kept)
+    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile):
+        return None

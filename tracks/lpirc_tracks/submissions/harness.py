@@ -1,0 +1,224 @@
+"""Runs the device harness, `lpirc-harness validate` and `bench`, as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from lpirc_tracks import Track
+from lpirc_tracks.submissions.confining import ADVICE, NOT_CONFINED, PROGRAM, ask_unit
+from referee.errors import ModelCrashed, ModelFault, RefereeError
+
+PREFIX = "lpirc-harness: "
+LONGEST_LINE = 300
+CRASHED = frozenset(
+    {
+        "model-crashed",
+        "model-ended",
+        "model-timeout",
+        "out-of-memory",
+        "model-failed",
+        "wrong-count",
+    }
+)
+REFUSED = frozenset(
+    {"not-tflite", "empty-model", "model-too-large", "unreadable-model"}
+)  # and all "wrong-..."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a model may use, and what a suite says of it; None: the default, of the rule or of the harness."""
+
+    memory_mb: int | None = None
+    timeout_s: float | None = None
+    core: int | None = None
+    repeats: int | None = None
+    limit: int | None = None
+    threads: int | None = None
+    delegate: str | None = None
+    channels: str | None = None
+    mean: str | None = None
+    sigma: str | None = None
+    confined: bool = False  # refuse to run it otherwise
+
+
+def client_version() -> str:
+    """Return the version of the client, a distribution of its own. Raises RefereeError `client-missing`."""
+    try:
+        return version("lpirc-client")
+    except PackageNotFoundError:
+        sentence = "The client, which this command runs, is not installed here: pip install lpirc-client"
+        raise RefereeError("client-missing", sentence) from None
+
+
+def refusals(
+    model: Path,
+    rule: Track,
+    limits: Limits,
+    unit: Path | None = None,
+    hidden: Sequence[Path] = (),
+) -> tuple[str, ...]:
+    """The validator's reasons to refuse a model, one sentence each; empty for a valid model.
+
+    It runs in the `unit` of models that has this socket and must not see the files `hidden`, or, without one, here.
+    Raises RefereeError when validation fails for a reason other than the model.
+    """
+    given = {name: getattr(limits, name) for name in ("memory_mb", "timeout_s", "core")}
+    options = of_rule(rule) | given
+    if unit is None:
+        done = _run("validate", model, options | {"confined": limits.confined})
+    else:
+        done = in_unit(
+            unit, "validate", model.name, model.read_bytes(), options, {}, hidden
+        )
+    if done.returncode == 0:
+        return ()
+    refused = failure(done)
+    if not isinstance(refused, ModelFault):
+        raise refused
+    reasons = [
+        line.removeprefix(PREFIX)
+        for line in _lines(done.stderr)
+        if line.startswith(PREFIX)
+    ]
+    return tuple(dict.fromkeys([refused.sentence, *reasons]))
+
+
+def bench(
+    model: Path,
+    images: Path,
+    rule: Track,
+    budget_s: float | None,
+    limits: Limits,
+    energy_loop_s: float | None = None,
+) -> bytes:
+    """The result document of a model on a test-set folder, as the harness prints it.
+
+    Raises RefereeError with the harness's code and sentence: ModelCrashed, ModelFault for a model it refuses.
+    """
+    options = of_rule(rule) | {
+        "images": images,
+        "preprocessing": rule.preprocessing,
+        "budget_s": budget_s,
+    }
+    given = asdict(limits) | {"threads": limits.threads or rule.threads}
+    options |= {"energy_loop_s": energy_loop_s, **given}
+    done = _run("bench", model, options)
+    if done.returncode != 0:
+        raise failure(done)
+    return done.stdout
+
+
+def of_rule(rule: Track) -> dict[str, Any]:
+    """The options that a rule asks for."""
+    runtime, rules = (
+        None if rule.runtime == "any" else rule.runtime,
+        "open" if rule.is_suite else None,
+    )
+    return {"task": rule.task, "runtime": runtime, "rules": rules}
+
+
+def _run(
+    command: str, model: Path, options: dict[str, Any]
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the harness to its end. It ends when this process does, or when this call is interrupted."""
+    client_version()
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [
+            *PROGRAM,
+            command,
+            f"--parent={os.getpid()}",
+            *_words(options),
+            "--json",
+            "--",
+            str(model),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate()
+    except BaseException:
+        with suppress(ProcessLookupError):  # it has just ended
+            os.killpg(process.pid, signal.SIGKILL)  # its model's process dies with it
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def in_unit(
+    unit: Path,
+    command: str,
+    name: str,
+    model: bytes,
+    options: Mapping[str, Any],
+    images: Mapping[str, bytes],
+    hidden: Sequence[Path],
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the harness on a model of that `name`, and on `images` by their files' names, in the unit of models.
+
+    Raises RefereeError as `ask_unit`.
+    """
+    files = {f"model/{name}": model} | {
+        f"images/{file}": data for file, data in images.items()
+    }
+    words = _words(options)
+    answer = ask_unit(unit, command, words, files, hidden)
+    stdout, stderr = (
+        answer[stream].replace(answer["model"], name).encode()
+        for stream in ("stdout", "stderr")
+    )
+    return subprocess.CompletedProcess(words, answer["returncode"], stdout, stderr)
+
+
+def _words(options: Mapping[str, Any]) -> list[str]:
+    """Options as the harness takes them; None and False: not given."""
+    named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+    given = {
+        name: value
+        for name, value in named.items()
+        if value is not None and value is not False
+    }
+    return [
+        name if value is True else f"{name}={value}" for name, value in given.items()
+    ]
+
+
+def _lines(stderr: bytes) -> list[str]:
+    return [
+        line for line in stderr.decode(errors="replace").splitlines() if line.strip()
+    ]
+
+
+def failure(done: subprocess.CompletedProcess[bytes]) -> RefereeError:
+    """Why the harness failed: ModelCrashed, ModelFault for a model that it refuses, or another."""
+    try:
+        error: Any = json.loads(done.stdout)["error"]
+        code, sentence, facts = (
+            str(error["code"]),
+            str(error["sentence"]),
+            dict(error["facts"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        lines = _lines(done.stderr) or [f"it ended with exit code {done.returncode}"]
+        last = lines[-1][-LONGEST_LINE:]
+        return RefereeError(
+            "harness-failed", f"The device harness failed: {last.removeprefix(PREFIX)}"
+        )
+    if code == NOT_CONFINED:
+        sentence = f"{sentence[:1].upper()}{sentence[1:]}; {ADVICE}."
+    if code in CRASHED:
+        return ModelCrashed(code, sentence, **facts)
+    is_refused = code in REFUSED or code.startswith("wrong-")
+    return (ModelFault if is_refused else RefereeError)(code, sentence, **facts)

@@ -1,0 +1,182 @@
+"""The final board of a track: as an operator lists and publishes it, and what everyone sees of it.
+
+A publication is the document of the board by the hold-out images, as it was when an operator looked at it. Withdrawing
+or restoring an entry takes it back, so that no one withdrawn leads, and no place changes without an operator's act.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from lpirc_tracks.submissions.board import judged_now
+from lpirc_tracks.submissions.entries import board_by, is_closed
+from lpirc_tracks.submissions.oddities import Oddity, equal_scores, oddities
+from lpirc_tracks.submissions.open_track import open_track
+from lpirc_tracks.submissions.receiving import count_arrived, replaceable_until
+from lpirc_tracks.submissions.results_files import HOLDOUT, PUBLIC
+from referee.config.tracks import ModelTrack
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.store.model_records import Publication
+
+CODE_LENGTH = 12
+
+
+@dataclass(frozen=True)
+class FinalBoard:
+    """A final board that could be published: its document, what looks odd, and a code that identifies both.
+
+    `mark` is the state of the track that it was computed at: see `PublicationTables.track_mark`.
+    """
+
+    document: dict[str, Any]
+    oddities: tuple[Oddity, ...]
+    code: str
+    mark: tuple[object, ...]
+
+
+def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoard:
+    """The final board as it would be published now.
+
+    Raises RefereeError `no-holdout`, `track-open`, `track-unsettled`, `nothing-to-publish`, and what `open_track`
+    raises.
+    """
+    if config.holdout_until is None:
+        sentence = f"The track {config.name} has no holdout_until, so no final board; give it one in contest.toml."
+        raise RefereeError("no-holdout", sentence)
+    if now < config.holdout_until:
+        sentence = f"The track {config.name} takes entries until {config.holdout_until}; publish its final board then."
+        raise RefereeError("track-open", sentence)
+    mark = contest.store.track_mark(config.name)
+    if (unsettled := unsettled_sentence(contest, config, now)) is not None:
+        raise RefereeError(
+            "track-unsettled",
+            f"{unsettled} Publish the final board of {config.name} then.",
+        )
+    submissions = contest.store.submissions(config.name)
+    opened = open_track(contest, config.name, holdout=True, to_run=False)
+    document = board_by(contest, config, submissions, HOLDOUT, opened.digest)
+    if not document["places"]:
+        sentence = f"No entry of the track {config.name} has a valid measurement on the hold-out set."
+        raise RefereeError("nothing-to-publish", sentence)
+    judged = [judged_now(one, opened.rule) for one in submissions]
+    found = (
+        *oddities(config, judged, opened.digest),
+        *equal_scores(document["places"]),
+    )
+    text = json.dumps([document, [asdict(one) for one in found]])
+    code = hashlib.sha256(text.encode()).hexdigest()[:CODE_LENGTH]
+    return FinalBoard(document, found, code, mark)
+
+
+def publish(
+    contest: Contest, config: ModelTrack, code: str, by: str, now: datetime
+) -> FinalBoard:
+    """Publish the final board that has this code, so what the operator looked at.
+
+    Raises RefereeError as `final_board`, `track-changed`, `already-published`.
+    """
+    made = final_board(contest, config, now)
+    if made.code != code:
+        sentence = f"The board or what looks odd is not that of {code}, but of {made.code}, so nothing was published;"
+        raise RefereeError(
+            "track-changed", f"{sentence} look at it again.", now=made.code
+        )
+    publication = Publication(
+        config.name, now.isoformat(), by, made.code, made.document
+    )
+    contest.store.publish_track(
+        publication, made.mark, [one.sentence for one in made.oddities]
+    )
+    return made
+
+
+def board_document(
+    contest: Contest, config: ModelTrack, now: datetime
+) -> dict[str, Any]:
+    """The board for everyone, by the hold-out images once it is published: `published` says when and by whom.
+
+    `taken_back` says why there is no final board any more, null while there is none or it stands; `closed`, whether the
+    track takes no more entries. `being_scored` counts the entries that are checked or scored; `provisional` says why
+    the board may still change by what came before, null if it cannot.
+    """
+    newest = contest.store.publication(config.name)
+    is_over = newest is not None or is_closed(config, now)
+    scoring = count_unscored(contest, config)
+    provisional = None
+    if newest is None or newest.taken_back is not None:
+        provisional = unsettled_sentence(contest, config, now)
+    standing = {"closed": is_over, "being_scored": scoring, "provisional": provisional}
+    standing |= {
+        "public_key": contest.store.public_key()
+    }  # that the receipts of entries are verified with
+    return _board_document(contest, config, newest, now) | standing
+
+
+def _board_document(
+    contest: Contest, config: ModelTrack, newest: Publication | None, now: datetime
+) -> dict[str, Any]:
+    if newest is not None and newest.taken_back is None:
+        published = {"utc": newest.utc, "by": newest.by}
+        return newest.document | {"published": published, "taken_back": None}
+    submissions = contest.store.submissions(config.name)
+    if publishes_itself(contest, config, now):
+        document = board_by(contest, config, submissions, HOLDOUT)
+        if document["places"]:
+            itself = {"utc": document["holdout_until"], "by": None}
+            return document | {"published": itself, "taken_back": None}
+    taken_back = (
+        None
+        if newest is None
+        else {"utc": newest.taken_back_utc, "reason": newest.taken_back}
+    )
+    document = board_by(contest, config, submissions, PUBLIC)
+    return document | {"published": None, "taken_back": taken_back}
+
+
+def count_unscored(contest: Contest, config: ModelTrack) -> int:
+    """How many entries of a track are being received, checked, scored or measured."""
+    standing = (
+        one
+        for one in contest.store.submissions(config.name)
+        if one.job and one.withdrawn is None
+    )
+    unscored = {one.model_key for one in standing if one.measurement is None}
+    return len(unscored) + count_arrived(contest)
+
+
+def unsettled_sentence(
+    contest: Contest, config: ModelTrack, now: datetime
+) -> str | None:
+    """Why the board may still change by what came in time, or may come to replace it; None if it cannot."""
+    if count := count_unscored(contest, config):
+        return f"Provisional: {count} {'entry is' if count == 1 else 'entries are'} being scored."
+    since = now - timedelta(minutes=config.replacement_minutes)
+    refused = (
+        contest.store.refused_uploads(config.name, since)
+        if is_closed(config, now)
+        else []
+    )
+    until = max(
+        (replaceable_until(config, one) for one in refused), key=str, default=None
+    )
+    if until is None:
+        return None
+    return f"Provisional: files that were found broken may be replaced until {until.isoformat()[:19]} UTC."
+
+
+def publishes_itself(contest: Contest, config: ModelTrack, now: datetime) -> bool:
+    """Whether the organizer let the hold-out figures come out by themselves, and they are out."""
+    is_over = config.publish_automatically and is_closed(config, now)
+    return is_over and unsettled_sentence(contest, config, now) is None
+
+
+def is_final_shown(contest: Contest, config: ModelTrack, now: datetime) -> bool:
+    """Whether everyone may know the hold-out figures."""
+    newest = contest.store.publication(config.name)
+    is_published = newest is not None and newest.taken_back is None
+    return is_published or publishes_itself(contest, config, now)

@@ -1,0 +1,77 @@
+"""Second copies of uploads: beside a journal that lies elsewhere, so that a host that takes over has the files, too."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from lpirc_score.files.atomic_write import parts_of, write_atomically
+from referee.contest import Contest
+from referee.errors import RefereeError, StorageFailed
+from referee.journal.place import is_shared, journal_folder
+
+MODELS = "models"
+"""The folder of what is handed in, each file under its SHA-256."""
+
+logger = logging.getLogger(__name__)
+
+
+def copy_aside(contest: Contest, file: Path, name: str) -> None:
+    """Copy an upload onto the disk of a shared journal, under its name in `models/`; nothing without one.
+
+    Raises StorageFailed where nothing is acknowledged that the journal does not have; else it is said in the log.
+    """
+    copy = _copy_of(contest, name)
+    if copy is None:
+        return
+    try:
+        if _has_size(copy, file.stat().st_size):
+            return
+        copy.parent.mkdir(mode=0o700, exist_ok=True)
+        write_atomically(copy, parts_of(file), 0o600)
+    except OSError as error:
+        sentence = f"The file cannot be copied to the journal's disk, {copy.parent} ({error.strerror})"
+        if contest.config.journal.required:
+            words = "so nothing was taken; send it again. For the operator: see to that disk, its space and its rights."
+            raise StorageFailed(f"{sentence}, {words}") from error
+        logger.warning("%s: %s is on this host alone", sentence, name)
+
+
+def require_file(contest: Contest, kept: Path) -> None:
+    """Let an upload be where it is kept; what another host received comes from the journal's disk.
+
+    Raises RefereeError `upload-missing` if it is at neither place: that is no fault of its team.
+    """
+    if kept.is_file():
+        return
+    copy = _copy_of(contest, kept.name)
+    try:
+        if copy is None or not copy.is_file():
+            sentence = (
+                f"The upload {kept} is gone, so it waits; put it back (the host that received it has it in models/), "
+                "or withdraw the entry."
+            )
+            raise RefereeError("upload-missing", sentence)
+        kept.parent.mkdir(mode=0o700, exist_ok=True)
+        write_atomically(kept, parts_of(copy), 0o600)
+    except OSError as error:
+        sentence = f"The upload {kept} cannot be taken from {copy}: {error.strerror}; it waits."
+        raise RefereeError("upload-missing", sentence) from error
+
+
+def remove_copy(contest: Contest, name: str) -> None:
+    """Remove the second copy of an upload that no one needs."""
+    copy = _copy_of(contest, name)
+    if copy is not None:
+        copy.unlink(missing_ok=True)
+
+
+def _copy_of(contest: Contest, name: str) -> Path | None:
+    """Where a second copy belongs; None: the journal is not shared."""
+    if not is_shared(contest.config):
+        return None
+    return journal_folder(contest.folder, contest.config) / MODELS / name
+
+
+def _has_size(path: Path, size: int) -> bool:
+    return path.is_file() and path.stat().st_size == size

@@ -1,0 +1,439 @@
+"""From a model that a team hands in to a stored, judged submission.
+
+Every model that is accepted for measurement uses up one of the team's submissions of the day, even if it then crashes,
+never ends or wants too much memory; it is listed as not valid. A model that the validator refuses, an invalid result
+document, and a measurement that fails for any other reason cost nothing; nor does one whose latency is unstable, which
+is stored as to be measured again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lpirc_score.files.atomic_write import sync_folder, write_atomically
+from lpirc_testsets.file_bytes import require_regular
+from lpirc_tracks import Measured, Verdict
+from lpirc_tracks.submissions.board import outcome_of
+from lpirc_tracks.submissions.fields import bad
+from lpirc_tracks.submissions.lock import Record, handing_in_lock, measuring_lock
+from lpirc_tracks.submissions.open_track import OpenTrack, configured_track
+from lpirc_tracks.submissions.result_document import (
+    ResultDocument,
+    parse_result,
+    says_same,
+)
+from lpirc_tracks.submissions.results_files import PUBLIC
+from lpirc_tracks.submissions.second_copies import MODELS, require_file
+from lpirc_tracks.submissions.stability import disturbance
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.errors import ModelCrashed, ModelFault, RefereeError, WrongDevice
+from referee.store.model_records import ModelMeasurement, Submission
+
+LARGEST_MODEL_BYTES = 500 << 20
+PLAIN = {
+    "settings.channels": "RGB",
+    "settings.mean": [0, 0, 0],
+    "settings.sigma": [1, 1, 1],
+}
+"""The only settings of the input that a document may state: a track's model does the rest by itself."""
+ATTEMPTS = 3  # to measure a stable latency
+
+Bench = Callable[[Path], bytes]
+"""Measures the model in a file and returns the result document; raises ModelCrashed, or another RefereeError."""
+
+Doubt = Callable[[ResultDocument], str | None]
+"""Says why a document is in review, None where it is not."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Who hands in what. `result`: a document of `measured_by`, or the team (None); None: it is measured here."""
+
+    team: str
+    model: Path | None
+    build: str
+    result: bytes | None = None
+    measured_by: str | None = None
+
+
+def submit(
+    contest: Contest,
+    track: OpenTrack,
+    order: Order,
+    validate: Callable[[Path], None],
+    bench: Bench,
+    clock: Clock,
+) -> Submission:
+    """Accept a model, measure it unless that was done elsewhere, judge and store it; the submission with its outcome.
+
+    Raises RefereeError: `team-unknown`, `bad-build`, `model-unreadable`, `submission-limit`, `bench-busy`,
+    `bad-result`, `wrong-device`, `result-repeated`, what `validate` raises; and what `bench` raises unless the model
+    crashed: then the submission is given up.
+    """
+    contest.store.require_team(order.team)
+    _require_build(order.build)
+    data = b"" if order.model is None else _model_bytes(order.model)
+    file, sha256 = (
+        ("", "")
+        if order.model is None
+        else (order.model.name, hashlib.sha256(data).hexdigest())
+    )
+    who, counts = (
+        (track.name, order.team, track.split, order.build),
+        track.split == PUBLIC,
+    )
+    made = Submission(
+        0, "", *who, file, sha256, track.digest, counts, measured_by=order.measured_by
+    )
+    if made.counts:  # before any work; and again when the submission is accepted
+        limit = configured_track(contest, track.name).submissions_per_day
+        contest.store.require_below_limit(track.name, order.team, limit, clock.utc())
+    if order.result is None and order.model is not None:
+        _require_device(contest, track, platform.node(), "A model is measured here")
+        with measuring_lock(contest, clock) as record:
+            validate(order.model)
+            return _carry_out(contest, track, made, data, bench, record, clock)
+    content = order.result or b""
+    document = parse_result(content)
+    if document.is_elsewhere and order.measured_by is None:
+        raise bad(
+            "lpirc-harness did not make it; say who measured it, with --measured-by NAME"
+        )
+    if order.model is not None and not document.is_elsewhere:
+        validate(order.model)
+    check_result(contest, track, document, made.model_sha256)
+    judge(track, document)
+    with handing_in_lock(contest) as record:
+        _require_new(contest, made, document)
+        kept = (
+            b"" if document.is_elsewhere else data
+        )  # a model for another runtime cannot be measured again
+        return _carry_out(contest, track, made, kept, lambda _: content, record, clock)
+
+
+def measure_again(
+    contest: Contest,
+    track: OpenTrack,
+    earlier: Submission,
+    build: str,
+    bench: Bench,
+    clock: Clock,
+) -> Submission:
+    """Measure a kept model again, in another build or on the other test set; this counts towards no limit.
+
+    Raises RefereeError `bad-build`, `wrong-device`, `bench-busy`, `model-missing`, and what `bench` raises unless the
+    model crashed.
+    """
+    _require_build(build)
+    _require_device(contest, track, platform.node(), "A model is measured here")
+    data = kept_model(contest, earlier)
+    made = replace(earlier, split=track.split, build=build, testset_digest=track.digest)
+    made = replace(made, counts=False, job=None)
+    with measuring_lock(contest, clock) as record:
+        return _carry_out(contest, track, made, data, bench, record, clock)
+
+
+def kept_model(contest: Contest, made: Submission) -> bytes:
+    """The model of a submission. Raises ModelFault `model-missing`."""
+    kept = _kept_path(contest.folder, made.model_sha256, made.model_file)
+    with suppress(RefereeError):  # said below
+        require_file(contest, kept)
+    data = _intact_bytes(kept, made.model_sha256)
+    if data is None:
+        sentence = f"The model of submission {made.id}, {kept}, is gone or damaged; restore it."
+        raise ModelFault("model-missing", sentence)
+    return data
+
+
+def to_measure_again(
+    submissions: Sequence[Submission], split: str, build: str
+) -> list[Submission]:
+    """Each team's models that no submission of that build has measured on `split`, by the oldest submission.
+
+    A measurement that was broken off, is in review, or whose latency is unstable, is repeated; a model that failed, or
+    whose submissions are withdrawn, is not.
+    """
+    standing = [
+        one
+        for one in submissions
+        if one.withdrawn is None and one.measurement is not None
+    ]
+    settled = [one for one in standing if not one.has_no_place]
+    done = {
+        (one.team, one.model_sha256)
+        for one in settled
+        if (one.split, one.build) == (split, build)
+    }
+    wanted: dict[tuple[str, str], Submission] = {}
+    for one in standing:
+        key = (one.team, one.model_sha256)
+        outcome = one.measurement if one.measured_by is None else None
+        if key not in done and outcome is not None and outcome.measured is not None:
+            wanted.setdefault(key, one)
+    return list(wanted.values())
+
+
+def _carry_out(
+    contest: Contest,
+    track: OpenTrack,
+    made: Submission,
+    data: bytes,
+    bench: Bench,
+    record: Record,
+    clock: Clock,
+) -> Submission:
+    """Accept, keep and measure a model; give the submission up when that fails for another reason than the model."""
+    limit = configured_track(contest, track.name).submissions_per_day
+    accepted = contest.store.accept_submission(made, clock.utc(), limit)
+    try:
+        record(accepted.id)
+        file, sha256 = made.model_file, made.model_sha256
+        kept = (
+            keep_model(contest.folder, data, sha256, file) if data else contest.folder
+        )
+        measure(contest, track, accepted, bench, kept, clock)
+    except BaseException as failure:
+        contest.store.give_up_submission(accepted.id, _reason(failure))
+        raise
+    return contest.store.submission(accepted.id)
+
+
+def measure(
+    contest: Contest,
+    track: OpenTrack,
+    accepted: Submission,
+    bench: Bench,
+    model: Path,
+    clock: Clock,
+    doubt: Doubt = lambda _: None,
+) -> None:
+    """Bench an accepted model and store the outcome. Raises RefereeError as `submit`."""
+    try:
+        for _ in range(ATTEMPTS):
+            content = bench(model)
+            document = parse_result(content)
+            unstable = disturbance(document)
+            if unstable is None:
+                break
+    except ModelCrashed as failure:
+        sentence = failure.sentence.replace(
+            model.name, accepted.model_file
+        )  # the name that the team knows
+        failed = ModelMeasurement(
+            clock.utc().isoformat(), valid=False, sentence=sentence
+        )
+        contest.store.add_measurement(accepted.id, failed)
+        return
+    check_result(contest, track, document, accepted.model_sha256)
+    measured, verdict = judge(track, document)
+    outcome = ModelMeasurement(
+        clock.utc().isoformat(),
+        device=document["device.host"],
+        measured=asdict(measured),
+        confined=document.get("confinement.confined"),
+        **outcome_of(verdict),
+    )
+    if document.values.get("energy") is not None:
+        official = document["energy.official"]
+        outcome = replace(
+            outcome, meter=document["energy.meter"], meter_official=official
+        )
+    if unstable is not None:
+        sentence = f"the latency is unstable, {unstable}."
+        outcome = replace(
+            outcome,
+            valid=False,
+            sentence=sentence,
+            metric=None,
+            figures={},
+            unstable=True,
+        )
+    elif outcome.valid:
+        outcome = replace(outcome, doubt=doubt(document))
+    contest.store.add_measurement(accepted.id, outcome, content)
+
+
+def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict]:
+    """What a document's run is worth by the track's rule, by itself. Raises RefereeError for what cannot be judged."""
+    energy = document.values.get("energy")
+    measured = Measured(
+        accuracy_percent=track.accuracy_percent(document),
+        latency_ms=document["latency.mean_ms"],
+        images=document["images.count"],
+        processed=document["processed"],
+        total_s=document["latency.total_s"],
+        longest_ms=document["latency.max_ms"],
+        energy_wh=None
+        if energy is None
+        else energy["inference_wh"] * document["processed"],
+    )
+    return measured, track.rule.measure(measured)
+
+
+def check_result(
+    contest: Contest, track: OpenTrack, document: ResultDocument, model_sha256: str
+) -> None:
+    """Raise RefereeError `bad-result` or `wrong-device` unless the document is of this model, test set and device."""
+    images = len(track.test_set.images)
+    wanted: dict[str, Any] = {"task": track.rule.task, "images.count": images}
+    wanted["images.sha256"] = track.images_sha256
+    if not document.is_elsewhere:
+        wanted |= {
+            "preprocessing": track.rule.preprocessing,
+            "settings.threads": track.rule.threads,
+        }
+        wanted |= {"model.sha256": model_sha256}
+        wanted |= {
+            path: value
+            for path, value in PLAIN.items()
+            if document.get(path) is not None
+        }
+    for path, value in wanted.items():
+        if document[path] != value:
+            needed = f"the track {track.name} needs {value!r}"
+            if path == "model.sha256":
+                needed = f"the model handed in has {value!r}; hand in the one that was benched"
+            elif path.startswith("images."):
+                needed += "; bench the model on the images of the track's test set"
+            raise bad(f"{path} is {document[path]!r}, {needed}")
+    budget_s, used_s = track.rule.budget_s(images), document.get("settings.budget_s")
+    if (
+        budget_s is not None
+        and not document.is_elsewhere
+        and (used_s is None or used_s > budget_s)
+    ):
+        raise bad(
+            f"settings.budget_s is {used_s}, the budget for {images} images is {budget_s:g}"
+        )
+    if track.rule.needs_energy and document.values.get("energy") is None:
+        raise bad(
+            f"energy is null, the track {track.name} needs it; bench the model with --meter"
+        )
+    _require_device(contest, track, document["device.host"], "This was measured")
+
+
+def _require_device(contest: Contest, track: OpenTrack, host: str, what: str) -> None:
+    """Raise RefereeError `wrong-device` unless measurements on this host count: see `expected_devices`."""
+    expected = expected_devices(contest, track.name)
+    if expected and host not in expected:
+        names = " and ".join(map(repr, expected))
+        board = f"the board of the track {track.name} is that of {names}; measure the model there."
+        raise WrongDevice(
+            "wrong-device", f"{what} on {host!r}, but {board}", device=host
+        )
+
+
+def expected_devices(contest: Contest, track: str) -> tuple[str, ...]:
+    """The hosts whose measurements count: the configured ones, or that of the first submission that stands, if any."""
+    configured = configured_track(contest, track)
+    if configured.devices or configured.device:
+        return configured.devices or (configured.device,)
+    standing = (
+        one.measurement
+        for one in contest.store.submissions(track)
+        if one.withdrawn is None
+    )
+    return next(
+        ((one.device,) for one in standing if one is not None and one.device), ()
+    )
+
+
+def read_submitted(path: Path, most: int, what: str) -> bytes:
+    """The first `most` bytes of the file that is a team's `what`: "model", "result".
+
+    Raises RefereeError `model-unreadable`, `result-unreadable`.
+    """
+    try:
+        require_regular(path)
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        sentence = f"The {what} {path} cannot be read: {error.strerror}."
+        raise RefereeError(f"{what}-unreadable", sentence) from error
+
+
+def _model_bytes(path: Path) -> bytes:
+    if not path.name.isprintable():
+        sentence = f"The model's name {path.name!r} cannot be printed; rename it."
+        raise RefereeError("model-unreadable", sentence)
+    data = read_submitted(path, LARGEST_MODEL_BYTES + 1, "model")
+    if len(data) > LARGEST_MODEL_BYTES:
+        sentence = f"The model {path} is larger than {LARGEST_MODEL_BYTES >> 20} MB."
+        raise RefereeError("model-too-large", sentence)
+    return data
+
+
+def _kept_path(folder: Path, sha256: str, model_file: str) -> Path:
+    return (
+        folder
+        / MODELS
+        / f"{sha256}{'.onnx' if model_file.lower().endswith('.onnx') else '.tflite'}"
+    )
+
+
+def keep_model(folder: Path, data: bytes, sha256: str, model_file: str) -> Path:
+    """Keep a model in the contest folder under its SHA-256; repair one that is damaged."""
+    path = _kept_path(folder, sha256, model_file)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    sync_folder(folder)
+    if _intact_bytes(path, sha256) is None:
+        write_atomically(path, data)
+    return path
+
+
+def _intact_bytes(path: Path, sha256: str) -> bytes | None:
+    try:
+        data = path.read_bytes() if path.is_file() else None
+    except OSError:
+        return None
+    return (
+        data
+        if data is not None and hashlib.sha256(data).hexdigest() == sha256
+        else None
+    )
+
+
+def _reason(failure: BaseException) -> str:
+    if isinstance(failure, KeyboardInterrupt):
+        return "the measurement was interrupted"
+    if isinstance(failure, OSError) and failure.strerror:
+        return (
+            f"{failure.filename}: {failure.strerror}"
+            if failure.filename
+            else failure.strerror
+        )
+    return str(failure) or type(failure).__name__
+
+
+def _require_build(build: str) -> None:
+    if not build.strip() or not build.isprintable():
+        raise RefereeError("bad-build", f"The build {build!r} must be a line of text.")
+
+
+def _require_new(contest: Contest, made: Submission, document: ResultDocument) -> None:
+    """Raise RefereeError unless the document is new: the same measurement is not another build."""
+    for one in contest.store.submissions(made.track):
+        is_same_model = (one.team, one.model_sha256, one.split) == (
+            made.team,
+            made.model_sha256,
+            made.split,
+        )
+        former = (
+            contest.store.submission_result(one.id)
+            if is_same_model and one.withdrawn is None
+            else None
+        )
+        if former is not None and says_same(json.loads(former), document.values):
+            words = "measure the model again for another build."
+            earlier = (
+                f"This result document was handed in already, as submission {one.id}"
+            )
+            raise RefereeError("result-repeated", f"{earlier}; {words}")

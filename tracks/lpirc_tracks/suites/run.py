@@ -1,0 +1,112 @@
+"""Measures every test of a suite, one after the other, and keeps each in the table as soon as it is done."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lpirc_tracks.submissions import harness
+from lpirc_tracks.submissions.harness import Limits
+from lpirc_tracks.submissions.open_track import OpenTrack
+from lpirc_tracks.submissions.result_document import parse_result
+from lpirc_tracks.submissions.stability import disturbance
+from lpirc_tracks.suites.plan import PlannedTest, SuitePlan
+from lpirc_tracks.suites.tables import SuiteRow, read_rows, row_of, write_rows
+from referee.clock import Clock
+from referee.errors import ModelFault, RefereeError
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """One run of a plan on a track's images, into a table that may hold tests of other devices as well.
+
+    `report` gets a line for people about each test and each cool-down.
+    """
+
+    plan: SuitePlan
+    track: OpenTrack
+    out: Path
+    clock: Clock
+    report: Callable[[str], None]
+
+    def measure(self) -> list[SuiteRow]:
+        """The rows of all tests, in the plan's order; a model that fails is a row without figures.
+
+        Raises RefereeError for any other failure.
+        """
+        table, done, has_measured = read_rows(self.out), [], False
+        for test in self.plan.tests:
+            blank = self._blank(test)
+            row, origin = row_of(table, blank, self.out), f" (from {self.out})"
+            if row is None:
+                if has_measured:
+                    self._cool_down()
+                row, origin, has_measured = self._measured(test, blank), "", True
+                table.append(row)
+                write_rows(self.out, table)
+            done.append(row)
+            figures = f"failed: {row.sentence}"
+            if not row.sentence:
+                figures = (
+                    f"{row.test.accuracy_percent:.3f} % in {row.test.time_ms:.3f} ms"
+                )
+            self.report(f"{test.name}: {figures}{origin}")
+        return done
+
+    def _blank(self, test: PlannedTest) -> SuiteRow:
+        return SuiteRow(
+            device=self.plan.device or platform.node(),
+            implementation=test.implementation,
+            model=test.model,
+            accuracy_percent="",
+            time_ms="",
+            images=str(len(self.track.test_set.images)),
+            model_sha256=hashlib.sha256(test.file.read_bytes()).hexdigest(),
+            images_sha256=self.track.images_sha256,
+            sentence="",
+        )
+
+    def _measured(self, test: PlannedTest, blank: SuiteRow) -> SuiteRow:
+        test_set = self.track.test_set
+        limits = Limits(limit=len(test_set.images), **test.options)  # type: ignore[arg-type]
+        try:
+            content = harness.bench(
+                test.file, test_set.folder, self.track.rule, None, limits
+            )
+        except ModelFault as failure:
+            return replace(blank, sentence=failure.sentence)
+        document = parse_result(content)
+        for path, value in (
+            ("images.sha256", blank.images_sha256),
+            ("model.sha256", blank.model_sha256),
+        ):
+            if document[path] != value:
+                raise RefereeError(
+                    "suite-changed",
+                    f"{test.name}: {path} changed while it was measured.",
+                )
+        if unstable := disturbance(document):
+            sentence = (
+                f"the latency is unstable, {unstable}; delete its line and run it again"
+            )
+            return replace(blank, sentence=sentence)
+        self.report(
+            f"{test.name}: loaded in {document.get('latency.load_ms') or 0:.1f} ms"
+        )
+        accuracy = self.track.accuracy_percent(document)
+        return replace(
+            blank,
+            accuracy_percent=repr(accuracy),
+            time_ms=repr(document["latency.mean_ms"]),
+        )
+
+    def _cool_down(self) -> None:
+        if self.plan.cooldown_s:
+            self.report(f"cooling down for {self.plan.cooldown_s:g} s")
+            self.clock.wait(
+                threading.Event(), self.clock.monotonic_s() + self.plan.cooldown_s
+            )

@@ -1,0 +1,175 @@
+"""AIoTBench's CSV tables: the tests and FLOPs that scores are computed from, and the table that a run writes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from lpirc_score.files.atomic_write import require_writable, write_atomically
+from lpirc_score.files.tables import TableRow, read_table, table_bytes
+from lpirc_tracks.measured import LEAST, MOST
+from lpirc_tracks.rules.aiotbench import SuiteTest
+from referee.errors import RefereeError
+from referee.presence import is_there
+
+TEST_COLUMNS = ("device", "implementation", "model", "accuracy_percent", "time_ms")
+FLOPS_COLUMNS = ("model", "mflops")
+
+
+@dataclass(frozen=True)
+class SuiteRow:
+    """A test that was run: accuracy and time as text, both blank where it failed for the reason in `sentence`.
+
+    `model_sha256` and `images_sha256` identify the model file and the images.
+    """
+
+    device: str
+    implementation: str
+    model: str
+    accuracy_percent: str
+    time_ms: str
+    images: str
+    model_sha256: str
+    images_sha256: str
+    sentence: str
+
+    @property
+    def test(self) -> SuiteTest:
+        """The test as it is scored."""
+        figures = (
+            float(cell) if cell else None
+            for cell in (self.accuracy_percent, self.time_ms)
+        )
+        return SuiteTest(self.device, self.implementation, self.model, *figures)
+
+
+COLUMNS = tuple(field.name for field in fields(SuiteRow))
+
+
+def read_flops(path: Path) -> dict[str, float]:
+    """MFLOPs of one image by model. Raises RefereeError `unreadable-file`, `bad-table`."""
+    found: dict[str, float] = {}
+    for row in read_table(path, FLOPS_COLUMNS):
+        model = row.text("model")
+        if model in found:
+            raise row.bad(f"the model {model!r} is listed twice")
+        found[model] = row.number("mflops", LEAST, MOST)
+    return found
+
+
+def write_flops(path: Path, mflops: Mapping[str, float]) -> None:
+    """Write the MFLOPs as `read_flops` reads them."""
+    rows = [{"model": model, "mflops": value} for model, value in mflops.items()]
+    write_atomically(path, table_bytes(FLOPS_COLUMNS, rows))
+
+
+def read_tests(path: Path, mflops: Mapping[str, float]) -> tuple[SuiteTest, ...]:
+    """The tests in the order of the file; a test whose accuracy and time are both blank is missing.
+
+    Raises RefereeError `unreadable-file`, `bad-table` with file, line and value, `unknown-flops` for a model without
+    FLOPs.
+    """
+    found: dict[tuple[str, str, str], SuiteTest] = {}
+    for row in read_table(path, TEST_COLUMNS):
+        device, implementation, model = (
+            row.text(column) for column in TEST_COLUMNS[:3]
+        )
+        key = (device, implementation, model)
+        if key in found:
+            raise row.bad(f"the test {', '.join(key)} is listed twice")
+        if model not in mflops:
+            where, known = f"{path}: line {row.line}", ", ".join(mflops)
+            sentence = (
+                f"{where}: the model {model!r} has no FLOPs; those of {known} are known"
+            )
+            raise RefereeError("unknown-flops", sentence, model=model, line=row.line)
+        found[key] = SuiteTest(*key, *_figures(row))
+    return tuple(found.values())
+
+
+def read_rows(path: Path) -> list[SuiteRow]:
+    """The rows of the table of an earlier run; none where there is no such file.
+
+    Raises RefereeError `not-accessible`, `unreadable-file`, `bad-table`.
+    """
+    rows = []
+    for line in read_table(path, COLUMNS) if is_there(path) else []:
+        if (_figures(line) == (None, None)) != bool(line.cells["sentence"]):
+            raise line.bad(
+                "a test has figures, or a sentence that says why it failed; delete this line"
+            )
+        rows.append(SuiteRow(**{column: line.cells[column] for column in COLUMNS}))
+    return rows
+
+
+def write_rows(path: Path, rows: Iterable[SuiteRow]) -> None:
+    """Write the whole table atomically."""
+    write_atomically(path, table_bytes(COLUMNS, map(asdict, rows)))
+
+
+def row_of(rows: Iterable[SuiteRow], wanted: SuiteRow, path: Path) -> SuiteRow | None:
+    """The row of the same test in an earlier run; None where that run has not measured it.
+
+    Raises RefereeError `suite-changed` when that was another model file or other images.
+    """
+    key = (wanted.device, wanted.implementation, wanted.model)
+    row = next(
+        (one for one in rows if (one.device, one.implementation, one.model) == key),
+        None,
+    )
+    for what, column in (("model file", "model_sha256"), ("images", "images_sha256")):
+        if row is not None and getattr(row, column) != getattr(wanted, column):
+            line = (
+                f"{path} has {wanted.model} ({wanted.implementation}) with other {what}"
+            )
+            advice = "delete that line to measure it again, or choose another file with --out."
+            raise RefereeError("suite-changed", f"{line}; {advice}")
+    return row
+
+
+@contextmanager
+def table_lock(path: Path) -> Iterator[None]:
+    """Keep other suites from running into the table's folder: they would slow each other down and overwrite tests.
+
+    Raises RefereeError `suite-busy`, `bad-table` where no table can be written.
+    """
+    try:
+        require_writable(path)
+    except OSError as error:
+        sentence = f"{path}: {error.strerror}; choose another file with --out."
+        raise RefereeError("bad-table", sentence) from error
+    folder = os.open(
+        path.parent, os.O_RDONLY
+    )  # the operating system releases the lock if we die
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sentence = (
+                f"Another suite is being run into {path.parent}; run this one after it."
+            )
+            raise RefereeError("suite-busy", sentence) from None
+        yield
+    finally:
+        os.close(folder)
+
+
+def _figures(row: TableRow) -> tuple[float, float] | tuple[None, None]:
+    """A test's accuracy in percent and time in ms, or neither. Raises RefereeError `bad-table`."""
+    accuracy, time = row.cells["accuracy_percent"], row.cells["time_ms"]
+    if not accuracy and not time:
+        return None, None
+    if not accuracy or not time:
+        blank, given = (
+            ("accuracy_percent", "time_ms")
+            if not accuracy
+            else ("time_ms", "accuracy_percent")
+        )
+        raise row.bad(
+            f"{given} = {row.cells[given]} stands without {blank}; give both, or neither"
+        )
+    return row.number("accuracy_percent", 0, 100), row.number("time_ms", LEAST, MOST)

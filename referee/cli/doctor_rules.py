@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from referee.cli.finding import Finding
+from referee.cli.doctor_finding import Finding
 from referee.cli.init_answers import ATTEMPTS, LEAST_MAP, repeated_images
 from referee.config import ContestConfig
 from referee.contest import Contest

@@ -14,74 +14,80 @@ from referee.errors import RefereeError
 # By name: the module, and what its help begins with.
 COMMANDS = {
     "backup": (
-        "referee.cli.backup",
+        "referee.cli.backup_command",
         "Back up a contest into one file, also while it is served.",
     ),
-    "board": ("referee.cli.board", "Freeze and unveil the public board."),
+    "board": ("referee.cli.board_command", "Freeze and unveil the public board."),
     "bundle": (
-        "referee.cli.bundle",
+        "referee.cli.bundle_command",
         "Export a run as a file that anyone can verify; verify one.",
     ),
-    "compare": ("referee.cli.compare", "Show two judged runs side by side."),
-    "demo": ("referee.cli.demo", "Serve a rehearsed contest day to look at."),
+    "compare": ("referee.cli.compare_command", "Show two judged runs side by side."),
+    "demo": ("referee.cli.demo_command", "Serve a rehearsed contest day to look at."),
     "device": (
         "lpirc_tracks.cli.device",
         "Register, list and remove devices that measure models.",
     ),
     "doctor": (
-        "referee.cli.doctor",
+        "referee.cli.doctor_command",
         "List what is wrong with a contest, its meters and this host.",
     ),
     "frontier": ("lpirc_tracks.cli.frontier", "The accuracy to expect at a latency."),
-    "init": ("referee.cli.contest", "Make a contest folder."),
+    "init": ("referee.cli.init_command", "Make a contest folder."),
     "jobs": (
-        "referee.cli.jobs",
+        "referee.cli.jobs_command",
         "List what is to be scored or measured, and cancel it.",
     ),
     "judge": (
-        "referee.cli.judge",
+        "referee.cli.judge_command",
         "Judge a closed run: mAP, energy, score and checks.",
     ),
     "leaderboard": (
-        "referee.cli.leaderboard",
+        "referee.cli.leaderboard_command",
         "Rank the best judged run of each team by its score.",
     ),
-    "log": ("referee.cli.log", "List what is on record, and verify its hash chain."),
+    "log": (
+        "referee.cli.log_command",
+        "List what is on record, and verify its hash chain.",
+    ),
     "model": (
         "lpirc_tracks.cli.model",
         "Model tracks: bench, submit and withdraw models; publish boards.",
     ),
     "operator": (
-        "referee.cli.operator",
+        "referee.cli.operator_command",
         "Register, list and remove operators of the console.",
     ),
     "practice": (
-        "referee.cli.practice",
+        "referee.cli.practice_command",
         "Serve a referee for practice at home, until Ctrl-C.",
     ),
-    "rehearse": ("referee.cli.rehearse", "Carry out a whole contest run here."),
+    "rehearse": ("referee.cli.rehearse_command", "Carry out a whole contest run here."),
     "rejudge": (
-        "referee.cli.rejudge",
+        "referee.cli.rejudge_command",
         "Judge runs again: by other settings or a corrected ground truth.",
     ),
-    "report": ("referee.cli.report", "Write the report of a run as one HTML file."),
-    "restore": ("referee.cli.backup", "Make a contest folder from its backup."),
-    "run": ("referee.cli.run", "Arm, close, void and show runs."),
+    "report": (
+        "referee.cli.report_command",
+        "Write the report of a run as one HTML file.",
+    ),
+    "restore": ("referee.cli.backup_command", "Make a contest folder from its backup."),
+    "run": ("referee.cli.run_command", "Arm, close, void and show runs."),
     "score": (
         "lpirc_score.cli.score_command",
         "Score detections against a ground truth.",
     ),
     "season": (
-        "referee.cli.season",
+        "referee.cli.season_command",
         "Rank the teams of many contests: folders and bundles, only read.",
     ),
-    "serve": ("referee.cli.contest", "Serve a contest until Ctrl-C."),
+    "serve": ("referee.cli.init_command", "Serve a contest until Ctrl-C."),
     "standby": (
-        "referee.cli.standby",
+        "referee.cli.standby_command",
         "Follow the journal of another host; serve when that host is dead.",
     ),
     "status": (
-        "referee.cli.status",
+        "referee.cli.status_command",
         "Show stations, queue, refusals and runs that need attention.",
     ),
     "suite": (
@@ -89,10 +95,10 @@ COMMANDS = {
         "AIoTBench: run a suite of many models, and score its table.",
     ),
     "team": (
-        "referee.cli.team",
+        "referee.cli.team_command",
         "Register, import, disable and enable teams; new passwords.",
     ),
-    "testset": ("referee.cli.testset", "Make, import and check test sets."),
+    "testset": ("referee.cli.testset_command", "Make, import and check test sets."),
 }
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
 from lpirc_power.sampling.polling import settling_at_least_s
-from referee.config.journal import DEFAULT, Journal, journal_problems
+from referee.config.journal_table import DEFAULT, Journal, journal_problems
 from referee.config.tracks import ModelTrack, track_problems
 from referee.errors import RefereeError
 from referee.presence import not_accessible

@@ -17,7 +17,7 @@ from lpirc_tracks.web import work as work_routes
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.runs.control import RunControl
+from referee.runs.run_control import RunControl
 from referee.web import pages, problems
 from referee.web.answers import NOT_TO_BE_KEPT
 from referee.web.arriving import ArrivingBodies

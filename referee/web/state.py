@@ -20,9 +20,9 @@ from lpirc_tracks.submissions.resumable import ResumableUploads
 from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.runs.control import RunControl
+from referee.runs.camera_screens import Screens
 from referee.runs.open_run import OpenRun
-from referee.runs.screens import Screens
+from referee.runs.run_control import RunControl
 from referee.web.arriving import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles

@@ -13,7 +13,7 @@ from lpirc_tracks.submissions.fields import LONGEST_TEXT, SHOWN_CHARACTERS
 from lpirc_tracks.submissions.result_document import LARGEST_BYTES
 from lpirc_tracks.submissions.submitting import kept_model
 from referee.errors import RefereeError, SessionRefused
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
 from referee.web.answers import Answer, Stream, through_flask
 from referee.web.bodies import read_body, read_texts
 from referee.web.contestant.archives import Entry, StoredZip

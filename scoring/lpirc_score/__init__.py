@@ -1,6 +1,8 @@
 """Scoring: detections and ground truth as columns in, AP and mAP out; pure functions on numpy arrays.
 
-Start with `metrics`; `analysis` explains a figure, `detections` reads files and bodies, `cli` is the command.
+No clock, no SQL. Start with `metrics`, which has a module for each family of published metrics; `analysis` says how
+sure a mAP is and where it is lost; `detections` and `files` read and write.
+
 A name is imported when it is first used: a command that scores nothing does not wait for numpy.
 """
 
@@ -17,16 +19,17 @@ if TYPE_CHECKING:
         precision_recall_curves,
     )
     from lpirc_score.metrics.columns import Detections
-    from lpirc_score.metrics.evaluation import evaluate, signature_of
-    from lpirc_score.metrics.result import Counts, Evaluation, format_score, score
-    from lpirc_score.metrics.rules import (
+    from lpirc_score.metrics.evaluation import evaluate
+    from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
+    from lpirc_score.metrics.offered import (
         COCO,
         METRICS,
-        STRICT,
-        Tolerance,
         lists_ties_by_image,
+        metric_names,
+        signature_of,
         tolerance_of,
     )
+    from lpirc_score.metrics.result import Counts, Evaluation, format_score, score
 
 __all__ = [
     "COCO",
@@ -42,6 +45,7 @@ __all__ = [
     "evaluate",
     "format_score",
     "lists_ties_by_image",
+    "metric_names",
     "precision_recall_curves",
     "score",
     "signature_of",
@@ -56,15 +60,24 @@ _MODULES = {
         "precision_recall_curves",
     ),
     "metrics.columns": ("Detections",),
-    "metrics.evaluation": ("evaluate", "signature_of"),
-    "metrics.result": ("Counts", "Evaluation", "format_score", "score"),
-    "metrics.rules": (
-        "COCO",
-        "METRICS",
+    "metrics.evaluation": ("evaluate",),
+    "metrics.metric_kinds": (
         "STRICT",
         "Tolerance",
+    ),
+    "metrics.offered": (
+        "COCO",
+        "METRICS",
         "lists_ties_by_image",
+        "metric_names",
+        "signature_of",
         "tolerance_of",
+    ),
+    "metrics.result": (
+        "Counts",
+        "Evaluation",
+        "format_score",
+        "score",
     ),
 }
 

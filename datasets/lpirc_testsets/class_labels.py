@@ -60,7 +60,8 @@ def label_problems(test_set: TestSet) -> tuple[str, ...]:
 
 
 def _labels_of(test_set: TestSet, problems: Problems) -> dict[str, int]:
-    path, files = test_set.labels_path, {image.file for image in test_set.images}
+    path = test_set.labels_path
+    files = {image.file for image in test_set.images}
     labels = parse_labels(path, problems)
     if labels:
         problems.add(

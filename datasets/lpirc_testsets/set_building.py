@@ -77,7 +77,8 @@ def build_test_set(
 
     Raises TestSetError `import-invalid` with everything in `problems`, and those of `writing.new_folder`.
     """
-    problems, files = reports.problems, Counter(source.file for source in sources)
+    problems = reports.problems
+    files = Counter(source.file for source in sources)
     problems.add(
         *(
             f"{file}: {uses} images have this file name"
@@ -106,7 +107,8 @@ def build_annotated(
     reports: Reports,
 ) -> TestSet:
     """Build a set from images and what is in them, read from `annotations`. Raises as `build_test_set` does."""
-    objects, problems = [], reports.problems
+    objects = []
+    problems = reports.problems
     for number, (source, boxes) in enumerate(annotated, start=1):
         for box in boxes:
             if box.name not in named:
@@ -269,7 +271,8 @@ def _refuse_outside(
         dtype=np.float64,
     )
     for index in np.flatnonzero(outside(corners, sizes)):
-        image, box = made[known[index].image], corners[index].tolist()
+        image = made[known[index].image]
+        box = corners[index].tolist()
         problems.add(
             f"{sources[image.number - 1].origin}: box {box} leaves image {image.file} "
             f"of {image.width} x {image.height} pixels"

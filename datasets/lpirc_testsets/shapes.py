@@ -85,14 +85,15 @@ def coverage(
 def _placed(
     points: Points, radius: float, stretch: float, turn: float, side: int
 ) -> Points:
-    cos, sin, centre = math.cos(turn), math.sin(turn), side / 2
+    cos = math.cos(turn)
+    sin = math.sin(turn)
+    centre = side / 2
     placed = []
     for x, y in points:
-        wide, high = x * radius * stretch, y * radius / stretch
-        across, down = (
-            centre + wide * cos - high * sin,
-            centre + wide * sin + high * cos,
-        )
+        wide = x * radius * stretch
+        high = y * radius / stretch
+        across = centre + wide * cos - high * sin
+        down = centre + wide * sin + high * cos
         placed.append((across * SUPERSAMPLING, down * SUPERSAMPLING))
     return placed
 

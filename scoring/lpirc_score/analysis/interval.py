@@ -80,7 +80,8 @@ def score_interval(
     deviation is the limit / sqrt(3).
     """
     score = value / energy_wh
-    of_images, of_energy = spread / energy_wh, score * limit
+    of_images = spread / energy_wh
+    of_energy = score * limit
     half_width = Z * math.sqrt(of_images * of_images + of_energy * of_energy / 3)
     return max(score - half_width, 0.0), score + half_width
 
@@ -149,13 +150,12 @@ def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> fl
     wasteful second attempt would make the lead of a rival with one attempt look unsure. Few attempts widen it to
     Student's distribution with the effective degrees of freedom of Welch and Satterthwaite (JCGM 100:2008, G.4.1).
     """
-    first, second = better.value(of), other.value(of)
+    first = better.value(of)
+    second = other.value(of)
     if first == second:
         return 0.5
-    variance, by_freedom = (
-        (0.0 if of == "energy" else _variance_of_halves(better, other)),
-        0.0,
-    )
+    variance = 0.0 if of == "energy" else _variance_of_halves(better, other)
+    by_freedom = 0.0
     is_shared = better.meter is not None and better.meter == other.meter
     are_known = better.energy_spread is not None and other.energy_spread is not None
     for one in (better, other) if of != "map" else ():
@@ -180,7 +180,8 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
     Two halves are independent sets, so half of their difference varies as a whole does; what both teams have in common
     cancels.
     """
-    first, second = _by_half(one), _by_half(other)
+    first = _by_half(one)
+    second = _by_half(other)
     if one.images is not None and one.images == other.images:
         return float(np.mean((first - second) ** 2))
     return float(np.mean(first**2) + np.mean(second**2))

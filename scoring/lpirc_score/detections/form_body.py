@@ -21,7 +21,8 @@ from lpirc_testsets.values import text_number
 
 FIELDS = (b"image_name", b"CLASS_ID", b"confidence", b"xmin", b"ymin", b"xmax", b"ymax")
 _KEYS = tuple(b"&" + name + b"=" for name in FIELDS)
-_IMAGE, _CATEGORY = 0, 1
+_IMAGE = 0
+_CATEGORY = 1
 _ROW_MARKS = b"".join(_KEYS).translate(None, NUMBER_CHARACTERS)
 _SUFFIX = b".jpg"
 _LONGEST_TEXT = 200
@@ -144,7 +145,9 @@ def _lists(form: bytes) -> list[list[bytes]]:
 
 def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
     """The rows, and of each of the others its first problem."""
-    problems, values, lines = ProblemList(), array("d"), []
+    problems = ProblemList()
+    values = array("d")
+    lines = []
     for line, texts in enumerate(zip_longest(*lists, fillvalue=b""), start=1):
         try:
             values.extend(

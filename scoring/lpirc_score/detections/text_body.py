@@ -31,12 +31,14 @@ def parse_text(body: bytes) -> Rows:
 
 def _parts(body: bytes) -> Iterator[Rows]:
     # A bad line makes only its own part slow to read.
-    at, line = 0, 1
+    at = 0
+    line = 1
     while at < len(body):
         end = body.find(b"\n", at + PIECE_BYTES) + 1 or len(body)
         piece = body[at:end]
         yield _part(piece, line)
-        at, line = end, line + piece.count(b"\n")
+        at = end
+        line = line + piece.count(b"\n")
 
 
 def _part(piece: bytes, line: int) -> Rows:

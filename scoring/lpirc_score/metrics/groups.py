@@ -174,14 +174,16 @@ class Listing:
 
 def list_detections(detections: Detections, groups: Groups) -> Listing:
     """Sort detections and leave out the blacklisted. Raises `CodedError` `unknown-image` or `unknown-category`."""
-    images, categories = len(groups.images.ids), len(groups.categories.ids)
+    images = len(groups.images.ids)
+    categories = len(groups.categories.ids)
     codes = _codes(
         groups.images, groups.categories, detections.image, detections.category
     )
     order, codes = ascending_codes(codes, images * categories)
     if len(groups.blacklisted):
         counted = ~np.isin(codes, groups.blacklisted)
-        order, codes = order[counted], codes[counted]
+        order = order[counted]
+        codes = codes[counted]
     opens = np.ones(len(codes), np.bool_)
     np.not_equal(codes[1:], codes[:-1], out=opens[1:])
     starts = np.searchsorted(codes, np.arange(categories + 1) * images)

@@ -73,19 +73,20 @@ def pairs_of(
     equally many objects.
     """
     which = groups.of_categories(first, last)
-    low, high, begins = (
-        listing.low[which],
-        listing.high[which],
-        groups.starts[:-1][which],
-    )
+    low = listing.low[which]
+    high = listing.high[which]
+    begins = groups.starts[:-1][which]
     counts = groups.starts[1:][which] - begins
     met = np.flatnonzero(high > low)
     met = met.take(np.argsort(counts.take(met), kind="stable"))
-    sizes, counts = high.take(met) - low.take(met), counts.take(met)
+    sizes = high.take(met) - low.take(met)
+    counts = counts.take(met)
     least = objects.least_sides()
     found = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
     for one, end in _portions(sizes, counts):
-        part, size, count = met[one:end], sizes[one:end], int(counts[one])
+        part = met[one:end]
+        size = sizes[one:end]
+        count = int(counts[one])
         places = np.repeat(low.take(part) - (np.cumsum(size) - size), size) + np.arange(
             size.sum()
         )
@@ -125,21 +126,17 @@ def _above(
     width -= np.maximum(detected.near[0], edges.near[0].take(columns))
     width += edges.extra
     kept = np.flatnonzero(width >= least[0].take(columns))
-    row, column, width = (
-        kept % len(places),
-        columns.ravel().take(kept),
-        width.ravel().take(kept),
-    )
+    row = kept % len(places)
+    column = columns.ravel().take(kept)
+    width = width.ravel().take(kept)
     height = np.minimum(detected.far[1].take(row), edges.far[1].take(column))
     height -= np.maximum(detected.near[1].take(row), edges.near[1].take(column))
     height += edges.extra
     kept = np.flatnonzero(height >= least[1].take(column))
-    row, column, width, height = (
-        row.take(kept),
-        column.take(kept),
-        width.take(kept),
-        height.take(kept),
-    )
+    row = row.take(kept)
+    column = column.take(kept)
+    width = width.take(kept)
+    height = height.take(kept)
     area = detected.area.take(row)
     overlap = shared_over_union(width, height, area, edges.area.take(column))
     crowds = np.flatnonzero(objects.crowd.take(column))

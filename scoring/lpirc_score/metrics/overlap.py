@@ -67,7 +67,8 @@ def overlaps(detected: Floats, objects: Floats) -> Floats:
     with np.errstate(
         over="ignore", invalid="ignore", divide="ignore"
     ):  # corners near 1e308 overlap nothing
-        mine, theirs = Edges.of_corners(detected), Edges.of_corners(objects)
+        mine = Edges.of_corners(detected)
+        theirs = Edges.of_corners(objects)
         width, height = (
             np.minimum(mine.far[axis], theirs.far[axis])
             - np.maximum(mine.near[axis], theirs.near[axis])

@@ -110,7 +110,9 @@ def _label(cell: str) -> int | None:
     # str.isdigit alone accepts the digits of every script
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_LABEL))):
         return None
-    return int(text) if 1 <= int(text) <= LARGEST_LABEL else None
+    if 1 <= int(text) <= LARGEST_LABEL:
+        return int(text)
+    return None
 
 
 def labels_csv(labels: Mapping[str, int]) -> bytes:

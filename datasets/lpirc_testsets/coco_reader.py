@@ -136,7 +136,9 @@ def _by_id(
         problems.add(f"{where}: the list is empty")
     found: dict[int, dict[str, Any]] = {}
     for index, entry in enumerate(entries):
-        id_ = entry.get("id") if isinstance(entry, dict) else None
+        id_ = None
+        if isinstance(entry, dict):
+            id_ = entry.get("id")
         if type(id_) is not int or abs(id_) > LARGEST_ID:
             problems.add(
                 f"{where}[{index}]: id {shown(id_)} is not an integer of at most 53 bits"

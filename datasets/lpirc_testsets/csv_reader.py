@@ -102,7 +102,9 @@ def _row(cells: list[str]) -> Row:
     )
     if xmax < xmin or ymax < ymin:
         raise ValueError(f"the box {shown(','.join(cells[2:6]))} is inverted")
-    difficult = cells[6].strip() if len(cells) > 6 else "0"
+    difficult = "0"
+    if len(cells) > 6:
+        difficult = cells[6].strip()
     if difficult not in ("0", "1"):
         raise ValueError(f"difficult {shown(difficult)} is neither 0 nor 1")
     return image, category, xmin, ymin, xmax, ymax, difficult == "1"

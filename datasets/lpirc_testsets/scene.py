@@ -70,7 +70,9 @@ def _impostors(rng: np.random.Generator, wanted: Sequence[Kind]) -> list[Kind]:
     fills = {kind.fill for kind in wanted}
     others = [kind for kind in kinds() if kind.fill in fills and kind not in wanted]
     count = int(rng.integers(0, 3))
-    return [others[i] for i in rng.integers(0, len(others), count)] if others else []
+    if others:
+        return [others[i] for i in rng.integers(0, len(others), count)]
+    return []
 
 
 def _place_free(

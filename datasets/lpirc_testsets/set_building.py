@@ -212,7 +212,9 @@ def _copy_all(
 
 def _copied(journal: Path) -> Sizes:
     """The sizes of images that are copied already by SHA-256; a line that a crash cut off does not count."""
-    text = journal.read_text("ascii", "replace") if journal.exists() else ""
+    text = ""
+    if journal.exists():
+        text = journal.read_text("ascii", "replace")
     found = re.findall(r"^([0-9a-f]{64}) (\d+) (\d+)\n", text, re.MULTILINE)
     return {sha256: (int(width), int(height)) for sha256, width, height in found}
 
@@ -229,7 +231,9 @@ def _copy(
     try:
         data = file_bytes(source.path)
         sha256 = hashlib.sha256(data).hexdigest()
-        intact = source.size if sha256 == source.sha256 else None
+        intact = None
+        if sha256 == source.sha256:
+            intact = source.size
         size = intact or known.get(sha256) or jpeg_size(data)
     except OSError as error:
         return f"{error.filename or source.path}: {error.strerror} (image of {source.origin})"

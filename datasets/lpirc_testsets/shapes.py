@@ -40,11 +40,9 @@ class Kind:
     @property
     def name(self) -> str:
         """The category's name: "red-disc", or "striped-red-disc" when the fill is not plain."""
-        return (
-            f"{self.hue}-{self.shape}"
-            if self.fill == "plain"
-            else f"{self.fill}-{self.hue}-{self.shape}"
-        )
+        if self.fill == "plain":
+            return f"{self.hue}-{self.shape}"
+        return f"{self.fill}-{self.hue}-{self.shape}"
 
 
 def kinds() -> tuple[Kind, ...]:

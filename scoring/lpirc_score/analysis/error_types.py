@@ -105,7 +105,9 @@ def analyse_errors(
     named[found.mends] = found.object_category[found.object[found.mends]]
     renamed = _Listing.of(found, named, categories)
     for kind, type_ in enumerate(OF_DETECTIONS):
-        rows = renamed if type_ is ErrorType.CLASSIFICATION else own
+        rows = own
+        if type_ is ErrorType.CLASSIFICATION:
+            rows = renamed
         is_kind = rows.outcome == kind
         mends = is_kind & rows.mends
         true = (rows.outcome == TRUE) | mends

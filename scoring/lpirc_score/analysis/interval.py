@@ -114,7 +114,9 @@ class EnergySpread:
     @property
     def freedom(self) -> float:
         """The degrees of freedom of the deviation."""
-        return math.inf if self.attempts is None else self.attempts - 1
+        if self.attempts is None:
+            return math.inf
+        return self.attempts - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,9 @@ class Halved:
         """What is compared, the more the better."""
         if of == "energy":
             return 1 / self.energy_wh
-        return self.map if of == "map" else self.map / self.energy_wh
+        if of == "map":
+            return self.map
+        return self.map / self.energy_wh
 
 
 def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> float:
@@ -166,7 +170,9 @@ def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> fl
             variance += one.energy_spread.variance
             by_freedom += one.energy_spread.variance**2 / one.energy_spread.freedom
     if variance == 0:
-        return 1.0 if first > second else 0.0
+        if first > second:
+            return 1.0
+        return 0.0
     ahead = 2 * (first - second) / (first + second)
     return _student(
         ahead / math.sqrt(variance),
@@ -190,7 +196,9 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
 def _by_half(one: Halved) -> Floats:
     """Half of how the halves of each pair differ, relative to the mAP."""
     difference: Floats = (one.halves[::2] - one.halves[1::2]) / 2
-    return difference / one.map if one.map else difference
+    if one.map:
+        return difference / one.map
+    return difference
 
 
 def _student(t: float, freedom: float) -> float:

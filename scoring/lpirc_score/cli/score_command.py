@@ -312,7 +312,9 @@ def _digest(ground_truth: Path, images: Path | None) -> str:
 
 
 def _iou(evaluation: Evaluation) -> str:
-    return ".50:.95, counts at .50" if evaluation.iou is None else f"{evaluation.iou:g}"
+    if evaluation.iou is None:
+        return ".50:.95, counts at .50"
+    return f"{evaluation.iou:g}"
 
 
 def _print_table(result: Result) -> None:

@@ -111,7 +111,9 @@ def _interleaved_rows(form: bytes) -> Rows | None:
     for key in _KEYS:
         form = form.replace(key, b",")
     values = flat_array(form[1:], (count, 7))
-    return None if values is None else Rows.numbered(values)
+    if values is None:
+        return None
+    return Rows.numbered(values)
 
 
 def _grouped_rows(form: bytes) -> Rows | None:
@@ -132,10 +134,12 @@ def _grouped_rows(form: bytes) -> Rows | None:
         lists.append(values)
     counts = {values.count(b",") + 1 for values in lists}
     # Lists of unequal length are reported by the slow path.
-    array = (
-        flat_array(b",".join(lists), (7, counts.pop())) if len(counts) == 1 else None
-    )
-    return None if array is None else Rows.numbered(array.T)
+    array = None
+    if len(counts) == 1:
+        array = flat_array(b",".join(lists), (7, counts.pop()))
+    if array is None:
+        return None
+    return Rows.numbered(array.T)
 
 
 def _lists(form: bytes) -> list[list[bytes]]:

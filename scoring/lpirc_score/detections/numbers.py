@@ -38,4 +38,6 @@ def flat_array(numbers: bytes, shape: tuple[int, int]) -> NDArray[np.float64] | 
     except (ValueError, OverflowError, struct.error):
         return None
     array = np.frombuffer(packed[0] if len(packed) == 1 else b"".join(packed))
-    return array.reshape(shape) if len(array) == shape[0] * shape[1] else None
+    if len(array) == shape[0] * shape[1]:
+        return array.reshape(shape)
+    return None

@@ -336,4 +336,6 @@ def _summarize(results: Mapping[str, AreaResult]) -> dict[str, float | None]:
 
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
+    if known:
+        return math.fsum(known) / len(known)
+    return None

@@ -167,4 +167,6 @@ def _counts(evaluator: Any, categories: int) -> list[Counts]:
 
 
 def _known(value: float) -> float | None:
-    return None if value == -1 else float(value)
+    if value == -1:
+        return None
+    return float(value)

@@ -64,7 +64,9 @@ def scores_by_blocks(name: str) -> bool:
 def rule_shown(name: str) -> Rule:
     """Return the rule whose curves and errors are shown for a metric: that of `lpirc` where it has none."""
     metric = metric_named(name)
-    return metric if isinstance(metric, Rule) else lpirc.METRIC
+    if isinstance(metric, Rule):
+        return metric
+    return lpirc.METRIC
 
 
 def tolerance_of(name: str) -> Tolerance:

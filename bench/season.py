@@ -82,7 +82,7 @@ def _costs(folder: Path) -> season_model.Costs:
     """What the parts of a judgement take, one after the other in one process: medians."""
     took = []
     with open_contest(folder) as contest:
-        for run in contest.store.runs()[:SAMPLE]:
+        for run in contest.store.runs.find()[:SAMPLE]:
             times = [time.perf_counter()]
             job, packed = (
                 job_of(contest, run),

@@ -73,9 +73,11 @@ class LastDay(Site):
         super()._make_contest()
         now, hashed = datetime.now(UTC), hash_password(PASSWORD)
         with open_contest(self.contest) as contest:
-            contest.store.add_teams(dict.fromkeys(self._entrants, (hashed, None)), now)
+            contest.store.teams.add_all(
+                dict.fromkeys(self._entrants, (hashed, None)), now
+            )
             for name, key in self._keys.items():
-                contest.store.add_device(
+                contest.store.devices.add(
                     name, hashlib.sha256(key.encode()).hexdigest(), now
                 )
         (self.second / "journal").mkdir(parents=True, mode=0o700)

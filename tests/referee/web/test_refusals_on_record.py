@@ -13,7 +13,7 @@ import pytest
 from referee.contest import read_secrets
 from referee.store import Store, refusal_table
 from referee.store.records import Refusal
-from referee.web.refusals import MOST_ALIKE, MOST_OF_ADDRESS, OTHERS, Refusals
+from referee.web.refused_requests import MOST_ALIKE, MOST_OF_ADDRESS, OTHERS, Refusals
 from tests.contest_day import PASSWORD, TEAM, Day, until
 from tests.referee.factories import DrivenClock
 

@@ -1,6 +1,7 @@
 """Scoring: detections and ground truth as columns in, AP and mAP out; pure functions on numpy arrays.
 
-No I/O, no clock, no SQL. Start with `evaluation`; `rules` has the metrics, `matching` the boxes.
+No clock, no SQL. Start with `metrics`, which has a module for each family of published metrics; `analysis` says how
+sure a mAP is and where it is lost; `detections` and `files` read and write.
 """
 
 from lpirc_score.analysis.curves import (
@@ -10,16 +11,17 @@ from lpirc_score.analysis.curves import (
     precision_recall_curves,
 )
 from lpirc_score.metrics.columns import Detections
-from lpirc_score.metrics.evaluation import evaluate, signature_of
-from lpirc_score.metrics.result import Counts, Evaluation, format_score, score
-from lpirc_score.metrics.rules import (
+from lpirc_score.metrics.evaluation import evaluate
+from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
+from lpirc_score.metrics.offered import (
     COCO,
     METRICS,
-    STRICT,
-    Tolerance,
     lists_ties_by_image,
+    metric_names,
+    signature_of,
     tolerance_of,
 )
+from lpirc_score.metrics.result import Counts, Evaluation, format_score, score
 
 __all__ = [
     "COCO",
@@ -35,6 +37,7 @@ __all__ = [
     "evaluate",
     "format_score",
     "lists_ties_by_image",
+    "metric_names",
     "precision_recall_curves",
     "score",
     "signature_of",

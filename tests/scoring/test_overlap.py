@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpirc_score.metrics.overlap import (
-    Edges,
-    object_thresholds,
-    overlaps,
-    shared_over_union,
-)
+from lpirc_score.metrics.ilsvrc_det import object_thresholds
+from lpirc_score.metrics.overlap import Edges, overlaps, shared_over_union
 
 coordinate = st.floats(-1e4, 1e4)
 side = st.floats(0, 1e4)

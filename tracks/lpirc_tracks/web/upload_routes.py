@@ -21,7 +21,7 @@ from lpirc_tracks.web.entry_routes import (
     upload_slot,
 )
 from referee.errors import RefereeError
-from referee.web.bodies import parts_of_body, stated_length
+from referee.web.request_bodies import parts_of_body, stated_length
 from referee.web.state import web_state
 
 VERSION = "1.0.0"

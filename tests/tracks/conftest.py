@@ -1,4 +1,6 @@
-"""Contest folders and simulated meters as in the referee's tests."""
+"""The tests of tracks serve contests as those of the referee do."""
+
+from __future__ import annotations
 
 from tests.referee.conftest import (
     build,
@@ -12,9 +14,11 @@ from tests.referee.conftest import (
     until,
     warm_simulators,
 )
+from tests.referee.web.conftest import day, tiny_set
 
 __all__ = [
     "build",
+    "day",
     "instrument",
     "new_tables",
     "no_thread_is_left",
@@ -22,6 +26,7 @@ __all__ = [
     "small_set",
     "store",
     "threads",
+    "tiny_set",
     "until",
     "warm_simulators",
 ]

@@ -12,6 +12,7 @@ from lpirc_tracks.submissions.claims import doubt_of
 from lpirc_tracks.submissions.fields import LONGEST_TEXT, SHOWN_CHARACTERS
 from lpirc_tracks.submissions.result_document import LARGEST_BYTES
 from lpirc_tracks.submissions.submitting import kept_model
+from lpirc_tracks.web.background import background
 from referee.errors import RefereeError, SessionRefused
 from referee.judging.status import program_version
 from referee.web.callers import TEAM
@@ -34,7 +35,7 @@ def authenticate() -> None:
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     digest = hashlib.sha256(key.strip().encode()).hexdigest()
     g.device = (
-        contest.store.device_of(digest, clock.utc())
+        contest.store.devices.with_key(digest, clock.utc())
         if scheme.lower() == "bearer"
         else None
     )
@@ -65,7 +66,7 @@ def lease() -> Response:
     if len(meter) > LONGEST_TEXT or not meter.isprintable():
         sentence = f"meter={meter[:SHOWN_CHARACTERS]!r} must be a line of at most {LONGEST_TEXT} characters."
         raise RefereeError("bad-json", sentence)
-    web_state().contest.store.say_meter(g.device, meter or None)
+    web_state().contest.store.devices.say_meter(g.device, meter or None)
     work = measuring_queue.next_work(web_state().contest, g.device, web_state().clock)
     return (
         jsonify(work)
@@ -79,7 +80,7 @@ def renew(job: str) -> Response:
     """Lease it for longer, which each request does, or give it back."""
     if request.method == "DELETE":
         store, now = web_state().contest.store, web_state().clock.utc()
-        store.give_job_back(job, g.device, f"{g.device} was interrupted.", now)
+        store.jobs.give_back(job, g.device, f"{g.device} was interrupted.", now)
     return Response(status=204)
 
 
@@ -126,6 +127,6 @@ def hand_in(job: str, what: str) -> Response:
         printed,
         failed=what == "failed",
         clock=state.clock,
-        doubt=partial(doubt_of, state.entries, track, g.made, keep_lease),
+        doubt=partial(doubt_of, background().entries, track, g.made, keep_lease),
     )
     return jsonify(outcome=outcome)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_power.meter import Standing
+from lpirc_power.standing import Standing
 from lpirc_score import METRICS
 from lpirc_testsets.folder import compute_digest
 from referee.evidence.bundle import Bundle, read_bundle

@@ -1,20 +1,21 @@
 """Test sets: the folder with its manifest and checks, readers of ground truth, importers, the synthetic set.
 
 It knows nothing of runs, HTTP and scoring. Start with `folder` for what a test set is, with `reading` for ground truth,
-with `importing` for what `coco`, `voc` and `labels` share, with `synthetic` for the synthetic set.
+with `formats` and `set_building` for imports, with `synthetic` for the synthetic set.
 """
 
 from lpirc_testsets.check import check
-from lpirc_testsets.coco import import_coco
+from lpirc_testsets.class_labels import Labels, read_labels
+from lpirc_testsets.coco_import import import_coco
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.folder import Category, Image, TestSet, load_test_set, verify
 from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.ilsvrc import import_ilsvrc
-from lpirc_testsets.labels import Labels, import_labels, read_labels
-from lpirc_testsets.open_images import import_open_images
+from lpirc_testsets.ilsvrc_import import import_ilsvrc
+from lpirc_testsets.label_import import import_labels
+from lpirc_testsets.open_images_import import import_open_images
 from lpirc_testsets.reading import read_ground_truth
 from lpirc_testsets.synthetic import category_names, synthesize
-from lpirc_testsets.voc import import_voc
+from lpirc_testsets.voc_import import import_voc
 
 __all__ = [
     "Category",

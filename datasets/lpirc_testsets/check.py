@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from lpirc_testsets.boxes import outside
+from lpirc_testsets.class_labels import label_problems
 from lpirc_testsets.coco_reader import CocoDocument, parse_coco
 from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.file_bytes import file_bytes
 from lpirc_testsets.folder import IMAGES, MANIFEST, TestSet, read_manifest, verify
-from lpirc_testsets.importing import jpeg_size
-from lpirc_testsets.labels import label_problems
 from lpirc_testsets.presence import files_below
+from lpirc_testsets.set_building import jpeg_size
 
 IMPORT_AGAIN = "bring the file back from where the set was made, or import it again"
 

@@ -3,7 +3,7 @@
     manifest.json       format, name, digest, categories, and every image with its number, size and SHA-256
     ground_truth.json   COCO form; the image id is the image number 1..N
     images/             the JPEG files, untouched, under the names they came with
-    labels.csv          in a set for classification: one label per image (`lpirc_testsets.labels`)
+    labels.csv          in a set for classification: one label per image (`lpirc_testsets.class_labels`)
 
 The digest identifies the set: one SHA-256 over the hashes of the images in order, the hash of the ground truth and the
 categories. It does not depend on the set's place and name.

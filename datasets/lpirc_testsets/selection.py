@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_testsets.coco import object_records
+from lpirc_testsets.class_labels import labels_csv, read_labels
+from lpirc_testsets.coco_import import object_records
 from lpirc_testsets.errors import Reports, TestSetError
 from lpirc_testsets.folder import MANIFEST, TestSet
 from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.importing import SourceImage, build_test_set
-from lpirc_testsets.labels import labels_csv, read_labels
 from lpirc_testsets.reading import read_ground_truth
+from lpirc_testsets.set_building import SourceImage, build_test_set
 from lpirc_testsets.values import shown
 
 

@@ -27,7 +27,7 @@ from lpirc_power.sampling.connection import MeterSession
 from lpirc_power.sampling.thread import Sampling
 from lpirc_power.wt300.range_fit import flagged
 
-OWN_NAME: Final = f"lpirc meter {version('lpirc-referee')}"
+OWN_NAME: Final = f"lpirc meter {version('lpirc-power')}"
 """Never SPEC's: whoever wants SPEC PTDaemon must see that this is another program."""
 INTERVAL_MS: Final = 1000
 MOST_SAMPLES: Final = 500_000

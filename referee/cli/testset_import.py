@@ -1,31 +1,44 @@
-"""`referee testset import`."""
+"""`referee testset import`: one command for each format that is installed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lpirc_testsets import (
-    TestSet,
-    import_coco,
-    import_ilsvrc,
-    import_labels,
-    import_open_images,
-    import_voc,
+from lpirc_testsets import TestSet
+from lpirc_testsets.formats import (
+    FileOption,
+    Format,
+    OptionsConflict,
+    format_named,
+    format_names,
 )
+from lpirc_testsets.plugins import PluginError
 from referee.cli.shared_options import any_path, as_json
 from referee.cli.testset_output import out_option, report, reporting, show_option
 
-Importer = Callable[..., TestSet]
-Command = Callable[..., None]
+
+class FormatGroup(click.Group):
+    """The formats by entry point; one that cannot be loaded fails when it is called, not in the list."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Return the names of the formats."""
+        return format_names()
+
+    def get_command(self, _: click.Context, name: str) -> click.Command | None:
+        """Return the command of a format, None for a name that no distribution offers."""
+        if name not in format_names():
+            return None
+        try:
+            return _command(name, format_named(name))
+        except PluginError as error:
+            return _broken_command(name, error)
 
 
-@click.group("import")
+@click.group("import", cls=FormatGroup)
 def import_group() -> None:
     """Import a data set: check it as a whole, copy its images byte for byte.
 
@@ -33,122 +46,71 @@ def import_group() -> None:
     """
 
 
-def importer(make: Importer) -> Command:
-    """A command that imports, shows progress and reports; it adds the options that all importers have."""
+def _command(name: str, format_: Format) -> click.Command:
+    """Make the command of a format, with the options that all of them have."""
 
-    @wraps(make)
     def execute(*, show: int, as_json: bool, **given: Any) -> None:
-        try:
-            with reporting(show, as_json=as_json) as reports:
-                test_set = make(reports=reports, **given)
-        except KeyboardInterrupt:
-            click.echo("Interrupted: the same command goes on from here.", err=True)
-            raise
+        test_set = _imported(format_, given, show, as_json=as_json)
         report(test_set, as_json=as_json)
-        folder, named = given["images"], {image.file for image in test_set.images}
-        paths = (
-            Path(place, name) for place, _, names in os.walk(folder) for name in names
-        )
-        files = (path.relative_to(folder).as_posix() for path in paths)
-        left_out = sum(file not in named for file in files)
-        if left_out and not as_json:
-            click.echo(
-                f"{left_out} files of {folder} are left out: nothing names them."
-            )
+        if not as_json:
+            _report_left_out(test_set, given["images"])
 
     images = click.option(
         "--images", type=any_path, required=True, help="The folder of images."
     )
     for option in (as_json, show_option, out_option, images):
         execute = option(execute)
+    for file in reversed(format_.options):
+        execute = _option_of(file)(execute)
+    return click.command(name, help=format_.help)(execute)
+
+
+def _option_of(file: FileOption) -> Any:
+    return click.option(
+        f"--{file.name}",
+        file.keyword,
+        type=any_path,
+        required=file.required,
+        help=file.help,
+    )
+
+
+def _broken_command(name: str, error: PluginError) -> click.Command:
+    """Make a command that says why a format cannot be used, whatever options it is given."""
+
+    @click.command(
+        name,
+        short_help="This format cannot be used; call it to see why.",
+        context_settings={"ignore_unknown_options": True},
+        add_help_option=False,
+    )
+    @click.argument("arguments", nargs=-1)
+    def execute(arguments: tuple[str, ...]) -> None:
+        raise error
+
     return execute
 
 
-def path(
-    name: str, words: str, *, required: bool = True
-) -> Callable[[Command], Command]:
-    """An option that names a file or folder."""
-    return click.option(name, type=any_path, required=required, help=words)
-
-
-@import_group.command("coco")
-@path("--annotations", "The JSON file, as COCO's instances_*.json.")
-@importer
-def coco(**given: Any) -> TestSet:
-    """Import a COCO JSON file; image numbers are the ranks of its image ids."""
-    return import_coco(**given)
-
-
-@import_group.command("voc")
-@path("--annotations", "The folder of XML files.")
-@path(
-    "--categories",
-    "One name a line, numbered from 1; default: sorted names.",
-    required=False,
-)
-@importer
-def voc(**given: Any) -> TestSet:
-    """Import VOC annotations; images without one are left out."""
-    return import_voc(**given)
-
-
-@import_group.command("ilsvrc")
-@path("--annotations", "The folder of XML files.")
-@path("--synsets", "The kit's map_det.txt: lines WNID NUMBER NAME.", required=False)
-@path("--list", "The images, in order: lines ID or ID NUMBER.", required=False)
-@path(
-    "--blacklist",
-    "Images to leave out: lines NUMBER (as in --list) or ID.",
-    required=False,
-)
-@path(
-    "--categories",
-    "Instead of --synsets: the WordNet ids, one a line, from 1.",
-    required=False,
-)
-@importer
-def ilsvrc(
-    categories: Path | None,
-    synsets: Path | None,
-    list: Path | None,
-    blacklist: Path | None,
-    **given: Any,
+def _imported(
+    format_: Format, given: dict[str, Any], show: int, *, as_json: bool
 ) -> TestSet:
-    """Import ILSVRC DET; without --list, images that have no annotation are left out.
-
-    Example: referee testset import ilsvrc --annotations Annotations/DET/val --images Data/DET/val --synsets map_det.txt
-    --list ImageSets/DET/val.txt --blacklist ILSVRC2015_det_validation_blacklist.txt --out sets/det
-    """
-    if (categories is None) == (synsets is None):
-        raise click.UsageError("Give --synsets or --categories.")
-    if (blacklist and not list) or (list and not synsets):
-        raise click.UsageError("--blacklist needs --list, and --list needs --synsets.")
-    if synsets is None:
-        return import_voc(categories=categories, **given)
-    return import_ilsvrc(synsets=synsets, image_list=list, blacklist=blacklist, **given)
+    try:
+        with reporting(show, as_json=as_json) as reports:
+            return format_.importer(reports=reports, **given)
+    except OptionsConflict as error:
+        raise click.UsageError(str(error)) from None
+    except KeyboardInterrupt:
+        click.echo("Interrupted: the same command goes on from here.", err=True)
+        raise
 
 
-@import_group.command("open-images")
-@path("--boxes", "The *-annotations-bbox.csv.")
-@path("--classes", "The class-descriptions-boxable.csv.")
-@path(
-    "--list", "The images: an id a line; default: all that have boxes.", required=False
-)
-@importer
-def open_images(list: Path | None, **given: Any) -> TestSet:
-    """Import Open Images; a group (IsGroupOf) becomes a crowd, and the hierarchy of classes is ignored."""
-    return import_open_images(image_list=list, **given)
-
-
-@import_group.command("labels")
-@click.option(
-    "--csv",
-    "labels",
-    type=any_path,
-    required=True,
-    help="CSV file,label; labels from 1 to 1000.",
-)
-@importer
-def labels(**given: Any) -> TestSet:
-    """Import images for classification; images without a label are left out."""
-    return import_labels(**given)
+def _report_left_out(test_set: TestSet, folder: Path) -> None:
+    """Print how many files of the folder of images no annotation names."""
+    named = {image.file for image in test_set.images}
+    left_out = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = Path(place, name).relative_to(folder).as_posix()
+            left_out += file not in named
+    if left_out:
+        click.echo(f"{left_out} files of {folder} are left out: nothing names them.")

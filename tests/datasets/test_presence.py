@@ -15,7 +15,7 @@ from lpirc_testsets import (
     load_test_set,
     read_ground_truth,
 )
-from lpirc_testsets.labels import label_problems
+from lpirc_testsets.class_labels import label_problems
 from lpirc_testsets.presence import files_below, is_file, is_folder, is_there, status
 from lpirc_testsets.voc_reader import voc_files
 from lpirc_testsets.writing import new_folder

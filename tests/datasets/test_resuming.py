@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpirc_testsets import Reports, TestSetError, check, import_coco
-from lpirc_testsets.importing import COPIED
+from lpirc_testsets.set_building import COPIED
 from lpirc_testsets.writing import new_folder
 
 if TYPE_CHECKING:

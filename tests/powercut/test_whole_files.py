@@ -237,7 +237,7 @@ OTHERS = {
     "referee/journal/log_file.py",  # whose power is cut in `test_store.py`
     # in the folder that `new_folder` syncs
     *(
-        "datasets/lpirc_testsets/importing.py",
+        "datasets/lpirc_testsets/set_building.py",
         "datasets/lpirc_testsets/synthetic.py",
         "datasets/lpirc_testsets/writing.py",
     ),

@@ -195,7 +195,7 @@ def test_the_signature_names_every_setting() -> None:
 
 
 def test_the_version_in_signatures_is_the_program_s() -> None:
-    assert version("lpirc-referee") == VERSION
+    assert version("lpirc-score") == VERSION
 
 
 def random_contest(

@@ -90,7 +90,7 @@ def certify(
             if tried.findings:
                 facts = {
                     "form": FORM,
-                    "version": version("lpirc-referee"),
+                    "version": version("lpirc-power"),
                     "skipped": skipped,
                     **tried.facts(),
                 }

@@ -48,7 +48,7 @@ class Commands(Boundary):
     "meter", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(
-    package_name="lpirc-referee", prog_name="meter", message="%(prog)s %(version)s"
+    package_name="lpirc-power", prog_name="meter", message="%(prog)s %(version)s"
 )
 def main() -> None:
     """Power meters: find one, look at one, record an energy, find its ranges, certify or simulate one.

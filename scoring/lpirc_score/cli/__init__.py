@@ -1,1 +1,11 @@
-"""The command `lpirc-score`: scores detections against a ground truth. Start with `score_command`."""
+"""The command `lpirc-score`: scores detections against a ground truth. Start with `score_command`; `program` starts it.
+
+The referee's commands use `options` and `terminal`, too: nothing here is imported before it is needed.
+"""
+
+
+def main() -> None:
+    """Run the command `lpirc-score`."""
+    from lpirc_score.cli.program import command
+
+    command()

@@ -33,6 +33,7 @@ from lpirc_score.cli.score_comparison import (
 )
 from lpirc_score.cli.terminal import console, figures_table
 from lpirc_score.detections.files import Submission, read_blacklist, read_submission
+from lpirc_score.errors import CodedError
 from lpirc_score.files.curves import (
     Curves,
     check_curve_path,
@@ -236,8 +237,15 @@ def _evaluated(
     truth, detections = submission.ground_truth, submission.detections
     if engine == ENGINES[0]:
         return evaluate(truth, detections, metric, iou, banned, digest)
-    # Only who asks for it waits for its import.
-    from lpirc_score.metrics.coco_reference import evaluate_with_pycocotools
+    # Only who asks for it waits for its import, and needs it installed.
+    try:
+        from lpirc_score.metrics.coco_reference import evaluate_with_pycocotools
+    except ImportError:
+        raise CodedError(
+            "no-pycocotools",
+            "--engine pycocotools needs pycocotools, which is not installed: "
+            "pip install 'lpirc-score[pycocotools]'",
+        ) from None
 
     return evaluate_with_pycocotools(truth, detections, banned, digest)
 

@@ -51,7 +51,9 @@ def drawn(
         from matplotlib.figure import Figure
     except ImportError:
         raise CodedError(
-            "no-matplotlib", "Drawing needs matplotlib, which is not installed."
+            "no-matplotlib",
+            "Drawing needs matplotlib, which is not installed: "
+            "pip install 'lpirc-score[plots]'",
         ) from None
     drawing = io.BytesIO()
     with (

@@ -41,7 +41,7 @@ def test_every_command_has_its_help(command: str) -> None:
 
 def test_the_version_is_that_of_the_distribution() -> None:
     ran = CliRunner().invoke(main, ["--version"])
-    assert (ran.exit_code, ran.output) == (0, f"meter {version('lpirc-referee')}\n")
+    assert (ran.exit_code, ran.output) == (0, f"meter {version('lpirc-power')}\n")
 
 
 def test_the_help_tells_every_form_of_an_address() -> None:

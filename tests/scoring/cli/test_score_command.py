@@ -377,7 +377,8 @@ def test_without_matplotlib_drawing_is_refused_in_words(
     result = call(*files, "--curves", str(tmp_path / "curves.png"))
     assert (result.exit_code, result.stdout) == (1, "")
     assert (
-        result.stderr == "referee: Drawing needs matplotlib, which is not installed.\n"
+        result.stderr == "referee: Drawing needs matplotlib, which is not installed: "
+        "pip install 'lpirc-score[plots]'\n"
     )
 
 

@@ -9,15 +9,16 @@ from pathlib import Path
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.folder import Category, TestSet
+from lpirc_testsets.formats import FileOption, Format
 from lpirc_testsets.ground_truth import NamedBox
-from lpirc_testsets.importing import (
+from lpirc_testsets.presence import is_file
+from lpirc_testsets.set_building import (
     Categories,
     SourceImage,
     build_annotated,
     numbered,
     require_folder,
 )
-from lpirc_testsets.presence import is_file
 from lpirc_testsets.voc_reader import VocAnnotation, annotations_below, read_voc
 
 EXTENSIONS = ("", ".jpg", ".JPG", ".jpeg", ".JPEG")
@@ -42,6 +43,20 @@ def import_voc(
     reports = reports or Reports()
     named = None if categories is None else _listed(categories, reports.problems)
     return import_annotations(annotations, images, out, named, None, reports)
+
+
+FORMAT = Format(
+    import_voc,
+    "Import VOC annotations; images without one are left out.",
+    (
+        FileOption("annotations", "The folder of XML files."),
+        FileOption(
+            "categories",
+            "One name a line, numbered from 1; default: sorted names.",
+            required=False,
+        ),
+    ),
+)
 
 
 def import_annotations(

@@ -17,8 +17,9 @@ from PIL import Image as Pillow
 from lpirc_testsets.errors import Problems, Reports, TestSetError
 from lpirc_testsets.file_bytes import read_text, require_regular
 from lpirc_testsets.folder import TestSet, contained
+from lpirc_testsets.formats import FileOption, Format
 from lpirc_testsets.ground_truth import NamedBox
-from lpirc_testsets.importing import (
+from lpirc_testsets.set_building import (
     Categories,
     SourceImage,
     build_annotated,
@@ -26,7 +27,7 @@ from lpirc_testsets.importing import (
     require_folder,
 )
 from lpirc_testsets.values import finite_number, is_name, shown
-from lpirc_testsets.voc import image_file
+from lpirc_testsets.voc_import import image_file
 
 COLUMNS = ("ImageID", "LabelName", "IsGroupOf", "XMin", "YMin", "XMax", "YMax")
 FLAGS = ("0", "1", "-1")  # -1: unknown
@@ -70,6 +71,23 @@ def import_open_images(
             (source, [_in_pixels(box, *size) for box in found[id_]] if size else [])
         )
     return build_annotated(out, annotated, named, boxes, reports)
+
+
+FORMAT = Format(
+    import_open_images,
+    "Import Open Images; a group (IsGroupOf) becomes a crowd, and the hierarchy of "
+    "classes is ignored.",
+    (
+        FileOption("boxes", "The *-annotations-bbox.csv."),
+        FileOption("classes", "The class-descriptions-boxable.csv."),
+        FileOption(
+            "list",
+            "The images: an id a line; default: all that have boxes.",
+            required=False,
+            parameter="image_list",
+        ),
+    ),
+)
 
 
 def _classes(path: Path, problems: Problems) -> Categories:

@@ -9,8 +9,9 @@ import numpy as np
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Reports
 from lpirc_testsets.folder import Category, TestSet
+from lpirc_testsets.formats import FileOption, Format
 from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.importing import SourceImage, build_test_set, require_folder
+from lpirc_testsets.set_building import SourceImage, build_test_set, require_folder
 from lpirc_testsets.writing import ObjectRecord
 
 
@@ -45,6 +46,13 @@ def import_coco(
         for each in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
     ]
     return build_test_set(out, sources, categories, object_records(truth), reports)
+
+
+FORMAT = Format(
+    import_coco,
+    "Import a COCO JSON file; image numbers are the ranks of its image ids.",
+    (FileOption("annotations", "The JSON file, as COCO's instances_*.json."),),
+)
 
 
 def object_records(truth: GroundTruth) -> list[ObjectRecord]:

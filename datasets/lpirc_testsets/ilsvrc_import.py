@@ -7,15 +7,18 @@ Its readme.txt has the forms: `map_det.txt` "WNID NUMBER NAME", lists of images 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from lpirc_testsets.errors import Problems, Reports
 from lpirc_testsets.file_bytes import read_text
 from lpirc_testsets.folder import TestSet, contained
-from lpirc_testsets.importing import numbered
+from lpirc_testsets.formats import FileOption, Format, OptionsConflict
+from lpirc_testsets.set_building import numbered
 from lpirc_testsets.values import integer, shown
-from lpirc_testsets.voc import import_annotations
+from lpirc_testsets.voc_import import import_annotations, import_voc
 
 PARTLY_ANNOTATED = 0
+NEEDS = "--blacklist needs --list, and --list needs --synsets."
 
 
 def import_ilsvrc(
@@ -56,6 +59,63 @@ def import_ilsvrc(
         None if listed is None else list(listed),
         reports,
     )
+
+
+def import_by_synsets_or_names(
+    categories: Path | None = None,
+    synsets: Path | None = None,
+    image_list: Path | None = None,
+    blacklist: Path | None = None,
+    **given: Any,
+) -> TestSet:
+    """Import as `import_ilsvrc` does or, with a list of `categories`, as `import_voc`.
+
+    Raises OptionsConflict, and as they do.
+    """
+    if (categories is None) == (synsets is None):
+        raise OptionsConflict("Give --synsets or --categories.")
+    if blacklist is not None and image_list is None:
+        raise OptionsConflict(NEEDS)
+    if synsets is None:
+        if image_list is not None:
+            raise OptionsConflict(NEEDS)
+        return import_voc(categories=categories, **given)
+    return import_ilsvrc(
+        synsets=synsets, image_list=image_list, blacklist=blacklist, **given
+    )
+
+
+FORMAT = Format(
+    import_by_synsets_or_names,
+    """Import ILSVRC DET; without --list, images that have no annotation are left out.
+
+    Example: referee testset import ilsvrc --annotations Annotations/DET/val
+    --images Data/DET/val --synsets map_det.txt --list ImageSets/DET/val.txt
+    --blacklist ILSVRC2015_det_validation_blacklist.txt --out sets/det
+    """,
+    (
+        FileOption("annotations", "The folder of XML files."),
+        FileOption(
+            "synsets", "The kit's map_det.txt: lines WNID NUMBER NAME.", required=False
+        ),
+        FileOption(
+            "list",
+            "The images, in order: lines ID or ID NUMBER.",
+            required=False,
+            parameter="image_list",
+        ),
+        FileOption(
+            "blacklist",
+            "Images to leave out: lines NUMBER (as in --list) or ID.",
+            required=False,
+        ),
+        FileOption(
+            "categories",
+            "Instead of --synsets: the WordNet ids, one a line, from 1.",
+            required=False,
+        ),
+    ),
+)
 
 
 def _listed(path: Path, problems: Problems) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The truth of a set for classification, `labels.csv` with the header `file,label` and one line per image; its import.
+"""The truth of a set for classification, `labels.csv` with the header `file,label` and one line per image.
 
 A label is an index into the 1001 outputs of a model trained on ImageNet; 0, the background, is never an image's truth.
 """
@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_testsets.csv_reader import csv_lines
-from lpirc_testsets.errors import Problems, Reports, TestSetError
+from lpirc_testsets.errors import Problems, TestSetError
 from lpirc_testsets.folder import TestSet, contained, sha256_of
-from lpirc_testsets.importing import SourceImage, build_test_set, require_folder
 from lpirc_testsets.values import shown
 
 COLUMNS = ("file", "label")
@@ -60,30 +59,9 @@ def label_problems(test_set: TestSet) -> tuple[str, ...]:
     return problems.kept
 
 
-def import_labels(
-    labels: Path, images: Path, out: Path, reports: Reports | None = None
-) -> TestSet:
-    """Import the images that the CSV `labels` (`file,label`) lists, from the folder `images` into the new folder `out`.
-
-    Images are numbered by ascending file name; those without a label are left out. The set has neither categories nor
-    boxes.
-
-    Raises TestSetError: `import-missing`, `import-invalid` with all problems found (20 at most), `testset-exists`,
-    `testset-not-written`, and `ground-truth-missing` or `ground-truth-unreadable` for the CSV.
-    """
-    require_folder(images)
-    reports = reports or Reports()
-    found = dict(sorted(_parse(labels, reports.problems).items()))
-    sources = [
-        SourceImage(images / file, file, None, Path(file).stem, origin=labels)
-        for file in found
-    ]
-    return build_test_set(out, sources, (), (), reports, labels_csv(found))
-
-
 def _labels_of(test_set: TestSet, problems: Problems) -> dict[str, int]:
     path, files = test_set.labels_path, {image.file for image in test_set.images}
-    labels = _parse(path, problems)
+    labels = parse_labels(path, problems)
     if labels:
         problems.add(
             *(
@@ -101,7 +79,7 @@ def _labels_of(test_set: TestSet, problems: Problems) -> dict[str, int]:
     return labels
 
 
-def _parse(path: Path, problems: Problems) -> dict[str, int]:
+def parse_labels(path: Path, problems: Problems) -> dict[str, int]:
     """Return the labels by file name in the order of the file; what is wrong goes to `problems`.
 
     Raises TestSetError as `read_labels` does if nothing in the file can be used.

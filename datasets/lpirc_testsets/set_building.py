@@ -1,6 +1,6 @@
-"""What every importer shares: it copies images untouched and refuses sources that contradict each other.
+"""Builds a test set from what an importer read: copies images untouched, refuses sources that contradict each other.
 
-A format has a reader (`coco_reader`, `voc_reader`, `csv_reader`) and an importer (`coco`, `voc`, `ilsvrc`, ...).
+A format has a reader (`coco_reader`, `voc_reader`, `csv_reader`) and an importer (`coco_import`, `voc_import`).
 """
 
 from __future__ import annotations

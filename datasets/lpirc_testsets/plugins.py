@@ -1,0 +1,126 @@
+"""Plug-ins by entry point: objects that this and other distributions offer by name in a group.
+
+A distribution declares them in its pyproject.toml:
+
+    [project.entry-points."lpirc.formats"]
+    yolo = "my_formats.yolo:FORMAT"
+
+Nothing is imported before its name is asked for, so that a broken plug-in fails only those who use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint, entry_points
+from typing import Any
+
+from lpirc_testsets.errors import TestSetError
+
+
+class PluginError(TestSetError):
+    """No plug-in of that name is installed, or it cannot be used.
+
+    The code is `plugin-unknown`, `plugin-twice` or `plugin-broken`.
+    """
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A plug-in as it was loaded: `value` is the object that its entry point refers to."""
+
+    point: EntryPoint
+    value: Any
+
+    @property
+    def distribution(self) -> str:
+        """The name and version of the distribution that offers it, such as `my-formats 1.2`."""
+        return _distribution_of(self.point)
+
+    def broken(self, problem: str) -> PluginError:
+        """Return the error for an object that is not what its group asks for."""
+        sentence = f"{_cannot_be_used(self.point)}: {problem}"
+        return PluginError("plugin-broken", sentence)
+
+
+@dataclass(frozen=True)
+class Seam:
+    """A group of entry points; `what` names one of its objects in sentences, `home` offers the built-in ones."""
+
+    group: str
+    what: str
+    home: str
+
+    def names(self) -> list[str]:
+        """Return the names of all that is installed, sorted."""
+        return sorted(_points(self.group))
+
+    def load(self, name: str) -> Plugin:
+        """Load the plug-in of that name. Raises PluginError."""
+        found = _points(self.group).get(name, ())
+        if not found:
+            raise PluginError("plugin-unknown", self._unknown(name))
+        if len(found) > 1:
+            offers = " and ".join(map(_told, found))
+            sentence = (
+                f"Two distributions offer the {self.what} {name!r}: {offers}; "
+                f"uninstall one of them."
+            )
+            raise PluginError("plugin-twice", sentence)
+        (point,) = found
+        try:
+            value = point.load()
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            sentence = f"{_cannot_be_used(point)}: {problem}"
+            raise PluginError("plugin-broken", sentence) from error
+        return Plugin(point, value)
+
+    def _unknown(self, name: str) -> str:
+        homes = {
+            _name_of(one.dist)
+            for found in _points(self.group).values()
+            for one in found
+        }
+        if self.home not in homes:
+            return (
+                f"The distribution {self.home} offers no {self.group}: it was installed "
+                f"before its source changed; install it again."
+            )
+        known = ", ".join(self.names())
+        return f"There is no {self.what} {name!r}; choose one of {known}."
+
+
+def forget_plugins() -> None:
+    """Look for installed plug-ins again, after one was installed while this process runs."""
+    _points.cache_clear()
+
+
+@cache
+def _points(group: str) -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of a group by name; an installation that is found twice counts once."""
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for point in entry_points(group=group):
+        offers = found.setdefault(point.name, {})
+        offers.setdefault(_told(point), point)
+    return {name: tuple(offers.values()) for name, offers in found.items()}
+
+
+def _cannot_be_used(point: EntryPoint) -> str:
+    return f"The plug-in {_told(point)} cannot be used"
+
+
+def _told(point: EntryPoint) -> str:
+    return f"{point.group} {point.name} = {point.value} of {_distribution_of(point)}"
+
+
+def _distribution_of(point: EntryPoint) -> str:
+    if point.dist is None:
+        return "an unknown distribution"
+    return f"{_name_of(point.dist)} {point.dist.version}"
+
+
+def _name_of(distribution: Distribution | None) -> str:
+    if distribution is None:
+        return ""
+    return str(distribution.metadata["Name"])

@@ -1,0 +1,51 @@
+"""The command `lpirc-score` and its error boundary: a stated failure is one line on stderr and exit code 1."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from lpirc_score.cli.score_command import score
+from lpirc_score.errors import CodedError
+from lpirc_testsets import TestSetError
+
+NAME = "lpirc-score"
+
+
+class Boundary(click.Command):
+    """A command that prints the project's failures as one line. Anything else is a defect and keeps its traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        # A file name may hold what the terminal's encoding does not.
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of our output has gone (`| head`).
+            sys.stderr.close()
+            sys.exit(1)
+        except OSError as error:
+            _fail(f"{error.filename or 'system'}: {error.strerror or error}")
+        except (CodedError, TestSetError) as failure:
+            _fail(failure.sentence)
+
+
+def _fail(sentence: str) -> None:
+    click.echo(f"{NAME}: {sentence}", err=True)
+    sys.exit(1)
+
+
+# `referee score` is the same command behind the referee's own boundary.
+command = Boundary(
+    NAME,
+    params=[*score.params],
+    callback=score.callback,
+    help=score.help,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(package_name=NAME, message="%(prog)s %(version)s", prog_name=NAME)(
+    command
+)

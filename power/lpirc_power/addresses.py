@@ -15,7 +15,7 @@ from lpirc_power.guarded_meter import guarded
 from lpirc_power.meter import Identity, Limits, Meter
 from lpirc_power.resources import wrong
 from lpirc_power.scheme import Scheme
-from lpirc_power.standing import OFFICIAL_MAKERS, Standing, is_of
+from lpirc_power.standing import OFFICIAL_MAKERS, Standing, excluded_by_identity
 from lpirc_power.visa_address import stated_limits
 
 _log: Final = logging.getLogger(__name__)
@@ -85,9 +85,10 @@ def standing(
     `loopback_meter` is the operator's word that a real meter is behind a loopback address, as behind a tunnel.
     `official_makers` are the makers that count in the contest.
     """
-    if not is_of(found, official_makers):
-        return Standing.OTHER_MAKER
-    if found.is_simulated or _is_simulated(address):
+    excluded = excluded_by_identity(found, official_makers)
+    if excluded is not None:
+        return excluded
+    if _is_simulated(address):
         return Standing.SIMULATED
     if limits_of(found.model) is None:
         return Standing.UNKNOWN_MODEL

@@ -46,7 +46,7 @@ class Plugin:
         return self.point.name
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.point.value}, distribution {self.distribution})"
+        return f"{GROUP} {self.name} = {self.point.value} of {self.distribution}"
 
     @property
     def is_built_in(self) -> bool:
@@ -59,25 +59,27 @@ class Plugin:
             loaded = self.point.load()
         # Another distribution may raise anything at its import, or call sys.exit.
         except (Exception, SystemExit) as error:
-            raise self.failure(f"cannot be loaded: {_told(error)}") from error
+            raise self.failure(f"cannot be used: {_told(error)}") from error
         if inspect.isclass(loaded) and issubclass(loaded, Scheme):
             self._require_whole(loaded)
             return loaded
         missing = [name for name in _OF_FAMILY if not hasattr(loaded, name)]
         if missing or not callable(loaded):
-            lacks = ", ".join(missing) or "a class"
+            lacks = ", ".join(missing) or "a constructor"
             raise self.failure(
-                f"is neither a Scheme nor a driver of VISA meters (it lacks {lacks})"
+                f"cannot be used: it is neither a Scheme nor a driver of VISA meters, which has {lacks}"
             )
         return cast("type[Driver]", loaded)
 
     def _require_whole(self, loaded: type[Scheme]) -> None:
         if missing := sorted(loaded.__abstractmethods__):
-            raise self.failure(f"is a Scheme without {', '.join(missing)}")
+            raise self.failure(
+                f"cannot be used: it is a Scheme without {', '.join(missing)}"
+            )
 
     def failure(self, words: str) -> MeterDriverError:
         """Return the failure of this driver, in one sentence that names it."""
-        return MeterDriverError(f"The meter driver {self} {words}.")
+        return MeterDriverError(f"The plug-in {self} {words}.")
 
     def failed(self, act: str, error: BaseException) -> MeterDriverError:
         """Return the failure of this driver that an unexpected exception shows."""
@@ -186,9 +188,11 @@ def _plugins() -> Iterator[Plugin]:
 def _twice(name: str, plugins: list[Plugin]) -> str:
     if plugins[0].is_built_in:
         others = " and ".join(map(str, plugins[1:]))
-        return f"The scheme {name}: is built in, so {others} is not used; give it another name."
-    both = " and ".join(map(str, plugins))
-    return f"The scheme {name}: is claimed by {both}; uninstall all but one."
+        return f"The scheme {name!r} is built in, so {others} is not used; give it another name."
+    offers = " and ".join(map(str, plugins))
+    return (
+        f"Two distributions offer the scheme {name!r}: {offers}; uninstall one of them."
+    )
 
 
 def _told(error: BaseException) -> str:

@@ -55,11 +55,18 @@ def is_of(found: Identity, makers: Sequence[str]) -> bool:
     return maker != UNOFFICIAL and maker in map(_plain, makers)
 
 
+def excluded_by_identity(found: Identity, makers: Sequence[str]) -> Standing | None:
+    """Return the standing of a meter that its maker or serial number excludes; None for one that may count."""
+    if not is_of(found, makers):
+        return Standing.OTHER_MAKER
+    return Standing.SIMULATED if found.is_simulated else None
+
+
 def counts_by_identity(
     found: Identity, makers: Sequence[str] = OFFICIAL_MAKERS
 ) -> bool:
     """Return True if maker and serial number allow a meter to count; for runs that keep no standing."""
-    return is_of(found, makers) and not found.is_simulated
+    return excluded_by_identity(found, makers) is None
 
 
 def _only_meters_of(makers: Sequence[str]) -> str:

@@ -203,7 +203,9 @@ def test_nothing_is_known_of_a_meter_at_home_and_nothing_is_held_against_it(
         flat(reading, 6.0, math.nan), measurement(model="rapl", official=False)
     )
     assert found["accuracy"].ok
-    assert found["accuracy"].sentence == "Nothing is known of this meter's accuracy."
+    assert found["accuracy"].sentence == (
+        "No driver states this meter's limits of error: its energy is without an uncertainty."
+    )
 
 
 @pytest.mark.parametrize("standing", list(Standing))

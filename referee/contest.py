@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lpirc_score import METRICS
 from lpirc_score.files.atomic_write import sync_folder, write_atomically
+from lpirc_score.metrics.offered import METRICS, metric_named, metric_names
 from lpirc_testsets import TestSet, TestSetError, load_test_set, verify
 from referee.auth.client_addresses import admits
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey, new_key
@@ -82,11 +82,7 @@ def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]
     `database-cut`, and what opening the database raises; TestSetError for a bad test set.
     """
     config = read_config(folder)
-    if config.metric not in METRICS:
-        raise RefereeError(
-            "bad-config",
-            f"{folder / CONFIG_NAME}: metric = {config.metric!r} is unknown; the metrics are {', '.join(METRICS)}.",
-        )
+    require_metric(config.metric, str(folder / CONFIG_NAME))
     secret, operator_key = read_secrets(folder)
     try:
         test_set = load_test_set(folder / config.testset)
@@ -104,6 +100,21 @@ def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]
         yield Contest(folder, config, secret, operator_key.hex(), store, test_set, key)
         with suppress(RefereeError):
             store.note_count()
+
+
+def require_metric(metric: str, where: str) -> None:
+    """Raise RefereeError `bad-config` unless this metric, set in `where`, is installed and can be used."""
+    if metric in METRICS:
+        return
+    if metric not in metric_names():
+        known = ", ".join(metric_names())
+        sentence = f"{where}: metric = {metric!r} is unknown; the metrics are {known}."
+        raise RefereeError("bad-config", sentence)
+    try:
+        metric_named(metric)
+    except RefereeError as error:
+        sentence = f"{where}: metric = {metric!r}: {error.sentence}"
+        raise RefereeError("bad-config", sentence) from error
 
 
 def read_secrets(folder: Path) -> tuple[bytes, bytes]:

@@ -19,10 +19,11 @@ from lpirc_testsets.errors import TestSetError
 
 
 class PluginError(TestSetError):
-    """No plug-in of that name is installed, or it cannot be used.
+    """A plug-in cannot be used; the code is `plugin-twice`, `plugin-broken` or `plugin-unknown`."""
 
-    The code is `plugin-unknown`, `plugin-twice` or `plugin-broken`.
-    """
+
+class UnknownPlugin(PluginError):
+    """No plug-in of that name is installed."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Seam:
         """Load the plug-in of that name. Raises PluginError."""
         found = _points(self.group).get(name, ())
         if not found:
-            raise PluginError("plugin-unknown", self._unknown(name))
+            raise self._missing(name)
         if len(found) > 1:
             offers = " and ".join(map(_told, found))
             sentence = (
@@ -76,19 +77,18 @@ class Seam:
             raise PluginError("plugin-broken", sentence) from error
         return Plugin(point, value)
 
-    def _unknown(self, name: str) -> str:
-        homes = {
-            _name_of(one.dist)
-            for found in _points(self.group).values()
-            for one in found
-        }
+    def _missing(self, name: str) -> PluginError:
+        offers = [point for found in _points(self.group).values() for point in found]
+        homes = {_name_of(point.dist) for point in offers}
         if self.home not in homes:
-            return (
+            sentence = (
                 f"The distribution {self.home} offers no {self.group}: it was installed "
                 f"before its source changed; install it again."
             )
+            return PluginError("plugin-broken", sentence)
         known = ", ".join(self.names())
-        return f"There is no {self.what} {name!r}; choose one of {known}."
+        sentence = f"There is no {self.what} {name!r}; choose one of {known}."
+        return UnknownPlugin("plugin-unknown", sentence)
 
 
 def forget_plugins() -> None:
@@ -120,6 +120,7 @@ def _distribution_of(point: EntryPoint) -> str:
     return f"{_name_of(point.dist)} {point.dist.version}"
 
 
+@cache
 def _name_of(distribution: Distribution | None) -> str:
     if distribution is None:
         return ""

@@ -6,8 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lpirc_score.cli.terminal import console
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.result import format_score, signature_parts
-from lpirc_score.metrics.rules import PUBLISHED
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.results import Figures, energy_above_idle_wh
 from referee.judging.uncertainty import described

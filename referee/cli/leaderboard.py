@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from lpirc_score.cli.terminal import RARE_MARKS, Column, marks_caption
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
-from lpirc_score.metrics.rules import PUBLISHED
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report import warn_while_frozen
 from referee.cli.shared_options import contest_folder

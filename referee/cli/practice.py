@@ -34,7 +34,7 @@ from referee.judging.results import current_judgement
 from referee.presence import is_there
 from referee.store.records import Run, RunState
 from referee.web.listener import Listen
-from referee.web.processes import sole_server
+from referee.web.sole_server import sole_server
 
 WINDOW_S = 600
 LOOK_S = 0.1

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from lpirc_score import METRICS
+from lpirc_score.cli.options import MetricName
 from lpirc_score.cli.terminal import Column, print_table
 from referee.cli.acts import act, optional_reason, user
 from referee.cli.shared_options import any_path, as_json, contest_folder, run_number
@@ -30,7 +30,7 @@ from referee.store.records import Run
 )
 @click.option(
     "--metric",
-    type=click.Choice(METRICS),
+    type=MetricName(),
     help="By this metric instead of the one bound to the run. Boards and bundles say so: its rules then do not hold.",
 )
 @click.option(

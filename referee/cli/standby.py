@@ -68,7 +68,7 @@ def standby(
     server that was ended in order is not. What it acknowledged is here: it writes the journal before it answers.
     """
     # Importing the server takes a fifth of a second, which other commands need not wait for.
-    from referee.web.standby import Watch, stand_by
+    from referee.web.standby_server import Watch, stand_by
 
     listen = listening(host, port, tls_cert, tls_key)
     if first is None and not now:

@@ -18,6 +18,8 @@ from lpirc_score.analysis.halves import half_maps
 from lpirc_score.detections import parse_detections
 from lpirc_score.detections.form_body import take_form
 from lpirc_score.detections.rows import NONE_REFUSED, Refused
+from lpirc_score.metrics.offered import not_installed
+from lpirc_score.metrics.result import signature_parts
 from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems
@@ -254,6 +256,10 @@ class Recomputed:
     def _judged(self) -> Score | NotChecked:
         if self.bundle.result is None:
             return NotChecked("The run is not judged yet.")
+        parts = signature_parts(str(self.bundle.result["signature"]))
+        missing = not_installed(self.bundle.contest["metric"], parts.get("engine"))
+        if missing:
+            return NotChecked(missing)
         try:
             judged = judgement_of(self.case, self.bundle.result["judged_utc"])
         except NotChecked as reason:

@@ -19,7 +19,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lpirc_score.metrics.rules import PUBLISHED
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError

@@ -20,6 +20,7 @@ from lpirc_score.analysis.error_types import (
     analyse_errors,
     worst_images,
 )
+from lpirc_score.metrics.offered import has_one_threshold, rule_shown
 from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
@@ -82,7 +83,9 @@ def explain(contest: Contest, run: Run, judged: Score) -> Explanation:
         detections,
         analysis,
         tuple(
-            _cost(type_, analysis, None if metric == COCO else judged.energy_wh)
+            _cost(
+                type_, analysis, judged.energy_wh if has_one_threshold(metric) else None
+            )
             for type_ in ErrorType
         ),
         _curves(ground_truth, detections, metric),
@@ -102,4 +105,5 @@ def _curves(
 ) -> dict[int, Curve] | dict[int, CocoCurve]:
     if metric == COCO:
         return coco_curves(ground_truth, detections)
-    return precision_recall_curves(ground_truth, detections, metric)
+    shown = rule_shown(metric).name
+    return precision_recall_curves(ground_truth, detections, shown)

@@ -16,7 +16,7 @@ from lpirc_score.analysis.blocks import match_block, score_category
 from lpirc_score.analysis.halves import HALVES, Floats
 from lpirc_score.detections.plausibility import Implausible, implausible
 from lpirc_score.metrics.average_precision import mean_known
-from lpirc_score.metrics.rules import PUBLISHED
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_testsets import GroundTruth
 from referee.judging.case import undo_image_order
 from referee.judging.scoring_job import (

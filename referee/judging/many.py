@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lpirc_score.detections.plausibility import limits_by_number
+from lpirc_score.metrics.offered import scores_by_blocks
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
@@ -171,7 +172,9 @@ def score_here(contest: Contest, run: Run, job: ScoringJob) -> Scored:
 
 
 def is_large(contest: Contest, run: Run, memory_bytes: int) -> bool:
-    """Whether the rows of a run are too many for a worker with so much memory."""
+    """Whether the rows of a run are too many for a worker with so much memory, and can be scored by blocks."""
+    if not scores_by_blocks(contest.config.metric):
+        return False
     return contest.store.count_detections(run.id) * BYTES_A_ROW > memory_bytes
 
 

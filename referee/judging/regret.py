@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy.measurement import START_STOP_S
-from lpirc_score import COCO, Detections
-from lpirc_score.metrics.evaluation import maps_over_time
+from lpirc_score import Detections
+from lpirc_score.metrics.offered import has_one_threshold, rule_named
+from lpirc_score.metrics.one_threshold import maps_over_time
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.judging.case import START_S, undo_image_order
@@ -57,15 +58,15 @@ def stop_regret(
 ) -> StopRegret | None:
     """The stop regret of a closed run, by the ground truth of its images.
 
-    None without an energy above 0, posts, or readings that tell the energy, and for the metric `coco`: its hundred
-    evaluations would take minutes.
+    None without an energy above 0, posts, or readings that tell the energy, and for a metric without a single IoU
+    threshold, as `coco`: its hundred evaluations would take minutes.
     """
     posts = contest.store.post_log(run.id)
     if (
         not posts
         or run.elapsed_s is None
         or not is_scorable(run.energy_wh)
-        or contest.config.metric == COCO
+        or not has_one_threshold(contest.config.metric)
     ):
         return None
     elapsed_s = _moments([when for when, _ in posts], run.elapsed_s)
@@ -203,6 +204,5 @@ def _maps(
     by_image = np.argsort(rows[:, IMAGE], kind="stable")
     by_image = by_image[since_s[by_image] < np.inf]
     found = Detections.from_rows(rows[by_image])
-    return maps_over_time(
-        truth, found, moment[by_image], len(elapsed_s), contest.config.metric
-    )
+    rule = rule_named(contest.config.metric)
+    return maps_over_time(truth, found, moment[by_image], len(elapsed_s), rule)

@@ -20,8 +20,9 @@ from lpirc_score import Detections, evaluate, lists_ties_by_image
 from lpirc_score.analysis.halves import HALVES, SEED, half_averages
 from lpirc_score.detections.plausibility import Implausible, implausible
 from lpirc_score.metrics.average_precision import mean_known
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.metrics.offered import engine_of
 from lpirc_score.metrics.result import RULES_VERSION
-from lpirc_score.metrics.rules import PUBLISHED
 from lpirc_testsets import GroundTruth
 
 Floats = NDArray[np.float64]
@@ -102,7 +103,9 @@ def stem_of(
     arrays = [
         hashlib.sha256(one.tobytes()).hexdigest() for one in (order, served, limits)
     ]
-    settings = ["lpirc-scoring-2", RULES_VERSION, metric, count_unserved, HALVES, SEED]
+    engine = engine_of(metric)
+    by = metric if engine is None else f"{metric} {engine}"
+    settings = ["lpirc-scoring-2", RULES_VERSION, by, count_unserved, HALVES, SEED]
     return hashlib.sha256(json.dumps([*settings, *arrays, bodies]).encode()).hexdigest()
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lpirc_score import COCO
 from lpirc_score.analysis.error_types import ErrorType
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.files.curves import inline_curves
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.metrics.offered import COCO, has_one_threshold
 from lpirc_score.metrics.result import signature_parts
-from lpirc_score.metrics.rules import PUBLISHED
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest
@@ -161,12 +161,27 @@ def _sure(own: Place, other: Place) -> str:
     return covers or f"at least {SURE:.0%}"
 
 
+def _other_rule(metric: str) -> str:
+    """Return a sentence on whose gains are shown for a metric without a single IoU threshold; none for another."""
+    if has_one_threshold(metric):
+        return ""
+    if metric == COCO:
+        return (
+            "The metric coco has ten IoU thresholds: these are gains in the mAP at 0.5 "
+            "alone, as the program tidecv counts"
+        )
+    return (
+        f"The metric {metric} has no single IoU threshold: these are gains in the mAP by "
+        f"lpirc at 0.5"
+    )
+
+
 def _explained(
     found: Explanation, contest: Contest, run: Run, judged: Score
 ) -> dict[str, Any]:
     names = {one.id: one.name for one in contest.test_set.categories}
-    is_coco = signature_parts(judged.signature)["metric"] == COCO
-    caption = f"Precision by recall{' at IoU 0.5' if is_coco else ''}"
+    other_rule = _other_rule(signature_parts(judged.signature)["metric"])
+    caption = f"Precision by recall{' at IoU 0.5' if other_rule else ''}"
     best_first = sorted(
         found.curves, key=lambda one: (-(judged.ap.get(one) or 0.0), names[one])
     )
@@ -178,7 +193,7 @@ def _explained(
     curves = inline_curves({one: found.curves[one] for one in drawn}, names, caption)
     return {
         "costs": [(one, ERRORS[one.type]) for one in found.costs],
-        "is_coco": is_coco,
+        "other_rule": other_rule,
         "regret": found.regret,
         "curves": Markup(curves),  # noqa: S704 - our drawing
         "caption": caption,

@@ -18,23 +18,23 @@ from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
-from referee.web import pages, problems
-from referee.web.answers import NOT_TO_BE_KEPT
-from referee.web.arriving import ArrivingBodies
+from referee.web import html_pages, problem_documents
+from referee.web.arriving_bodies import ArrivingBodies
+from referee.web.callers import REMAINING, remaining_ms
 from referee.web.config_watch import ConfigWatch
-from referee.web.contestant import session as contest_routes
+from referee.web.contestant import session_routes as contest_routes
 from referee.web.gateway import Gateway, answer_to_silence
+from referee.web.http_answers import NOT_TO_BE_KEPT
 from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
-from referee.web.legacy import routes as legacy_routes
+from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
-from referee.web.operator import access, board_routes, console, day_routes
-from referee.web.operator import routes as operator_routes
-from referee.web.public import board as public_board
-from referee.web.public import display as display_routes
-from referee.web.refusals import Refusals
-from referee.web.sessions import REMAINING, remaining_ms
+from referee.web.operator import board_routes, console, day_routes, operator_access
+from referee.web.operator import run_routes as operator_routes
+from referee.web.public import board_pages as public_board
+from referee.web.public import station_display as display_routes
+from referee.web.refused_requests import Refusals
 from referee.web.state import EXTENSION, WebState, web_state
 
 
@@ -67,15 +67,21 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(entry_routes.blueprint)
     app.register_blueprint(upload_routes.blueprint)
-    for operators in (access, operator_routes, day_routes, board_routes, console):
+    for operators in (
+        operator_access,
+        operator_routes,
+        day_routes,
+        board_routes,
+        console,
+    ):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
     app.register_blueprint(work_routes.blueprint)
-    app.register_blueprint(pages.blueprint)
+    app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
     app.register_blueprint(public_tracks.blueprint)
-    problems.register(app)
+    problem_documents.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(app.wsgi_app, state)  # type: ignore[method-assign]  # Flask's own way
     # Made now: the first guess must not take twice as long. Beside: no open run waits for it.

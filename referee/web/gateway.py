@@ -13,15 +13,27 @@ from typing import Any
 
 from referee.auth.client_addresses import client_address
 from referee.errors import RefereeError
-from referee.web.answers import STATUS_LINES, Answer, Environ, StartResponse, Stream
-from referee.web.arriving import watch_arrival
-from referee.web.bodies import body_too_slow
-from referee.web.contestant import batches, detections, images
-from referee.web.legacy.refusals import plain_refusal
-from referee.web.problems import answer_to, note_refusal
-from referee.web.public import board
-from referee.web.sessions import REMAINING, remaining_ms
-from referee.web.slots import FORMS, OLD_LOG_INS, hold_slot, release_slot, slots_of
+from referee.web.arriving_bodies import watch_arrival
+from referee.web.callers import REMAINING, remaining_ms
+from referee.web.contestant import image_batches, posted_detections, single_image
+from referee.web.http_answers import (
+    STATUS_LINES,
+    Answer,
+    Environ,
+    StartResponse,
+    Stream,
+)
+from referee.web.legacy.plain_refusals import plain_refusal
+from referee.web.problem_documents import answer_to, note_refusal
+from referee.web.public import board_pages
+from referee.web.request_bodies import body_too_slow
+from referee.web.request_slots import (
+    FORMS,
+    OLD_LOG_INS,
+    hold_slot,
+    release_slot,
+    slots_of,
+)
 from referee.web.state import WebState
 
 Handler = Callable[[WebState, Environ], Answer]
@@ -29,10 +41,10 @@ App = Callable[[Environ, Any], Iterable[bytes]]
 
 PLAIN = frozenset({"wrong-address", "too-many-requests", "body-too-slow"})
 """What an old client is told in its own words; what is no request of HTTP is told in a problem document."""
-IMAGE_PREFIX = images.IMAGES_PATH + "/"
+IMAGE_PREFIX = single_image.IMAGES_PATH + "/"
 POLLED: dict[str, Handler] = {
-    board.JSON_PATH: board.as_json,
-    board.LIVE_PATH: board.live_part,
+    board_pages.JSON_PATH: board_pages.as_json,
+    board_pages.LIVE_PATH: board_pages.live_part,
 }
 
 
@@ -123,16 +135,20 @@ def _handler(environ: Environ) -> Handler | None:
             "A request of HTTP/1.1 has one header Host that names a host.",
         )
     if method == "POST":
-        return detections.post if path == detections.DETECTIONS_PATH else None
+        return (
+            posted_detections.post
+            if path == posted_detections.DETECTIONS_PATH
+            else None
+        )
     if method not in ("GET", "HEAD"):
         return None
     if (polled := POLLED.get(path)) is not None:
         return polled
-    if not path.startswith(images.IMAGES_PATH):
+    if not path.startswith(single_image.IMAGES_PATH):
         return None
-    if path == images.IMAGES_PATH:
-        return batches.batch
+    if path == single_image.IMAGES_PATH:
+        return image_batches.batch
     is_one = (
         path.startswith(IMAGE_PREFIX) and path.count("/") == 3 and path != IMAGE_PREFIX
     )
-    return images.image if is_one else None
+    return single_image.image if is_one else None

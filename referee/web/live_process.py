@@ -23,8 +23,8 @@ from referee.errors import RefereeError
 from referee.judging.board import publish
 from referee.judging.live import follow
 from referee.presence import entries
-from referee.web.processes import LOOK_S, STOP_TIMEOUT_S, end_with
 from referee.web.server_log import LINE, BackgroundHandler
+from referee.web.sole_server import LOOK_S, STOP_TIMEOUT_S, end_with
 
 NICENESS = 5  # the server comes first where both want the processor
 COPIES, LOOK_COPIES_S = 12, 60.0  # of [backup] so many stay; whether one is due

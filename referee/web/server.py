@@ -46,7 +46,7 @@ from referee.runs.start_checks import StartChecks
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState
 from referee.web.app import create_app
-from referee.web.arriving import hand_over_protocol
+from referee.web.arriving_bodies import hand_over_protocol
 from referee.web.config_watch import note_settings
 from referee.web.gateway import App
 from referee.web.journal_watch import require_journal, require_not_superseded
@@ -58,8 +58,8 @@ from referee.web.listener import (
     require_certificate,
 )
 from referee.web.live_process import live_scores
-from referee.web.processes import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
 from referee.web.server_log import LOGGING
+from referee.web.sole_server import STOP_TIMEOUT_S, ContestLock, end_with, sole_server
 from referee.web.start_look import LookedAt, StartLook, start_look
 from referee.web.state import (
     FORMS_AT_ONCE,

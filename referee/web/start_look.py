@@ -20,7 +20,7 @@ from referee.contest import Contest, open_contest, require_unchanged
 from referee.errors import RefereeError
 from referee.runs.start_checks import Found, StartChecks
 from referee.store.records import RunState
-from referee.web.processes import end_with
+from referee.web.sole_server import end_with
 
 NICENESS = 5  # answers come first
 END_S = 5.0

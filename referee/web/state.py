@@ -23,14 +23,14 @@ from referee.contest import Contest
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Screens
-from referee.web.arriving import ArrivingBodies
+from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
 from referee.web.live_status import LiveStatus
 from referee.web.published_board import PublishedBoard
-from referee.web.refusals import Refusals
+from referee.web.refused_requests import Refusals
 
 EXTENSION = "referee"
 OPERATORS_LOG_IN = "/operator/login"
@@ -74,7 +74,7 @@ class WebState:
     An open run has its own slots for requests at the same time (`OpenRun.slots`), and others for old forms from the
     addresses of its log-ins (`OpenRun.form_slots`). The operator has some, and everyone else shares the rest: a run can
     only exhaust itself, and neither a run nor a single host can keep the operator out. `form_slots` are of old forms
-    from other addresses; log-ins have slots of their own (referee.web.slots).
+    from other addresses; log-ins have slots of their own (referee.web.request_slots).
     """
 
     contest: Contest

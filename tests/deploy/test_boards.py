@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.web.public.kept import PUBLIC
+from referee.web.public.kept_answers import PUBLIC
 from tests.contest_day import TIMEOUT_S
 from tests.deploy.deployment import HOST, Deployment, Nginx, asked, program, upstream
 

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from referee.web.bodies import LARGEST_BODY_BYTES
+from referee.web.request_bodies import LARGEST_BODY_BYTES
 from tests.contest_day import PASSWORD, ROWS, TEAM, TIMEOUT_S
 from tests.deploy.deployment import (
     GUIDE,

@@ -24,7 +24,7 @@ from pathlib import Path
 from referee import operating_system as system
 from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
-from referee.web.processes import sole_server
+from referee.web.sole_server import sole_server
 from referee.web.image_files import MODEST_BYTES, memory_for_images
 from referee.errors import RefereeError
 PasswordChecks()

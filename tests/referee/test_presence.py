@@ -9,7 +9,7 @@ from referee.errors import RefereeError
 from referee.presence import entries, is_file, is_folder, is_free, is_there, status
 from referee.store import Store
 from referee.store.read_only import ReadOnlyStore
-from referee.web import processes
+from referee.web import sole_server
 from tests.contest_day import called
 from tests.forbidden import LOOP, loop_at
 
@@ -96,7 +96,7 @@ def test_a_system_that_does_not_show_its_locks_names_no_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(operating_system, "LOCKS", loop_at(tmp_path / "locks"))
-    monkeypatch.setattr(processes, "LOCK_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(sole_server, "LOCK_TIMEOUT_S", 0.0)
     refused = pytest.raises(RefereeError, match=r"already by process \?")
-    with processes.sole_server(tmp_path), refused, processes.sole_server(tmp_path):
+    with sole_server.sole_server(tmp_path), refused, sole_server.sole_server(tmp_path):
         pass

@@ -7,10 +7,10 @@ from flask import Blueprint, Response, jsonify
 from referee.errors import RefereeError
 from referee.judging.board import empty_board, log_head, public_board
 from referee.store.records import BoardState
-from referee.web.bodies import read_texts
-from referee.web.operator.access import require_operator
-from referee.web.operator.routes import act
-from referee.web.slots import OPERATOR_PATH
+from referee.web.operator.operator_access import require_operator
+from referee.web.operator.run_routes import act
+from referee.web.request_bodies import read_texts
+from referee.web.request_slots import OPERATOR_PATH
 from referee.web.state import WebState, web_state
 
 ALL, MANY = "all", 10**6

@@ -15,11 +15,11 @@ from markupsafe import Markup
 
 from referee.errors import RefereeError
 from referee.store.records import OVER
+from referee.web.callers import operator_of
+from referee.web.html_pages import html, page, rendered
 from referee.web.judge_process import run_command
-from referee.web.operator.access import csrf_token, require_operator
-from referee.web.pages import html, page, rendered
-from referee.web.sessions import operator_of
-from referee.web.slots import OPERATOR_PATH
+from referee.web.operator.operator_access import csrf_token, require_operator
+from referee.web.request_slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 LOGIN = "console.login"

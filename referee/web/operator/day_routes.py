@@ -8,10 +8,10 @@ from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
 from referee.store.records import RunState
-from referee.web.bodies import read_texts
-from referee.web.operator.access import acting, require_operator
-from referee.web.operator.routes import act
-from referee.web.slots import OPERATOR_PATH
+from referee.web.operator.operator_access import acting, require_operator
+from referee.web.operator.run_routes import act
+from referee.web.request_bodies import read_texts
+from referee.web.request_slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 LONGEST_ANNOUNCEMENT = 500

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from lpirc_score.metrics.coco import AT_50, AT_75, results_by_area
 from lpirc_score.metrics.coco_ranking import RECALLS
 from lpirc_score.metrics.columns import Detections
-from lpirc_score.metrics.evaluation import CategoryRanks, ranked_categories
-from lpirc_score.metrics.rules import rule_named
+from lpirc_score.metrics.offered import rule_named
+from lpirc_score.metrics.one_threshold import CategoryRanks, ranked_categories
 from lpirc_testsets.ground_truth import GroundTruth
 
 
@@ -39,7 +39,7 @@ def precision_recall_curves(
 ) -> dict[int, Curve]:
     """Return the curve of every category with objects, by id, for a metric with one IoU threshold.
 
-    Raises `CodedError` as `evaluate` does, and `unknown-metric` for `coco`.
+    Raises `CodedError` as `evaluate` does, and `no-threshold` for another metric.
     """
     rule = rule_named(metric)
     ranked = ranked_categories(

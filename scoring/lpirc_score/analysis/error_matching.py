@@ -12,22 +12,20 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.metrics.average_precision import tidecv_points
 from lpirc_score.metrics.coco import coco_boxes_of
-from lpirc_score.metrics.columns import Detections
-from lpirc_score.metrics.evaluation import refuse_not_finite
+from lpirc_score.metrics.columns import Detections, refuse_not_finite
 from lpirc_score.metrics.groups import Ids, group_objects, list_detections
 from lpirc_score.metrics.matching import (
     IGNORED,
     UNMATCHED,
     Objects,
     Pairs,
-    best_that_counts,
     in_turn,
     pairs_of,
 )
+from lpirc_score.metrics.metric_kinds import Rule
 from lpirc_score.metrics.overlap import Edges
-from lpirc_score.metrics.rules import Rule
+from lpirc_score.metrics.tidecv import TIDECV
 from lpirc_testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
@@ -57,10 +55,6 @@ TRUE = -1
 """The outcome of a detection that finds an object; that of one that does not count is IGNORED."""
 
 _PLACE = {type_: np.int8(place) for place, type_ in enumerate(OF_DETECTIONS)}
-
-
-TIDECV = Rule("tidecv", assign=best_that_counts, average=tidecv_points)
-"""As the program tidecv 1.0.1 has it: boxes have a corner and a size, and what meets a crowd can be an error, too."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from lpirc_score.analysis.error_matching import (
     OF_DETECTIONS,
-    TIDECV,
     TRUE,
     ErrorType,
     Findings,
@@ -28,8 +27,9 @@ from lpirc_score.metrics.average_precision import (
 )
 from lpirc_score.metrics.columns import Detections
 from lpirc_score.metrics.groups import Ids
+from lpirc_score.metrics.offered import COCO, rule_shown
 from lpirc_score.metrics.ordering import ascending_codes
-from lpirc_score.metrics.rules import COCO, rule_named
+from lpirc_score.metrics.tidecv import TIDECV
 from lpirc_testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
@@ -71,12 +71,12 @@ def analyse_errors(
     metric: str = "lpirc",
     iou: float | None = None,
 ) -> ErrorAnalysis:
-    """Analyse detections by one of METRICS, as `evaluate` judges them. Raises `CodedError` as it does.
+    """Analyse detections by a metric, as `evaluate` judges them. Raises `CodedError` as it does.
 
-    For `coco`, which has ten thresholds, the figures are those of the program tidecv 1.0.1 at one, by default 0.5: its
-    `map` is not that of the metric, and a gain may be below 0.
+    A metric without a single threshold is analysed at one, by default 0.5: `coco` as the program tidecv 1.0.1 does,
+    another by the rule `lpirc`. The `map` is then not that of the metric, and a gain may be below 0.
     """
-    rule = TIDECV if metric == COCO else rule_named(metric)
+    rule = TIDECV if metric == COCO else rule_shown(metric)
     found = find(ground_truth, detections, rule, rule.threshold(iou))
     categories = len(ground_truth.category_ids)
 

@@ -10,18 +10,20 @@ Everything here is the same on every machine: the halves are drawn by whole numb
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_score.metrics.coco import CocoCategory, ranked_coco
 from lpirc_score.metrics.coco_ranking import IOUS, RECALLS, SPACING
-from lpirc_score.metrics.columns import Detections
-from lpirc_score.metrics.evaluation import ranked_categories, refuse_not_finite
+from lpirc_score.metrics.columns import Detections, refuse_not_finite
 from lpirc_score.metrics.groups import group_objects
-from lpirc_score.metrics.rules import COCO, Rule, rule_named
+from lpirc_score.metrics.metric_kinds import Blacklist, OwnMetric, Rule
+from lpirc_score.metrics.offered import COCO, metric_named
+from lpirc_score.metrics.one_threshold import ranked_categories
 from lpirc_testsets.ground_truth import GroundTruth
 
 Floats = NDArray[np.float64]
@@ -92,21 +94,41 @@ def half_averages(
     banned = frozenset(blacklist)
     drawn = halves_of(len(ground_truth.image_ids), seed)
     averages = np.empty((len(ground_truth.category_ids), HALVES))
+    found = metric_named(metric)
+    if isinstance(found, Rule):
+        ranked = ranked_images(ground_truth, detections, found, banned, iou)
+        for ap, category in zip(averages, ranked, strict=True):
+            ap[:] = category_average(category, found, drawn)
+        return averages
+
+    refuse_not_finite(detections)
     if metric == COCO:
-        refuse_not_finite(detections)
-        for ap, coco in zip(
-            averages, ranked_coco(ground_truth, detections, banned), strict=True
-        ):
+        ranked_at_ious = ranked_coco(ground_truth, detections, banned)
+        for ap, coco in zip(averages, ranked_at_ious, strict=True):
             ap[:] = coco_average(coco, drawn)
         return averages
-    rule = rule_named(metric)
-    for ap, category in zip(
-        averages,
-        ranked_images(ground_truth, detections, rule, banned, iou),
-        strict=True,
-    ):
-        ap[:] = category_average(category, rule, drawn)
+    for half in range(HALVES):
+        averages[:, half] = _scored_again(
+            found, ground_truth, detections, banned, drawn[:, half]
+        )
     return averages
+
+
+def _scored_again(
+    metric: OwnMetric,
+    ground_truth: GroundTruth,
+    detections: Detections,
+    banned: Blacklist,
+    is_drawn: Bools,
+) -> Floats:
+    """Return the AP (K,) of each category on the images (N,) that are drawn, by the metric itself."""
+    images = ground_truth.image_ids[is_drawn]
+    names = compress(ground_truth.image_names, is_drawn)
+    part = ground_truth.of_objects(np.isin(ground_truth.image, images))
+    part = replace(part, image_ids=images, image_names=tuple(names))
+    found = detections.of_rows(np.isin(detections.image, images))
+    ap = metric.evaluate(part, found, banned).ap
+    return np.array([ap[id_] for id_ in ground_truth.category_ids.tolist()], np.float64)
 
 
 def mean_of_categories(averages: Floats) -> Floats:

@@ -14,7 +14,6 @@ import click
 
 from lpirc_score import (
     COCO,
-    METRICS,
     Evaluation,
     Tolerance,
     coco_curves,
@@ -24,7 +23,7 @@ from lpirc_score import (
     tolerance_of,
 )
 from lpirc_score import score as contest_score
-from lpirc_score.cli.options import any_path, as_json
+from lpirc_score.cli.options import MetricName, any_path, as_json
 from lpirc_score.cli.score_comparison import (
     Order,
     Result,
@@ -40,7 +39,8 @@ from lpirc_score.files.curves import (
     write_curves,
     write_overlay,
 )
-from lpirc_score.metrics.rules import PUBLISHED
+from lpirc_score.metrics.ilsvrc_det import PUBLISHED
+from lpirc_score.metrics.offered import has_one_threshold
 from lpirc_testsets import load_test_set, read_ground_truth
 from lpirc_testsets.file_bytes import require_regular
 from lpirc_testsets.folder import sha256_of
@@ -64,7 +64,7 @@ ENGINES = ("own", "pycocotools")
 @click.option(
     "--metric",
     "metrics",
-    type=click.Choice(METRICS),
+    type=MetricName(),
     multiple=True,
     default=["lpirc"],
     show_default=True,
@@ -218,12 +218,22 @@ def _check_options(
         raise click.UsageError(
             f"--engine pycocotools computes the metric coco, not {', '.join(metrics)}."
         )
-    if iou is not None and COCO in metrics:
+    others = [metric for metric in metrics if not has_one_threshold(metric)]
+    if iou is not None and COCO in others:
         raise click.UsageError(
             "The metric coco has ten IoU thresholds of its own; leave --iou out."
         )
+    if iou is not None and others:
+        raise click.UsageError(
+            f"The metric {others[0]} has no single IoU threshold; leave --iou out."
+        )
     if curves is not None:
         check_curve_path(curves)
+        for metric in others:
+            if metric != COCO:
+                raise click.UsageError(
+                    f"The metric {metric} has no single IoU threshold, so no curves; leave --curves out."
+                )
 
 
 def _evaluated(

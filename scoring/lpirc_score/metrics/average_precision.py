@@ -14,12 +14,6 @@ Bools = NDArray[np.bool_]
 Average = Callable[[Ints, int], float]
 """From ranks of true positives and the number of objects to the AP of a category."""
 
-ELEVEN_RECALLS = np.arange(11, dtype=np.float64) * 0.1
-"""The doubles of MATLAB's `0:0.1:1`: .30000000000000004, .6000000000000001 and .7000000000000001 among them."""
-
-TIDECV_RECALLS = np.arange(101) / 100
-"""The doubles of tidecv, which are not all those of COCO."""
-
 
 def best_precisions(ranks: Ints) -> Floats:
     """Return the monotone envelope (T,): by true positive, the best precision at its recall or above.
@@ -40,21 +34,10 @@ def area_under_envelope(ranks: Ints, objects: int) -> float:
     return math.fsum(best_precisions(ranks).tolist()) / objects
 
 
-def eleven_points(ranks: Ints, objects: int) -> float:
-    """Return the mean over eleven recalls of the best precision there or above: the AP of VOC 2007.
-
-    A recall is compared with the doubles of MATLAB's `0:0.1:1`: exactly .3 does not reach .30000000000000004.
-    """
-    return _mean_at(ELEVEN_RECALLS, ranks, objects)
-
-
-def tidecv_points(ranks: Ints, objects: int) -> float:
-    """Return the mean over 101 recalls of the best precision there or above: the AP of tidecv 1.0.1."""
-    return _mean_at(TIDECV_RECALLS, ranks, objects)
-
-
-def _mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
-    at = np.searchsorted(np.arange(1, len(ranks) + 1) / objects, recalls)
+def mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
+    """Return the mean over the recalls of the best precision at each or above, 0 beyond the last."""
+    recall = np.arange(1, len(ranks) + 1) / objects
+    at = np.searchsorted(recall, recalls)
     reached = at[at < len(ranks)]
     return math.fsum(best_precisions(ranks)[reached].tolist()) / len(recalls)
 

@@ -1,9 +1,13 @@
-"""The COCO metric: the numbers of pycocotools' COCOeval for boxes, computed on whole columns.
+"""The metric `coco`: the twelve numbers of COCO for boxes, computed on whole columns.
 
-Semantics: https://github.com/cocodataset/cocoapi, `cocoeval.py`. Ten IoUs and four ranges of areas; an object that
-is a crowd or outside the range is ignored, and so is a detection that finds such an object or that finds none and
-is itself outside the range. Sums are exact (`math.fsum`), as those of the other metrics: pycocotools leaves their order
-to NumPy, so its figures may differ in the last digit.
+Goal: the numbers of pycocotools' COCOeval, and as `map` the AP over ten IoUs from .50 to .95.
+Source: https://github.com/cocodataset/cocoapi, `cocoeval.py`.
+Conventions: boxes are a corner and a size; at most 1, 10 or 100 detections of an image and category count. In each of
+four ranges of areas an object that is a crowd or outside the range is ignored, and so is a detection that finds such an
+object or that finds none and is itself outside the range. Sums are exact (`math.fsum`), as those of the other metrics:
+pycocotools leaves their order to NumPy, so its figures may differ in the last digit.
+
+`coco_ranking` matches and ranks in one range of areas. `coco_reference` is pycocotools itself, to check this module.
 """
 
 from __future__ import annotations
@@ -27,16 +31,14 @@ from lpirc_score.metrics.coco_ranking import (
 from lpirc_score.metrics.columns import Detections
 from lpirc_score.metrics.groups import Listing, group_objects, list_detections
 from lpirc_score.metrics.matching import Objects, Pairs, in_turn, pairs_of
+from lpirc_score.metrics.metric_kinds import OFFICIAL, Blacklist, OwnMetric
 from lpirc_score.metrics.overlap import Edges
-from lpirc_score.metrics.result import Counts, Evaluation, signature
-from lpirc_score.metrics.rules import COCO
+from lpirc_score.metrics.result import Counts, Evaluation
 from lpirc_testsets.boxes import coco_from_corners
 from lpirc_testsets.ground_truth import GroundTruth
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-IOU_RANGE = "0.5:0.95"
 
 AREAS = {
     "all": (0.0, 1e5**2),
@@ -55,31 +57,21 @@ AT_75 = 5
 def evaluate_coco(
     ground_truth: GroundTruth,
     detections: Detections,
-    blacklist: Iterable[tuple[int, int]] = (),
-    ground_truth_digest: str | None = None,
+    blacklist: Blacklist = frozenset(),
 ) -> Evaluation:
     """Score detections, all numbers finite, by the COCO metric.
 
     Raises `CodedError` `unknown-image` or `unknown-category`.
     """
-    banned = frozenset(blacklist)
-    results = results_by_area(ground_truth, detections, banned)
+    results = results_by_area(ground_truth, detections, blacklist)
     summary = _summarize(results)
     everything = results["all"]
     ap = _by_category(ground_truth, everything.precision)
     ap50 = _by_category(ground_truth, everything.precision[[AT_50]])
     ap75 = _by_category(ground_truth, everything.precision[[AT_75]])
-    columns = (
-        everything.objects.tolist(),
-        everything.true[-1, AT_50].tolist(),
-        everything.listed.tolist(),
-    )
-    counts = (
-        Counts(count, true, size - true)
-        for count, true, size in zip(*columns, strict=True)
-    )
+    counts = _counts(everything)
     return Evaluation(
-        metric=COCO,
+        metric="coco",
         iou=None,
         map=summary["AP"] or 0.0,
         ap=ap,
@@ -87,17 +79,30 @@ def evaluate_coco(
         categories_with_ground_truth=sum(value is not None for value in ap.values()),
         images=len(ground_truth.image_ids),
         detections=len(detections),
-        signature=signature(COCO, IOU_RANGE, banned, ground_truth_digest),
         summary=summary,
         ap50=ap50,
         ap75=ap75,
     )
 
 
+METRIC = OwnMetric("coco", evaluate_coco, iou="0.5:0.95", tolerance=OFFICIAL)
+
+
+def _counts(result: AreaResult) -> list[Counts]:
+    """Return the counts of each category at IoU .5."""
+    objects = result.objects.tolist()
+    true = result.true[-1, AT_50].tolist()
+    listed = result.listed.tolist()
+    return [
+        Counts(count, found, size - found)
+        for count, found, size in zip(objects, true, listed, strict=True)
+    ]
+
+
 def results_by_area(
     ground_truth: GroundTruth,
     detections: Detections,
-    banned: frozenset[tuple[int, int]],
+    banned: Blacklist,
 ) -> dict[str, AreaResult]:
     """Match and rank in each of AREAS. Raises as `evaluate_coco` does."""
     matching = _Matching(ground_truth, detections, banned)
@@ -159,7 +164,7 @@ class CocoCategory:
 def ranked_coco(
     ground_truth: GroundTruth,
     detections: Detections,
-    banned: frozenset[tuple[int, int]],
+    banned: Blacklist,
 ) -> Iterator[CocoCategory]:
     """Match in the range of all areas: every category in the order of the ids. Raises as `evaluate_coco` does."""
     matching = _Matching(ground_truth, detections, banned)
@@ -212,7 +217,7 @@ class _Matching:
         self,
         ground_truth: GroundTruth,
         detections: Detections,
-        banned: frozenset[tuple[int, int]],
+        banned: Blacklist,
     ) -> None:
         groups = group_objects(
             ground_truth, np.ones(len(ground_truth.image), np.bool_), banned

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpirc_score.errors import CodedError
+
 
 @dataclass(frozen=True, eq=False)
 class Detections:
@@ -25,6 +27,17 @@ class Detections:
     def __len__(self) -> int:
         return len(self.image)
 
+    def of_rows(self, which: NDArray[np.bool_]) -> Detections:
+        """Return the detections that are marked (M,), in their order."""
+        coco_boxes = None if self.coco_boxes is None else self.coco_boxes[which]
+        return Detections(
+            self.image[which],
+            self.category[which],
+            self.confidence[which],
+            self.boxes[which],
+            coco_boxes,
+        )
+
     @classmethod
     def from_rows(cls, rows: NDArray[np.float64]) -> Detections:
         """Take rows (M, 7) apart: image, category, confidence, xmin, ymin, xmax, ymax."""
@@ -34,3 +47,12 @@ class Detections:
             confidence=np.ascontiguousarray(rows[:, 2]),
             boxes=np.ascontiguousarray(rows[:, 3:7]),
         )
+
+
+def refuse_not_finite(detections: Detections) -> None:
+    """Raise `CodedError` `not-finite` unless every confidence and corner is a finite number."""
+    columns = {"confidence": detections.confidence, "box": detections.boxes}
+    for what, values in columns.items():
+        if not np.isfinite(values).all():
+            sentence = f"A {what} among the detections is not a finite number."
+            raise CodedError("not-finite", sentence)

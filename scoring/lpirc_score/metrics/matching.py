@@ -15,7 +15,8 @@ from lpirc_score.metrics.overlap import Edges, shared_over_union
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-UNMATCHED, IGNORED = -1, -2
+UNMATCHED = -1
+IGNORED = -2
 """What a detection has instead of an object: it is false, or it does not count."""
 
 _PAIRS_AT_ONCE = 1 << 16
@@ -174,33 +175,6 @@ def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> I
     return assign_greedily(pairs, detections, np.zeros(len(ignored), np.bool_))
 
 
-def best_of_all(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
-    """Return the object that each detection (detections,) finds by the rule of VOC, or UNMATCHED or IGNORED.
-
-    `pairs` are `in_turn`. A detection wants the object that it overlaps best, taken or not. If that is `ignored` (G,),
-    so is the detection; else the first that wants an object finds it, and all others are false.
-    """
-    taken = np.full(detections, UNMATCHED, np.int64)
-    wanted = pairs.take(_is_best(pairs))
-    taken[wanted.detection[ignored[wanted.object]]] = IGNORED
-    wanted = wanted.take(~ignored[wanted.object])
-    found, first = np.unique(wanted.object, return_index=True)
-    taken[wanted.detection[first]] = found
-    return taken
-
-
-def best_that_counts(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
-    """Return the object that each detection (detections,) finds by the rule of tidecv, or UNMATCHED or IGNORED.
-
-    As by the rule of ILSVRC, of the objects that count; what is left over and meets an `ignored` one (G,) is IGNORED.
-    """
-    of_ignored = ignored.take(pairs.object)
-    taken = best_of_free(pairs.take(~of_ignored), detections, ignored)
-    meets = pairs.detection[of_ignored]
-    taken[meets[taken.take(meets) == UNMATCHED]] = IGNORED
-    return taken
-
-
 def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) -> Ints:
     """Return the object (detections,) that each detection takes, or UNMATCHED; `pairs` are in the order of decisions.
 
@@ -219,7 +193,7 @@ def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) ->
         unrivalled = (first_claim.take(pairs.object) == places) | shared.take(
             pairs.object
         )
-        settled = pairs.take(_is_best(pairs) & unrivalled)
+        settled = pairs.take(first_pairs(pairs) & unrivalled)
         taken_by[settled.detection] = settled.object
         free[settled.object] = shared.take(settled.object)
         pairs = pairs.take(
@@ -228,8 +202,8 @@ def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) ->
     return taken_by
 
 
-def _is_best(pairs: Pairs) -> NDArray[np.bool_]:
-    """Which pairs are the first of their detection, of pairs that are `in_turn`."""
+def first_pairs(pairs: Pairs) -> NDArray[np.bool_]:
+    """Return which pairs (P,) are the first of their detection, of pairs that are `in_turn`."""
     is_best = np.ones(len(pairs.detection), np.bool_)
     np.not_equal(pairs.detection[1:], pairs.detection[:-1], out=is_best[1:])
     return is_best

@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-PIXEL_TOLERANCE = 10.0
-"""ILSVRC DET forgives small objects this many pixels in width and in height (`eval_detection.m`)."""
-
 
 @dataclass(frozen=True, eq=False)
 class Edges:
@@ -79,15 +76,3 @@ def overlaps(detected: Floats, objects: Floats) -> Floats:
         )
         overlap = shared_over_union(width, height, mine.area, theirs.area)
     return np.where((width > 0) & (height > 0), overlap, 0.0)
-
-
-def object_thresholds(boxes: Floats, iou: float) -> Floats:
-    """Return the overlap (M,) that each object of ILSVRC DET asks for: min(iou, wh / ((w + 10)(h + 10))).
-
-    Source: the development kit's `eval_detection.m`; w and h are inclusive.
-    """
-    width = boxes[:, 2] - boxes[:, 0] + 1
-    height = boxes[:, 3] - boxes[:, 1] + 1
-    return np.minimum(
-        iou, width * height / ((width + PIXEL_TOLERANCE) * (height + PIXEL_TOLERANCE))
-    )

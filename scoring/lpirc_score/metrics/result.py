@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lpirc_score.errors import CodedError
+from lpirc_score.metrics.columns import Detections
+from lpirc_testsets.ground_truth import GroundTruth
 
 VERSION = "0.1.0"
 """The program's version; a test holds it equal to the distribution's, since scoring reads no files."""
@@ -46,10 +48,33 @@ class Evaluation:
     categories_with_ground_truth: int
     images: int
     detections: int
-    signature: str
+    signature: str = ""
     summary: dict[str, float | None] | None = None
     ap50: dict[int, float | None] | None = None
     ap75: dict[int, float | None] | None = None
+
+
+def evaluation_of(
+    metric: str,
+    ground_truth: GroundTruth,
+    detections: Detections,
+    ap: dict[int, float | None],
+    counts: dict[int, Counts],
+    *,
+    iou: float | None = None,
+) -> Evaluation:
+    """Return the outcome from the AP and the counts of every category; its `map` is an exact mean."""
+    scored = [value for value in ap.values() if value is not None]
+    return Evaluation(
+        metric=metric,
+        iou=iou,
+        map=math.fsum(scored) / len(scored) if scored else 0.0,
+        ap=ap,
+        counts=counts,
+        categories_with_ground_truth=len(scored),
+        images=len(ground_truth.image_ids),
+        detections=len(detections),
+    )
 
 
 def signature(

@@ -19,7 +19,7 @@ from referee.cli.contest import config_text
 from referee.cli.practice import prepare, set_meter
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
-from referee.web.processes import sole_server
+from referee.web.sole_server import sole_server
 from tests import warm_programs
 from tests.contest_day import (
     TIMEOUT_S,

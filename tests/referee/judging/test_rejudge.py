@@ -21,7 +21,7 @@ from referee.judging.rejudge import preview, rejudge
 from referee.judging.results import standings
 from referee.runs.image_order import images_had
 from referee.store.records import RunState, Score
-from referee.web.processes import sole_server
+from referee.web.sole_server import sole_server
 from tests.contest_day import called
 from tests.referee.factories import DrivenClock, config_text
 from tests.referee.judging.sent_runs import closed_run, guesses

@@ -27,8 +27,8 @@ from referee.judging.released import (
 from referee.runs.control import RunControl
 from referee.store.records import Released, Run, RunState
 from referee.web.app import create_app
-from referee.web.login import issue_token
 from referee.web.state import state_of
+from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House, StillClock, house, reading, run_record
 from tests.referee.judging.judged_runs import armed_run, posted
 from tests.referee.judging.oracle_attacks import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.web.bodies import LARGEST_BODY_BYTES
+from referee.web.request_bodies import LARGEST_BODY_BYTES
 from tests.contest_day import Day, Server, problem, until
 
 LINES = b"1 1 .5 0 0 5 5\n2 1 .5 0 0 5 5\n"

@@ -20,8 +20,8 @@ from referee.pages.figures import rough_text, score_text, state_text
 from referee.runs.control import RunControl
 from referee.store.records import Run
 from referee.web.app import create_app
-from referee.web.login import issue_token
 from referee.web.state import state_of
+from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House, StillClock, reading
 from tests.referee.judging.judged_runs import opened_run, posted
 from tests.referee.web.public.test_freeze import PARAMETERS

@@ -11,8 +11,8 @@ from werkzeug.test import EnvironBuilder
 
 from referee.web.app import create_app
 from referee.web.gateway import Gateway
-from referee.web.login import issue_token
 from referee.web.state import state_of
+from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House
 
 Told = tuple[str, dict[str, str], bytes]
@@ -107,7 +107,9 @@ def test_strangers_are_told_the_same_either_way(both: Any, bearer: str | None) -
 def test_an_error_nobody_foresaw_is_one_problem_document_and_is_logged(
     both: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("referee.web.contestant.images.image_number", lambda *_: 1 / 0)
+    monkeypatch.setattr(
+        "referee.web.contestant.single_image.image_number", lambda *_: 1 / 0
+    )
     for ask in both:
         status, headers, content = ask("GET", "/v1/images/1", {})
         assert (status, headers["content-type"]) == ("500", "application/problem+json")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
+from referee.web.request_bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
 from tests.contest_day import TIMEOUT_S, Day, Server, contest_day, until
 from tests.large_images import IMAGES, large_test_set
 

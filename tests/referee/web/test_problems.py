@@ -12,7 +12,7 @@ from lpirc_power.errors import MeterError
 from referee.auth.passwords import hash_password
 from referee.errors import RefereeError, ShuttingDown, StorageFailed, TestSetChanged
 from referee.web.app import create_app
-from referee.web.problems import answer_to
+from referee.web.problem_documents import answer_to
 from tests.contest_day import PASSWORD
 from tests.referee.factories import START, House
 

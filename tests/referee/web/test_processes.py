@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from referee.operating_system import fork_workers
-from referee.web.processes import sole_server
+from referee.web.sole_server import sole_server
 from tests import pretended_system
 from tests.contest_day import Day, workers_of
 
 SUPERVISOR = """
 import multiprocessing, os, signal, sys
 from pathlib import Path
-from referee.web.processes import sole_server
+from referee.web.sole_server import sole_server
 
 def work(lock):
     print(os.getpid(), flush=True)

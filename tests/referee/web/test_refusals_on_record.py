@@ -14,7 +14,7 @@ from referee.contest import read_secrets
 from referee.store import Store
 from referee.store import day as day_tables
 from referee.store.records import Refusal
-from referee.web.refusals import MOST_ALIKE, MOST_OF_ADDRESS, OTHERS, Refusals
+from referee.web.refused_requests import MOST_ALIKE, MOST_OF_ADDRESS, OTHERS, Refusals
 from tests.contest_day import PASSWORD, TEAM, Day, until
 from tests.referee.factories import DrivenClock
 

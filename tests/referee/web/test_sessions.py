@@ -10,7 +10,7 @@ import pytest
 from referee.auth.tokens import Session, issue
 from referee.errors import RefereeError
 from referee.web.app import create_app
-from referee.web.sessions import session_of
+from referee.web.callers import session_of
 from referee.web.state import state_of
 from tests.referee.factories import TEAM, House
 

@@ -11,8 +11,14 @@ from contextlib import ExitStack
 from itertools import cycle
 
 from referee.operating_system import Traffic
-from referee.web.arriving import LONGEST_WORK_S, PART_BYTES, SILENCE_S, SLOW_S, Suspect
-from referee.web.bodies import LARGEST_BODY_BYTES
+from referee.web.arriving_bodies import (
+    LONGEST_WORK_S,
+    PART_BYTES,
+    SILENCE_S,
+    SLOW_S,
+    Suspect,
+)
+from referee.web.request_bodies import LARGEST_BODY_BYTES
 from referee.web.state import LOG_INS_OF_AN_ADDRESS
 from tests.contest_day import TEAM, TIMEOUT_S, Day, Server, until
 from tests.referee.web.legacy.old_clients import OldClient

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from referee.runs.open_run import REQUESTS_AT_ONCE
-from referee.web.bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
+from referee.web.request_bodies import LARGEST_BODY_BYTES, LARGEST_DOCUMENT_BYTES
 from referee.web.state import LOG_INS_OF_AN_ADDRESS, OPERATORS_AT_ONCE
 from tests.contest_day import ROWS, TEAM, TIMEOUT_S, Day, Server, problem, until
 from tests.large_images import IMAGES, large_test_set

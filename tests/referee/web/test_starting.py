@@ -19,7 +19,7 @@ import requests
 
 from lpirc_testsets import import_labels, load_test_set, synthesize
 from referee.web.listener import own_addresses
-from referee.web.processes import sole_server
+from referee.web.sole_server import sole_server
 from tests.contest_day import TEAM, TIMEOUT_S, Day, Program, problem, program, refers
 
 

@@ -7,8 +7,8 @@ from itertools import product
 
 from referee.store.records import RunState
 from referee.web.app import create_app
-from referee.web.login import issue_token
 from referee.web.state import state_of
+from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House
 from tests.referee.judging.judged_runs import opened_run
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_score import METRICS, STRICT, Detections, evaluate
+from lpirc_score import STRICT, Detections, evaluate
 from lpirc_score.analysis.halves import HALVES, SEED, half_maps
 from lpirc_score.detections.files.reading import is_json, read_submission
 from lpirc_score.metrics.result import RULES_VERSION
@@ -33,7 +33,7 @@ from lpirc_tracks.submissions.columns import COLUMNS, read_columns, write_column
 from lpirc_tracks.submissions.second_copies import MODELS, require_file
 from referee.clock import Clock
 from referee.config.tracks import RESULTS, ModelTrack
-from referee.contest import Contest
+from referee.contest import Contest, require_metric
 from referee.errors import RefereeError
 from referee.judging.case import restricted_to
 from referee.store.model_records import JobKind, ModelMeasurement, Submission
@@ -102,9 +102,7 @@ def results_set(contest: Contest, config: ModelTrack) -> ResultsSet:
     TestSetError.
     """
     metric = config.metric or contest.config.metric
-    if metric not in METRICS:
-        words = f"metric = {metric!r} is unknown; the metrics are {', '.join(METRICS)}."
-        raise RefereeError("bad-config", f"Track {config.name!r}: {words}")
+    require_metric(metric, f"Track {config.name!r}")
     key = hmac.digest(contest.secret, f"holdout {config.name}".encode(), "sha256")
     test_set = load_test_set(contest.folder / config.testset)
     if not test_set.images:

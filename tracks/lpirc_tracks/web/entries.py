@@ -25,11 +25,11 @@ from lpirc_tracks.submissions.submitting import LARGEST_MODEL_BYTES
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.errors import RefereeError
 from referee.store.model_records import Submission
-from referee.web.bodies import parts_of_body, stated_length
-from referee.web.login import require_password
-from referee.web.sessions import session_of
-from referee.web.slots import release_slot, too_many_requests
+from referee.web.callers import session_of
+from referee.web.request_bodies import parts_of_body, stated_length
+from referee.web.request_slots import release_slot, too_many_requests
 from referee.web.state import web_state
+from referee.web.team_login import require_password
 
 LARGEST_RESULTS_BYTES = 256 * 2**20
 LONGEST_WAIT_S = 60

@@ -12,9 +12,9 @@ from flask import Blueprint, Response, request
 
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import board_document
-from referee.web.answers import through_flask
-from referee.web.pages import page
-from referee.web.public.kept import Kept, answer_of, keep
+from referee.web.html_pages import page
+from referee.web.http_answers import through_flask
+from referee.web.public.kept_answers import Kept, answer_of, keep
 from referee.web.state import web_state
 
 blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")

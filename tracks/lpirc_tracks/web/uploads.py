@@ -20,7 +20,7 @@ from lpirc_tracks.web.entries import (
     upload_slot,
 )
 from referee.errors import RefereeError
-from referee.web.bodies import parts_of_body, stated_length
+from referee.web.request_bodies import parts_of_body, stated_length
 from referee.web.state import web_state
 
 VERSION = "1.0.0"

@@ -14,12 +14,12 @@ from lpirc_tracks.submissions.result_document import LARGEST_BYTES
 from lpirc_tracks.submissions.submitting import kept_model
 from referee.errors import RefereeError, SessionRefused
 from referee.judging.status import program_version
-from referee.web.answers import Answer, Stream, through_flask
-from referee.web.bodies import read_body, read_texts
-from referee.web.contestant.archives import Entry, StoredZip
-from referee.web.contestant.batches import CHUNK_BYTES, wanted
+from referee.web.callers import TEAM
+from referee.web.contestant.image_batches import CHUNK_BYTES, wanted
+from referee.web.contestant.stored_zip import Entry, StoredZip
+from referee.web.http_answers import Answer, Stream, through_flask
 from referee.web.image_files import ImageFiles
-from referee.web.sessions import TEAM
+from referee.web.request_bodies import read_body, read_texts
 from referee.web.state import web_state
 
 RETRY_S = "5"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lpirc_score.detections import shown
 from lpirc_score.detections.files.findings import NEW_CATEGORY, NEW_IMAGE, Findings
-from lpirc_score.metrics.rules import Tolerance
+from lpirc_score.metrics.metric_kinds import Tolerance
 from lpirc_testsets.ground_truth import GroundTruth
 from lpirc_testsets.values import LARGEST_ID, text_number
 

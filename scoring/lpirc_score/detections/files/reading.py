@@ -14,7 +14,7 @@ from lpirc_score.detections.files.rows import read_rows
 from lpirc_score.detections.files.text import check_length, csv_lines, head_of
 from lpirc_score.detections.rows import EnoughProblems
 from lpirc_score.metrics.columns import Detections
-from lpirc_score.metrics.rules import STRICT, Tolerance
+from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
 from lpirc_testsets.ground_truth import GroundTruth
 
 _BLACKLIST_HEADERS = (["image", "class"], ["image", "category"])

@@ -9,7 +9,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee.web.contestant.archives import Entry, StoredZip
+from referee.web.contestant.stored_zip import Entry, StoredZip
 from referee.web.image_files import ImageFacts
 
 FILES = st.lists(st.binary(max_size=40), max_size=6)

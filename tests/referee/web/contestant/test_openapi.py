@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from referee.web.app import create_app
-from referee.web.problems import STATUS_OF_CODE
+from referee.web.problem_documents import STATUS_OF_CODE
 from tests.contest_day import Day, program
 from tests.referee.factories import House
 

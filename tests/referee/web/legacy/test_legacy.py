@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lpirc_testsets import load_test_set
 from referee.store.records import RunState
-from referee.web.legacy.answers import Form
+from referee.web.legacy.old_forms import Form
 from tests.contest_day import PASSWORD, TEAM, Day, Server, until
 from tests.referee.web.legacy.old_clients import OldClient, lists, posted, spoken
 

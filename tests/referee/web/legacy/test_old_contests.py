@@ -27,7 +27,7 @@ from lpirc_testsets.folder import Category, Image, sha256_of
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 from referee.store.records import RunState
 from referee.web.app import create_app
-from referee.web.legacy import routes as legacy
+from referee.web.legacy import old_routes as legacy
 from tests.contest_day import HASH, PASSWORD, TEAM, Day, contest_day, shared, until
 from tests.referee.factories import House, station
 from tests.referee.web.legacy.old_clients import OldClient, posted, spoken

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pytest
 
 from referee.store.records import RunState
-from referee.web.bodies import LARGEST_DOCUMENT_BYTES
+from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES
 from tests.contest_day import PASSWORD, TEAM, TIMEOUT_S, Day, Server
 from tests.referee.web.legacy.old_clients import (
     COLUMNS,

@@ -16,10 +16,10 @@ from referee.judging.results import let_stand
 from referee.store import Store
 from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app
-from referee.web.login import issue_token
-from referee.web.public.kept import PUBLIC
+from referee.web.public.kept_answers import PUBLIC
 from referee.web.published_board import LOOK_S
 from referee.web.state import state_of
+from referee.web.team_login import issue_token
 from tests.referee.factories import START, TEAM, House
 from tests.referee.judging.judged_runs import closed_run, opened_run
 

@@ -25,8 +25,8 @@ from referee.judging.judge import judge
 from referee.runs.control import RunControl
 from referee.store.records import ENERGY_LOST, Provisional, Released, Review, RunState
 from referee.web.app import create_app
-from referee.web.login import issue_token
 from referee.web.state import state_of
+from referee.web.team_login import issue_token
 from tests.contest_day import HASH, PASSWORD
 from tests.referee.factories import START, TEAM, config_text, reading
 from tests.referee.judging.judged_runs import armed_run, closed_run, opened_run, posted

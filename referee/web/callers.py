@@ -17,7 +17,7 @@ from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
 from referee.served import USER
 from referee.store.records import Run
-from referee.web.answers import Environ
+from referee.web.http_answers import Environ
 from referee.web.state import WebState
 
 REMAINING = "X-Window-Remaining-Ms"

@@ -14,8 +14,8 @@ from werkzeug.exceptions import HTTPException
 from lpirc_power.errors import MeterError
 from lpirc_testsets import TestSetError
 from referee.errors import NotStarted, RefereeError, ShuttingDown, StorageFailed
-from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, through_flask
-from referee.web.sessions import OPEN_RUN, OPERATOR, SESSION, TEAM
+from referee.web.callers import OPEN_RUN, OPERATOR, SESSION, TEAM
+from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Environ, through_flask
 from referee.web.state import WebState, web_state
 
 logger = logging.getLogger(__name__)

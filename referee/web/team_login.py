@@ -11,7 +11,7 @@ from referee.auth.client_addresses import admits
 from referee.auth.tokens import Session
 from referee.contest import require_place
 from referee.store.records import Run
-from referee.web.sessions import TEAM
+from referee.web.callers import TEAM
 from referee.web.state import WebState, web_state
 
 

@@ -2,7 +2,7 @@
 
 The server in front of us ends a body quietly when its connection breaks, and says nothing of it. What tells a whole
 body from a cut one is its Content-Length; a chunked body has none and is refused. A part that does not come in time
-ends the connection (`referee.web.arriving`).
+ends the connection (`referee.web.arriving_bodies`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from itertools import islice
 from flask import request
 
 from referee.errors import RefereeError
-from referee.web.answers import Environ
-from referee.web.arriving import PART_BYTES, SILENCE_S, awaited_body
+from referee.web.arriving_bodies import PART_BYTES, SILENCE_S, awaited_body
+from referee.web.http_answers import Environ
 
 LARGEST_BODY_BYTES = (
     4 * 2**20

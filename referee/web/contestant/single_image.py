@@ -5,8 +5,8 @@ from __future__ import annotations
 from referee.errors import RefereeError
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Picture
-from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ
-from referee.web.sessions import open_run_of
+from referee.web.callers import open_run_of
+from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Environ
 from referee.web.state import WebState
 
 IMAGES_PATH = "/v1/images"

@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl
 
 from referee.errors import RefereeError, WindowClosed
 from referee.runs.open_run import OpenRun
-from referee.web.answers import NOT_TO_BE_KEPT, Answer, Environ, Stream
-from referee.web.contestant.archives import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
-from referee.web.contestant.images import LONGEST_NUMBER
-from referee.web.sessions import open_run_of
-from referee.web.slots import too_many_requests
+from referee.web.callers import open_run_of
+from referee.web.contestant.single_image import LONGEST_NUMBER
+from referee.web.contestant.stored_zip import LARGEST_ARCHIVE_BYTES, Entry, StoredZip
+from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Environ, Stream
+from referee.web.request_slots import too_many_requests
 from referee.web.state import WebState
 
 logger = logging.getLogger(__name__)

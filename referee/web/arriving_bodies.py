@@ -20,7 +20,7 @@ import granian.server.mp
 
 from referee.clock import Clock
 from referee.operating_system import Traffic, own_sockets, traffic
-from referee.web.answers import Answer, Environ
+from referee.web.http_answers import Answer, Environ
 
 logger = logging.getLogger(__name__)
 SILENCE_S = 10.0

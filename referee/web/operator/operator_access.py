@@ -14,9 +14,7 @@ from referee.auth import tokens
 from referee.auth.operator_names import is_reserved
 from referee.auth.tokens import OperatorSession
 from referee.errors import RefereeError, SessionRefused
-from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
-from referee.web.problems import answer_to, note_refusal
-from referee.web.sessions import (
+from referee.web.callers import (
     OPERATOR_COOKIE,
     TEAM,
     Operator,
@@ -24,7 +22,9 @@ from referee.web.sessions import (
     operator_named,
     operator_of,
 )
-from referee.web.slots import OPERATOR_PATH
+from referee.web.problem_documents import answer_to, note_refusal
+from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
+from referee.web.request_slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 LIFETIME_S = 12 * 3600

@@ -8,10 +8,10 @@ from lpirc_score.detections import BodyReader
 from referee.auth.tokens import Session
 from referee.errors import RefereeError, WindowClosed
 from referee.store.records import Post
-from referee.web.answers import Answer, Environ, document
-from referee.web.bodies import LARGEST_BODY_BYTES, read_body
-from referee.web.sessions import open_run_of, require_own, session_of
-from referee.web.slots import other_slots, too_many_requests
+from referee.web.callers import open_run_of, require_own, session_of
+from referee.web.http_answers import Answer, Environ, document
+from referee.web.request_bodies import LARGEST_BODY_BYTES, read_body
+from referee.web.request_slots import other_slots, too_many_requests
 from referee.web.state import WebState
 
 DETECTIONS_PATH = "/v1/detections"

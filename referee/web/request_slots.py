@@ -15,8 +15,8 @@ from typing import Protocol
 from referee.auth.client_addresses import admits
 from referee.contest import require_place
 from referee.errors import RefereeError
-from referee.web.answers import Environ
-from referee.web.sessions import open_run_of, operator_of
+from referee.web.callers import open_run_of, operator_of
+from referee.web.http_answers import Environ
 from referee.web.state import OPERATORS_LOG_IN, AddressSlots, WebState
 
 OPERATOR_PATH = "/operator"

@@ -19,19 +19,19 @@ from referee.runs.open_run import OpenRun
 from referee.runs.window import Phase, phase_at, remaining_s
 from referee.store.chain import closing_text
 from referee.store.records import Run, RunState
-from referee.web.answers import through_flask
-from referee.web.bodies import read_texts
-from referee.web.contestant import batches, detections, images
-from referee.web.login import issue_token, require_password
-from referee.web.sessions import (
+from referee.web.callers import (
     OPEN_RUN,
     open_run_of,
     require_own,
     session_of,
     stored_run_of,
 )
-from referee.web.slots import prefer_slot
+from referee.web.contestant import image_batches, posted_detections, single_image
+from referee.web.http_answers import through_flask
+from referee.web.request_bodies import read_texts
+from referee.web.request_slots import prefer_slot
 from referee.web.state import web_state
+from referee.web.team_login import issue_token, require_password
 
 logger = logging.getLogger(__name__)
 CLOSING = "closing"
@@ -192,13 +192,13 @@ def _closing(run: int) -> dict[str, object]:
 def image(number: str) -> Response:
     """One JPEG, while the window is open; the gateway in front of Flask calls the same function."""
     del number  # it is read from the path
-    return through_flask(images.image(web_state(), request.environ))
+    return through_flask(single_image.image(web_state(), request.environ))
 
 
 @blueprint.get("/images")
 def batch() -> Response:
     """Several images as one zip, in the same way."""
-    return through_flask(batches.batch(web_state(), request.environ))
+    return through_flask(image_batches.batch(web_state(), request.environ))
 
 
 @blueprint.put("/display/<number>")
@@ -206,8 +206,8 @@ def show_image(number: str) -> Response:
     """Show an image on the screen of the run's station (camera track); answered once the screen shows it."""
     state = web_state()
     live = open_run_of(state, request.environ)
-    image_number = images.image_number(number, live)
-    images.show(state, live, image_number)
+    image_number = single_image.image_number(number, live)
+    single_image.show(state, live, image_number)
     return jsonify(run=live.run.id, image=image_number)
 
 
@@ -225,7 +225,7 @@ def _openapi_document() -> bytes:
 @blueprint.post("/detections")
 def post_detections() -> Response:
     """Rows of detections; the answer means that they are on disk. The gateway calls the same function."""
-    return through_flask(detections.post(web_state(), request.environ))
+    return through_flask(posted_detections.post(web_state(), request.environ))
 
 
 def _own_session() -> Session:

@@ -12,11 +12,11 @@ from flask import Blueprint, Response, jsonify, redirect, request
 from referee.errors import RefereeError
 from referee.runs.open_run import OpenRun
 from referee.runs.screens import Picture
-from referee.web.contestant import images
-from referee.web.operator.access import acting
-from referee.web.pages import page
-from referee.web.sessions import operator_of
-from referee.web.slots import OPERATOR_PATH
+from referee.web.callers import operator_of
+from referee.web.contestant import single_image
+from referee.web.html_pages import page
+from referee.web.operator.operator_access import acting
+from referee.web.request_slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 blueprint = Blueprint("display", __name__, url_prefix="/display")
@@ -59,7 +59,9 @@ def image(station: str, run: int, number: str) -> Response:
     """The JPEG that the station's open run knows by that number; this alone does not count as served."""
     state = web_state()
     live = _open_run(run, station)
-    jpeg = state.images.read(live.testset_number(images.image_number(number, live)))
+    jpeg = state.images.read(
+        live.testset_number(single_image.image_number(number, live))
+    )
     return Response(jpeg, content_type="image/jpeg")
 
 

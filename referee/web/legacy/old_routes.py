@@ -33,10 +33,10 @@ from referee.errors import (
 )
 from referee.runs.open_run import OpenRun
 from referee.store.records import Run, RunState
-from referee.web.answers import through_flask
-from referee.web.bodies import LARGEST_BODY_BYTES, read_body
-from referee.web.contestant import batches, images
-from referee.web.legacy.answers import (
+from referee.web.callers import open_run_of, require_own, session_of
+from referee.web.contestant import image_batches, single_image
+from referee.web.http_answers import through_flask
+from referee.web.legacy.old_forms import (
     DISPLAYED,
     HELP,
     INVALID_INDEX,
@@ -60,12 +60,12 @@ from referee.web.legacy.answers import (
     text,
     token_of,
 )
-from referee.web.legacy.refusals import plain_refusal
-from referee.web.login import issue_token, require_password
-from referee.web.problems import note_refusal
-from referee.web.sessions import open_run_of, require_own, session_of
-from referee.web.slots import move_slot, prefer_slot
+from referee.web.legacy.plain_refusals import plain_refusal
+from referee.web.problem_documents import note_refusal
+from referee.web.request_bodies import LARGEST_BODY_BYTES, read_body
+from referee.web.request_slots import move_slot, prefer_slot
 from referee.web.state import web_state
+from referee.web.team_login import issue_token, require_password
 
 START_TIMEOUT_S = 600.0  # how long a log-in waits for the start signal of its heat
 ZIPPED = 100
@@ -189,7 +189,7 @@ def image() -> Response:
     live = _admitted(form)
     number = _index(form, live)
     with _no_image():
-        answer = images.image_of(web_state(), request.environ, live, number)
+        answer = single_image.image_of(web_state(), request.environ, live, number)
     return attachment(answer, f"{number}.jpg")
 
 
@@ -203,7 +203,7 @@ def zipped_images() -> Response:
         raise Refusal(406, OUT_OF_RANGE)
     numbers = range(first, min(first + ZIPPED, live.run.images + 1))
     with _no_image():
-        answer = batches.batch_of(web_state(), request.environ, live, numbers)
+        answer = image_batches.batch_of(web_state(), request.environ, live, numbers)
     return attachment(answer, f"{first}.zip")
 
 
@@ -215,7 +215,7 @@ def show_image() -> Response:
     number = _index(form, live)
     try:
         with _no_image():
-            images.show(web_state(), live, number)
+            single_image.show(web_state(), live, number)
     except DisplayFailed as error:
         raise Refusal(500, NO_DISPLAY) from error
     return text(DISPLAYED)
@@ -325,9 +325,9 @@ def _index(form: Form, live: OpenRun) -> int:
     name = form.field("image_name") or ""
     if not (name.isascii() and name.isdigit()):
         raise Refusal(406, INVALID_INDEX)
-    number = int(name[-images.LONGEST_NUMBER :])
+    number = int(name[-single_image.LONGEST_NUMBER :])
     if (
-        len(name.lstrip("0")) > images.LONGEST_NUMBER
+        len(name.lstrip("0")) > single_image.LONGEST_NUMBER
         or not 1 <= number <= live.run.images
     ):
         raise Refusal(406, OUT_OF_RANGE)

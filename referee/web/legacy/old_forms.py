@@ -11,8 +11,8 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import MultiPartParser
 
 from referee.errors import RefereeError
-from referee.web.answers import Answer, through_flask
-from referee.web.bodies import LARGEST_DOCUMENT_BYTES, read_body
+from referee.web.http_answers import Answer, through_flask
+from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
 
 MOST_FIELDS = (
     10_000  # of a multipart form: about 1,400 rows, a third of a second of a processor

@@ -14,11 +14,11 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.results import let_stand, run_document
 from referee.store.records import RunState
-from referee.web.answers import through_flask
-from referee.web.bodies import read_texts
-from referee.web.operator.access import acting, require_operator, who
-from referee.web.problems import meter_problem
-from referee.web.slots import OPERATOR_PATH
+from referee.web.http_answers import through_flask
+from referee.web.operator.operator_access import acting, require_operator, who
+from referee.web.problem_documents import meter_problem
+from referee.web.request_bodies import read_texts
+from referee.web.request_slots import OPERATOR_PATH
 from referee.web.state import web_state
 
 NOT_GIVEN = ""  # a text that is given is not blank

@@ -12,9 +12,9 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from referee.judging.board import NOT_KNOWN, shown
 from referee.store.records import Published
-from referee.web.answers import Answer, Environ, through_flask
-from referee.web.pages import page, rendered
-from referee.web.public.kept import Kept, answer_of, keep
+from referee.web.html_pages import page, rendered
+from referee.web.http_answers import Answer, Environ, through_flask
+from referee.web.public.kept_answers import Kept, answer_of, keep
 from referee.web.state import WebState, web_state
 
 BAR_WIDTH = 200  # of the picture of an interval, in its own units

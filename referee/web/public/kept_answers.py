@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from werkzeug.http import parse_accept_header
 
-from referee.web.answers import Answer, Environ
-from referee.web.pages import SECURITY_HEADERS
+from referee.web.html_pages import SECURITY_HEADERS
+from referee.web.http_answers import Answer, Environ
 
 PUBLIC = "public, max-age=0, s-maxage=1, stale-while-revalidate=1"
 OF_CALLER = "no-cache"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from referee.errors import LengthMismatch, LoginRefused, RefereeError, SessionRefused
-from referee.web.answers import NOT_TO_BE_KEPT, Answer
-from referee.web.legacy.answers import (
+from referee.web.http_answers import NOT_TO_BE_KEPT, Answer
+from referee.web.legacy.old_forms import (
     INVALID_LOGIN,
     INVALID_TOKEN,
     LENGTH_MISMATCH,
     NO_METER,
 )
-from referee.web.problems import STATUS_OF_CODE, facts_of
-from referee.web.slots import OLD_LOG_INS
+from referee.web.problem_documents import STATUS_OF_CODE, facts_of
+from referee.web.request_slots import OLD_LOG_INS
 
 
 def plain_refusal(path: str, error: RefereeError) -> Answer:

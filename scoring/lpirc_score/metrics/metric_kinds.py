@@ -1,0 +1,106 @@
+"""The two kinds of metrics that a distribution can offer, and which questionable rows they accept.
+
+A `Rule` has one IoU threshold and shares overlaps, order and counting with the others: intervals,
+curves, error analysis and scores over time come with it. An `OwnMetric` is a function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.errors import CodedError
+from lpirc_score.metrics.average_precision import Average, area_under_envelope
+from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.matching import Pairs, best_of_free
+from lpirc_score.metrics.result import Evaluation
+from lpirc_testsets.ground_truth import GroundTruth
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+Blacklist = frozenset[tuple[int, int]]
+"""Pairs of image id and category id whose detections are ignored and whose objects do not count."""
+
+Thresholds = Callable[[Floats, float], Floats]
+"""From boxes (G, 4) and the IoU to the overlap (G,) that each object requires."""
+
+Assign = Callable[[Pairs, int, Bools], Ints]
+"""From pairs, the number of detections and the ignored objects to the object that each detection finds."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Which questionable rows a reader accepts with a warning, as the metric's official program does.
+
+    `new_categories` and `new_images` are those that detections name and the ground truth does not; they apply only
+    where the ground truth cannot declare its categories and images.
+    """
+
+    inverted_boxes: bool = False
+    new_categories: bool = False
+    new_images: bool = False
+
+
+STRICT = Tolerance()
+OFFICIAL = Tolerance(inverted_boxes=True, new_categories=True)
+
+
+def same_for_all(boxes: Floats, iou: float) -> Floats:
+    """Return the IoU as the overlap that each of the boxes (G, 4) requires."""
+    return np.full(len(boxes), iou)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A metric with one IoU threshold: the parts in which such metrics differ.
+
+    `iou` is the usual threshold; `average` is the AP from the ranks of true positives and the number of objects: a mean
+    over `recalls` or, without them, the area under the envelope.
+
+    `ignores_difficult`: difficult objects do not count, and neither do detections of them.
+    `ties_by_image`: of equal confidences the lower image id comes first, not the earlier arrival.
+    `tolerance` is what its official program accepts.
+    """
+
+    name: str
+    iou: float = 0.5
+    thresholds: Thresholds = same_for_all
+    assign: Assign = best_of_free
+    average: Average = area_under_envelope
+    recalls: Floats | None = None
+    ignores_difficult: bool = False
+    ties_by_image: bool = True
+    tolerance: Tolerance = STRICT
+
+    def threshold(self, iou: float | None) -> float:
+        """Return `iou`, or the usual threshold for None. Raises `CodedError` `bad-iou` outside (0, 1]."""
+        asked = self.iou if iou is None else iou
+        if not (math.isfinite(asked) and 0 < asked <= 1):
+            sentence = f"An IoU threshold lies above 0 and up to 1, {asked} does not."
+            raise CodedError("bad-iou", sentence, iou=str(asked))
+        return float(asked)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnMetric:
+    """A metric that is a function of ground truth, detections and blacklist.
+
+    The AP of a category may depend on its own objects and detections only, and `map` is the mean
+    of the APs that are not None: categories are scored again one by one after a correction, and
+    intervals come from halves of the images. `iou` is the signature's word for its thresholds.
+    """
+
+    name: str
+    evaluate: Callable[[GroundTruth, Detections, Blacklist], Evaluation]
+    iou: str = "own"
+    ties_by_image: bool = True
+    tolerance: Tolerance = STRICT
+
+
+Metric = Rule | OwnMetric

@@ -1,0 +1,131 @@
+"""The metrics by name: the entry points of `lpirc.metrics`, each a `Rule` or an `OwnMetric`.
+
+    [project.entry-points."lpirc.metrics"]
+    my-ap = "my_metrics:METRIC"
+
+The name of the entry point is that of the metric. What another distribution computed is named, with
+its version, in the signature.
+"""
+
+from __future__ import annotations
+
+from lpirc_score.errors import CodedError
+from lpirc_score.metrics import lpirc
+from lpirc_score.metrics.metric_kinds import Metric, OwnMetric, Rule, Tolerance
+from lpirc_score.metrics.result import signature
+from lpirc_testsets.plugins import Plugin, PluginError, Seam, UnknownPlugin
+
+HOME = "lpirc-score"
+SEAM = Seam("lpirc.metrics", "metric", HOME)
+
+COCO = "coco"
+"""The metric of ten IoU thresholds, which is not a `Rule`."""
+
+METRICS = ("lpirc", "ilsvrc-det", "voc-area", "voc-11", COCO)
+"""The names of the built-in metrics, in the order of lists."""
+
+
+def metric_names() -> tuple[str, ...]:
+    """Return the names of all installed metrics, the built-in ones first."""
+    others = (name for name in SEAM.names() if name not in METRICS)
+    return (*METRICS, *others)
+
+
+def metric_named(name: str) -> Metric:
+    """Return the metric of that name.
+
+    Raises `CodedError` `unknown-metric`, or `bad-metric` for one that cannot be used.
+    """
+    value: Metric = _plugin(name).value
+    return value
+
+
+def rule_named(name: str) -> Rule:
+    """Return the rule of a metric with one threshold. Raises `CodedError` as `metric_named`, `no-threshold`."""
+    metric = metric_named(name)
+    if not isinstance(metric, Rule):
+        sentence = (
+            f"The metric {name} has no single IoU threshold; choose one that has."
+        )
+        raise CodedError("no-threshold", sentence)
+    return metric
+
+
+def has_one_threshold(name: str) -> bool:
+    """Tell if a metric is a `Rule`. Raises as `metric_named`."""
+    return isinstance(metric_named(name), Rule)
+
+
+def scores_by_blocks(name: str) -> bool:
+    """Tell if a metric can match blocks of images apart: an `OwnMetric` needs all rows at once."""
+    return name == COCO or has_one_threshold(name)
+
+
+def rule_shown(name: str) -> Rule:
+    """Return the rule whose curves and errors are shown for a metric: that of `lpirc` where it has none."""
+    metric = metric_named(name)
+    return metric if isinstance(metric, Rule) else lpirc.METRIC
+
+
+def tolerance_of(name: str) -> Tolerance:
+    """Return which questionable rows a metric accepts. Raises as `metric_named`."""
+    return metric_named(name).tolerance
+
+
+def lists_ties_by_image(name: str) -> bool:
+    """Tell if equal confidences are listed by image id: the order of arrival across images does not matter then."""
+    return metric_named(name).ties_by_image
+
+
+def engine_of(name: str) -> str | None:
+    """Return the distribution that computes a metric, such as `my-metrics-1.2`; None for this one."""
+    plugin = _plugin(name)
+    distribution = plugin.distribution
+    if distribution.split()[0] == HOME:
+        return None
+    return distribution.replace(" ", "-")
+
+
+def signature_of(
+    name: str,
+    ground_truth_digest: str | None,
+    blacklist: frozenset[tuple[int, int]] = frozenset(),
+    iou: float | None = None,
+) -> str:
+    """Return the signature of `evaluate` by a metric. Raises as `metric_named`."""
+    metric = metric_named(name)
+    threshold = metric.threshold(iou) if isinstance(metric, Rule) else metric.iou
+    return signature(name, threshold, blacklist, ground_truth_digest, engine_of(name))
+
+
+def not_installed(name: str, engine: str | None) -> str:
+    """Return a sentence on a metric of another distribution, the `engine` of a signature, that is missing here.
+
+    Without an `engine`, or where the metric is installed, it is empty.
+    """
+    if engine is None or name in metric_names():
+        return ""
+    return (
+        f"The metric {name} is computed by {engine}, which is not installed here; "
+        f"install it and verify again."
+    )
+
+
+def _plugin(name: str) -> Plugin:
+    try:
+        plugin = SEAM.load(name)
+    except UnknownPlugin as error:
+        known = ", ".join(metric_names())
+        sentence = f"There is no metric {name!r}; choose one of {known}."
+        raise CodedError("unknown-metric", sentence) from error
+    except PluginError as error:
+        raise CodedError("bad-metric", error.sentence) from error
+    found = plugin.value
+    problem = ""
+    if not isinstance(found, (Rule, OwnMetric)):
+        problem = f"it is of the type {type(found).__name__}, not a Rule or OwnMetric"
+    elif found.name != name:
+        problem = f"its metric is named {found.name!r}"
+    if problem:
+        raise CodedError("bad-metric", plugin.broken(problem).sentence)
+    return plugin

@@ -296,8 +296,8 @@ def test_a_copy_made_as_the_page_says_is_complete_and_for_its_owner_only(
         re.MULTILINE,
     )
     (tmp_path / "day").mkdir()
-    Store(tmp_path / "day" / "contest.db", create=True).close()
+    Store.open(tmp_path / "day" / "contest.db", create=True).close()
     subprocess.run(["bash", "-c", f"umask 022; {line}"], cwd=tmp_path, check=True)
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
-    with closing(Store(tmp_path / "copy.db")) as copied:
-        assert copied.teams() == {}
+    with closing(Store.open(tmp_path / "copy.db")) as copied:
+        assert copied.teams.all() == {}

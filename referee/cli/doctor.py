@@ -89,13 +89,13 @@ def doctor(
     While FOLDER is served the meters are not asked. Nothing is changed without --accept.
     """
     if accept:
-        with closing(Store(folder / DATABASE_NAME)) as store:
-            store.require_sound()
+        with closing(Store.open(folder / DATABASE_NAME)) as store:
+            store.integrity.require_sound()
             own = contest_id(folder)
             with act(store, "accept", contest=own, reason=reason):
                 if not is_there(folder / SIGNING_KEY_NAME):
-                    store.forget_public_key()
-                store.accept(own)
+                    store.identity.forget_public_key()
+                store.identity.accept(own)
     served = is_served(folder)
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)
@@ -166,8 +166,8 @@ def _failure(look: Callable[[Any], object], at: object) -> Iterator[Finding]:
 
 
 def _look_at_database(folder: Path) -> None:
-    with closing(Store(folder / DATABASE_NAME)) as store:
-        store.require_sound()
+    with closing(Store.open(folder / DATABASE_NAME)) as store:
+        store.integrity.require_sound()
 
 
 def _look_at_test_set(folder: Path) -> None:
@@ -207,7 +207,7 @@ def _look_at_journal(folder: Path) -> Iterator[Finding]:
 
 
 def _look_whether_behind(contest: Contest) -> Iterator[Finding]:
-    since = contest.store.journal_behind_since()
+    since = contest.store.database.journal_behind_since()
     if since is not None:
         journal = journal_folder(contest.folder, contest.config)
         words = (
@@ -225,7 +225,7 @@ def _require_port(port: int) -> None:
 
 
 def _look_at_clock(contest: Contest) -> Iterator[Finding]:
-    now, newest = Clock().utc(), contest.store.events_after(0, 1)[1]
+    now, newest = Clock().utc(), contest.store.log.newest_after(0, 1)[1]
     last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
     if now < last - SLACK:
         yield Finding(

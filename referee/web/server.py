@@ -310,10 +310,10 @@ def load_app(
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
     if contest.epoch > FIRST:
-        contest.store.take_over_open_runs(contest.epoch, machine_name(), clock.utc())
+        contest.store.runs.take_over_open(contest.epoch, machine_name(), clock.utc())
     note_settings(contest, clock)
     control = RunControl(contest, clock, checks)
-    was_interrupted = bool(contest.store.runs(RunState.OPEN))
+    was_interrupted = bool(contest.store.runs.find(RunState.OPEN))
     control.recover()
     resources.callback(control.shutdown)
     reader = threading.Thread(
@@ -389,8 +389,8 @@ def _watch_files(state: WebState, ended: threading.Event) -> None:
         has_ended = clock.wait(ended, clock.monotonic_s() + WATCH_S)
         state.config_watch.look()
         try:
-            store.watch(clock.utc())
-            store.flush_served()  # a run whose meter is silent stores nothing else
+            store.integrity.watch(clock.utc())
+            store.served.flush()  # a run whose meter is silent stores nothing else
             state.refusals.store_new()
             logged = ""
         except StorageFailed as error:

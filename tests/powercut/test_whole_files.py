@@ -138,7 +138,7 @@ def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> Non
         for name in SECRETS:
             (tmp_path / "left/contest" / name).chmod(0o600)
         with open_contest(tmp_path / "left/contest") as contest:
-            assert contest.store.teams() == {}
+            assert contest.store.teams.all() == {}
     assert complete
 
 

@@ -44,7 +44,7 @@ def test_a_run_is_measured_with_another_makers_meter_that_the_contest_names(
     at_plug = station(meter=plug, loopback_meter=True)
     house = build(at_plug, official_makers=BOTH)
     house.control.arm(TEAM, "one")
-    run = house.store.run(closed_run(house))
+    run = house.store.runs.get(closed_run(house))
     assert (run.meter_identity or "").startswith(f"SHELLY {MODEL} ")
     assert (run.meter_standing, run.official) == (Standing.LOOPBACK_ALLOWED, True)
     assert run.rules is not None
@@ -59,7 +59,7 @@ def test_without_a_word_of_the_contest_only_yokogawa_counts_and_the_check_says_s
 ) -> None:
     house = build(station(meter=plug, loopback_meter=True))
     house.control.arm(TEAM, "one")
-    run = house.store.run(closed_run(house))
+    run = house.store.runs.get(closed_run(house))
     assert (run.meter_standing, run.official) == (Standing.OTHER_MAKER, False)
     assert run.rules is not None
     assert run.rules.official_makers == ("YOKOGAWA",)
@@ -73,7 +73,7 @@ def test_a_yokogawa_does_not_count_where_the_contest_names_another_maker(
 ) -> None:
     house = build(official_makers=["SHELLY", "ACME"])
     house.control.arm(TEAM, "one")
-    run = house.store.run(closed_run(house))
+    run = house.store.runs.get(closed_run(house))
     assert run.meter_standing is Standing.OTHER_MAKER
     measured = measured_run(run, [], 0.0, limits=None)
     told = next(one for one in measured.checks if one.code == "official-meter")
@@ -90,7 +90,7 @@ def test_a_maker_added_to_the_contest_later_makes_no_run_official(
         house.control.login(TEAM)
     if when == "closed":
         house.control.close(number, "operator")
-    before = house.store.run(number)
+    before = house.store.runs.get(number)
     toml = house.folder / "contest.toml"
     text = toml.read_text("utf-8")
     toml.write_text('official_makers = ["YOKOGAWA", "SHELLY"]\n' + text, "utf-8")
@@ -100,10 +100,10 @@ def test_a_maker_added_to_the_contest_later_makes_no_run_official(
         house.control.login(TEAM)
     if when != "closed":
         house.control.close(number, "operator")
-    run = house.store.run(number)
+    run = house.store.runs.get(number)
     assert run.rules == before.rules
     assert (run.meter_standing, run.official) == (Standing.OTHER_MAKER, False)
-    later = house.store.run(house.control.arm(TEAM, "one").id)
+    later = house.store.runs.get(house.control.arm(TEAM, "one").id)
     assert later.official
 
 

@@ -44,7 +44,7 @@ def hand_in() -> tuple[Response, int]:
     track, file = request.args.get("track", ""), request.args.get("name", "")
     offer = offer_of(team, track, file, request.args.get("replaces"))
     length = stated_length(request.environ, most_bytes(offer.config), "")
-    state.contest.store.require_room(length)
+    state.contest.store.posts.require_room(length)
     with upload_slot(team):
         made = receive_body(
             state.contest, state.clock, offer, parts_of_body(request.environ, length)
@@ -52,7 +52,7 @@ def hand_in() -> tuple[Response, int]:
     state.checks.ask()
     if wait_s:
         state.checks.wait(made.id, wait_s)
-    shown = document_of(state.contest.store.submission(made.id))
+    shown = document_of(state.contest.store.submissions.get(made.id))
     if shown["state"] == "refused":
         problem = dict(shown["problem"])
         code, sentence = problem.pop("code"), problem.pop("detail")
@@ -75,7 +75,9 @@ def show(number: str | None = None) -> Response:
     now, tracks = state.clock.utc(), state.contest.config.tracks
     out = {one.name for one in tracks if is_final_shown(state.contest, one, now)}
     own = [
-        one for one in state.contest.store.submissions() if one.team == team and one.job
+        one
+        for one in state.contest.store.submissions.all()
+        if one.team == team and one.job
     ]
     seen = {str(one.id): one for one in own if one.split == PUBLIC or one.track in out}
     if any(one.measurement is None for one in seen.values()):
@@ -90,7 +92,7 @@ def show(number: str | None = None) -> Response:
     if wait_s and seen[number].is_unchecked:
         with upload_slot(team):
             state.checks.wait(seen[number].id, wait_s)
-    return jsonify(document_of(state.contest.store.submission(seen[number].id)))
+    return jsonify(document_of(state.contest.store.submissions.get(seen[number].id)))
 
 
 def team_of_request() -> str:
@@ -98,7 +100,7 @@ def team_of_request() -> str:
     given = request.authorization
     if given is None or given.type != "basic":
         team = session_of(web_state(), request.environ).team
-        web_state().contest.store.require_team(team)
+        web_state().contest.store.teams.require(team)
         return team
     require_password(given.username or "", given.password or "")
     return given.username or ""

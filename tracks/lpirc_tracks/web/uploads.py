@@ -56,7 +56,7 @@ def create() -> Response:
         raise RefereeError(
             "too-large", f"The file has {stated.size} bytes; at most {most} are taken."
         )
-    web_state().contest.store.require_room(stated.size)
+    web_state().contest.store.posts.require_room(stated.size)
     made = web_state().resumable.create(stated)
     location = url_for("uploads.offset", number=made.number)
     return Response(status=201, headers=_headers(made) | {"Location": location})
@@ -83,7 +83,7 @@ def add(number: str) -> Response:
     length = stated_length(request.environ, left, f": {left} are left of the file")
     replaces = None if found.stated.replaces is None else str(found.stated.replaces)
     offer_of(team, found.stated.track, found.stated.file, replaces)
-    state.contest.store.require_room(length)
+    state.contest.store.posts.require_room(length)
     with upload_slot(team):
         made = state.resumable.add(found, at, parts_of_body(request.environ, length))
     if made is None:

@@ -34,7 +34,7 @@ def authenticate() -> None:
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     digest = hashlib.sha256(key.strip().encode()).hexdigest()
     g.device = (
-        contest.store.device_of(digest, clock.utc())
+        contest.store.devices.with_key(digest, clock.utc())
         if scheme.lower() == "bearer"
         else None
     )
@@ -65,7 +65,7 @@ def lease() -> Response:
     if len(meter) > LONGEST_TEXT or not meter.isprintable():
         sentence = f"meter={meter[:SHOWN_CHARACTERS]!r} must be a line of at most {LONGEST_TEXT} characters."
         raise RefereeError("bad-json", sentence)
-    web_state().contest.store.say_meter(g.device, meter or None)
+    web_state().contest.store.devices.say_meter(g.device, meter or None)
     work = measuring_queue.next_work(web_state().contest, g.device, web_state().clock)
     return (
         jsonify(work)
@@ -79,7 +79,7 @@ def renew(job: str) -> Response:
     """Lease it for longer, which each request does, or give it back."""
     if request.method == "DELETE":
         store, now = web_state().contest.store, web_state().clock.utc()
-        store.give_job_back(job, g.device, f"{g.device} was interrupted.", now)
+        store.jobs.give_back(job, g.device, f"{g.device} was interrupted.", now)
     return Response(status=204)
 
 

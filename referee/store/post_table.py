@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from referee.errors import RefereeError, StorageFailed
 from referee.store.chain import LOG_START, run_start
 from referee.store.database import Database
 from referee.store.group_commit import Job, Statement
-from referee.store.meter_chain import MeterChains, MeterHead
+from referee.store.meter_chain import MeterChains
 from referee.store.records import Post
 from referee.store.rules import read_rules
 
@@ -27,7 +26,6 @@ LEAST_FREE_BYTES = 2**26
 """Of the disk; kept for readings, events and the end of the runs."""
 MOST_REFUSED_ROWS = 1000
 """Of a run; its posts count all of them."""
-
 _LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
 _RECEIPT = (
     "row_count, sha256, received_total, number, previous, received_utc, readings, meter"
@@ -90,15 +88,22 @@ class _Head(NamedTuple):
     is_bound: bool
 
 
-class PostTables(Database):
-    """Append-only."""
+_REFUSED_OF_RUN = "SELECT coalesce(sum(refused), 0) AS n FROM posts WHERE run = ? AND refused IS NOT NULL"
+_REFUSED = (
+    "SELECT post, received_utc, elapsed_s, line, reason, text FROM refused_rows JOIN posts ON posts.id = post"
+    " WHERE refused_rows.run = ? ORDER BY refused_rows.rowid"
+)
 
-    def __init__(self, path: Path, **how: bool) -> None:
+
+class PostTable:
+    """Bodies of detections of all runs; append-only."""
+
+    def __init__(self, database: Database, meters: MeterChains) -> None:
+        self._database = database
+        self._meters = meters
         self._heads: dict[int, _Head] = {}
-        self._meters = MeterChains()
-        super().__init__(path, **how)
 
-    def append_post(
+    def append(
         self,
         run: int,
         taken: Taken,
@@ -110,15 +115,15 @@ class PostTables(Database):
         content_type: str | None = None,
         body: bytes | None = None,
     ) -> Post:
-        """Commit one accepted body and return its receipt once it is on disk. Raises what `append_posts` does."""
+        """Commit one accepted body and return its receipt once it is on disk. Raises what `append_all` does."""
         post = NewPost(
             taken, sha256, idempotency_key, elapsed_s, now, content_type, body
         )
-        (stored,) = self.append_posts(run, [post])
+        (stored,) = self.append_all(run, [post])
         receipt: Post = stored.outcome()
         return receipt
 
-    def append_posts(
+    def append_all(
         self, run: int, posts: Sequence[NewPost]
     ) -> Sequence[Job[Statement]]:
         """Commit accepted bodies together; the outcome of each is its receipt, once all are on disk.
@@ -132,35 +137,36 @@ class PostTables(Database):
             statements.append(statement)
             size_bytes += of_post
         self.require_room(size_bytes)
-        return self._group.write_all(statements)
+        return self._database.write_all(statements)
 
     def require_room(self, size_bytes: int) -> None:
         """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more.
 
         Also `storage-failed` where the folder is gone.
         """
+        folder = self._database.folder
         try:
-            disk = os.statvfs(self._folder)
+            disk = os.statvfs(folder)
         except OSError as error:
-            sentence = f"{self._folder} cannot be reached ({error.strerror}), so nothing was taken; tell the operator."
+            sentence = f"{folder} cannot be reached ({error.strerror}), so nothing was taken; tell the operator."
             raise StorageFailed(sentence) from error
         free_bytes = disk.f_bavail * disk.f_frsize
         if free_bytes < LEAST_FREE_BYTES + size_bytes:
             sentence = f"The referee's disk has only {free_bytes / 1e6:.1f} MB left: nothing is taken, no window opens"
             raise RefereeError("no-room", f"{sentence}; tell the operator.")
 
-    def find_post(self, run: int, idempotency_key: str) -> Post | None:
+    def find(self, run: int, idempotency_key: str) -> Post | None:
         """The receipt given for this key, with the total as it was then."""
-        rows = self._rows(_FIND, run, idempotency_key)
+        rows = self._database.rows(_FIND, run, idempotency_key)
         return _post(rows[0]) if rows else None
 
     def receipt_head(self, run: int) -> tuple[int, bytes]:
         """How many bodies a run has, and the head of their chain."""
-        newest = self._rows(_LAST, run)
+        newest = self._database.rows(_LAST, run)
         if newest and newest[0]["number"] is not None:
             post = _post(newest[0])
             return post.number or 0, post.link
-        found = self._rows(_IDENTITY, run)[0]
+        found = self._database.rows(_IDENTITY, run)[0]
         return found["posts"], _start(found)
 
     def stored_bodies(self, run: int) -> tuple[int, bytes]:
@@ -168,22 +174,15 @@ class PostTables(Database):
 
         The links between the first body and the last are not computed again: that would walk through every body.
         """
-        identity = self._rows(_IDENTITY, run)[0]
-        first = self._rows(_FIRST_LINK, run)
+        identity = self._database.rows(_IDENTITY, run)[0]
+        first = self._database.rows(_FIRST_LINK, run)
         if first and first[0]["previous"] != _start(identity):
             return identity["posts"], b""
         return identity["posts"], self.receipt_head(run)[1]
 
-    def meter_head(self, run: int) -> MeterHead:
-        """How many readings of a run are on disk, and the link of the last one.
-
-        A server that takes up a run asks once: that reads them all, and the receipts after it need not.
-        """
-        return self._group.write(lambda connection: self._meters.head(connection, run))
-
     def count_detections(self, run: int) -> int:
         """How many detections of a run are on disk."""
-        return int(self._rows(f"SELECT {_LAST_TOTAL} AS n", run)[0]["n"])
+        return int(self._database.rows(f"SELECT {_LAST_TOTAL} AS n", run)[0]["n"])
 
     def detections(self, run: int) -> NDArray[np.float64]:
         """All detections of a run in order of arrival, shape (n, 7), image numbers as the team knows them."""
@@ -191,13 +190,15 @@ class PostTables(Database):
 
     def detections_by_post(self, run: int) -> Iterator[NDArray[np.float64]]:
         """The detections of a run, those of one body at a time, each as `detections`."""
-        for post in self._rows("SELECT id FROM posts WHERE run = ? ORDER BY id", run):
-            (row,) = self._rows(_ROWS_OF_POST, post["id"])
+        for post in self._database.rows(
+            "SELECT id FROM posts WHERE run = ? ORDER BY id", run
+        ):
+            (row,) = self._database.rows(_ROWS_OF_POST, post["id"])
             yield _detections(row)
 
-    def post_log(self, run: int) -> list[tuple[float, int]]:
+    def arrivals(self, run: int) -> list[tuple[float, int]]:
         """The posts of a run in order of arrival: (elapsed_s, rows)."""
-        rows = self._rows(
+        rows = self._database.rows(
             "SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run
         )
         return [(row["elapsed_s"], row["row_count"]) for row in rows]
@@ -205,19 +206,27 @@ class PostTables(Database):
     def body_digests(self, run: int) -> list[tuple[str, int, int]]:
         """Of each post of a run, in order of arrival: the SHA-256 of its body, the rows taken and refused."""
         sql = "SELECT sha256, row_count, coalesce(refused, 0) FROM posts WHERE run = ? ORDER BY id"
-        return [tuple(row) for row in self._rows(sql, run)]
+        return [tuple(row) for row in self._database.rows(sql, run)]
 
     def bodies(self, run: int) -> list[tuple[dict[str, Any], Post]]:
         """The posts of a run in order of arrival: id, elapsed_s, content_type, refused, body or else rows; receipt."""
-        rows = self._rows(_BODIES, run)
+        rows = self._database.rows(_BODIES, run)
         return [(dict(row), _post(tuple(row)[:_RECEIPT_COLUMNS])) for row in rows]
 
     def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
         """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""
-        rows = self._rows(_ROWS, run, post)
+        rows = self._database.rows(_ROWS, run, post)
         last = int(rows[-1]["id"]) if rows else post
         found = [_detections(row) for row in rows]
         return (np.concatenate(found) if found else np.empty((0, 7))), last
+
+    def count_refused(self, run: int) -> int:
+        """How many rows of a run were refused while others of their bodies were taken."""
+        return int(self._database.rows(_REFUSED_OF_RUN, run)[0]["n"])
+
+    def refused_rows(self, run: int) -> list[dict[str, Any]]:
+        """Those on record, in order of arrival: post, received_utc, elapsed_s, line, reason, text."""
+        return [dict(row) for row in self._database.rows(_REFUSED, run)]
 
 
 def _insertion(

@@ -20,7 +20,6 @@ from referee.store.schema import insert
 MOST_FAILURES = 3
 MOST_LOSSES = 10
 """A worker that is killed may not be the job's fault; ten in a row are."""
-
 _OPEN = "state IN ('waiting', 'leased')"
 _ADD = insert("jobs") + (
     " ON CONFLICT (name) DO UPDATE SET state = 'waiting', failures = 0, losses = 0, worker = NULL,"
@@ -66,16 +65,21 @@ _WAIT_AGAIN = (
 _END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason = NULL WHERE name = ?"
 
 
-class JobTables(Database):
+class JobTable:
     """Jobs and the results of scoring."""
 
-    def add_jobs(self, kind: JobKind, about: Mapping[str, str], now: datetime) -> None:
+    def __init__(self, database: Database, older: JobTable | None = None) -> None:
+        """Results of scoring that this database lacks may be found in the `older` part."""
+        self._database = database
+        self._older = older
+
+    def add(self, kind: JobKind, about: Mapping[str, str], now: datetime) -> None:
         """Add the jobs that are missing, by name; one that failed or was cancelled waits again."""
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             insert_jobs(connection, kind, about, now)
             put_on_record(connection)
 
-    def lease_job(
+    def lease(
         self,
         kind: JobKind,
         worker: str,
@@ -97,17 +101,17 @@ class JobTables(Database):
             "name": name,
         }
         values |= {"alone": alone, "now": now.isoformat()}
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             _give_expired_back(connection, kind, now)
             rows = connection.execute(_LEASE, values).fetchall()
         return _job(rows[0]) if rows else None
 
     def give_expired_back(self, kind: JobKind, now: datetime) -> None:
         """Let jobs wait again whose lease has run out."""
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             _give_expired_back(connection, kind, now)
 
-    def renew_leases(
+    def renew(
         self, names: Iterable[str], worker: str, now: datetime, lease_s: float
     ) -> frozenset[str]:
         """Lease jobs for longer; returns those renewed: the others were cancelled, given back, or are at their limit.
@@ -115,7 +119,7 @@ class JobTables(Database):
         A lease that has run out is renewed, too, while no other has asked for the job.
         """
         until = (now + timedelta(seconds=lease_s)).isoformat()
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             held = [
                 name
                 for name in names
@@ -125,10 +129,10 @@ class JobTables(Database):
 
     def limit_renewals(self, name: str, worker: str, most: int | None) -> None:
         """Say how often `worker` may still renew its lease of a job; None: without limit."""
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.execute(_LIMIT, (most, name, worker))
 
-    def give_job_back(
+    def give_back(
         self,
         name: str,
         worker: str,
@@ -142,26 +146,27 @@ class JobTables(Database):
 
         Nothing changes unless `worker` holds it. Raises RefereeError `job-unknown`.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             why = {"reason": reason, "failed": failed, "lost": lost}
             give_back(connection, now, name=name, worker=worker, **why)
-        return self.job(name)
+        return self.get(name)
 
-    def job(self, name: str) -> Job:
+    def get(self, name: str) -> Job:
         """One job. Raises RefereeError `job-unknown`."""
-        rows = self._rows("SELECT * FROM jobs WHERE name = ?", name)
+        rows = self._database.rows("SELECT * FROM jobs WHERE name = ?", name)
         if not rows:
             raise RefereeError(
                 "job-unknown", f"There is no job {name}; see: referee jobs"
             )
         return _job(rows[0])
 
-    def jobs(self, *states: JobState) -> list[Job]:
+    def all(self, *states: JobState) -> list[Job]:
         """The jobs, oldest first, all or those in some states."""
         marks = ", ".join("?" * len(states)) or "state"
         sql = f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_utc, rowid"  # noqa: S608 - marks
         return [
-            _job(row) for row in self._rows(sql, *(state.value for state in states))
+            _job(row)
+            for row in self._database.rows(sql, *(state.value for state in states))
         ]
 
     def add_scoring(
@@ -176,13 +181,13 @@ class JobTables(Database):
             "figures": figures,
             "resampled": resampled,
         }
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.execute(insert("scorings", "INSERT OR IGNORE"), values)
             connection.execute(_END, (JobState.DONE.value, utc, name))
 
     def scoring(self, name: str) -> tuple[str, bytes | None] | None:
         """The result of that name: figures as JSON, AP by category and resample."""
-        rows = self._rows(
+        rows = self._database.rows(
             "SELECT figures, resampled FROM scorings WHERE name = ?", name
         )
         return tuple(rows[0]) if rows else None
@@ -190,8 +195,10 @@ class JobTables(Database):
     def scoring_of_stem(self, stem: str) -> tuple[str, bytes | None] | None:
         """The newest result of the same detections and settings, by whatever ground truth."""
         sql = "SELECT figures, resampled FROM scorings WHERE stem = ? ORDER BY rowid DESC LIMIT 1"
-        rows = self._rows(sql, stem)
-        return tuple(rows[0]) if rows else None
+        rows = self._database.rows(sql, stem)
+        if rows:
+            return tuple(rows[0])
+        return None if self._older is None else self._older.scoring_of_stem(stem)
 
 
 def insert_jobs(
@@ -200,7 +207,7 @@ def insert_jobs(
     about: Mapping[str, str],
     now: datetime,
 ) -> None:
-    """As `JobTables.add_jobs`, within a transaction."""
+    """As `JobTable.add`, within a transaction."""
     common: dict[str, object] = dict.fromkeys(
         ("worker", "lease_until_utc", "reason", "ended_utc")
     )
@@ -230,7 +237,7 @@ def let_wait_again(connection: sqlite3.Connection, name: str) -> None:
 
 
 def give_back(connection: sqlite3.Connection, now: datetime, **values: object) -> None:
-    """As `JobTables.give_job_back`, within a transaction; `values` are its other arguments."""
+    """As `JobTable.give_back`, within a transaction; `values` are its other arguments."""
     limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
     values |= limits | {"utc": now.isoformat()}
     connection.execute(_GIVE_BACK, values)

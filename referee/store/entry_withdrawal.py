@@ -13,9 +13,9 @@ from datetime import datetime
 from referee.errors import EntryWithdrawn, RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.jobs import end_job, let_wait_again
+from referee.store.job_table import end_job, let_wait_again
 from referee.store.model_records import JobState
-from referee.store.publications import take_back_publication
+from referee.store.publication_table import take_back_publication
 
 _PARTS = (
     "SELECT part.* FROM submissions AS part JOIN submissions AS one ON part.track = one.track"
@@ -34,19 +34,20 @@ _NEWEST_OF_FILE = (
 )
 
 
-class WithdrawalTables(Database):
-    """What takes entries off the boards, and puts them back."""
+class EntryWithdrawals:
+    """Takes entries off the boards, and puts them back."""
 
-    def withdraw_entry(
-        self, number: int, reason: str, by: str, now: datetime
-    ) -> list[int]:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def withdraw(self, number: int, reason: str, by: str, now: datetime) -> list[int]:
         """Withdraw the entry that a submission belongs to; returns its parts that stood.
 
         It still counts for its day's limit; no waiting job of it is done any more, the result of a running one shows
         nowhere, and a final board of its track is taken back. Raises RefereeError `submission-unknown`,
         `already-withdrawn`.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             parts = _parts(connection, number)
             standing = [part for part in parts if part["withdrawn"] is None]
             if not standing:
@@ -57,13 +58,13 @@ class WithdrawalTables(Database):
             put_on_record(connection, parts=taken)
         return taken
 
-    def restore_entry(self, number: int, now: datetime) -> list[int]:
+    def restore(self, number: int, now: datetime) -> list[int]:
         """Undo the newest withdrawal of the entry that a submission belongs to; returns its parts that stand again.
 
         Jobs that the withdrawal cancelled wait again, and a final board of its track is taken back. Raises RefereeError
         `submission-unknown`, `not-withdrawn`.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             parts = _parts(connection, number)
             if not is_withdrawn(parts):
                 raise RefereeError("not-withdrawn", _why_not_withdrawn(number, parts))
@@ -85,7 +86,7 @@ class WithdrawalTables(Database):
 
         Entries that wait for one are withdrawn.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             over = [
                 name
                 for name in names
@@ -99,17 +100,17 @@ class WithdrawalTables(Database):
             put_on_record(connection)
         return len(over)
 
-    def give_up_submission(self, number: int, reason: str) -> None:
+    def give_up(self, number: int, reason: str) -> None:
         """Store why a submission could not be measured, for another reason than its model: it costs nothing."""
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.execute(_GIVE_UP, (reason, number))
 
-    def uncount_submission(self, number: int) -> None:
+    def uncount(self, number: int) -> None:
         """Let a submission no longer count for its day's limit.
 
         Raises RefereeError `submission-unknown`, `not-counted`.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             _parts(connection, number)
             sql = "UPDATE submissions SET counts = 0 WHERE id = ? AND counts"
             if not connection.execute(sql, (number,)).rowcount:
@@ -122,7 +123,7 @@ class WithdrawalTables(Database):
 
         A final board of its track is taken back. Raises RefereeError `submission-unknown`, `not-in-review`.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             track = _parts(connection, number)[0]["track"]
             found = connection.execute(_DOUBT, (number,)).fetchone()
             if found is None or found["doubt"] is None:

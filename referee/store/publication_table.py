@@ -21,19 +21,22 @@ _MARK = (
 _TAKE_BACK = "UPDATE publications SET taken_back_utc = ?, taken_back = ? WHERE track = ? AND taken_back_utc IS NULL"
 
 
-class PublicationTables(Database):
+class PublicationTable:
     """Final boards of tracks."""
 
-    def publication(self, track: str) -> Publication | None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def newest(self, track: str) -> Publication | None:
         """The newest final board of a track, also one that was taken back."""
-        rows = self._rows(_NEWEST, track)
+        rows = self._database.rows(_NEWEST, track)
         return _publication(rows[0]) if rows else None
 
     def track_mark(self, track: str) -> tuple[object, ...]:
         """Changes with every submission, measurement, withdrawal and restoration of a track."""
-        return tuple(self._rows(_MARK, track)[0])
+        return tuple(self._database.rows(_MARK, track)[0])
 
-    def publish_track(
+    def publish(
         self, made: Publication, mark: tuple[object, ...], odd: Sequence[str]
     ) -> None:
         """Store a final board that was computed at a `track_mark`, and put on record what looked `odd` then.
@@ -52,7 +55,7 @@ class PublicationTables(Database):
             "taken_back_utc": None,
             "taken_back": None,
         }
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             if tuple(connection.execute(_MARK, (made.track,)).fetchone()) != mark:
                 sentence = f"The track {made.track} changed meanwhile, so nothing was published; look at it again."
                 raise RefereeError("track-changed", sentence)

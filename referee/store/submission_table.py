@@ -1,6 +1,6 @@
 """Submissions to the model tracks and their measurements.
 
-Append-only, except that `referee.store.withdrawal` withdraws, restores and no longer counts them.
+Append-only, except that `referee.store.entry_withdrawal` withdraws, restores and no longer counts them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from datetime import datetime
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.jobs import end_job, insert_jobs
+from referee.store.entry_withdrawal import require_not_withdrawn
+from referee.store.job_table import end_job, insert_jobs
 from referee.store.model_records import JobKind, JobState, ModelMeasurement, Submission
 from referee.store.schema import insert
-from referee.store.withdrawal import require_not_withdrawn
 
 _COLUMNS = tuple(
     one.name
@@ -50,10 +50,13 @@ _FIND = (
 )
 
 
-class SubmissionTables(Database):
+class SubmissionTable:
     """Submissions to the model tracks."""
 
-    def accept_submission(
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def accept(
         self,
         submission: Submission,
         now: datetime,
@@ -66,7 +69,7 @@ class SubmissionTables(Database):
         for one of two processes that hand in the last one at the same time; EntryWithdrawn for a further part (which
         does not count) of an entry that is withdrawn.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             if not submission.counts:
                 require_not_withdrawn(
                     connection,
@@ -83,11 +86,15 @@ class SubmissionTables(Database):
     ) -> None:
         """Raise RefereeError `submission-limit` when a team has used up its submissions of the UTC day of `now`."""
         day = now.date().isoformat()
-        _require_below(self._rows(_COUNT, track, team, day)[0], track, team, limit, day)
+        _require_below(
+            self._database.rows(_COUNT, track, team, day)[0], track, team, limit, day
+        )
 
-    def submissions_used(self, track: str, team: str, now: datetime) -> int:
+    def used(self, track: str, team: str, now: datetime) -> int:
         """How many submissions of a team count on the UTC day of `now`."""
-        return _used(self._rows(_COUNT, track, team, now.date().isoformat())[0])
+        return _used(
+            self._database.rows(_COUNT, track, team, now.date().isoformat())[0]
+        )
 
     def add_measurement(
         self,
@@ -110,7 +117,7 @@ class SubmissionTables(Database):
             "submission": submission,
             "result": None if result is None else zlib.compress(result),
         }
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             for (job,) in connection.execute(_OF_DEVICE, (submission,)).fetchall():
                 if not end_job(
                     connection, job, JobState.DONE, measurement.measured_utc
@@ -118,39 +125,39 @@ class SubmissionTables(Database):
                     raise lease_lost(f"submission {submission}")
             connection.execute(_INSERT_MEASUREMENT, values)
 
-    def submission(self, number: int) -> Submission:
+    def get(self, number: int) -> Submission:
         """One submission. Raises RefereeError `submission-unknown`."""
-        rows = self._rows(_FIND.format("submissions.id = ?"), number)
+        rows = self._database.rows(_FIND.format("submissions.id = ?"), number)
         if not rows:
             sentence = f"There is no submission {number}; see: referee model list"
             raise RefereeError("submission-unknown", sentence)
         return _submission(rows[0])
 
-    def submissions(self, track: str | None = None) -> list[Submission]:
+    def all(self, track: str | None = None) -> list[Submission]:
         """The submissions, oldest first, all or those of a track."""
-        rows = self._rows(_FIND.format("? IS NULL OR track = ?"), track, track)
+        rows = self._database.rows(_FIND.format("? IS NULL OR track = ?"), track, track)
         return [_submission(row) for row in rows]
 
-    def queued_submissions(self, kind: JobKind) -> list[Submission]:
+    def queued(self, kind: JobKind) -> list[Submission]:
         """The submissions whose jobs wait or are leased, oldest first."""
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased')"
         return [
             _submission(row)
-            for row in self._rows(_FIND.format(f"job IN ({jobs})"), kind.value)
+            for row in self._database.rows(_FIND.format(f"job IN ({jobs})"), kind.value)
         ]
 
-    def unchecked_submissions(self) -> list[Submission]:
+    def unchecked(self) -> list[Submission]:
         """The uploads whose check has not ended, oldest first; also one whose check failed while the server died."""
         jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased', 'failed')"
-        rows = self._rows(
+        rows = self._database.rows(
             _FIND.format(f"job IN ({jobs}) AND withdrawn IS NULL"),
             JobKind.CHECKING.value,
         )
         return [_submission(row) for row in rows]
 
-    def submission_result(self, number: int) -> bytes | None:
+    def result(self, number: int) -> bytes | None:
         """The result document of a submission as received; None where it has none."""
-        rows = self._rows(
+        rows = self._database.rows(
             "SELECT result FROM measurements WHERE submission = ?", number
         )
         return (
@@ -180,7 +187,7 @@ def accepted_part(
     limit: int,
     kind: JobKind | None,
 ) -> Submission:
-    """As `SubmissionTables.accept_submission`, within a transaction.
+    """As `SubmissionTable.accept`, within a transaction.
 
     `limit` is that of the `limit_day`, by default of the day of `now`.
     """

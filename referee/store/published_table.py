@@ -33,12 +33,15 @@ _MARK = (
 )
 
 
-class PublishedTable(Database):
+class PublishedTable:
     """The published results, replaced while the board is live, and the hall beside them."""
 
-    def published(self) -> Published | None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self) -> Published | None:
         """What the public sees, or None before anything was published."""
-        rows = self._rows(f"SELECT {_COLUMNS} FROM published")  # noqa: S608 - names from code
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM published")  # noqa: S608 - names from code
         return (
             Published(**(dict(rows[0]) | {"state": BoardState(rows[0]["state"])}))
             if rows
@@ -50,20 +53,20 @@ class PublishedTable(Database):
 
         Without a `document` the results stay as they are.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             if document is not None:
                 connection.execute(
                     _PUBLISH, {"utc": now.isoformat(), "document": document}
                 )
             connection.execute(_PUBLISH_HALL, {"utc": now.isoformat(), "hall": hall})
 
-    def freeze_board(self, now: datetime, empty: str) -> None:
+    def freeze(self, now: datetime, empty: str) -> None:
         """Freeze a live board; `empty` is shown where nothing was published yet."""
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty})
             put_on_record(connection)
 
-    def unveil_board(self, now: datetime, final: str, seen: int, places: int) -> bool:
+    def unveil(self, now: datetime, final: str, seen: int, places: int) -> bool:
         """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it.
 
         Returns False, and does nothing, unless `seen` places are shown now.
@@ -74,14 +77,10 @@ class PublishedTable(Database):
             "places": places,
             "seen": seen,
         }
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             is_done = [
                 connection.execute(statement, values).rowcount for statement in _UNVEIL
             ][1] == 1
             if is_done:
                 put_on_record(connection)
         return is_done
-
-    def judgement_mark(self) -> tuple[int, ...]:
-        """Changes with every judgement, interval and review."""
-        return tuple(self._rows(_MARK)[0])

@@ -1,4 +1,4 @@
-"""Judgements, and the provisional figures of a run that is still open."""
+"""The judgements of runs, with their checks and intervals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from lpirc_power.energy import Check
 from referee.errors import RefereeError
 from referee.store.acts import put_on_record
 from referee.store.database import Database
-from referee.store.log import Event, append_event
+from referee.store.event_chain import Event, append_event
 from referee.store.records import (
     BOOTSTRAP,
     IMAGES_SEEN,
-    Provisional,
-    Released,
     RunState,
     Score,
     ScoreInterval,
@@ -34,7 +32,6 @@ _LATEST = (
     "SELECT * FROM scores LEFT JOIN intervals AS i ON i.score = scores.id"
     " WHERE scores.id IN (SELECT max(id) FROM scores GROUP BY run)"
 )
-
 _TOLD = "SELECT score, code, ok, severity, sentence, figures FROM checks WHERE NOT ok OR code = ?"
 
 
@@ -50,10 +47,19 @@ class Judgement:
     rules: Rules | None
 
 
-class ScoreTables(Database):
-    """Scores are appended, the latest one of a run counts; provisional figures are replaced."""
+_MARK = (
+    "SELECT (SELECT coalesce(max(id), 0) FROM scores) AS scores, (SELECT count(*) FROM intervals) AS intervals,"
+    " (SELECT coalesce(max(id), 0) FROM reviews) AS reviews"
+)
 
-    def add_score(
+
+class ScoreTable:
+    """Judgements; append-only, the latest one of a run counts."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(
         self,
         score: Score,
         state: RunState | None = None,
@@ -68,7 +74,7 @@ class ScoreTables(Database):
         rules = None if score.rules is None else score.rules.text
         values = vars(score) | {"id": None, "ap": json.dumps(score.ap), "rules": rules}
         sql = "UPDATE runs SET state = 'judged' WHERE id = ? AND state = ?"
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             if state and not connection.execute(sql, (score.run, state)).rowcount:
                 raise RefereeError(
                     "run-state", f"Run {score.run} is no longer {state}.", run=score.run
@@ -86,9 +92,9 @@ class ScoreTables(Database):
             for event in events:
                 append_event(connection, *event)
 
-    def latest_score(self, run: int) -> Score | None:
+    def latest(self, run: int) -> Score | None:
         """The judgement of a run that counts, or None before it is judged."""
-        rows = self._rows(
+        rows = self._database.rows(
             "SELECT * FROM scores WHERE run = ? ORDER BY id DESC LIMIT 1", run
         )
         if not rows:
@@ -107,11 +113,13 @@ class ScoreTables(Database):
                 c["sentence"],
                 json.loads(c["figures"]),
             )
-            for c in self._rows(
+            for c in self._database.rows(
                 "SELECT * FROM checks WHERE score = ? ORDER BY rowid", number
             )
         )
-        intervals = self._rows("SELECT * FROM intervals WHERE score = ?", number)
+        intervals = self._database.rows(
+            "SELECT * FROM intervals WHERE score = ?", number
+        )
         return Score(
             **figures,
             checks=checks,
@@ -121,26 +129,26 @@ class ScoreTables(Database):
     def judgements(self, run: int) -> list[Judgement]:
         """Every judgement of a run, oldest first."""
         query = f"SELECT {_JUDGEMENT} FROM scores WHERE run = ? ORDER BY id"  # noqa: S608 - a constant
-        rows = self._rows(query, run)
+        rows = self._database.rows(query, run)
         return [
             Judgement(**(dict(row) | {"rules": read_rules(row["rules"])}))
             for row in rows
         ]
 
-    def latest_scores(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
+    def latest_by_run(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
         """The judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
 
         They lack the AP by category and the checks that did not fail, except IMAGES_SEEN, which alone has its figures.
         """
         told: dict[int, list[Check]] = {}
-        for c in self._rows(_TOLD, IMAGES_SEEN):
+        for c in self._database.rows(_TOLD, IMAGES_SEEN):
             figures = json.loads(c["figures"]) if c["code"] == IMAGES_SEEN else {}
             check = Check(
                 c["code"], bool(c["ok"]), c["severity"], c["sentence"], figures
             )
             told.setdefault(c["score"], []).append(check)
         found = {}
-        for row in self._rows(_LATEST):
+        for row in self._database.rows(_LATEST):
             figures, checks = (
                 {name: row[name] for name in _FIGURES},
                 tuple(told.get(row["id"], ())),
@@ -162,7 +170,7 @@ class ScoreTables(Database):
         The run may have been judged again meanwhile, by another process.
         """
         sql = "SELECT max(id) FROM scores WHERE run = ? AND judged_utc = ? AND energy_wh IS ?"
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             number = connection.execute(
                 sql, (score.run, score.judged_utc, score.energy_wh)
             ).fetchone()[0]
@@ -174,30 +182,16 @@ class ScoreTables(Database):
         Those of an interval by BOOTSTRAP are of its resamples.
         """
         sql = "SELECT maps FROM intervals WHERE score = (SELECT max(id) FROM scores WHERE run = ?)"
-        found = [row["maps"] for row in self._rows(sql, run) if row["maps"] is not None]
+        found = [
+            row["maps"]
+            for row in self._database.rows(sql, run)
+            if row["maps"] is not None
+        ]
         return np.frombuffer(found[0], "<f8") if found else None
 
-    def set_provisional(self, provisional: Provisional) -> None:
-        """Replace the provisional figures of a run that is not judged yet."""
-        with self._transaction() as connection:
-            connection.execute(
-                insert("provisional", "INSERT OR REPLACE"), vars(provisional)
-            )
-
-    def provisional(self, run: int) -> Provisional | None:
-        """The provisional figures of a run, or None if there are none yet."""
-        rows = self._rows("SELECT * FROM provisional WHERE run = ?", run)
-        return Provisional(**rows[0]) if rows else None
-
-    def set_released(self, released: Released) -> None:
-        """Replace what others than operators learn of a run that is not judged yet."""
-        with self._transaction() as connection:
-            connection.execute(insert("released", "INSERT OR REPLACE"), vars(released))
-
-    def released(self, run: int) -> Released | None:
-        """What was released of a run, or None if nothing was yet."""
-        rows = self._rows("SELECT * FROM released WHERE run = ?", run)
-        return Released(**rows[0]) if rows else None
+    def judgement_mark(self) -> tuple[int, ...]:
+        """Changes with every judgement, interval and review."""
+        return tuple(self._database.rows(_MARK)[0])
 
 
 def _insert_interval(

@@ -1,4 +1,4 @@
-"""Teams, runs and image orders."""
+"""The runs of a contest and their image orders."""
 
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ from lpirc_power.standing import Standing
 from referee.errors import RefereeError, SessionRefused
 from referee.store.acts import put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
-from referee.store.log import Event, append_event
-from referee.store.records import TOOK_OVER, Run, RunState
+from referee.store.event_chain import Event, append_event
+from referee.store.records import (
+    TOOK_OVER,
+    Run,
+    RunState,
+)
 from referee.store.rules import Rules, read_rules
 from referee.store.schema import insert
 
@@ -28,98 +32,27 @@ _RUN_COLUMNS = ", ".join(_RUN_NAMES)
 _HAS_TAKEN_OVER = (
     "SELECT 1 FROM events WHERE kind = ? AND json_extract(detail, '$.epoch') = ?"
 )
+_LAST_RECORD = (
+    "SELECT max(elapsed_s) AS elapsed_s, utc FROM (SELECT run, elapsed_s, utc FROM readings"
+    " UNION ALL SELECT run, elapsed_s, received_utc FROM posts)"
+    " WHERE run IN (SELECT id FROM runs WHERE opened_utc = ?)"
+)
 
 
-class RunTables(Database):
-    """Teams, and all their runs."""
+class RunTable:
+    """Runs of all teams."""
 
-    def add_team(
-        self,
-        name: str,
-        password_hash: str,
-        now: datetime,
-        affiliation: str | None = None,
-    ) -> None:
-        """Register a team. Raises RefereeError `team-exists`."""
-        self.add_teams({name: (password_hash, affiliation)}, now)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def add_teams(
-        self, teams: Mapping[str, tuple[str, str | None]], now: datetime
-    ) -> None:
-        """Register teams, (password hash, affiliation) by name, all or none. Raises RefereeError `team-exists`."""
-        common = {"disabled": 0, "created_utc": now.isoformat()}
-        with self._transaction() as connection:
-            for name, (password_hash, affiliation) in teams.items():
-                team = {
-                    "name": name,
-                    "password_hash": password_hash,
-                    "affiliation": affiliation,
-                }
-                try:
-                    connection.execute(insert("teams"), team | common)
-                except sqlite3.IntegrityError:
-                    raise RefereeError(
-                        "team-exists", f"The team {name!r} exists already."
-                    ) from None
-            put_on_record(connection)
-
-    def password_hash(self, team: str) -> str | None:
-        """The password hash of an enabled team, or None."""
-        sql = "SELECT password_hash FROM teams WHERE name = ? AND NOT disabled"
-        try:
-            rows = self._rows(sql, team)
-        except (
-            UnicodeEncodeError
-        ):  # JSON can name half of a surrogate pair, UTF-8 cannot
-            return None
-        return str(rows[0]["password_hash"]) if rows else None
-
-    def teams(self) -> dict[str, bool]:
-        """Every team by name, with whether it is disabled."""
-        return {
-            row["name"]: bool(row["disabled"])
-            for row in self._rows("SELECT * FROM teams ORDER BY name")
-        }
-
-    def set_team_disabled(self, name: str, disabled: bool) -> None:
-        """Refuse or allow further log-ins and runs of a team. Raises RefereeError `team-unknown`."""
-        self._change_team(
-            name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled)
-        )
-
-    def set_password(self, team: str, password_hash: str) -> None:
-        """Replace the password of a team, disabled or not. Raises RefereeError `team-unknown`."""
-        self._change_team(
-            team, "UPDATE teams SET password_hash = ? WHERE name = ?", password_hash
-        )
-
-    def _change_team(self, name: str, sql: str, value: object) -> None:
-        with self._transaction() as connection:
-            if not connection.execute(sql, (value, name)).rowcount:
-                self.require_team(name)
-            put_on_record(connection)
-
-    def require_team(self, name: str) -> None:
-        """Raise RefereeError `team-unknown` unless the team is registered and enabled."""
-        is_disabled = self.teams().get(name)
-        if is_disabled is None:
-            raise RefereeError(
-                "team-unknown", f"There is no team {name!r}; see: referee team list"
-            )
-        if is_disabled:
-            raise RefereeError(
-                "team-unknown",
-                f"The team {name!r} is disabled; see: referee team enable --help",
-            )
-
-    def arm_run(self, run: Run, now: datetime, order: NDArray[np.int64]) -> Run:
+    def arm(self, run: Run, now: datetime, order: NDArray[np.int64]) -> Run:
         """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
 
         `order` is its image order, shape (images,): there is no run without one. The team leaves the queue.
         """
         armed = replace(run, state=RunState.ARMED, armed_utc=now.isoformat())
         values = _columns(asdict(armed) | {"id": None, "rules": armed.rules})
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             number = int(connection.execute(insert("runs"), values).lastrowid or 0)
             numbers = order.astype("<i8").tobytes()
             connection.execute(
@@ -131,34 +64,34 @@ class RunTables(Database):
 
     def image_order(self, run: int) -> NDArray[np.int64]:
         """Test-set numbers in the order in which the team knows them, shape (images,)."""
-        rows = self._rows("SELECT numbers FROM image_orders WHERE run = ?", run)
+        rows = self._database.rows(
+            "SELECT numbers FROM image_orders WHERE run = ?", run
+        )
         return np.frombuffer(rows[0]["numbers"], dtype="<i8").astype(np.int64)
 
-    def change_run(
-        self, run: int, expected: Sequence[RunState], **values: object
-    ) -> Run:
+    def change(self, run: int, expected: Sequence[RunState], **values: object) -> Run:
         """Change columns of a run that is in one of the `expected` states.
 
         Raises RefereeError `run-state` when it is not: of two that race, one wins.
         """
-        return self.change_runs({run: values}, expected)[0]
+        return self.change_all({run: values}, expected)[0]
 
-    def change_runs(
+    def change_all(
         self,
         changes: Mapping[int, Mapping[str, object]],
         expected: Sequence[RunState],
         event: Event | None = None,
     ) -> list[Run]:
-        """Change columns of several runs as `change_run` does, of all or none, and append the event of it."""
+        """Change columns of several runs as `change` does, of all or none, and append the event of it."""
         states = ", ".join("?" * len(expected))
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             for run, values in changes.items():
                 sets = ", ".join(f"{column} = ?" for column in values)
                 sql = f"UPDATE runs SET {sets} WHERE id = ? AND state IN ({states})"  # noqa: S608 - names from code
                 if not connection.execute(
                     sql, (*_columns(values).values(), run, *expected)
                 ).rowcount:
-                    found, wanted = self.run(run).state, " or ".join(expected)
+                    found, wanted = self.get(run).state, " or ".join(expected)
                     raise RefereeError(
                         "run-state",
                         f"Run {run} is {found}; this needs it {wanted}.",
@@ -168,14 +101,14 @@ class RunTables(Database):
             put_on_record(connection, values.get("state"), **several)
             if event is not None:
                 append_event(connection, *event)
-        return [self.run(run) for run in changes]
+        return [self.get(run) for run in changes]
 
-    def take_over_open_runs(self, epoch: int, host: str, now: datetime) -> None:
+    def take_over_open(self, epoch: int, host: str, now: datetime) -> None:
         """Note that a host took over with this epoch. The start of open runs was on the clock of another host's boot.
 
         A second time it changes nothing: they are on the clock of this host's boot then.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             if not connection.execute(_HAS_TAKEN_OVER, (TOOK_OVER, epoch)).fetchone():
                 connection.execute(
                     "UPDATE runs SET boot_id = NULL WHERE state = ?",
@@ -189,9 +122,9 @@ class RunTables(Database):
                     {"epoch": epoch, "host": host},
                 )
 
-    def run(self, number: int) -> Run:
+    def get(self, number: int) -> Run:
         """One run. Raises RefereeError `run-unknown`."""
-        found = self.runs(id=number) if number <= LARGEST_NUMBER else []
+        found = self.find(id=number) if number <= LARGEST_NUMBER else []
         if not found:
             raise SessionRefused(
                 "run-unknown", f"There is no run {number}; see: referee run list"
@@ -201,15 +134,15 @@ class RunTables(Database):
     def attempts_used(self) -> dict[str, int]:
         """How many runs each team has had, or has armed; void ones do not count."""
         sql = "SELECT team, count(*) FROM runs WHERE state != ? GROUP BY team"
-        return dict(map(tuple, self._rows(sql, RunState.VOID.value)))
+        return dict(map(tuple, self._database.rows(sql, RunState.VOID.value)))
 
     def complete_setups(self, setup: Callable[[str, int], Setup]) -> None:
         """Store the setup of runs of an earlier form, which is that of the configuration: by station and window_s."""
-        for row in self._rows(
+        for row in self._database.rows(
             "SELECT id, station, window_s FROM runs WHERE setup IS NULL"
         ):
             made = json.dumps(asdict(setup(row["station"], int(row["window_s"]))))
-            with self._transaction() as connection:
+            with self._database.transaction() as connection:
                 connection.execute(
                     "UPDATE runs SET setup = ? WHERE id = ? AND setup IS NULL",
                     (made, row["id"]),
@@ -220,17 +153,26 @@ class RunTables(Database):
     ) -> None:
         """Store for the runs of an earlier form on this test set which images it has."""
         where = "WHERE images_digest IS NULL AND testset_digest = ?"
-        if self._rows(f"SELECT 1 FROM runs {where} LIMIT 1", testset_digest):  # noqa: S608 - a constant
+        if self._database.rows(f"SELECT 1 FROM runs {where} LIMIT 1", testset_digest):  # noqa: S608 - a constant
             values = images_digest(), testset_digest
-            with self._transaction() as connection:
+            with self._database.transaction() as connection:
                 connection.execute(f"UPDATE runs SET images_digest = ? {where}", values)  # noqa: S608 - a constant
 
-    def runs(self, state: RunState | None = None, **equals: object) -> list[Run]:
+    def find(self, state: RunState | None = None, **equals: object) -> list[Run]:
         """The runs, oldest first, all or those in `state` and with the given columns."""
         wanted = equals | ({} if state is None else {"state": state.value})
         where = " AND ".join(f"{column} = ?" for column in wanted) or "1"
         sql = f"SELECT {_RUN_COLUMNS} FROM runs WHERE {where} ORDER BY id"  # noqa: S608 - names from code
-        return [_run(row) for row in self._rows(sql, *wanted.values())]
+        return [_run(row) for row in self._database.rows(sql, *wanted.values())]
+
+    def last_record(self, opened_utc: str | None) -> tuple[float, datetime] | None:
+        """(elapsed_s, UTC) of the last reading or post of the runs that opened then: one, or those of a heat."""
+        found = self._database.rows(_LAST_RECORD, opened_utc)[0]
+        return (
+            (found["elapsed_s"], datetime.fromisoformat(found["utc"]))
+            if found["utc"]
+            else None
+        )
 
 
 def _run(row: sqlite3.Row) -> Run:

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 from referee.errors import RefereeError
 from referee.store.database import Database
-from referee.store.jobs import end_job, insert_jobs
+from referee.store.job_table import end_job, insert_jobs
 from referee.store.model_records import JobKind, JobState, Submission, Upload
 from referee.store.schema import insert
-from referee.store.submissions import accepted_part, job_name, require_new_file
+from referee.store.submission_table import accepted_part, job_name, require_new_file
 
 _FIND = "SELECT * FROM uploads WHERE submission = ?"
 _JOB_OF = "SELECT job FROM submissions WHERE id = ? AND withdrawn IS NULL"
@@ -33,10 +33,13 @@ _REFUSED = (
 _NEEDED = "SELECT 1 FROM submissions WHERE model_sha256 = ? AND (withdrawn IS NULL OR withdrawn_utc IS NOT NULL)"
 
 
-class UploadTables(Database):
+class UploadTable:
     """Files that teams upload."""
 
-    def receive_upload(
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def receive(
         self,
         given: Submission,
         upload: Upload,
@@ -50,7 +53,7 @@ class UploadTables(Database):
         Raises RefereeError `submission-limit`, `entry-repeated`, `not-replaceable`, EntryWithdrawn.
         """
         now = datetime.fromisoformat(upload.received_utc)
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             require_new_file(connection, given)
             if upload.replaces is not None:
                 _require_unreplaced(connection, upload.replaces)
@@ -70,7 +73,7 @@ class UploadTables(Database):
             )
         return made
 
-    def admit_upload(
+    def admit(
         self,
         made: Submission,
         parts: Sequence[Submission],
@@ -82,7 +85,7 @@ class UploadTables(Database):
         The first of `parts` is `made` itself. False, and nothing, if its check is over already.
         """
         first, *others = parts
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             if not _end_check(connection, made, now):
                 return False
             job = first.job or job_name(made)
@@ -94,14 +97,14 @@ class UploadTables(Database):
             connection.execute(_CHECKED, (now.isoformat(), None, made.id))
         return True
 
-    def refuse_upload(
+    def refuse(
         self, made: Submission, problem: dict[str, object], now: datetime
     ) -> bool:
         """Store why a check refused an upload, which then counts for nothing.
 
         `problem` has its sentence as `detail`. False, and nothing, if its check is over already.
         """
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             if not _end_check(connection, made, now):
                 return False
             connection.execute(_GIVE_UP, (problem["detail"], made.id))
@@ -110,18 +113,21 @@ class UploadTables(Database):
             )
         return True
 
-    def upload(self, submission: int) -> Upload | None:
+    def of_submission(self, submission: int) -> Upload | None:
         """How the file of a submission was received; None where it was not uploaded, or by an earlier version."""
-        rows = self._rows(_FIND, submission)
+        rows = self._database.rows(_FIND, submission)
         return _upload(rows[0]) if rows else None
 
-    def refused_uploads(self, track: str, since: datetime) -> list[Upload]:
+    def refused(self, track: str, since: datetime) -> list[Upload]:
         """The uploads of a track that were refused since then, are no replacements and have none."""
-        return [_upload(row) for row in self._rows(_REFUSED, track, since.isoformat())]
+        return [
+            _upload(row)
+            for row in self._database.rows(_REFUSED, track, since.isoformat())
+        ]
 
     def is_file_needed(self, sha256: str) -> bool:
         """Whether the file of a submission has this SHA-256: of one that stands, or that an operator may restore."""
-        return bool(self._rows(_NEEDED, sha256))
+        return bool(self._database.rows(_NEEDED, sha256))
 
 
 def _end_check(connection: sqlite3.Connection, made: Submission, now: datetime) -> bool:

@@ -107,7 +107,9 @@ def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
 
 
 def _check_image_entries(
-    test_set: TestSet, document: CocoDocument, problems: Problems
+    test_set: TestSet,
+    document: CocoDocument,
+    problems: Problems,
 ) -> None:
     truth = document.ground_truth
     path = test_set.ground_truth_path

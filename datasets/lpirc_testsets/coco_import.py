@@ -16,7 +16,10 @@ from lpirc_testsets.writing import ObjectRecord
 
 
 def import_coco(
-    annotations: Path, images: Path, out: Path, reports: Reports | None = None
+    annotations: Path,
+    images: Path,
+    out: Path,
+    reports: Reports | None = None,
 ) -> TestSet:
     """Import a COCO JSON file and its images into the new folder `out`.
 

@@ -60,7 +60,10 @@ class TestSetError(Exception):
     __test__ = False  # pytest would take it for a class of tests
 
     def __init__(
-        self, code: str, sentence: str, problems: tuple[str, ...] = ()
+        self,
+        code: str,
+        sentence: str,
+        problems: tuple[str, ...] = (),
     ) -> None:
         super().__init__(sentence)
         self.code = code

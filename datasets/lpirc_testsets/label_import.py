@@ -12,7 +12,10 @@ from lpirc_testsets.set_building import SourceImage, build_test_set, require_fol
 
 
 def import_labels(
-    labels: Path, images: Path, out: Path, reports: Reports | None = None
+    labels: Path,
+    images: Path,
+    out: Path,
+    reports: Reports | None = None,
 ) -> TestSet:
     """Import the images that the CSV `labels` (`file,label`) lists, from the folder `images` into the new folder `out`.
 

@@ -114,7 +114,10 @@ def _listed(path: Path) -> list[str]:
 
 
 def _boxes(
-    path: Path, wanted: Container[str] | None, named: Categories, problems: Problems
+    path: Path,
+    wanted: Container[str] | None,
+    named: Categories,
+    problems: Problems,
 ) -> Iterator[tuple[str, NamedBox]]:
     """The valid boxes, in shares, of the images that are wanted, one by one: the training set's file has 2 GB."""
     line = 1

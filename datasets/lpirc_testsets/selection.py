@@ -50,7 +50,9 @@ def truth_of(test_set: TestSet) -> GroundTruth:
 
 
 def stratified(
-    counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[int]
+    counts: NDArray[np.int64],
+    sizes: Sequence[int],
+    order: Sequence[int],
 ) -> list[list[int]]:
     """Deal images, the rows of `counts` (N, K), into parts of the given sizes, which add up to N; return the rows.
 

@@ -147,7 +147,9 @@ def require_folder(folder: Path) -> None:
 
 
 def numbered(
-    names: Iterable[tuple[str, int, str]], path: Path, problems: Problems
+    names: Iterable[tuple[str, int, str]],
+    path: Path,
+    problems: Problems,
 ) -> Categories:
     """The categories of the file `path` by what annotations call them: (that, number, name) each."""
     found = [(key, Category(number, name)) for key, number, name in names]
@@ -184,7 +186,9 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
 
 
 def _copy_all(
-    sources: Sequence[SourceImage], partial: Path, reports: Reports
+    sources: Sequence[SourceImage],
+    partial: Path,
+    reports: Reports,
 ) -> dict[int, Image]:
     """Copy on all cores (decoding releases Python's lock); return the images by number."""
     made: dict[int, Image] = {}
@@ -220,7 +224,9 @@ def _copied(journal: Path) -> Sizes:
 
 
 def _copy(
-    source: SourceImage, images: Path, known: Sizes
+    source: SourceImage,
+    images: Path,
+    known: Sizes,
 ) -> tuple[str, tuple[int, int]] | str:
     """Copy one image, if need be; return its SHA-256 and size, or what is wrong. Raises OSError if it cannot write."""
     try:

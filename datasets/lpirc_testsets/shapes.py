@@ -60,7 +60,10 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def coverage(
-    shape: str, radius: float, stretch: float, turn: float
+    shape: str,
+    radius: float,
+    stretch: float,
+    turn: float,
 ) -> NDArray[np.float32]:
     """Return how much of each pixel a shape covers, 0..1, in a square window of odd side around its centre.
 
@@ -81,7 +84,11 @@ def coverage(
 
 
 def _placed(
-    points: Points, radius: float, stretch: float, turn: float, side: int
+    points: Points,
+    radius: float,
+    stretch: float,
+    turn: float,
+    side: int,
 ) -> Points:
     cos = math.cos(turn)
     sin = math.sin(turn)

@@ -98,7 +98,10 @@ def synthesize(
 
 
 def render(
-    number: int, wanted: tuple[Kind, ...], seed: int, size: tuple[int, int]
+    number: int,
+    wanted: tuple[Kind, ...],
+    seed: int,
+    size: tuple[int, int],
 ) -> tuple[bytes, list[Placed]]:
     """Return one image of a synthetic set: the bytes of the JPEG and its objects."""
     rng = np.random.default_rng([seed, number])

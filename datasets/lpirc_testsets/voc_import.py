@@ -85,7 +85,10 @@ def import_annotations(
 
 
 def _read_all(
-    annotations: Path, images: Path, listed: Sequence[str] | None, problems: Problems
+    annotations: Path,
+    images: Path,
+    listed: Sequence[str] | None,
+    problems: Problems,
 ) -> Iterator[tuple[SourceImage, tuple[NamedBox, ...]]]:
     try:
         found = annotations_below(annotations)
@@ -115,7 +118,9 @@ def _read_all(
 
 
 def _of_list(
-    annotations: Path, listed: Sequence[str], found: Sequence[Path]
+    annotations: Path,
+    listed: Sequence[str],
+    found: Sequence[Path],
 ) -> list[Path]:
     """The annotations of listed images: an id names a subfolder too, or only the file if no other has its name."""
     uses = Counter(path.stem for path in found)

@@ -26,7 +26,10 @@ class CodedError(Exception):
 
 
 def _again(
-    kind: type[CodedError], code: str, sentence: str, facts: dict[str, object]
+    kind: type[CodedError],
+    code: str,
+    sentence: str,
+    facts: dict[str, object],
 ) -> CodedError:
     error = kind.__new__(kind)
     CodedError.__init__(error, code, sentence, **facts)

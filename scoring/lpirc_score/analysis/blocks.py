@@ -32,7 +32,9 @@ C = TypeVar("C", bound=AnyCategory)
 
 
 def match_block(
-    ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]
+    ground_truth: GroundTruth,
+    rows: Floats,
+    metrics: Sequence[str],
 ) -> list[AnyCategory]:
     """Match the rows (n, 7), in order of arrival, of some images: all categories by the first metric, by the second ...
 
@@ -44,7 +46,9 @@ def match_block(
 
 
 def _ranked(
-    ground_truth: GroundTruth, found: Detections, metric: str
+    ground_truth: GroundTruth,
+    found: Detections,
+    metric: str,
 ) -> Iterator[AnyCategory]:
     if metric == COCO:
         refuse_not_finite(found)

@@ -215,7 +215,10 @@ def _objects(object_images: Places, drawn: Bools) -> NDArray[np.int64]:
 
 
 def _envelopes(
-    image: Places, is_true: Bools, drawn: Bools, spacing: float = 0.0
+    image: Places,
+    is_true: Bools,
+    drawn: Bools,
+    spacing: float = 0.0,
 ) -> Iterator[tuple[slice, Floats, Bools]]:
     """Some of the halves, the best precision there from each true positive on (T, r), and which true ones they have.
 
@@ -240,7 +243,10 @@ def _envelopes(
 
 
 def _at_recalls(
-    envelope: Floats, found: Bools, objects: NDArray[np.int64], recalls: Floats
+    envelope: Floats,
+    found: Bools,
+    objects: NDArray[np.int64],
+    recalls: Floats,
 ) -> Floats:
     """The best precision (recalls, r) at each recall or above, 0 beyond the last."""
     count = np.cumsum(found, axis=0)

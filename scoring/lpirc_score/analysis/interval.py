@@ -72,7 +72,10 @@ def map_intervals(value: float, halves: Floats) -> MapIntervals:
 
 
 def score_interval(
-    value: float, spread: float, energy_wh: float, limit: float
+    value: float,
+    spread: float,
+    energy_wh: float,
+    limit: float,
 ) -> tuple[float, float]:
     """The ends for the mean score over sets of this size, from the mAP, its spread, and the energy's relative limit.
 

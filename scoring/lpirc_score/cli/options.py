@@ -26,7 +26,10 @@ class MetricName(click.ParamType[str]):
         return f"[{'|'.join(METRICS)}|...]"
 
     def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: str,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> str:
         """Return the name. Fails if no such metric is installed, or it cannot be used."""
         try:
@@ -36,7 +39,10 @@ class MetricName(click.ParamType[str]):
         return value
 
     def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
+        self,
+        ctx: click.Context,
+        param: click.Parameter,
+        incomplete: str,
     ) -> list[CompletionItem]:
         """Return the names that begin so."""
         names = (name for name in metric_names() if name.startswith(incomplete))

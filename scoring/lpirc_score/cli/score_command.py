@@ -124,7 +124,8 @@ def score(
 
     @cache
     def read(
-        file: Path, tolerance: Tolerance
+        file: Path,
+        tolerance: Tolerance,
     ) -> tuple[Submission, frozenset[tuple[int, int]]]:
         submission = read_submission(file, truth, tolerance)
         for sentence in submission.warnings:
@@ -211,7 +212,10 @@ def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
 
 
 def _check_options(
-    metrics: tuple[str, ...], engine: str, iou: float | None, curves: Path | None
+    metrics: tuple[str, ...],
+    engine: str,
+    iou: float | None,
+    curves: Path | None,
 ) -> None:
     if engine == "pycocotools" and metrics != (COCO,):
         raise click.UsageError(

@@ -49,7 +49,9 @@ def console() -> Console:
 
 
 def figures_table(
-    *names: str, figures: Sequence[str], title: str | None = None
+    *names: str,
+    figures: Sequence[str],
+    title: str | None = None,
 ) -> Table:
     """A framed table: columns of text, then columns of figures, aligned right."""
     from rich.table import Table
@@ -61,7 +63,9 @@ def figures_table(
 
 
 def print_table(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], caption: str
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    caption: str,
 ) -> None:
     """Print a table without a frame on stdout, one line a row however narrow the terminal."""
     lines = [

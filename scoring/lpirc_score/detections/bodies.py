@@ -70,7 +70,10 @@ _PARSERS: dict[str, Callable[[bytes], Rows]] = {
 
 
 def parse_detections(
-    body: bytes, content_type: str, images: int, category_ids: NDArray[np.int64]
+    body: bytes,
+    content_type: str,
+    images: int,
+    category_ids: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Read and check the rows of a body: float64 of shape (n, 7).
 

@@ -50,7 +50,9 @@ def parse_form(body: bytes) -> Rows:
 
 
 def take_form(
-    body: bytes, images: int, category_ids: NDArray[np.int64]
+    body: bytes,
+    images: int,
+    category_ids: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], Refused]:
     """The good rows (n, 7) of a form, and the others, as the referee of 2015 counted them: by their image_names.
 

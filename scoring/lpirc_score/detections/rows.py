@@ -99,7 +99,8 @@ class Rows:
 
 
 def read_each(
-    numbered: Iterable[tuple[int, object]], number_of: Callable[[object], float]
+    numbered: Iterable[tuple[int, object]],
+    number_of: Callable[[object], float],
 ) -> Rows:
     """Read rows one by one, with their line numbers, and report each problem; `number_of` raises ValueError."""
     problems = ProblemList()

@@ -39,7 +39,10 @@ def check_curve_path(path: Path) -> None:
 
 
 def write_curves(
-    path: Path, curves: Curves, names: Mapping[int, str], title: str
+    path: Path,
+    curves: Curves,
+    names: Mapping[int, str],
+    title: str,
 ) -> None:
     """Write the curves by category id; `names` are those of the categories. A table has the columns of a curve.
 
@@ -51,7 +54,9 @@ def write_curves(
 
 
 def write_overlay(
-    path: Path, overlaid: Mapping[str, Curves], names: Mapping[int, str]
+    path: Path,
+    overlaid: Mapping[str, Curves],
+    names: Mapping[int, str],
 ) -> None:
     """Write the curves of several files, by what they are of: all points, or the drawn mean of each over categories.
 

@@ -72,7 +72,9 @@ def drawn(
 
 
 def inline_svg(
-    label: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 4)
+    label: str,
+    draw: Callable[[Any], None],
+    size: tuple[float, float] = (8, 4),
 ) -> str:
     """The figure as an SVG element for a page that may hold several; `label` says what it shows.
 

@@ -52,7 +52,9 @@ class TableRow:
 
 
 def read_table(
-    path: Path, columns: Sequence[str], aliases: Mapping[str, str] | None = None
+    path: Path,
+    columns: Sequence[str],
+    aliases: Mapping[str, str] | None = None,
 ) -> list[TableRow]:
     """The rows of a CSV whose header has the columns, in any order and among others; blank lines are skipped.
 

@@ -44,7 +44,11 @@ def mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
 
 
 def averages(
-    true: Bools, counted: Bools, starts: Ints, objects: Ints, average: Average
+    true: Bools,
+    counted: Bools,
+    starts: Ints,
+    objects: Ints,
+    average: Average,
 ) -> Floats:
     """Return the AP (K,) of every category, NaN without `objects` (K,).
 

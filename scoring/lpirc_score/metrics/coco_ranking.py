@@ -94,7 +94,10 @@ def rank(
 
 
 def matched_at_each_iou(
-    pairs: Pairs, ignored: Bools, crowd: Bools, inside: Bools
+    pairs: Pairs,
+    ignored: Bools,
+    crowd: Bools,
+    inside: Bools,
 ) -> Iterator[tuple[Bools, Ints]]:
     """At each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
     pairs = pairs.take(

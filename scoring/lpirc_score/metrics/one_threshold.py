@@ -148,7 +148,10 @@ def _batches(
 
 
 def _ranked(
-    id_: np.int64, objects: np.int64, members: Ints, taken: Ints
+    id_: np.int64,
+    objects: np.int64,
+    members: Ints,
+    taken: Ints,
 ) -> CategoryRanks:
     counted = np.flatnonzero(taken != IGNORED)
     ranks = np.flatnonzero(taken.take(counted) >= 0) + 1

@@ -47,7 +47,9 @@ def _entries(path: Path) -> Iterator[object]:
 
 
 def _read_each(
-    entries: Iterator[Any], finders: Finders, inverted_boxes: bool
+    entries: Iterator[Any],
+    finders: Finders,
+    inverted_boxes: bool,
 ) -> Detections:
     findings = finders.images.findings
     values = array("d")

@@ -65,7 +65,10 @@ class Finders:
 
     @classmethod
     def of(
-        cls, ground_truth: GroundTruth, tolerance: Tolerance, findings: Findings
+        cls,
+        ground_truth: GroundTruth,
+        tolerance: Tolerance,
+        findings: Findings,
     ) -> Finders:
         """Look up in a ground truth; what `tolerance` accepts beyond it is noted in the findings."""
         image_ids = ground_truth.image_ids.tolist()
@@ -140,6 +143,8 @@ def _names(ids: Iterable[int], names: Iterable[str]) -> dict[str, int]:
 
 
 def _merged(
-    ids: NDArray[np.int64], names: Iterable[str], new: Mapping[int, str]
+    ids: NDArray[np.int64],
+    names: Iterable[str],
+    new: Mapping[int, str],
 ) -> dict[int, str]:
     return dict(sorted({**dict(zip(ids.tolist(), names, strict=True)), **new}.items()))

@@ -29,10 +29,23 @@ def import_labels(
     reports = reports or Reports()
     found = dict(sorted(parse_labels(labels, reports.problems).items()))
     sources = [
-        SourceImage(images / file, file, None, Path(file).stem, origin=labels)
+        SourceImage(
+            images / file,
+            file,
+            None,
+            Path(file).stem,
+            origin=labels,
+        )
         for file in found
     ]
-    return build_test_set(out, sources, (), (), reports, labels_csv(found))
+    return build_test_set(
+        out,
+        sources,
+        (),
+        (),
+        reports,
+        labels_csv(found),
+    )
 
 
 FORMAT = Format(

@@ -92,7 +92,11 @@ def build_test_set(
         problems.raise_if_any("import-invalid")
         _remove_others(partial, files)
         write_records(
-            partial, out.absolute().name, list(made.values()), categories, objects
+            partial,
+            out.absolute().name,
+            list(made.values()),
+            categories,
+            objects,
         )
         if labels is not None:
             (partial / LABELS).write_bytes(labels)
@@ -132,7 +136,11 @@ def build_annotated(
         problems.add(f"{annotations}: no objects of these images in it")
     categories = sorted(named.values(), key=lambda each: each.id)
     return build_test_set(
-        out, [source for source, _ in annotated], categories, objects, reports
+        out,
+        [source for source, _ in annotated],
+        categories,
+        objects,
+        reports,
     )
 
 
@@ -208,7 +216,11 @@ def _copy_all(
                     if sha256 not in known:
                         lines.write(f"{sha256} {size[0]} {size[1]}\n")
                     made[number] = Image(
-                        number, source.file, *size, sha256, source.source_id
+                        number,
+                        source.file,
+                        *size,
+                        sha256,
+                        source.source_id,
                     )
                 reports.progress(number, len(sources))
     return made

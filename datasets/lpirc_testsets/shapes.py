@@ -74,10 +74,26 @@ def coverage(
     side = 2 * math.ceil(reach) + 3
     canvas = Pillow.new("L", (side * SUPERSAMPLING, side * SUPERSAMPLING), 0)
     draw = ImageDraw.Draw(canvas)
-    draw.polygon(_placed(outline, radius, stretch, turn, side), fill=255)
+    draw.polygon(
+        _placed(
+            outline,
+            radius,
+            stretch,
+            turn,
+            side,
+        ),
+        fill=255,
+    )
     if shape == "ring":
         draw.polygon(
-            _placed(_outline("disc"), radius * HOLE, stretch, turn, side), fill=0
+            _placed(
+                _outline("disc"),
+                radius * HOLE,
+                stretch,
+                turn,
+                side,
+            ),
+            fill=0,
         )
     small = canvas.resize((side, side), Pillow.Resampling.BOX)
     return np.asarray(small, dtype=np.float32) / np.float32(255.0)

@@ -112,14 +112,22 @@ def render(
     return out.getvalue(), placed
 
 
-def _record(number: int, category: int, placed: Placed) -> ObjectRecord:
+def _record(
+    number: int,
+    category: int,
+    placed: Placed,
+) -> ObjectRecord:
     xmin, ymin, xmax, ymax = placed.box
     width = xmax - xmin + 1
     height = ymax - ymin + 1
     return ObjectRecord(number, category, (xmin, ymin, width, height), width * height)
 
 
-def _check_arguments(images: int, seed: int, size: tuple[int, int]) -> None:
+def _check_arguments(
+    images: int,
+    seed: int,
+    size: tuple[int, int],
+) -> None:
     if images < 1:
         raise TestSetError(
             "synthetic-images", f"{images} images: there must be at least 1"

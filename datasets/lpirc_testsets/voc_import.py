@@ -42,7 +42,14 @@ def import_voc(
     """
     reports = reports or Reports()
     named = None if categories is None else _listed(categories, reports.problems)
-    return import_annotations(annotations, images, out, named, None, reports)
+    return import_annotations(
+        annotations,
+        images,
+        out,
+        named,
+        None,
+        reports,
+    )
 
 
 FORMAT = Format(
@@ -81,7 +88,13 @@ def import_annotations(
         named = {
             name: Category(number, name) for number, name in enumerate(names, start=1)
         }
-    return build_annotated(out, annotated, named, annotations, reports)
+    return build_annotated(
+        out,
+        annotated,
+        named,
+        annotations,
+        reports,
+    )
 
 
 def _read_all(
@@ -112,7 +125,13 @@ def _read_all(
         file = image_file(images, name, annotation.file)
         source_id = name.with_suffix("").as_posix()
         yield (
-            SourceImage(images / file, file, annotation.size, source_id, origin=path),
+            SourceImage(
+                images / file,
+                file,
+                annotation.size,
+                source_id,
+                origin=path,
+            ),
             annotation.objects,
         )
 
@@ -131,7 +150,11 @@ def _of_list(
     return [known.get(id_, annotations / f"{id_}.xml") for id_ in listed]
 
 
-def image_file(images: Path, annotation: Path, stated: str) -> str:
+def image_file(
+    images: Path,
+    annotation: Path,
+    stated: str,
+) -> str:
     """Find the image of an annotation: the stated name, else the annotation's own, in its subfolder or at the top.
 
     Return the stated name if there is no such image, for the copy to fail on.

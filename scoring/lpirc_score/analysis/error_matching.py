@@ -176,7 +176,14 @@ def _pairs(
         np.minimum(needed, BACKGROUND_OVERLAP)[groups.objects],
         ground_truth.crowd[groups.objects],
     )
-    pairs = pairs_of(listing, groups, 0, 1, partial(edges, detections), objects)
+    pairs = pairs_of(
+        listing,
+        groups,
+        0,
+        1,
+        partial(edges, detections),
+        objects,
+    )
     detection = listing.order.take(pairs.detection).astype(np.int64)
     return (
         members,

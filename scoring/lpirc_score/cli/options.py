@@ -21,7 +21,11 @@ class MetricName(click.ParamType[str]):
 
     name = "metric"
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+    def get_metavar(
+        self,
+        param: click.Parameter,
+        ctx: click.Context,
+    ) -> str:
         """Return the built-in names; those of plug-ins are looked for only when they are needed."""
         return f"[{'|'.join(METRICS)}|...]"
 

@@ -101,7 +101,11 @@ def _all_good(values: NDArray[np.float64], ground_truth: GroundTruth) -> bool:
     )
 
 
-def _read_each(lines: Numbered, finders: Finders, inverted_boxes: bool) -> Detections:
+def _read_each(
+    lines: Numbered,
+    finders: Finders,
+    inverted_boxes: bool,
+) -> Detections:
     findings = finders.images.findings
     rows = array("d")
     for line, cells in lines:

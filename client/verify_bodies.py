@@ -68,11 +68,19 @@ def accepted_rows(
     return good
 
 
-def _good(rows: list[Row], images: int, categories: set[int]) -> list[Row]:
+def _good(
+    rows: list[Row],
+    images: int,
+    categories: set[int],
+) -> list[Row]:
     return [row for row in rows if _is_good(row, images, categories)]
 
 
-def _is_good(row: Row, images: int, categories: set[int]) -> bool:
+def _is_good(
+    row: Row,
+    images: int,
+    categories: set[int],
+) -> bool:
     is_finite = all(map(math.isfinite, row))
     if len(row) != 7 or not is_finite:
         return False
@@ -137,7 +145,11 @@ def _text_rows(body: bytes) -> list[Row]:
 # Forms
 
 
-def _form_rows(body: bytes, content_type: str, media_type: str) -> list[Row]:
+def _form_rows(
+    body: bytes,
+    content_type: str,
+    media_type: str,
+) -> list[Row]:
     """The rows of a form, as many as its longest list; what is missing or no number is NaN."""
     fields = _fields(body, content_type, media_type)
     names = {name for name, _ in fields}
@@ -160,7 +172,11 @@ def _values(fields: list[Field], wanted: str) -> list[str]:
     return [value for name, value in fields if name == wanted]
 
 
-def _fields(body: bytes, content_type: str, media_type: str) -> list[Field]:
+def _fields(
+    body: bytes,
+    content_type: str,
+    media_type: str,
+) -> list[Field]:
     if media_type == MULTIPART:
         return _multipart_fields(body, content_type)
     fields = []

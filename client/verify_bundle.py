@@ -133,7 +133,13 @@ def verify(
     findings.item("result-signature", results.check_result_signature, bundle)
     findings.item("judged-event", results.check_judged_event, bundle)
     scored = ("ground-truth", "bodies")
-    findings.item("map", results.check_map, bundle, rows, after=scored)
+    findings.item(
+        "map",
+        results.check_map,
+        bundle,
+        rows,
+        after=scored,
+    )
     findings.item(
         "map-ilsvrc-det",
         results.check_map_ilsvrc_det,

@@ -34,19 +34,45 @@ class Box:
     area: float
 
 
-def inclusive_box(xmin: float, ymin: float, xmax: float, ymax: float) -> Box:
+def inclusive_box(
+    xmin: float,
+    ymin: float,
+    xmax: float,
+    ymax: float,
+) -> Box:
     """A box whose corners are pixels of it."""
     width = xmax - xmin + 1
     height = ymax - ymin + 1
-    return Box(xmin, ymin, xmax, ymax, width * height)
+    return Box(
+        xmin,
+        ymin,
+        xmax,
+        ymax,
+        width * height,
+    )
 
 
-def coco_box(x: float, y: float, w: float, h: float) -> Box:
+def coco_box(
+    x: float,
+    y: float,
+    w: float,
+    h: float,
+) -> Box:
     """A box from its corner and its size."""
-    return Box(x, y, x + w, y + h, w * h)
+    return Box(
+        x,
+        y,
+        x + w,
+        y + h,
+        w * h,
+    )
 
 
-def intersection(one: Box, other: Box, extra: int) -> float:
+def intersection(
+    one: Box,
+    other: Box,
+    extra: int,
+) -> float:
     """The area that two boxes share; a side is far - near + `extra`."""
     left = max(one.left, other.left)
     right = min(one.right, other.right)
@@ -206,7 +232,11 @@ def best_precisions(outcomes: list[str], extra: float = 0.0) -> list[float]:
     return found
 
 
-def at_recalls(recalls: list[float], best: list[float], objects: int) -> list[float]:
+def at_recalls(
+    recalls: list[float],
+    best: list[float],
+    objects: int,
+) -> list[float]:
     """For each recall, ascending, the best precision where it is reached, or 0."""
     found = []
     place = 0

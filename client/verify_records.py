@@ -44,7 +44,11 @@ class Bundle:
     Raises Wrong, and whatever comes of values that are not what they should be.
     """
 
-    def __init__(self, data: bytes, truth: bytes | None) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        truth: bytes | None,
+    ) -> None:
         self.parts = unpack(data)
         self.statement: Fields = as_json(self.parts[MANIFEST], MANIFEST)
         self.subject: list[Fields] = self.statement["subject"]

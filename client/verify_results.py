@@ -93,7 +93,11 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
     need_same("result.json", result, expected)
 
 
-def _figures(bundle: Bundle, metric: str, rows: list[Row]) -> dict[str, float | None]:
+def _figures(
+    bundle: Bundle,
+    metric: str,
+    rows: list[Row],
+) -> dict[str, float | None]:
     """The AP of each category of the test set, and the mAP as `map`."""
     version = bundle.predicate["metric_version"]
     if version != METRIC_VERSION:
@@ -259,7 +263,11 @@ def check_judgements(bundle: Bundle) -> None:
         raise NotChecked(NOT_JUDGED)
 
 
-def _need_event(what: str, judgement: Fields, event: Event) -> None:
+def _need_event(
+    what: str,
+    judgement: Fields,
+    event: Event,
+) -> None:
     rules = judgement["rules"]
     expected = {name: judgement[name] for name in ("judged_utc", *FIGURES)}
     expected["rules_sha256"] = digest_of_rules(rules)

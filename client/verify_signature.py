@@ -16,7 +16,11 @@ NEUTRAL: Point = (0, 1, 1, 0)
 NO_POINT = "not a point of the curve"
 
 
-def need_signature(text: bytes, signature: bytes, key: bytes) -> None:
+def need_signature(
+    text: bytes,
+    signature: bytes,
+    key: bytes,
+) -> None:
     """Raise Wrong unless the signature (64 bytes) of the text is by the key (32 bytes)."""
     need(len(key) == 32, "not an Ed25519 key")
     need(len(signature) == 64, "not an Ed25519 signature")

@@ -24,7 +24,11 @@ class PrintCompletion(argparse.Action):
     def __init__(self, **given: Any) -> None:
         super().__init__(nargs=0, **given)
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        *_: object,
+    ) -> None:
         """Print it."""
         commands = next(
             one

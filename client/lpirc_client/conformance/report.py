@@ -55,7 +55,11 @@ def junit(suite: str, findings: Sequence[Finding]) -> str:
     root = ET.Element("testsuite", {name: str(fact) for name, fact in facts.items()})
     for tag, one in zip(tags, findings):
         case = ET.SubElement(
-            root, "testcase", classname=suite, name=one.name, time=f"{one.took_s:.3f}"
+            root,
+            "testcase",
+            classname=suite,
+            name=one.name,
+            time=f"{one.took_s:.3f}",
         )
         if tag:
             text = printable(one.detail)

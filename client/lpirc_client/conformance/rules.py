@@ -140,7 +140,11 @@ class Run:
                 )
             findings.append(
                 Finding(
-                    name, severity if broken else PASS, detail, len(broken), first_s
+                    name,
+                    severity if broken else PASS,
+                    detail,
+                    len(broken),
+                    first_s,
                 )
             )
         return findings

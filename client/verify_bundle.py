@@ -228,6 +228,7 @@ def _report(findings: Findings) -> list[str]:
 
 
 def _head(text: str | None) -> str | None:
+    """Return the head of the log that was given, checked and without blanks."""
     if text is None:
         return None
     head = arguments.trimmed(text)

@@ -221,10 +221,12 @@ def _names_of_format(manifest: bytes) -> list[str]:
 
 
 def _two(value: int) -> bytes:
+    """Return a number in two bytes, the least significant one first."""
     return value.to_bytes(2, "little")
 
 
 def _four(value: int) -> bytes:
+    """Return a number in four bytes, the least significant one first."""
     return value.to_bytes(4, "little")
 
 

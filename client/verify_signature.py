@@ -39,6 +39,7 @@ def need_signature(
 
 
 def _number(data: bytes) -> int:
+    """Return the number that these bytes are, the least significant one first."""
     return int.from_bytes(data, "little")
 
 
@@ -65,6 +66,7 @@ def _root(square: int) -> int:
 
 
 def _add(p: Point, q: Point) -> Point:
+    """Return the sum of two points."""
     x1, y1, z1, t1 = p
     x2, y2, z2, t2 = q
     a = (y1 - x1) * (y2 - x2)
@@ -83,6 +85,7 @@ def _add(p: Point, q: Point) -> Point:
 
 
 def _times(factor: int, point: Point) -> Point:
+    """Return a multiple of a point."""
     total = NEUTRAL
     while factor > 0:
         if factor % 2 == 1:
@@ -93,6 +96,7 @@ def _times(factor: int, point: Point) -> Point:
 
 
 def _is_same(p: Point, q: Point) -> bool:
+    """Tell if two points are one: both have the same x / z and y / z."""
     x1, y1, z1, _ = p
     x2, y2, z2, _ = q
     is_same_x = (x1 * z2 - x2 * z1) % PRIME == 0

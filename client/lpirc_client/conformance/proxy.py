@@ -154,10 +154,15 @@ class Passage(BaseHTTPRequestHandler):
         path = urlsplit(target).path
         self.place = next(self.server.numbers)
         self.server.exchanges[self.place] = Exchange(
-            self.number, f"{self.command} {path.rstrip('0123456789')}", started_s, is_unread=is_cut,
-            media_type=kind, images=_images(target, kind, body), key=self.headers.get("Idempotency-Key", ""),
+            self.number,
+            f"{self.command} {path.rstrip('0123456789')}",
+            started_s,
+            is_unread=is_cut,
+            media_type=kind,
+            images=_images(target, kind, body),
+            key=self.headers.get("Idempotency-Key", ""),
             sha256=hashlib.sha256(body).hexdigest() if has_end else "",
-        )  # fmt: skip
+        )
         is_last = self.close_connection
         self.close_connection = True
         self.server.asking.add(self.number)

@@ -19,10 +19,10 @@ from lpirc_score.files.atomic_write import (
 )
 from lpirc_testsets import load_test_set
 from lpirc_testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
-from lpirc_tracks.submissions.second_copies import MODELS
 from referee.auth.signing import SIGNING_KEY_NAME
 from referee.backup.archive import read_archive, write_archive
 from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
+from referee.config.tracks import MODELS
 from referee.contest import contest_id
 from referee.errors import RefereeError
 from referee.presence import entries, is_free, is_there

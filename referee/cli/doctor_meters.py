@@ -12,7 +12,6 @@ from lpirc_power.addresses import open_meter
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError, MeterRangeError
 from lpirc_power.meter import Identity
-from referee.cli.finding import Finding
 from referee.clock import Clock
 from referee.config import Images, Station
 from referee.contest import Contest
@@ -20,6 +19,7 @@ from referee.errors import RefereeError
 from referee.judging.judge import judge
 from referee.runs.control import RunControl
 from referee.runs.recovery import energy_may_be_held
+from referee.seams import Finding
 from referee.store import DATABASE_NAME, Store
 
 TRIAL_S = 10

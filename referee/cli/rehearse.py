@@ -29,7 +29,6 @@ from lpirc_power.addresses import MeterAddress
 from lpirc_power.clocks import Clocks
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, synthesize
-from lpirc_tracks.submissions.harness import client_version
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
@@ -39,6 +38,7 @@ from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
+from referee.installed import client_version
 from referee.judging.many import judge_with_interval
 from referee.judging.results import score_document
 from referee.presence import is_file, is_free

@@ -6,9 +6,12 @@ from tests.referee.conftest import (
     build,
     instrument,
     new_tables,
+    no_thread_is_left,
     short_lock_timeout,
     small_set,
     store,
+    threads,
+    until,
     warm_simulators,
 )
 from tests.referee.web.conftest import day, tiny_set
@@ -18,9 +21,12 @@ __all__ = [
     "day",
     "instrument",
     "new_tables",
+    "no_thread_is_left",
     "short_lock_timeout",
     "small_set",
     "store",
+    "threads",
     "tiny_set",
+    "until",
     "warm_simulators",
 ]

@@ -92,7 +92,7 @@ def pool(
     build: Callable[..., House], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Pool]:
     # The referee's own look at the answers has its tests beside `claims`; here it would only take time.
-    monkeypatch.setattr("lpirc_tracks.web.work.doubt_of", lambda *given: None)
+    monkeypatch.setattr("lpirc_tracks.web.device_routes.doubt_of", lambda *given: None)
 
     def make(*devices: str, calibration: bytes = b"", **track: object) -> Pool:
         test_set = colour_set(tmp_path, *SET)

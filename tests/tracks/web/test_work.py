@@ -109,7 +109,7 @@ class Desk:
 
     def serve(self) -> None:
         app = create_app(self.house.contest, self.house.control, self.house.clock)
-        self.house.stack.callback(state_of(app).entries.close)
+        self.house.stack.callback(state_of(app).plugged.close)
         server = make_server("127.0.0.1", self.port, app, True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

@@ -49,6 +49,7 @@ from referee.cli.shared_options import any_path, as_json, contest_folder, second
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import ModelFault, RefereeError
+from referee.installed import client_version
 from referee.store.model_records import Submission
 
 LONGEST_NAME = 100  # which a board shows whole
@@ -67,7 +68,7 @@ holdout_flag = click.option(
 
 def own_build() -> str:
     """The build of a measurement unless another one is given."""
-    return f"referee {version('lpirc-referee')}, client {harness.client_version()}"
+    return f"referee {version('lpirc-referee')}, client {client_version()}"
 
 
 build_option = click.option(

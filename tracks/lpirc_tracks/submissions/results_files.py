@@ -30,9 +30,9 @@ from lpirc_testsets import (
 from lpirc_tracks import Measured, track_named
 from lpirc_tracks.measured import LEAST
 from lpirc_tracks.submissions.columns import COLUMNS, read_columns, write_columns
-from lpirc_tracks.submissions.second_copies import MODELS, require_file
+from lpirc_tracks.submissions.second_copies import require_file
 from referee.clock import Clock
-from referee.config.tracks import RESULTS, ModelTrack
+from referee.config.tracks import MODELS, RESULTS, ModelTrack
 from referee.contest import Contest, require_metric
 from referee.errors import RefereeError
 from referee.judging.case import restricted_to

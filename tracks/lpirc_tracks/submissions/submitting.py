@@ -30,9 +30,10 @@ from lpirc_tracks.submissions.result_document import (
     says_same,
 )
 from lpirc_tracks.submissions.results_files import PUBLIC
-from lpirc_tracks.submissions.second_copies import MODELS, require_file
+from lpirc_tracks.submissions.second_copies import require_file
 from lpirc_tracks.submissions.stability import disturbance
 from referee.clock import Clock
+from referee.config.tracks import MODELS
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError, WrongDevice
 from referee.store.model_records import ModelMeasurement, Submission

@@ -13,7 +13,8 @@ from flask import Blueprint, Response, request, url_for
 
 from lpirc_tracks.submissions.resumable import Resumable, Stated
 from lpirc_tracks.submissions.submitting import LARGEST_MODEL_BYTES
-from lpirc_tracks.web.entries import (
+from lpirc_tracks.web.background import background
+from lpirc_tracks.web.entry_routes import (
     most_bytes,
     offer_of,
     team_of_request,
@@ -57,7 +58,7 @@ def create() -> Response:
             "too-large", f"The file has {stated.size} bytes; at most {most} are taken."
         )
     web_state().contest.store.posts.require_room(stated.size)
-    made = web_state().resumable.create(stated)
+    made = background().resumable.create(stated)
     location = url_for("uploads.offset", number=made.number)
     return Response(status=201, headers=_headers(made) | {"Location": location})
 
@@ -65,7 +66,7 @@ def create() -> Response:
 @blueprint.route("/<number>", methods=["HEAD"])
 def offset(number: str) -> Response:
     """How much of an upload has come."""
-    found = web_state().resumable.find(number, team_of_request())
+    found = background().resumable.find(number, team_of_request())
     size = {"Upload-Length": str(found.stated.size), "Cache-Control": "no-store"}
     return Response(status=200, headers=_headers(found) | size)
 
@@ -74,7 +75,7 @@ def offset(number: str) -> Response:
 def add(number: str) -> Response:
     """Take what comes next; the last byte makes the entry that `Content-Location` names."""
     state, team = web_state(), team_of_request()
-    found = state.resumable.find(number, team)
+    found = background().resumable.find(number, team)
     _require_version()
     if request.mimetype != MEDIA_TYPE:
         raise RefereeError("unsupported-media-type", f"Send the bytes as {MEDIA_TYPE}.")
@@ -85,10 +86,12 @@ def add(number: str) -> Response:
     offer_of(team, found.stated.track, found.stated.file, replaces)
     state.contest.store.posts.require_room(length)
     with upload_slot(team):
-        made = state.resumable.add(found, at, parts_of_body(request.environ, length))
+        made = background().resumable.add(
+            found, at, parts_of_body(request.environ, length)
+        )
     if made is None:
         return Response(status=204, headers=_headers(found))
-    state.checks.ask()
+    background().checks.ask()
     headers = {"Upload-Offset": str(found.stated.size)}
     return Response(
         status=204, headers=headers | {"Content-Location": f"/v1/entries/{made.id}"}
@@ -98,9 +101,9 @@ def add(number: str) -> Response:
 @blueprint.delete("/<number>")
 def remove(number: str) -> Response:
     """Forget an upload."""
-    found = web_state().resumable.find(number, team_of_request())
+    found = background().resumable.find(number, team_of_request())
     _require_version()
-    web_state().resumable.remove(found)
+    background().resumable.remove(found)
     return Response(status=204)
 
 

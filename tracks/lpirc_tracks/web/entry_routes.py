@@ -22,6 +22,7 @@ from lpirc_tracks.submissions.receiving import (
 )
 from lpirc_tracks.submissions.results_files import PUBLIC, results_set
 from lpirc_tracks.submissions.submitting import LARGEST_MODEL_BYTES
+from lpirc_tracks.web.background import background
 from referee.config.tracks import RESULTS, ModelTrack
 from referee.errors import RefereeError
 from referee.store.model_records import Submission
@@ -49,9 +50,9 @@ def hand_in() -> tuple[Response, int]:
         made = receive_body(
             state.contest, state.clock, offer, parts_of_body(request.environ, length)
         )
-    state.checks.ask()
+    background().checks.ask()
     if wait_s:
-        state.checks.wait(made.id, wait_s)
+        background().checks.wait(made.id, wait_s)
     shown = document_of(state.contest.store.submissions.get(made.id))
     if shown["state"] == "refused":
         problem = dict(shown["problem"])
@@ -81,8 +82,8 @@ def show(number: str | None = None) -> Response:
     ]
     seen = {str(one.id): one for one in own if one.split == PUBLIC or one.track in out}
     if any(one.measurement is None for one in seen.values()):
-        state.entries.ask()  # another process may have restored one
-        state.checks.ask()
+        background().entries.ask()  # another process may have restored one
+        background().checks.ask()
     if number is None:
         return jsonify([document_of(one) for one in seen.values()])
     if number not in seen:
@@ -91,7 +92,7 @@ def show(number: str | None = None) -> Response:
         )
     if wait_s and seen[number].is_unchecked:
         with upload_slot(team):
-            state.checks.wait(seen[number].id, wait_s)
+            background().checks.wait(seen[number].id, wait_s)
     return jsonify(document_of(state.contest.store.submissions.get(seen[number].id)))
 
 
@@ -148,7 +149,7 @@ def document_of(one: Submission) -> dict[str, Any]:
     if one.split == PUBLIC:
         shown |= upload_document(contest, one)
     if shown["state"] in ("received", "checking"):
-        waiting = [other.id for other in web_state().checks.waiting()]
+        waiting = [other.id for other in background().checks.waiting()]
         shown["place"] = waiting.index(one.id) + 1 if one.id in waiting else 1
     return shown
 

@@ -12,6 +12,7 @@ from lpirc_tracks.submissions.claims import doubt_of
 from lpirc_tracks.submissions.fields import LONGEST_TEXT, SHOWN_CHARACTERS
 from lpirc_tracks.submissions.result_document import LARGEST_BYTES
 from lpirc_tracks.submissions.submitting import kept_model
+from lpirc_tracks.web.background import background
 from referee.errors import RefereeError, SessionRefused
 from referee.judging.status import program_version
 from referee.web.callers import TEAM
@@ -126,6 +127,6 @@ def hand_in(job: str, what: str) -> Response:
         printed,
         failed=what == "failed",
         clock=state.clock,
-        doubt=partial(doubt_of, state.entries, track, g.made, keep_lease),
+        doubt=partial(doubt_of, background().entries, track, g.made, keep_lease),
     )
     return jsonify(outcome=outcome)

@@ -16,7 +16,8 @@ from pathlib import Path
 OLDEST = (3, 11)
 DISTRIBUTIONS = ("datasets", "scoring", "power", "client", "referee", "tracks")
 """Each is a folder with a pyproject.toml of its own."""
-INSTALLED_MB, FETCHED_MB = 1300, 500
+INSTALLED_MB = 1300
+FETCHED_MB = 500
 """What the environment takes, and what pip fetches before, into a folder in it and into its cache."""
 TEMPORARY = "tmp"
 """In the environment: what an interrupted pip leaves there goes with it."""

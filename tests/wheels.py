@@ -39,7 +39,12 @@ def built(folder: Path) -> list[Path]:
             "--directory",
             str(folder),
         ]
-        subprocess.run(command, cwd=project, check=True, capture_output=True)
+        subprocess.run(
+            command,
+            cwd=project,
+            check=True,
+            capture_output=True,
+        )
     return [next(folder.glob(f"{name.replace('-', '_')}-*.whl")) for name in PROJECTS]
 
 
@@ -109,7 +114,8 @@ def locked(names: set[str]) -> str:
 
 def main() -> int:
     """Build, install, rehearse; every step is on stdout with its time. The exit code is that of what fails."""
-    began_s, dist = time.monotonic(), ROOT / "dist"
+    began_s = time.monotonic()
+    dist = ROOT / "dist"
 
     def say(what: str) -> None:
         click.echo(f"{time.monotonic() - began_s:5.1f} s  {what}")
@@ -140,7 +146,9 @@ def main() -> int:
             )
             for command in commands:
                 ended = subprocess.run(
-                    [programs / command[0], *command[1:]], cwd=folder, check=False
+                    [programs / command[0], *command[1:]],
+                    cwd=folder,
+                    check=False,
                 )
                 if ended.returncode:
                     return ended.returncode

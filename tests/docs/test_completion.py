@@ -44,7 +44,10 @@ def test_the_client_s_commands_complete_in_bash() -> None:
     of lpirc-harness be
     """
     done = subprocess.run(
-        ["bash", "-uc", script], capture_output=True, text=True, check=True
+        ["bash", "-uc", script],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.splitlines() == [
         "replay",

@@ -90,7 +90,12 @@ def test_a_new_rule_is_one_file(dropped: Path) -> None:
     (dropped / "fastest_of_all.py").write_text(RULE.format(name="fastest"))
     assert "fastest" in track_names()
     track = track_named("fastest", {"bonus": 2})
-    places = track.rank([entry("ant", 1, 50, 20.0), entry("bee", 2, 50, 10.0)])
+    places = track.rank(
+        [
+            entry("ant", 1, 50, 20.0),
+            entry("bee", 2, 50, 10.0),
+        ]
+    )
     assert [
         (place.rank, place.entry.name, place.verdict.value) for place in places
     ] == [
@@ -112,7 +117,8 @@ def test_a_file_whose_tracks_are_none_is_named(dropped: Path) -> None:
 
 
 def test_a_plug_in_is_found_by_its_entry_point(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "plugged_rule.py").write_text(RULE.format(name="plugged"))
     plug_in(tmp_path, "plugged", "plugged_rule:ONE")
@@ -130,7 +136,11 @@ def test_a_plug_in_is_found_by_its_entry_point(
     ],
 )
 def test_a_broken_plug_in_is_named_and_harms_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, word: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    word: str,
 ) -> None:
     (tmp_path / "badly_plugged.py").write_text(RULE.format(name="other"))
     plug_in(tmp_path, name, value)
@@ -167,7 +177,8 @@ def test_an_unknown_track_is_told_the_names() -> None:
     ],
 )
 def test_settings_that_make_no_rule_are_refused(
-    settings: dict[str, object], word: str
+    settings: dict[str, object],
+    word: str,
 ) -> None:
     with pytest.raises(RefereeError, match=word) as caught:
         track_named("ovic-detection", settings)
@@ -185,7 +196,9 @@ def test_settings_that_make_no_rule_are_refused(
     ],
 )
 def test_each_rule_checks_its_own_settings(
-    name: str, settings: dict[str, object], word: str
+    name: str,
+    settings: dict[str, object],
+    word: str,
 ) -> None:
     with pytest.raises(RefereeError, match=word):
         track_named(name, settings)
@@ -201,7 +214,9 @@ def test_settings_are_told_by_name() -> None:
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_the_client_benches_by_the_numbers_of_the_rule(name: str) -> None:
-    preset, rule = PRESETS[name], track_named(name)
-    assert (preset.task, preset.preprocessing) == (rule.task, rule.preprocessing)
+    preset = PRESETS[name]
+    rule = track_named(name)
+    assert preset.task == rule.task
+    assert preset.preprocessing == rule.preprocessing
     assert preset.image_budget_s == rule.budget_s(1)
     assert preset.cooldown_s == (COOLDOWN_S if rule.is_suite else 0)

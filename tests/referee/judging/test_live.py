@@ -55,17 +55,23 @@ def followed(contest: Contest) -> FollowedRuns:
 
 
 def open_run(
-    contest: Contest, served: Sequence[int] | None = None, **different: object
+    contest: Contest,
+    served: Sequence[int] | None = None,
+    **different: object,
 ) -> Run:
     """A run that is open in the store, without a meter; it was served every image, or these."""
     images = len(contest.test_set.images)
     values = {"images": images, "testset_digest": contest.test_set.digest} | different
     armed = stored_run(contest.store, **values)
     contest.store.log_served(
-        armed.id, [(image, 1000) for image in served or range(1, images + 1)], 0.5
+        armed.id,
+        [(image, 1000) for image in served or range(1, images + 1)],
+        0.5,
     )
     return contest.store.change_run(
-        armed.id, (RunState.ARMED,), state=RunState.OPEN.value
+        armed.id,
+        (RunState.ARMED,),
+        state=RunState.OPEN.value,
     )
 
 
@@ -80,7 +86,9 @@ def close(contest: Contest, run: Run, energy_wh: float | None = 2.0) -> None:
 
 
 def found_boxes(
-    test_set: TestSet, order: NDArray[np.int64], seed: int = 0
+    test_set: TestSet,
+    order: NDArray[np.int64],
+    seed: int = 0,
 ) -> list[NDArray[np.float64]]:
     """Posts of a middling detector, with the numbers the team knows; several for each image, mixed."""
     truth = read_ground_truth(test_set.folder)
@@ -101,7 +109,12 @@ def found_boxes(
 
 def posted(contest: Contest, run: Run, rows: NDArray[np.float64]) -> None:
     contest.store.append_post(
-        run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+        run.id,
+        rows,
+        sha256="s",
+        idempotency_key=None,
+        elapsed_s=1.0,
+        now=START,
     )
 
 
@@ -121,22 +134,23 @@ def test_the_last_figures_are_the_judges(build: Build, metric: str) -> None:
         followed.tick()
     close(contest, run)
     followed.tick()
-    judged, last = judge(contest, run.id, Clock()), shown(contest, run)
+    judged = judge(contest, run.id, Clock())
+    last = shown(contest, run)
     assert 0 < last.map < 1
-    assert (last.map, last.score, last.energy_wh) == (
-        judged.map,
-        judged.score,
-        judged.energy_wh,
-    )
+    assert last.map == judged.map
+    assert last.score == judged.score
+    assert last.energy_wh == judged.energy_wh
     assert last.detections == judged.detections
 
 
 @pytest.mark.parametrize("keys", [{}, {"count_unserved": True}])
 def test_the_last_figures_are_the_judges_where_images_were_not_served_or_late(
-    build: Build, keys: dict[str, object]
+    build: Build,
+    keys: dict[str, object],
 ) -> None:
     contest = build(**keys).contest
-    followed, run = FollowedRuns(contest, Clock()), open_run(contest, served=(2,))
+    followed = FollowedRuns(contest, Clock())
+    run = open_run(contest, served=(2,))
     for rows in found_boxes(contest.test_set, contest.store.image_order(run.id)):
         posted(contest, run, rows)
     followed.tick()
@@ -144,9 +158,11 @@ def test_the_last_figures_are_the_judges_where_images_were_not_served_or_late(
     contest.store.log_served(run.id, [(4, 1000)], 2.0)
     close(contest, run)
     followed.tick()
-    judged, last = judge(contest, run.id, Clock()), shown(contest, run)
+    judged = judge(contest, run.id, Clock())
+    last = shown(contest, run)
     assert 0 < last.map < 1
-    assert (last.map, last.score) == (judged.map, judged.score)
+    assert last.map == judged.map
+    assert last.score == judged.score
     assert (last.map > before.map) == (not keys)
 
 
@@ -158,7 +174,9 @@ def test_the_last_figures_are_the_judges_on_a_part_of_the_images(build: Build) -
         np.array([4, 2]),
     )
     run = contest.store.change_run(
-        armed.id, (RunState.ARMED,), state=RunState.OPEN.value
+        armed.id,
+        (RunState.ARMED,),
+        state=RunState.OPEN.value,
     )
     contest.store.log_served(run.id, [(1, 1000), (2, 1000)], 0.5)
     followed = FollowedRuns(contest, Clock())
@@ -167,18 +185,24 @@ def test_the_last_figures_are_the_judges_on_a_part_of_the_images(build: Build) -
     followed.tick()
     close(contest, run)
     followed.tick()
-    judged, last = judge(contest, run.id, Clock()), shown(contest, run)
+    judged = judge(contest, run.id, Clock())
+    last = shown(contest, run)
     assert last.map > 0
-    assert (last.map, last.score) == (judged.map, judged.score)
+    assert last.map == judged.map
+    assert last.score == judged.score
 
 
 def test_only_new_detections_are_evaluated(
-    contest: Contest, followed: FollowedRuns, monkeypatch: pytest.MonkeyPatch
+    contest: Contest,
+    followed: FollowedRuns,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     evaluated: list[int] = []
 
     def counted(
-        contest: Contest, truth: GroundTruth, rows: NDArray[np.float64]
+        contest: Contest,
+        truth: GroundTruth,
+        rows: NDArray[np.float64],
     ) -> Evaluation:
         evaluated.append(len(rows))
         return evaluate_rows(contest, truth, rows)
@@ -190,7 +214,9 @@ def test_only_new_detections_are_evaluated(
         posted(contest, run, rows)
         followed.tick()
         contest.store.append_readings(
-            run.id, 0.0, [reading(1.0, energy_wh=float(len(rows)))]
+            run.id,
+            0.0,
+            [reading(1.0, energy_wh=float(len(rows)))],
         )
         followed.tick()
         assert shown(contest, run).energy_wh == len(rows)
@@ -201,7 +227,9 @@ class CostlyClock(Clock):
     """Each look at the processor time finds `cost_s` more of it used; the test sets the other clocks."""
 
     def __init__(self, cost_s: float) -> None:
-        self.cost_s, self.used_s, self.now_s = cost_s, 0.0, 0.0
+        self.cost_s = cost_s
+        self.used_s = 0.0
+        self.now_s = 0.0
 
     def process_s(self) -> float:
         self.used_s += self.cost_s
@@ -215,13 +243,21 @@ class CostlyClock(Clock):
 
 
 @pytest.mark.parametrize(
-    ("cost_s", "published_s"), [(0.01, [0, 1, 2, 3, 4, 5, 6]), (0.25, [0, 3, 6])]
+    ("cost_s", "published_s"),
+    [
+        (0.01, [0, 1, 2, 3, 4, 5, 6]),
+        (0.25, [0, 3, 6]),
+    ],
 )
 def test_a_run_is_evaluated_each_second_and_costs_at_most_a_tenth_of_a_core(
-    contest: Contest, cost_s: float, published_s: list[int]
+    contest: Contest,
+    cost_s: float,
+    published_s: list[int],
 ) -> None:
-    clock, run = CostlyClock(cost_s), open_run(contest)
-    followed, seen = FollowedRuns(contest, clock), set()
+    clock = CostlyClock(cost_s)
+    run = open_run(contest)
+    followed = FollowedRuns(contest, clock)
+    seen = set()
     for second in range(7):
         clock.now_s = float(second)
         followed.tick()
@@ -234,7 +270,8 @@ def test_a_run_is_evaluated_each_second_and_costs_at_most_a_tenth_of_a_core(
 def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(
     contest: Contest,
 ) -> None:
-    clock, run = CostlyClock(5.0), open_run(contest)
+    clock = CostlyClock(5.0)
+    run = open_run(contest)
     followed = FollowedRuns(contest, clock)
     followed.tick()
     posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
@@ -243,11 +280,9 @@ def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(
     judged = judge(contest, run.id, clock)
     followed.tick()
     last = shown(contest, run)
-    assert (last.map, last.score, last.detections) == (
-        judged.map,
-        judged.score,
-        len(posts[0]),
-    )
+    assert last.map == judged.map
+    assert last.score == judged.score
+    assert last.detections == len(posts[0])
 
 
 def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
@@ -269,18 +304,17 @@ def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
     followed.tick()
     judged = judge(house.contest, opened.run.id, Clock())
     last = shown(house.contest, opened.run)
-    assert (last.map, last.score, last.energy_wh) == (
-        judged.map,
-        judged.score,
-        judged.energy_wh,
-    )
+    assert last.map == judged.map
+    assert last.score == judged.score
+    assert last.energy_wh == judged.energy_wh
     assert last.map != half.map
 
 
 def test_the_energy_is_that_of_the_newest_reading_that_has_one(
     contest: Contest,
 ) -> None:
-    followed, run = FollowedRuns(contest, StillClock(3.0)), open_run(contest)
+    followed = FollowedRuns(contest, StillClock(3.0))
+    run = open_run(contest)
     posted(
         contest,
         run,
@@ -288,11 +322,13 @@ def test_the_energy_is_that_of_the_newest_reading_that_has_one(
     )
     followed.tick()
     first = shown(contest, run)
-    assert (first.energy_wh, first.score) == (None, None)
+    assert first.energy_wh is None
+    assert first.score is None
     assert first.map > 0
     contest.store.append_readings(run.id, 0.0, [reading(0.0, energy_wh=0.0)])
     followed.tick()
-    assert (shown(contest, run).energy_wh, shown(contest, run).score) == (0.0, None)
+    assert shown(contest, run).energy_wh == 0.0
+    assert shown(contest, run).score is None
     assert shown(contest, run).utc == START.isoformat()
     late = [
         reading(1.0, energy_wh=0.5),
@@ -303,24 +339,32 @@ def test_the_energy_is_that_of_the_newest_reading_that_has_one(
     followed.tick()
     utc = (START + timedelta(seconds=2)).isoformat()
     expected = Provisional(
-        run.id, utc, first.map, 0.75, first.map / 0.75, first.detections
+        run.id,
+        utc,
+        first.map,
+        0.75,
+        first.map / 0.75,
+        first.detections,
     )
     assert replace(shown(contest, run), pause_s=None) == expected
 
 
 def test_a_run_without_energy_ends_without_a_score(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     run = open_run(contest)
     contest.store.append_readings(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
     followed.tick()
     close(contest, run, energy_wh=None)
     followed.tick()
-    assert (shown(contest, run).energy_wh, shown(contest, run).score) == (None, None)
+    assert shown(contest, run).energy_wh is None
+    assert shown(contest, run).score is None
 
 
 def test_a_run_that_closed_while_nobody_looked_is_told_once(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
@@ -339,11 +383,14 @@ def test_a_run_that_closed_while_nobody_looked_is_told_once(
         process.tick()
         assert shown(contest, run) == last
     judged = judge(contest, run.id, Clock())
-    assert (last.energy_wh, last.map, last.score) == (2.0, judged.map, judged.score)
+    assert last.energy_wh == 2.0
+    assert last.map == judged.map
+    assert last.score == judged.score
 
 
 def test_an_energy_that_is_read_after_the_end_is_told(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     runs = [
         open_run(contest, team=team, station=team) for team in ("otters", "badgers")
@@ -360,7 +407,8 @@ def test_an_energy_that_is_read_after_the_end_is_told(
 
 
 def test_runs_come_and_go_and_do_not_mix(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     followed.tick()
     runs = [
@@ -386,20 +434,25 @@ def test_runs_come_and_go_and_do_not_mix(
 
 
 def test_a_run_that_is_void_keeps_what_was_shown(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     run = open_run(contest)
     followed.tick()
     before = shown(contest, run)
     contest.store.change_run(
-        run.id, (RunState.OPEN,), state=RunState.VOID.value, void_reason="test"
+        run.id,
+        (RunState.OPEN,),
+        state=RunState.VOID.value,
+        void_reason="test",
     )
     followed.tick()
     assert shown(contest, run) == before
 
 
 def test_another_process_takes_up_where_the_first_was(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
@@ -412,7 +465,8 @@ def test_another_process_takes_up_where_the_first_was(
     expected = shown(contest, run)
     FollowedRuns(contest, Clock()).tick()
     again = shown(contest, run)
-    assert (again.map, again.detections) == (expected.map, expected.detections)
+    assert again.map == expected.map
+    assert again.detections == expected.detections
 
 
 @pytest.fixture
@@ -430,7 +484,9 @@ def impatient(own: Contest) -> FollowedRuns:
 
 
 def test_a_busy_database_only_delays(
-    contest: Contest, impatient: FollowedRuns, caplog: pytest.LogCaptureFixture
+    contest: Contest,
+    impatient: FollowedRuns,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
@@ -453,7 +509,9 @@ def test_a_busy_database_only_delays(
 
 
 def test_what_fails_while_a_run_closes_is_made_up_for(
-    contest: Contest, impatient: FollowedRuns, monkeypatch: pytest.MonkeyPatch
+    contest: Contest,
+    impatient: FollowedRuns,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = open_run(contest)
     impatient.tick()
@@ -481,7 +539,9 @@ def test_reading_never_waits_for_a_writer(contest: Contest, own: Contest) -> Non
 
 
 def test_a_run_on_another_test_set_is_left_out_and_the_others_go_on(
-    contest: Contest, followed: FollowedRuns, caplog: pytest.LogCaptureFixture
+    contest: Contest,
+    followed: FollowedRuns,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     strange = open_run(contest, testset_digest="f" * 64, team="otters")
     usual = open_run(contest, team="badgers", station="two")
@@ -494,7 +554,8 @@ def test_a_run_on_another_test_set_is_left_out_and_the_others_go_on(
 
 
 def test_following_looks_each_second_until_it_is_stopped(
-    build: Build, until: Callable[[Callable[[], object]], None]
+    build: Build,
+    until: Callable[[Callable[[], object]], None],
 ) -> None:
     house = build()
     run = open_run(house.contest)
@@ -551,7 +612,11 @@ def test_the_process_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
         str(os.getpid()),
     ]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False
+        command,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
@@ -560,7 +625,8 @@ def test_the_process_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_beside_a_real_server_it_ends_with_the_judges_figures(
-    tmp_path: Path, small_set: TestSet
+    tmp_path: Path,
+    small_set: TestSet,
 ) -> None:
     with contest_day(tmp_path / "contest", small_set.folder) as day:
         server = day.serve()
@@ -583,4 +649,5 @@ def test_beside_a_real_server_it_ends_with_the_judges_figures(
             in_time(lambda: shown(contest, run).energy_wh == record.energy_wh)
             judged = judge(contest, 1, Clock())
             last = shown(contest, run)
-            assert (last.map, last.score) == (judged.map, judged.score)
+            assert last.map == judged.map
+            assert last.score == judged.score

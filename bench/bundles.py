@@ -83,7 +83,7 @@ def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
         as_json(rows[at : at + ROWS_A_BODY]) for at in range(0, len(rows), ROWS_A_BODY)
     ]
     with open_contest(folder) as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         closed_with_bodies(contest, bodies)
         judge(contest, 1, Clock())
 

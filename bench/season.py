@@ -92,7 +92,7 @@ def _costs(folder: Path) -> season_model.Costs:
     """What the parts of a judgement take, one after the other in one process: medians."""
     took = []
     with open_contest(folder) as contest:
-        for run in contest.store.runs()[:SAMPLE]:
+        for run in contest.store.runs.find()[:SAMPLE]:
             times = [time.perf_counter()]
             job = job_of(contest, run)
             packed = pickle.dumps(scoring_input(case_of(contest, run)))

@@ -46,6 +46,8 @@ SIGNED_SETTINGS = (
     "element",
 )
 FIGURES = ("map", "energy_wh", "score", "signature")
+REHEARSALS = "UNOFFICIAL"
+"""The maker that meters for rehearsals name."""
 NOT_JUDGED = "the run is not judged yet"
 
 
@@ -179,10 +181,16 @@ def check_interval(bundle: Bundle) -> None:
 
 
 def check_result_signature(bundle: Bundle) -> None:
-    """It says what the result was computed with; which program did it is left out."""
+    """It says what the result was computed with; which program did it is left out.
+
+    Of a metric of another distribution, the threshold and the distribution are left out, too.
+    """
     stated = published(bundle)["signature"]
     expected = "|".join(_signed_parts(bundle))
-    found = _without_program(stated)
+    found = _without(stated, ["rules:", "v:"])
+    if bundle.contest["metric"] not in METRICS:
+        found = _without(found, ["iou:", "engine:"])
+        expected = _without(expected, ["iou:"])
     need(found == expected, f"it says {found}, but it is {expected}")
 
 
@@ -220,10 +228,10 @@ def _images_in_words(bundle: Bundle) -> str:
     return f"{len(drawn)}-of-{every}:{digest[:12]}"
 
 
-def _without_program(signature: str) -> str:
-    """Without the first part `rules` and the first part `v`."""
+def _without(signature: str, begins: list[str]) -> str:
+    """Return the signature without the first part that begins so, for each of these beginnings."""
     parts = signature.split("|")
-    for begin in ("rules:", "v:"):
+    for begin in begins:
         those = [part for part in parts if part.startswith(begin)]
         need(those != [], f"it has no part {begin}")
         parts.remove(those[0])
@@ -320,3 +328,28 @@ def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
         images = len(bundle.test_set["images"])
     found = run["images"]
     need(found == images, f"the run has {found} images, not {images}")
+    _need_standing_by_makers(run, rules)
+
+
+def _need_standing_by_makers(run: Fields, rules: Fields) -> None:
+    """A meter counts only if an official maker has made it, and if it is not simulated."""
+    standing = run["meter_standing"]
+    if standing is None or "official_makers" not in rules:
+        return
+
+    maker, _, serial, *_ = [*(run["meter_identity"] or "").split(" "), "", "", ""]
+    makers = [_plain(one) for one in rules["official_makers"]]
+    is_official = _plain(maker) in makers and _plain(maker) != REHEARSALS
+    if not is_official:
+        need(standing == "other-maker", f"{maker} is not an official maker")
+        return
+    is_simulated = serial.upper().startswith("SIMULATED")
+    if is_simulated:
+        need(standing == "simulated", f"the meter {serial} is simulated")
+        return
+    need(standing != "other-maker", f"{maker} is an official maker")
+
+
+def _plain(maker: str) -> str:
+    """The name as a meter's identity has it: without blanks, and in capitals."""
+    return maker.strip().replace(" ", "_").upper()

@@ -88,9 +88,11 @@ class LastDay(Site):
         now = datetime.now(UTC)
         hashed = hash_password(PASSWORD)
         with open_contest(self.contest) as contest:
-            contest.store.add_teams(dict.fromkeys(self._entrants, (hashed, None)), now)
+            contest.store.teams.add_all(
+                dict.fromkeys(self._entrants, (hashed, None)), now
+            )
             for name, key in self._keys.items():
-                contest.store.add_device(
+                contest.store.devices.add(
                     name,
                     hashlib.sha256(key.encode()).hexdigest(),
                     now,

@@ -191,8 +191,8 @@ def stored_entries(folder: Path, judged: Mapping[str, int] | None = None) -> lis
     with open_contest(folder) as contest:
         made = [
             one
-            for one in contest.store.submissions(TRACK)
-            if contest.store.upload(one.id)
+            for one in contest.store.submissions.all(TRACK)
+            if contest.store.uploads.of_submission(one.id)
         ]
         kept = {one.id: _has_file(contest, one) for one in made}
         documents = [

@@ -47,7 +47,7 @@ def figures(site: Site) -> tuple[Rows, bool]:
         stored = [dict(one) for one in database.execute(POSTS)]
         sound = database.execute("PRAGMA integrity_check").fetchone()[0]
     with open_contest(site.contest) as contest:
-        runs = [run for run in contest.store.runs() if run.opened_utc is not None]
+        runs = [run for run in contest.store.runs.find() if run.opened_utc is not None]
         over = [run for run in runs if run.state in OVER and run.elapsed_s is not None]
         found, worst = energies([_metered(contest, run) for run in over])
     kept = keeping(journal, stored, {run.id: run.window_s for run in runs})
@@ -84,8 +84,8 @@ def figures(site: Site) -> tuple[Rows, bool]:
 
 
 def _metered(contest: Contest, run: Run) -> dict[str, Any]:
-    score = contest.store.latest_score(run.id)
-    events = contest.store.events(run.id)
+    score = contest.store.scores.latest(run.id)
+    events = contest.store.log.of_run(run.id)
     failed = {event["kind"] for event in events} & {ENERGY_MISSING}
     failed |= (
         {check.code for check in score.checks if not check.ok} - UNFLAGGED

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
-from lpirc_power.meter import Drift, Limits, Reading, Setup, Standing
+from lpirc_power.meter import Drift, Limits, Reading, Setup
+from lpirc_power.standing import Standing
 from lpirc_score.metrics.result import score
 from lpirc_testsets import Category, Image, TestSet
 from referee.evidence.container import (
@@ -27,10 +28,10 @@ from referee.evidence.container import (
     read_json,
     read_json_lines,
 )
-from referee.store.evidence import reading_of
+from referee.store.reading_table import reading_of
 from referee.store.records import Run, RunState, Score, ScoreInterval
 from referee.store.rules import rules_of
-from referee.store.scores import Judgement
+from referee.store.score_table import Judgement
 
 TEXTS = ("utc", "state", "flags", "changed")
 """The columns of readings that hold text."""

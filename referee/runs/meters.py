@@ -13,8 +13,9 @@ from functools import partial
 from lpirc_power.addresses import standing
 from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
 from lpirc_power.errors import MeterError, PassingMeterError
-from lpirc_power.meter import IntegratorState, Reading, Setup, Standing
+from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.standing import Standing
 from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
@@ -44,6 +45,7 @@ class RunMeter:
     log: EvidenceLog
     setup: Setup
     station: Station
+    official_makers: tuple[str, ...]
 
     @property
     def identity(self) -> str:
@@ -56,7 +58,12 @@ class RunMeter:
         identity, station = self.sampler.identity, self.station
         if identity is None:
             return None
-        return standing(identity, station.meter, loopback_meter=station.loopback_meter)
+        return standing(
+            identity,
+            station.meter,
+            loopback_meter=station.loopback_meter,
+            official_makers=self.official_makers,
+        )
 
 
 class MeterState(StrEnum):
@@ -124,15 +131,18 @@ class StationMeters:
 
         It goes on after what is stored of the run.
         """
-        meter = self._new(self._contest.station(run.station), run.setup)
-        found = energy_lost(self._store.events(run.id))
-        past = self._store.readings(run.id, 0.0)
+        station = self._contest.station(run.station)
+        meter = self._new(station, run.setup, run.official_makers)
+        found = energy_lost(self._store.log.of_run(run.id))
+        past = self._store.readings.of_run(run.id, 0.0)
         meter.log.remember(
             None if found is None else found.loss, past[-1] if past else None
         )
         return meter
 
-    def _new(self, station: Station, setup: Setup) -> RunMeter:
+    def _new(
+        self, station: Station, setup: Setup, official_makers: tuple[str, ...]
+    ) -> RunMeter:
         log, clock = EvidenceLog(self._store), self._clock
         sampler = Sampler(
             station.meter,
@@ -143,7 +153,7 @@ class StationMeters:
             on_link=log.link,
             settle_s=station.settle_s,
         )
-        return RunMeter(sampler, log, setup, station)
+        return RunMeter(sampler, log, setup, station, official_makers)
 
     # Armed
 
@@ -154,7 +164,8 @@ class StationMeters:
 
         With `spare_energy` it must not hold any energy. Raises MeterError.
         """
-        meter = self._new(station, station.setup(window_s))
+        makers = self._contest.config.official_makers
+        meter = self._new(station, station.setup(window_s), makers)
         try:
             self._arm(meter, take_over=take_over, spare_energy=spare_energy)
         except BaseException:
@@ -237,7 +248,7 @@ class StationMeters:
         take_over = kept is not None or was_started(self._contest, run)
         try:
             # On record before it happens: a process that dies right after the start leaves the integrator running.
-            self._store.log_event(self._clock.utc(), run.id, METER_START)
+            self._store.log.append(self._clock.utc(), run.id, METER_START)
             if kept is not None:
                 kept.sampler.start()
                 return kept
@@ -279,7 +290,9 @@ class StationMeters:
         A meter that was used for something else meanwhile is left alone. Raises RefereeError `storage-failed`.
         """
         past = (
-            () if meter.sampler.last is not None else self._store.readings(run.id, 0.0)
+            ()
+            if meter.sampler.last is not None
+            else self._store.readings.of_run(run.id, 0.0)
         )
         with suppress(MeterError):  # it is asked again, and then it is on record
             if past and not self.holds_energy_of(run, meter, past[-1]):
@@ -353,7 +366,9 @@ class StationMeters:
 
 def was_started(contest: Contest, run: Run) -> bool:
     """Whether the run's meter was started: if it integrates, it does so for this run."""
-    return any(event["kind"] == METER_START for event in contest.store.events(run.id))
+    return any(
+        event["kind"] == METER_START for event in contest.store.log.of_run(run.id)
+    )
 
 
 def _foreign(

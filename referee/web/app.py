@@ -7,13 +7,6 @@ from http import HTTPStatus
 
 from flask import Flask, Response, request
 
-from lpirc_tracks.submissions.check_queue import CheckQueue
-from lpirc_tracks.submissions.results_files import EntryDesk
-from lpirc_tracks.submissions.resumable import ResumableUploads
-from lpirc_tracks.web import entries as entry_routes
-from lpirc_tracks.web import tracks as public_tracks
-from lpirc_tracks.web import uploads as upload_routes
-from lpirc_tracks.web import work as work_routes
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
@@ -32,6 +25,7 @@ from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
 from referee.web.operator import board_routes, console, day_routes, operator_access
 from referee.web.operator import run_routes as operator_routes
+from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
 from referee.web.public import station_display as display_routes
 from referee.web.refused_requests import Refusals
@@ -46,7 +40,6 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     config_watch = ConfigWatch(contest.folder, contest.config)
     journal_watch = JournalWatch(contest, clock)
     judging = Judging(contest.folder, contest.store, clock)
-    desk = EntryDesk(contest, clock)
     state = app.extensions[EXTENSION] = WebState(
         contest=contest,
         control=control,
@@ -59,14 +52,10 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
         status=LiveStatus(
             contest, control, clock, judging, config_watch, journal_watch
         ),
-        entries=desk,
-        checks=CheckQueue(contest, clock, desk.ask),
-        resumable=ResumableUploads(contest, clock),
+        plugged=plug_pages(app, contest, clock),
         arriving=ArrivingBodies(clock, answer_to_silence),
     )
     app.register_blueprint(contest_routes.blueprint)
-    app.register_blueprint(entry_routes.blueprint)
-    app.register_blueprint(upload_routes.blueprint)
     for operators in (
         operator_access,
         operator_routes,
@@ -76,11 +65,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     ):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
-    app.register_blueprint(work_routes.blueprint)
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
-    app.register_blueprint(public_tracks.blueprint)
     problem_documents.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(app.wsgi_app, state)  # type: ignore[method-assign]  # Flask's own way

@@ -107,12 +107,12 @@ def _operator(state: WebState, environ: Environ) -> Operator | None:
     if not session or state.clock.utc().timestamp() >= session.expires_s:
         return None
     operator, store = operator_named(session), state.contest.store
-    if session.generation != store.session_generation(str(operator)):
+    if session.generation != store.operators.session_generation(str(operator)):
         return None
     by = (
         state.contest.operator_key
         if session.by_key
-        else store.operators().get(session.name)
+        else store.operators.password_hashes().get(session.name)
     )
     stamp = by and tokens.stamp(state.contest.secret, by)
     return operator if stamp and hmac.compare_digest(stamp, session.stamp) else None
@@ -153,7 +153,7 @@ def open_run_of(
 def stored_run_of(state: WebState, session: Session) -> Run:
     """The run of a session, as stored. Raises RefereeError `bad-token` where a restore took it back."""
     try:
-        return state.contest.store.run(session.run)
+        return state.contest.store.runs.get(session.run)
     except SessionRefused as error:
         raise SessionRefused("bad-token", NO_MORE) from error
 

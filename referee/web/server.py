@@ -32,10 +32,10 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_tracks.submissions.confining import note_confinement
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError, StorageFailed
+from referee.installed import require_tracks
 from referee.journal.epochs import FIRST
 from referee.judging.status import program_version
 from referee.operating_system import fork_workers, machine_name
@@ -310,10 +310,10 @@ def load_app(
     contest = resources.enter_context(open_contest(folder))
     clock = Clock()
     if contest.epoch > FIRST:
-        contest.store.take_over_open_runs(contest.epoch, machine_name(), clock.utc())
+        contest.store.runs.take_over_open(contest.epoch, machine_name(), clock.utc())
     note_settings(contest, clock)
     control = RunControl(contest, clock, checks)
-    was_interrupted = bool(contest.store.runs(RunState.OPEN))
+    was_interrupted = bool(contest.store.runs.find(RunState.OPEN))
     control.recover()
     resources.callback(control.shutdown)
     reader = threading.Thread(
@@ -327,10 +327,8 @@ def load_app(
     resources.callback(reader.join)
     app = create_app(contest, control, clock)
     state = state_of(app)
-    resources.callback(state.entries.close)
-    resources.callback(state.checks.close)
-    state.checks.ask()
-    state.entries.ask()
+    resources.callback(state.plugged.close)
+    state.plugged.start()
     ended = threading.Event()
     watcher = threading.Thread(
         target=_watch_files, args=(state, ended), name="watch-files", daemon=True
@@ -354,7 +352,7 @@ def load_app(
         contest.key.require,
         partial(getattr, state, "limits_by_number"),
     ]
-    looks += [partial(note_confinement, contest)]
+    looks += [partial(require_tracks, contest.config), state.plugged.look]
     threading.Thread(target=_look, args=(looks,), name="look", daemon=True).start()
     # What there is now stays until the end: from here on the garbage collector looks only at what comes.
     gc.collect()
@@ -389,8 +387,8 @@ def _watch_files(state: WebState, ended: threading.Event) -> None:
         has_ended = clock.wait(ended, clock.monotonic_s() + WATCH_S)
         state.config_watch.look()
         try:
-            store.watch(clock.utc())
-            store.flush_served()  # a run whose meter is silent stores nothing else
+            store.integrity.watch(clock.utc())
+            store.served.flush()  # a run whose meter is silent stores nothing else
             state.refusals.store_new()
             logged = ""
         except StorageFailed as error:

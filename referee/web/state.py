@@ -14,9 +14,6 @@ from flask import Flask, current_app
 from numpy.typing import NDArray
 
 from lpirc_score.detections.plausibility import limits_by_number
-from lpirc_tracks.submissions.check_queue import CheckQueue
-from lpirc_tracks.submissions.results_files import EntryDesk
-from lpirc_tracks.submissions.resumable import ResumableUploads
 from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
@@ -29,6 +26,7 @@ from referee.web.image_files import ImageFiles
 from referee.web.journal_watch import JournalWatch
 from referee.web.judge_process import Judging
 from referee.web.live_status import LiveStatus
+from referee.web.plugged_pages import PluggedPages
 from referee.web.published_board import PublishedBoard
 from referee.web.refused_requests import Refusals
 
@@ -86,9 +84,7 @@ class WebState:
     refusals: Refusals
     judging: Judging
     status: LiveStatus
-    entries: EntryDesk
-    checks: CheckQueue
-    resumable: ResumableUploads
+    plugged: PluggedPages
     arriving: ArrivingBodies
     passwords: PasswordChecks = field(default_factory=PasswordChecks)
     operator_passwords: PasswordChecks = field(default_factory=PasswordChecks)

@@ -27,7 +27,10 @@ def require_password(team: str, password: str) -> None:
         admits(one.clients, address) for one in stations
     ):  # it must not keep those waiting that may log in
         require_place(stations[0], address)
-    stored, now_s = state.contest.store.password_hash(team), state.clock.monotonic_s()
+    stored, now_s = (
+        state.contest.store.teams.password_hash(team),
+        state.clock.monotonic_s(),
+    )
     state.passwords.require(address, team, stored, password, now_s)
 
 

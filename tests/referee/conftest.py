@@ -49,12 +49,14 @@ def new_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power starts them as users do."""
-    monkeypatch.setattr("lpirc_power.addresses.subprocess", warm_programs.Simulators)
+    monkeypatch.setattr(
+        "lpirc_power.simulator_address.subprocess", warm_programs.Simulators
+    )
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "contest.db", create=True)
+    made = Store.open(tmp_path / "contest.db", create=True)
     yield made
     made.close()
 

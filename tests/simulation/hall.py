@@ -97,7 +97,7 @@ def prepared() -> Path:
     passwords.decoy_hash()  # made once for each process, at random
     with open_contest(folder / "contest") as contest:
         for team in TEAMS:
-            contest.store.add_team(team, hashed, Clock().utc())
+            contest.store.teams.add(team, hashed, Clock().utc())
     return folder
 
 

@@ -11,7 +11,9 @@ from lpirc_client import terminal
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE = 0
+FAILED = 1
+INTERRUPTED = 130
 OLDEST = (3, 11)
 EXAMPLE = "example: lpirc-harness bench model.tflite --images DIR --track ovic-detection --out result.json"
 
@@ -55,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--completion",
         action=PrintCompletion,
-        help="print what bash evaluates to complete it",
+        help="print what the shell evaluates to complete it: bash (default), zsh, tcsh",
     )
     add_parsers(parser.add_subparsers(dest="command", required=True, metavar="COMMAND"))
     return parser

@@ -92,7 +92,7 @@ def _repeated(
     state: WebState, environ: Environ, session: Session, key: str, body: bytes | None
 ) -> Post | None:
     """The receipt that this body got while its run was open: too late for a new one, not for the same answer."""
-    require_own(state, environ, session, state.contest.store.run(session.run))
+    require_own(state, environ, session, state.contest.store.runs.get(session.run))
     if body is None:
         slots = other_slots(state, environ)
         if not slots.acquire(blocking=False):

@@ -79,7 +79,7 @@ def _rules(run: Run) -> dict[str, object]:
     """The rules that are bound to a run, which every receipt of it binds; null: not bound (of an earlier form)."""
     if run.rules is None:
         return {"rules": None, "rules_sha256": None}
-    return {"rules": asdict(run.rules), "rules_sha256": run.rules.sha256}
+    return {"rules": run.rules.stated, "rules_sha256": run.rules.sha256}
 
 
 def _categories() -> list[dict[str, object]]:
@@ -115,7 +115,7 @@ def _phase_of(live: OpenRun, now_s: float) -> str:
 def _closed_session(number: int) -> dict[str, object]:
     state = web_state()
     store = state.contest.store
-    run = store.run(number)
+    run = store.runs.get(number)
     phase: str = run.state
     if run.state is RunState.JUDGED and state.board.is_frozen():
         phase = RunState.CLOSED
@@ -127,8 +127,8 @@ def _closed_session(number: int) -> dict[str, object]:
         "run": run.id,
         "phase": phase,
         "remaining_s": 0.0,
-        "images_served": len(store.served_images(run.id)),
-        "detections_accepted": store.count_detections(run.id),
+        "images_served": len(store.served.images(run.id)),
+        "detections_accepted": store.posts.count_detections(run.id),
     } | (_rules(run) | _closing(run.id) | _provisional(run.id))
 
 
@@ -138,7 +138,7 @@ def _provisional(number: int) -> dict[str, object]:
         return {}
     if web_state().board.is_frozen():
         return {"provisional": None}
-    run = contest.store.run(number)
+    run = contest.store.runs.get(number)
     released, state = (
         released_of(contest, run, now),
         figures_of(contest, run, now).figure_state,
@@ -162,7 +162,7 @@ def log_out() -> Response:
         phase=RunState.VOID if run.state is RunState.VOID else RunState.CLOSED,
         elapsed_s=run.elapsed_s,
         energy_wh=run.energy_wh,
-        detections_accepted=web_state().contest.store.count_detections(run.id),
+        detections_accepted=web_state().contest.store.posts.count_detections(run.id),
         **_closing(run.id),
     )
 
@@ -173,7 +173,7 @@ def _closing(run: int) -> dict[str, object]:
     A log-out does not fail for a key that cannot be read.
     """
     contest = web_state().contest
-    closing = contest.store.closing(run)
+    closing = contest.store.closings.of_run(run)
     if closing is None:
         return {}
     try:

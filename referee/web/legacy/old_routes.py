@@ -135,7 +135,7 @@ def log_in() -> Response:
 
 def _last_run(team: str, not_armed: NotArmed) -> Run:
     """The team's last run, which is over: its token opens nothing, but was given again to whoever logged in again."""
-    for run in reversed(web_state().contest.store.runs(team=team)):
+    for run in reversed(web_state().contest.store.runs.find(team=team)):
         if run.state in (RunState.CLOSED, RunState.JUDGED):
             return run
     raise not_armed
@@ -289,7 +289,7 @@ class _FormReader:
 def log_out() -> Response:
     """Close the run and stop its meter; a second time changes nothing."""
     session = _session(read_form().field("token"))
-    run = web_state().contest.store.run(session.run)
+    run = web_state().contest.store.runs.get(session.run)
     require_own(web_state(), request.environ, session, run)
     web_state().control.close(run.id, "logout")
     return text(LOGGED_OUT)
@@ -344,6 +344,6 @@ def _no_image() -> Iterator[None]:
 
 def _was_stored(session: Session, key: str) -> bool:
     store = web_state().contest.store
-    run = store.run(session.run)
+    run = store.runs.get(session.run)
     require_own(web_state(), request.environ, session, run)
-    return store.find_post(run.id, key) is not None
+    return store.posts.find(run.id, key) is not None

@@ -23,10 +23,10 @@ blueprint.before_request(require_operator)
 def freeze() -> Response:
     """Freeze the board, on disk before it is answered; a frozen one stays as it is."""
     state = web_state()
-    found = state.contest.store.published()
+    found = state.contest.store.published.get()
     if found is None or found.state is BoardState.LIVE:
         with act("board-freeze"):
-            state.contest.store.freeze_board(
+            state.contest.store.published.freeze(
                 state.clock.utc(), empty_board(state.contest)
             )
     return _changed(state)
@@ -45,7 +45,7 @@ def unveil() -> Response:
             "bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".'
         )
     state = web_state()
-    found = state.contest.store.published()
+    found = state.contest.store.published.get()
     if found is None or found.state is BoardState.LIVE:
         raise RefereeError(
             "board-state",
@@ -57,7 +57,9 @@ def unveil() -> Response:
     with act("board-unveil", places=wanted):
         if str(found.unveiled) != (
             seen or str(found.unveiled)
-        ) or not state.contest.store.unveil_board(now, final, found.unveiled, places):
+        ) or not state.contest.store.published.unveil(
+            now, final, found.unveiled, places
+        ):
             sentence = "Another operator has just unveiled; look at the board, then go on from there."
             raise RefereeError("board-state", sentence)
     return _changed(state)

@@ -26,13 +26,13 @@ def draw() -> Response:
     contest = web_state().contest
     busy = {
         run.team
-        for run in contest.store.runs()
+        for run in contest.store.runs.find()
         if run.state in (RunState.ARMED, RunState.OPEN)
     }
     used, limit, teams = (
-        contest.store.attempts_used(),
+        contest.store.runs.attempts_used(),
         contest.config.attempts,
-        contest.store.teams(),
+        contest.store.teams.all(),
     )
     drawn = [
         team
@@ -41,7 +41,7 @@ def draw() -> Response:
     ]
     secrets.SystemRandom().shuffle(drawn)
     with act("draw"):
-        return jsonify(queue=contest.store.change_queue(lambda _: drawn))
+        return jsonify(queue=contest.store.queue.change(lambda _: drawn))
 
 
 @blueprint.post("/queue/<any(add,absent,remove):action>")
@@ -49,7 +49,7 @@ def change(action: str) -> Response:
     """Add a team at the end of the queue; move one that is absent there; take one out."""
     (team,) = read_texts("team")
     if action == "add":
-        web_state().contest.store.require_team(team)
+        web_state().contest.store.teams.require(team)
 
     def changed(queue: list[str]) -> list[str]:
         if action == "add" and team in queue:
@@ -63,7 +63,7 @@ def change(action: str) -> Response:
         return others if action == "remove" else [*others, team]
 
     with act(f"queue-{action}", team=team):
-        return jsonify(queue=web_state().contest.store.change_queue(changed))
+        return jsonify(queue=web_state().contest.store.queue.change(changed))
 
 
 @blueprint.post("/announcements")
@@ -78,7 +78,9 @@ def announce() -> tuple[Response, int]:
         )
     state = web_state()
     with act("announce", text=text):
-        number = state.contest.store.announce(str(acting()), text, state.clock.utc())
+        number = state.contest.store.announcements.add(
+            str(acting()), text, state.clock.utc()
+        )
     return jsonify(id=number, text=text), 201
 
 
@@ -86,5 +88,7 @@ def announce() -> tuple[Response, int]:
 def withdraw(number: int) -> Response:
     """Withdraw an announcement."""
     with act("withdraw", announcement=number):
-        web_state().contest.store.withdraw_announcement(number, web_state().clock.utc())
+        web_state().contest.store.announcements.withdraw(
+            number, web_state().clock.utc()
+        )
     return jsonify(id=number)

@@ -111,11 +111,11 @@ def log_in() -> Response:
         back = urlencode({"refused": error.code, "next": wanted})
         return _redirect(f"{OPERATOR_PATH}/login?{back}")
     operator = operator_named(proved)
-    with state.contest.store.act(
+    with state.contest.store.log.act(
         state.clock.utc(), None, None, **_record(operator), action="log-in"
     ):
         drawn = secrets.token_hex(GENERATION_BYTES)
-        generation = state.contest.store.begin_session(str(operator), drawn)
+        generation = state.contest.store.operators.begin_session(str(operator), drawn)
     session = replace(proved, generation=generation)
     response = _redirect(wanted)
     is_secure = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
@@ -136,10 +136,10 @@ def log_out() -> Response:
     """End all sessions of this operator, on disk before it is answered: no copy of a cookie outlives it."""
     require_operator()
     state = web_state()
-    with state.contest.store.act(
+    with state.contest.store.log.act(
         state.clock.utc(), None, None, **who(), action="log-out"
     ):
-        state.contest.store.end_sessions(str(acting()))
+        state.contest.store.operators.end_sessions(str(acting()))
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
     return response
@@ -162,7 +162,11 @@ def _proved(name: str, password: str) -> OperatorSession:
         return OperatorSession(
             name, tokens.stamp(secret, key), "", expires_s, by_key=True
         )
-    stored = None if is_reserved(name) else state.contest.store.operators().get(name)
+    stored = (
+        None
+        if is_reserved(name)
+        else state.contest.store.operators.password_hashes().get(name)
+    )
     now_s = state.clock.monotonic_s()
     state.operator_passwords.require(
         request.remote_addr or "", name, stored, password, now_s

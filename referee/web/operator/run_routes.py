@@ -37,7 +37,7 @@ def act(
     """What is done within is an act of this operator; the store keeps both or neither: see `DayTables.act`."""
     state, named = web_state(), who() | {"action": action}
     try:
-        with state.contest.store.act(
+        with state.contest.store.log.act(
             state.clock.utc(), run, turns_to, **named, **detail
         ):
             yield
@@ -95,7 +95,7 @@ def start() -> Response:
 @blueprint.post("/runs/<int:number>/close")
 def close(number: int) -> Response:
     """Close an open run now."""
-    run = web_state().contest.store.run(number)
+    run = web_state().contest.store.runs.get(number)
     if run.state is RunState.ARMED:
         raise RefereeError(
             "run-state",
@@ -119,7 +119,7 @@ def void(number: int) -> Response:
 @blueprint.post("/runs/<int:number>/unvoid")
 def unvoid(number: int) -> Response:
     """Take a void run back into the contest."""
-    was_void = web_state().contest.store.run(number).void_reason
+    was_void = web_state().contest.store.runs.get(number).void_reason
     with act("unvoid", number, was_void=was_void, reason=_reason()):
         back = web_state().control.unvoid(number)
     return jsonify(run_document(back))
@@ -132,14 +132,14 @@ def review(number: int) -> Response:
     state = web_state()
     with act("review", number, note=note):
         kept = let_stand(state.contest, number, str(acting()), note, state.clock.utc())
-    judged = state.contest.store.latest_score(number)
+    judged = state.contest.store.scores.latest(number)
     return jsonify(asdict(kept) | {"run": number, "score": judged and judged.score})
 
 
 @blueprint.post("/runs/<int:number>/judge")
 def judge(number: int) -> Response:
     """Judge a closed run, or judge it again, in a process of its own; the status says when it is done."""
-    run = web_state().contest.store.run(number)
+    run = web_state().contest.store.runs.get(number)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
             "run-state",
@@ -152,13 +152,15 @@ def judge(number: int) -> Response:
 @blueprint.post("/judge")
 def judge_all() -> Response:
     """Judge every run that is closed and not judged yet."""
-    return _judge([run.id for run in web_state().contest.store.runs(RunState.CLOSED)])
+    return _judge(
+        [run.id for run in web_state().contest.store.runs.find(RunState.CLOSED)]
+    )
 
 
 def _judge(numbers: list[int]) -> Response:
     state = web_state()
     for number in numbers:
-        state.contest.store.log_event(
+        state.contest.store.log.append(
             state.clock.utc(), number, "operator", **who(), action="judge"
         )
     state.judging.ask(numbers)

@@ -45,7 +45,7 @@ def front() -> AnyResponse:
         200,
         live=live,
         contest=config.name,
-        tracks=config.tracks,
+        links=state.plugged.links,
         **hall,
     )
 

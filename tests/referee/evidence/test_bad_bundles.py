@@ -208,7 +208,7 @@ def test_a_secret_ground_truth_is_left_out_until_its_time_and_asked_for(
     text = f"ground_truth_secret_until = {until.isoformat()}\n{config_text(small_set)}"
     create_contest(tmp_path / "contest", text)
     with open_contest(tmp_path / "contest") as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         run = judged_run(contest)
         data = exported(contest, run, tmp_path)
         later = export_bundle(
@@ -309,7 +309,7 @@ def test_a_bomb_is_not_unpacked(forge: Forge) -> None:
     )
 
 
-@pytest.mark.parametrize(("what", "known"), [("format", 3), ("metric_version", 1)])
+@pytest.mark.parametrize(("what", "known"), [("format", 4), ("metric_version", 1)])
 def test_a_newer_format_or_metric_is_told_with_both_numbers(
     forge: Forge,
     what: str,

@@ -48,13 +48,13 @@ MOST_GAIN = 0.01
 def opened(contest: Contest, **different: Any) -> Run:
     """A run that opened at START, and was served everything."""
     armed = armed_run(contest, TEAM, nonce="a", **different)
-    contest.store.log_served(
+    contest.store.served.append(
         armed.id,
         [(image, 1000) for image in range(1, armed.images + 1)],
         0.5,
     )
     changes = {"start_s": 0.0, "opened_utc": StillClock().utc().isoformat()}
-    return contest.store.change_run(
+    return contest.store.runs.change(
         armed.id,
         (RunState.ARMED,),
         state=RunState.OPEN.value,
@@ -79,11 +79,11 @@ class Watched:
     def at(self, now_s: float) -> Released | None:
         """What is released `now_s` seconds after the opening; the meter is read then."""
         self.clock.now_s = now_s
-        self.contest.store.append_readings(self.run.id, 0.0, [reading(now_s)])
+        self.contest.store.readings.append(self.run.id, 0.0, [reading(now_s)])
         self.followed.tick()
         return released_of(
             self.contest,
-            self.contest.store.run(self.run.id),
+            self.contest.store.runs.get(self.run.id),
             self.clock.utc(),
         )
 
@@ -132,7 +132,7 @@ def test_while_the_figures_are_not_fresh_nothing_is_released_and_then_it_is_made
     watched.at(1.0)
     watched.clock.now_s = 35.0
     watched.followed.tick()
-    assert watched.contest.store.released(watched.run.id) is None
+    assert watched.contest.store.provisional.released(watched.run.id) is None
     released = watched.at(40.0)
     assert released is not None
     assert released.utc == released.released_utc == watched.clock.utc().isoformat()
@@ -145,12 +145,12 @@ def test_the_map_is_of_the_half_with_two_digits_and_the_score_follows_from_it(
     contest = watched.contest
     run = watched.run
     truth = read_ground_truth(contest.test_set.folder)
-    order = contest.store.image_order(run.id)
+    order = contest.store.runs.image_order(run.id)
     half = half_of(SECRET, run, order)
     posted(contest, run)
     released = watched.at(30.0)
     assert released is not None
-    rows = contest.store.detections(run.id)
+    rows = contest.store.posts.detections(run.id)
     part = restricted_to(truth, half)
     exact = evaluate_rows(contest, part, rows[np.isin(rows[:, 0], half)]).map
     assert exact not in (round(exact, 2), evaluate_rows(contest, truth, rows).map)
@@ -198,7 +198,7 @@ def test_a_run_that_is_over_has_its_last_figures_and_once_it_is_judged_those_of_
         "elapsed_s": 40.0,
         "closed_utc": StillClock(40.0).utc().isoformat(),
     }
-    contest.store.change_run(
+    contest.store.runs.change(
         run.id,
         (RunState.OPEN,),
         state=RunState.CLOSED.value,
@@ -206,7 +206,7 @@ def test_a_run_that_is_over_has_its_last_figures_and_once_it_is_judged_those_of_
     )
     last = watched.at(41.0)
     assert last is not None
-    assert last.detections == contest.store.count_detections(run.id)
+    assert last.detections == contest.store.posts.count_detections(run.id)
     assert last.energy_wh == 1.23456
     assert last.map == round(last.map, 2)
     judged = judge(contest, run.id, watched.clock)
@@ -258,12 +258,12 @@ class HttpOracle:
         clock = self.watched.clock
         known = rows.copy()
         known[:, 0] = (
-            np.argsort(contest.store.image_order(run.id))[
+            np.argsort(contest.store.runs.image_order(run.id))[
                 rows[:, 0].astype(np.int64) - 1
             ]
             + 1
         )
-        contest.store.append_post(
+        contest.store.posts.append(
             run.id,
             known,
             sha256="s",
@@ -353,7 +353,7 @@ def test_a_client_that_asks_for_ten_minutes_gains_no_hundredth_of_map(
     learned: Belief = ATTACKS[attack](attacked, belief)
     attacked.post(learned.final())
     rows = undo_image_order(
-        contest.store.detections(run.id), contest.store.image_order(run.id)
+        contest.store.posts.detections(run.id), contest.store.runs.image_order(run.id)
     )
     assert 2 <= attacked.answers <= WINDOW_S / EVERY_S
     assert 0.3 < without < 0.7

@@ -70,8 +70,8 @@ class Hall:
 
     def scores(self) -> set[str]:
         """The score of the run, as operators and as others have seen it, however it is written."""
-        whole = self.contest.store.provisional(self.run.id)
-        rough = self.contest.store.released(self.run.id)
+        whole = self.contest.store.provisional.of_run(self.run.id)
+        rough = self.contest.store.provisional.released(self.run.id)
         assert whole is not None
         assert rough is not None
         assert whole.score is not None
@@ -90,7 +90,7 @@ def hall(build: Callable[..., House]) -> Iterator[Hall]:
     contest = made.contest
     clock = StillClock(READ_S)
     run = opened_run(contest, TEAM, nonce="a")
-    contest.store.append_readings(run.id, 0.0, [reading(READ_S)])
+    contest.store.readings.append(run.id, 0.0, [reading(READ_S)])
     with ExitStack() as stack:
         control = RunControl(contest, clock)
         stack.callback(control.shutdown)
@@ -147,17 +147,17 @@ def away(hall: Hall) -> FigureState:
 
 def stopped(hall: Hall) -> FigureState:
     last = reading(LATER_S, energy_wh=0.6, state=IntegratorState.STOP)
-    hall.contest.store.append_readings(hall.run.id, 0.0, [last])
+    hall.contest.store.readings.append(hall.run.id, 0.0, [last])
     return FigureState.INTEGRATOR_STOPPED
 
 
 def lost(hall: Hall) -> FigureState:
-    hall.contest.store.append_readings(
+    hall.contest.store.readings.append(
         hall.run.id,
         0.0,
         [reading(LATER_S, energy_wh=0.001)],
     )
-    hall.contest.store.log_event(
+    hall.contest.store.log.append(
         hall.clock.utc(),
         hall.run.id,
         "energy-lost",
@@ -204,7 +204,7 @@ def test_the_public_board_shows_no_figure_that_nobody_has_renewed(hall: Hall) ->
 def test_a_score_is_there_again_when_the_meter_is(hall: Hall) -> None:
     hall.clock.now_s = READ_S + 5.0
     hall.look()
-    hall.contest.store.append_readings(hall.run.id, 0.0, [reading(READ_S + 5.0)])
+    hall.contest.store.readings.append(hall.run.id, 0.0, [reading(READ_S + 5.0)])
     released = released_of(hall.contest, hall.run, hall.clock.utc())
     assert released is not None
     assert released.score is not None

@@ -21,7 +21,7 @@ def test_no_path_leads_to_the_truth_or_to_a_secret(build: Callable[..., House]) 
     made = build()
     app = create_app(made.contest, made.control, made.clock)
     opened_run(made.contest, TEAM)
-    (run,) = made.store.runs(RunState.OPEN)
+    (run,) = made.store.runs.find(RunState.OPEN)
     token = issue_token(state_of(app), run)
     client = app.test_client()
     truth = made.contest.test_set.folder / "ground_truth.json"

@@ -143,7 +143,7 @@ class Stay:
 
         def done(result: object) -> None:
             results.append(result)
-            store.add_scoring("stay", "stay", "{}", None, clock.utc())
+            store.jobs.add_scoring("stay", "stay", "{}", None, clock.utc())
 
         def start(at: Workers) -> Future[str]:
             return at.submit(subprocess.getoutput, self.command)
@@ -315,7 +315,7 @@ def test_runs_are_judged_as_by_one_process(
     assert ours.stderr == ""
     assert json.loads(ours.stdout) == json.loads(alone.stdout)
     with open_contest(tmp_path / "contest") as contest:
-        assert [one.state for one in contest.store.jobs()] == [JobState.DONE] * 3
+        assert [one.state for one in contest.store.jobs.all()] == [JobState.DONE] * 3
 
 
 def test_a_job_whose_worker_is_killed_is_done_by_the_next(
@@ -332,7 +332,7 @@ def test_a_job_whose_worker_is_killed_is_done_by_the_next(
 
     assert stay.carried_out(store, workers, kill) == [""]
     assert len(set(stay.times())) == 2
-    job = store.job("stay")
+    job = store.jobs.get("stay")
     assert job.state == JobState.DONE
     assert job.failures == 0
     assert (
@@ -389,7 +389,7 @@ def test_a_scheduler_that_is_killed_gives_the_jobs_back(
     assert failure.value.sentence.startswith(
         f"The scheduler at {hall.address} is gone, "
     )
-    job = store.job("stay")
+    job = store.jobs.get("stay")
     assert job.state == JobState.WAITING
     assert job.failures == 0
     assert job.lease_until_utc is None
@@ -415,7 +415,7 @@ def test_without_dask_it_is_said_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "referee.workers.cluster", None)
     with (
-        pytest.raises(RefereeError, match="pip install distributed"),
+        pytest.raises(RefereeError, match=r"pip install 'lpirc-referee\[cluster\]'"),
         workers_of(None, "local"),
     ):
         pass

@@ -100,17 +100,17 @@ class Desk:
             "",
             counts=True,
         )
-        made = self.house.store.receive_upload(
+        made = self.house.store.uploads.receive(
             given,
             Upload(0, now.isoformat(), len(data), None),
             99,
         )
         part = replace(made, testset_digest=digest, job=None)
-        assert self.house.store.admit_upload(made, [part], JobKind.MEASURING, now)
+        assert self.house.store.uploads.admit(made, [part], JobKind.MEASURING, now)
         return self.submission(made.id)
 
     def submission(self, number: int = 1) -> Submission:
-        return self.house.store.submission(number)
+        return self.house.store.submissions.get(number)
 
     def sentence(self, number: int = 1) -> str:
         outcome = self.submission(number).measurement
@@ -118,7 +118,7 @@ class Desk:
 
     def serve(self) -> None:
         app = create_app(self.house.contest, self.house.control, self.house.clock)
-        self.house.stack.callback(state_of(app).entries.close)
+        self.house.stack.callback(state_of(app).plugged.close)
         server = make_server("127.0.0.1", self.port, app, True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -242,7 +242,7 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
     client, harness = measuring()
     client.send_signal(signal.SIGINT)
     assert client.wait(TIMEOUT_S) == 130
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert job.state == JobState.WAITING
     assert job.failures == 0
     assert job.losses == 0
@@ -270,7 +270,7 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
             late["detail"]
             == "The lease of this job is lost: it is over, or another device's now."
         )
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert job.state == JobState.DONE
     assert job.losses == 1
     listed = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))
@@ -307,7 +307,7 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
         assert "model.sha256" in refused["detail"]
     assert ours.ask("POST", json=HELLO).status_code == 204
     assert ours.sentence(other.id) == refused["detail"]
-    job = ours.house.store.job(str(other.job))
+    job = ours.house.store.jobs.get(str(other.job))
     assert job.state == JobState.FAILED
     assert job.failures == 3
     assert not ours.submission(other.id).counts
@@ -363,11 +363,11 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     assert f"in review, {lie.removesuffix('.')}; by itself 100.0000: " in ours.referee(
         "model", "list"
     )
-    submissions = ours.house.store.submissions("phones")
+    submissions = ours.house.store.submissions.all("phones")
     assert [one.id for one in to_measure_again(submissions, "public", "b")] == [2]
     doubtful = oddities(
         ours.house.contest.config.tracks[0],
-        ours.house.store.submissions(),
+        ours.house.store.submissions.all(),
         "",
     )
     assert [one.submissions for one in doubtful if one.code == "in-review"] == [(2,)]
@@ -382,7 +382,7 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     assert again.stderr == "referee: Submission 2 is not in review.\n"
     assert any(
         event["detail"].get("doubt") == lie
-        for event in ours.house.store.events_after(0, 100)[1]
+        for event in ours.house.store.log.newest_after(0, 100)[1]
     )
 
 
@@ -447,7 +447,7 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
     assert said == "referee: There is no device 'pixel-4'; see: referee device list\n"
     assert {"device-add", "device-remove"} <= {
         event["detail"].get("action")
-        for event in ours.house.store.events_after(0, 100)[1]
+        for event in ours.house.store.log.newest_after(0, 100)[1]
     }
 
 
@@ -457,7 +457,7 @@ def test_a_job_that_is_cancelled_withdraws_what_was_handed_in(
     ours = desk("pixel-4")
     made = ours.queue(models.classifier())
     assert (
-        ours.house.store.cancel_jobs(
+        ours.house.store.entries.cancel_jobs(
             [str(made.job), "another"],
             "ops",
             ours.house.clock.utc(),
@@ -477,7 +477,7 @@ def test_a_model_that_a_device_measured_can_be_measured_again(
     ours.add(host)
     away = ours.test_set.folder.rename(ours.test_set.folder.with_name("away"))
     assert ours.ask("POST", name=host, json=HELLO | {"name": host}).status_code == 204
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert job.state == JobState.WAITING
     assert job.failures == 0
     assert (
@@ -596,7 +596,7 @@ def test_a_harness_that_is_stopped_is_ended_with_its_model_and_costs_no_attempt(
         os.kill(process, signal.SIGSTOP)
     assert client.wait(TIMEOUT_S) == 0
     until(lambda: not any(map(is_running, harness)))
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert job.state == JobState.WAITING
     assert job.failures == 1
     assert "did not finish within 6 s, the track's limit, and was ended" in str(
@@ -620,7 +620,7 @@ def test_a_device_that_renews_its_lease_for_ever_loses_it(
     assert refused["detail"].startswith(
         "pixel-4 did not finish before the last renewal of its lease"
     )
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert job.state == JobState.WAITING
     assert job.failures == 0
     assert job.losses == 1
@@ -682,7 +682,7 @@ def test_without_named_devices_a_second_one_waits_until_the_first_has_measured_o
     assert (
         ours.ask("POST", json=HELLO).status_code == 204
     )  # the track is the other's now
-    job = ours.house.store.job(str(second.job))
+    job = ours.house.store.jobs.get(str(second.job))
     assert job.failures == 0
     assert ours.lease("jetson")["job"] == second.job
 
@@ -707,16 +707,20 @@ def test_a_result_of_a_device_whose_track_became_anothers_is_no_failure_of_the_e
         digest,
         counts=True,
     )
-    accepted = ours.house.store.accept_submission(meanwhile, ours.house.clock.utc(), 99)
+    accepted = ours.house.store.submissions.accept(
+        meanwhile,
+        ours.house.clock.utc(),
+        99,
+    )
     utc = ours.house.clock.utc().isoformat()
-    ours.house.store.add_measurement(
+    ours.house.store.submissions.add_measurement(
         accepted.id, ModelMeasurement(utc, True, "", device="jetson")
     )
     document = packed(
         result(ours.test_set, MODEL, [7, 8, 9, 8], device__host="pixel-4")
     )
     problem(ours.hand_in(work, document), 422, "not-measured")
-    job = ours.house.store.job(str(first.job))
+    job = ours.house.store.jobs.get(str(first.job))
     assert job.state == JobState.WAITING
     assert job.failures == 0
     assert "that of 'jetson'" in str(job.reason)

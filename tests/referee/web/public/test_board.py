@@ -13,7 +13,7 @@ from referee.contest import open_contest
 from referee.judging.board import Publisher
 from referee.judging.judge import judge
 from referee.judging.results import let_stand
-from referee.store import Store
+from referee.store.published_table import PublishedTable
 from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app
 from referee.web.public.kept_answers import PUBLIC
@@ -93,7 +93,7 @@ def test_who_has_the_newest_board_gets_304(client: FlaskClient, made: House) -> 
         assert client.get(path, headers=known).status_code == 304
         assert first.headers["Cache-Control"] == ("no-cache" if path == "/" else PUBLIC)
         assert "default-src 'self'" in first.headers["Content-Security-Policy"]
-    made.store.announce("jo", "Lunch.", START)
+    made.store.announcements.add("jo", "Lunch.", START)
     Publisher(made.contest, Clock()).tick()
     look_again(made)
     assert client.get("/", headers=known).status_code == 200
@@ -130,11 +130,11 @@ def test_all_who_look_cost_one_look_at_the_database_in_half_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks = []
-    real = Store.published
+    real = PublishedTable.get
     monkeypatch.setattr(
-        Store,
-        "published",
-        lambda store: (looks.append(1), real(store))[1],
+        PublishedTable,
+        "get",
+        lambda table: (looks.append(1), real(table))[1],
     )
     start_s = made.clock.monotonic_s()
     for _ in range(50):
@@ -158,7 +158,7 @@ def test_an_operator_freezes_and_unveils_and_both_are_on_record(
 
     assert act("freeze")["state"] == "frozen"
     with open_contest(made.folder) as other:  # on disk before it was answered
-        row = other.store.published()
+        row = other.store.published.get()
     assert row is not None
     assert row.state is BoardState.FROZEN
     assert act("freeze")["frozen_utc"] == row.frozen_utc, "it is frozen already"
@@ -181,7 +181,7 @@ def test_an_operator_freezes_and_unveils_and_both_are_on_record(
     ]
     done = [
         one["detail"]
-        for one in made.store.events_after(0, 9)[1]
+        for one in made.store.log.newest_after(0, 9)[1]
         if one["kind"] == "operator"
     ]
     assert [one["action"] for one in done] == [
@@ -263,7 +263,7 @@ def test_a_team_does_not_see_its_own_provisional_score_while_the_board_is_frozen
     made = build(teams_see_score=True, **planned)
     mine = closed_run(made.contest, TEAM, nonce="a")
     utc = START.isoformat()
-    made.store.set_released(Released(mine.id, utc, utc, 0.4, 0.5, 0.8, 30))
+    made.store.provisional.release(Released(mine.id, utc, utc, 0.4, 0.5, 0.8, 30))
     app = create_app(made.contest, made.control, made.clock)
     client = app.test_client()
     state = state_of(app)
@@ -285,7 +285,7 @@ def test_a_team_does_not_see_its_own_provisional_score_while_the_board_is_frozen
         headers=operator(made),
     )
     assert (told() is None) is False
-    assert made.store.run(mine.id).state is RunState.CLOSED
+    assert made.store.runs.get(mine.id).state is RunState.CLOSED
 
 
 def test_the_document_is_json_that_others_can_read(client: FlaskClient) -> None:
@@ -300,7 +300,7 @@ def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_befor
     made = build()
     judge(made.contest, closed_run(made.contest, "voles", 1.0).id, Clock())
     odd = closed_run(made.contest, HOSTILE, 0.5, odd=True)
-    made.store.log_event(START, odd.id, "images-seen", images=4, runs=[1])
+    made.store.log.append(START, odd.id, "images-seen", images=4, runs=[1])
     judge(made.contest, odd.id, Clock())
     Publisher(made.contest, Clock()).tick()
     client = create_app(made.contest, made.control, made.clock).test_client()
@@ -331,7 +331,7 @@ def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_befor
 def test_the_clock_of_a_frozen_board_goes_on(build: Build) -> None:
     made = build()
     run = opened_run(made.contest, "voles")
-    made.store.change_run(
+    made.store.runs.change(
         run.id,
         (RunState.OPEN,),
         opened_utc=made.clock.utc().isoformat(),
@@ -353,7 +353,7 @@ def test_a_frozen_board_shows_the_clock_and_no_power(build: Build) -> None:
     made = build(public_score=True)
     run = opened_run(made.contest, "voles", heat="final")
     utc = START.isoformat()
-    made.store.set_released(Released(run.id, utc, utc, 0.43, 0.86, 0.5, 30))
+    made.store.provisional.release(Released(run.id, utc, utc, 0.43, 0.86, 0.5, 30))
     Publisher(made.contest, Clock()).tick()
     client = create_app(made.contest, made.control, made.clock).test_client()
     before = client.get("/board/live").text
@@ -368,7 +368,7 @@ def test_a_frozen_board_shows_the_clock_and_no_power(build: Build) -> None:
 
 
 def test_an_interval_by_bootstrap_is_not_shown_as_one_of_today(made: House) -> None:
-    with made.store._transaction() as connection:  # noqa: SLF001 - as an earlier version left it
+    with made.store.database.transaction() as connection:
         connection.execute(
             "INSERT INTO intervals (score, level, resamples, seed, map_low, map_high, score_low, score_high)"
             " SELECT id, 0.95, 1000, 1, map, map, score, score FROM scores"

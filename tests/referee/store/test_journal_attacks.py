@@ -61,8 +61,8 @@ def test_who_takes_a_record_back_waits_for_one_that_is_written_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with closing(opened(folder)) as failing, closing(opened(folder)) as writing:
-        ours = failing.database._journaling
-        theirs = writing.database._journaling  # noqa: SLF001 - a moment between two of its steps
+        ours = failing.database._journaling  # noqa: SLF001 - a moment between two of its steps
+        theirs = writing.database._journaling  # noqa: SLF001
         assert ours is not None
         assert theirs is not None
         append = theirs.append

@@ -36,5 +36,6 @@ def note(what: str) -> None:
 
 if __name__ == "__main__":
     judge_many.score_whole = traced_judge.traced  # as a worker imports it
-    job_dispatch.LEASE_S, job_dispatch.RENEW_S = LEASE_S, LEASE_S / 3
+    job_dispatch.LEASE_S = LEASE_S
+    job_dispatch.RENEW_S = LEASE_S / 3
     sys.exit(main(["judge", "--all", "--workers", "2", "--contest", sys.argv[1]]))

@@ -186,7 +186,13 @@ def meaning(given: Given) -> list[str]:
 
 def _printable(text: str) -> str:
     """A text that others wrote, so that a terminal takes nothing in it for a command."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    shown = ""
+    for letter in text:
+        if letter.isprintable():
+            shown += letter
+        else:
+            shown += ascii(letter)[1:-1]
+    return shown
 
 
 def main() -> None:

@@ -79,7 +79,13 @@ def die_with(parent: int) -> None:
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(
+            PR_SET_PDEATHSIG,
+            signal.SIGKILL,
+            0,
+            0,
+            0,
+        )
     if os.getppid() != parent:  # it ended before the call above
         sys.exit(0)
 

@@ -33,7 +33,11 @@ class Problem:
     kind: str
 
     @classmethod
-    def of(cls, sentence: str, remedy: str) -> Problem:
+    def of(
+        cls,
+        sentence: str,
+        remedy: str,
+    ) -> Problem:
         """Take a sentence of this room apart, for people to read."""
         parts = FORM.fullmatch(sentence)
         file, place, what = parts.groups("") if parts else ("", "", sentence)
@@ -60,7 +64,10 @@ class TestSetError(Exception):
     __test__ = False  # pytest would take it for a class of tests
 
     def __init__(
-        self, code: str, sentence: str, problems: tuple[str, ...] = ()
+        self,
+        code: str,
+        sentence: str,
+        problems: tuple[str, ...] = (),
     ) -> None:
         super().__init__(sentence)
         self.code = code
@@ -82,7 +89,11 @@ class Problems:
         """The problems in the order in which they were found."""
         return tuple(row.sentence for row in self.rows)
 
-    def add(self, *sentences: str, remedy: str = CORRECT) -> None:
+    def add(
+        self,
+        *sentences: str,
+        remedy: str = CORRECT,
+    ) -> None:
         """Add problems; each sentence names file and value. What cannot be printed on a line is escaped."""
         for sentence in sentences:
             row = Problem.of(

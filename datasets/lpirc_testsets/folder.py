@@ -208,7 +208,9 @@ def sha256_of(path: Path) -> str:
 
 
 def compute_digest(
-    images: Sequence[Image], ground_truth_sha256: str, categories: Sequence[Category]
+    images: Sequence[Image],
+    ground_truth_sha256: str,
+    categories: Sequence[Category],
 ) -> str:
     """Compute the digest of a test set, in hexadecimal."""
     content = {

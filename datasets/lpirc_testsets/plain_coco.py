@@ -49,7 +49,11 @@ class PlainCoco:
     category: NDArray[np.int64]
     measures: NDArray[np.float64]
 
-    def is_good(self, image_ids: Iterable[int], category_ids: Iterable[int]) -> bool:
+    def is_good(
+        self,
+        image_ids: Iterable[int],
+        category_ids: Iterable[int],
+    ) -> bool:
         """Whether all objects lie on these images and have these categories, and their numbers are in bounds."""
         x_and_y, sizes, area, flags = np.split(self.measures, (2, 4, 5), axis=1)
         return bool(

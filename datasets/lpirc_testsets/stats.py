@@ -78,7 +78,10 @@ def _spread(values: NDArray[Any]) -> dict[str, float] | None:
 
 
 def contact_sheet(
-    test_set: TestSet, truth: GroundTruth, numbers: list[int], columns: int = 6
+    test_set: TestSet,
+    truth: GroundTruth,
+    numbers: list[int],
+    columns: int = 6,
 ) -> Pillow.Image:
     """Draw the images 1..N with their boxes and names in a grid. Raises TestSetError `testset-damaged`."""
     names = dict(zip(truth.category_ids.tolist(), truth.category_names, strict=True))

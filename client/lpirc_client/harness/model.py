@@ -80,7 +80,9 @@ class Signature:
 
 
 def read_model(
-    path: Path, runtime: str | None = None, largest_mb: int = LARGEST_FILE_MB
+    path: Path,
+    runtime: str | None = None,
+    largest_mb: int = LARGEST_FILE_MB,
 ) -> ModelFile:
     """Read a model file for a runtime; None: that of its content, whatever its name.
 

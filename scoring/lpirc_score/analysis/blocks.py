@@ -32,7 +32,9 @@ C = TypeVar("C", bound=AnyCategory)
 
 
 def match_block(
-    ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]
+    ground_truth: GroundTruth,
+    rows: Floats,
+    metrics: Sequence[str],
 ) -> list[AnyCategory]:
     """Match the rows (n, 7), in order of arrival, of some images: all categories by the first metric, by the second ...
 
@@ -44,20 +46,28 @@ def match_block(
 
 
 def _ranked(
-    ground_truth: GroundTruth, found: Detections, metric: str
+    ground_truth: GroundTruth,
+    found: Detections,
+    metric: str,
 ) -> Iterator[AnyCategory]:
     if metric == COCO:
         refuse_not_finite(found)
         return ranked_coco(ground_truth, found, frozenset())
-    return ranked_images(ground_truth, found, rule_named(metric), frozenset(), None)
+    return ranked_images(
+        ground_truth,
+        found,
+        rule_named(metric),
+        frozenset(),
+        None,
+    )
 
 
 def merged(parts: Sequence[C]) -> C:
     """One category of all blocks, which ascend by image."""
-    columns = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(parts[0])
-    }
+    columns = {}
+    for field in fields(parts[0]):
+        values = [getattr(part, field.name) for part in parts]
+        columns[field.name] = np.concatenate(values)
     whole = type(parts[0])(**columns)
     return _taken(whole, descending(whole.confidence))
 
@@ -99,7 +109,11 @@ def _average(category: AnyCategory, metric: str) -> float | None:
     return None
 
 
-def _of_halves(category: AnyCategory, metric: str, images: int) -> Floats:
+def _of_halves(
+    category: AnyCategory,
+    metric: str,
+    images: int,
+) -> Floats:
     drawn = halves_of(images)
     if isinstance(category, CocoCategory):
         return coco_average(category, drawn)

@@ -82,7 +82,10 @@ class Findings:
 
 
 def find(
-    ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: float
+    ground_truth: GroundTruth,
+    detections: Detections,
+    rule: Rule,
+    iou: float,
 ) -> Findings:
     """Match, and name the errors. Raises `CodedError` `unknown-image`, `unknown-category`, `not-finite`."""
     refuse_not_finite(detections)
@@ -142,7 +145,10 @@ def find(
 
 
 def _pairs(
-    ground_truth: GroundTruth, detections: Detections, needed: Floats, rule: Rule
+    ground_truth: GroundTruth,
+    detections: Detections,
+    needed: Floats,
+    rule: Rule,
 ) -> tuple[Ints, Ints, Pairs]:
     """The detections (M,) by rank, the rank (M,) of each, and pairs with the objects of its image, of any category.
 
@@ -170,7 +176,14 @@ def _pairs(
         np.minimum(needed, BACKGROUND_OVERLAP)[groups.objects],
         ground_truth.crowd[groups.objects],
     )
-    pairs = pairs_of(listing, groups, 0, 1, partial(edges, detections), objects)
+    pairs = pairs_of(
+        listing,
+        groups,
+        0,
+        1,
+        partial(edges, detections),
+        objects,
+    )
     detection = listing.order.take(pairs.detection).astype(np.int64)
     return (
         members,

@@ -72,7 +72,10 @@ def map_intervals(value: float, halves: Floats) -> MapIntervals:
 
 
 def score_interval(
-    value: float, spread: float, energy_wh: float, limit: float
+    value: float,
+    spread: float,
+    energy_wh: float,
+    limit: float,
 ) -> tuple[float, float]:
     """The ends for the mean score over sets of this size, from the mAP, its spread, and the energy's relative limit.
 
@@ -146,7 +149,11 @@ class Halved:
         return self.map / self.energy_wh
 
 
-def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> float:
+def chance_of_order(
+    better: Halved,
+    other: Halved,
+    of: Quantity = "score",
+) -> float:
     """Return the chance that `better` is the better one by its mean over sets of this size and attempts like its own.
 
     The relative difference is taken as normal, its variance as the sum of those of the halves (in pairs on the same
@@ -206,12 +213,8 @@ def _student(t: float, freedom: float) -> float:
     if freedom > _NEARLY_NORMAL:
         return 0.5 + 0.5 * math.erf(t / math.sqrt(2))
     angle = math.atan(t / math.sqrt(freedom))
-    area = (
-        angle
-        / 2
-        * float(np.sum(_WEIGHTS * np.cos(angle * (_NODES + 1) / 2) ** (freedom - 1)))
-    )
-    scale = math.exp(
-        math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    ) / math.sqrt(math.pi)
+    heights = np.cos(angle * (_NODES + 1) / 2) ** (freedom - 1)
+    area = angle / 2 * float(np.sum(_WEIGHTS * heights))
+    log_ratio = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
+    scale = math.exp(log_ratio) / math.sqrt(math.pi)
     return min(max(0.5 + scale * area, 0.0), 1.0)

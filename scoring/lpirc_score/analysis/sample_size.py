@@ -42,7 +42,12 @@ def difference_sd(truth: GroundTruth, entries: Sequence[Detections]) -> float:
     return sd
 
 
-def images_needed(sd: float, images: int, gap: float, power: float) -> int:
+def images_needed(
+    sd: float,
+    images: int,
+    gap: float,
+    power: float,
+) -> int:
     """Return how many images find a `gap` with the chance `power`, given the sd of the difference on `images`."""
     return max(1, math.ceil(images * (gap_found(sd, power) / gap) ** 2))
 

@@ -67,12 +67,8 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
             zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
         )
     for category, name in sorted(names.items()):
-        found = (one.evaluation.ap.get(category) for one in results)
-        table.add_row(
-            str(category),
-            name,
-            *("none" if ap is None else f"{ap:.5f}" for ap in found),
-        )
+        found = [one.evaluation.ap.get(category) for one in results]
+        table.add_row(str(category), name, *map(ap_text, found))
     table.add_section()
     table.add_row("", "mAP", *(f"{one.evaluation.map:.5f}" for one in results))
     if results[0].score is not None:
@@ -89,6 +85,13 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
         )
     for one in results:
         out.print(f"signature {one.evaluation.signature}  {one.file}")
+
+
+def ap_text(ap: float | None) -> str:
+    """Write an AP with five decimals, or "none" for a category without objects."""
+    if ap is None:
+        return "none"
+    return f"{ap:.5f}"
 
 
 def _reached(result: Result) -> float:

@@ -46,11 +46,9 @@ def parse_packed(body: bytes) -> Rows:
         )
         raise bad_rows(problems)
     rows = Rows.numbered(unpack(body))
-    inexact = np.flatnonzero(
-        ((rows.values[:, :2] >= FIRST_INEXACT) & np.isfinite(rows.values[:, :2])).any(
-            axis=1
-        )
-    )
+    ids = rows.values[:, :2]
+    is_inexact = (ids >= FIRST_INEXACT) & np.isfinite(ids)
+    inexact = np.flatnonzero(is_inexact.any(axis=1))
     for row in inexact:
         number = plain(rows.values[row, :2].max())
         rows.unreadable.add(
@@ -70,7 +68,10 @@ _PARSERS: dict[str, Callable[[bytes], Rows]] = {
 
 
 def parse_detections(
-    body: bytes, content_type: str, images: int, category_ids: NDArray[np.int64]
+    body: bytes,
+    content_type: str,
+    images: int,
+    category_ids: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Read and check the rows of a body: float64 of shape (n, 7).
 

@@ -14,7 +14,11 @@ from lpirc_score.errors import CodedError
 from lpirc_score.files.atomic_write import require_writable, write_atomically
 
 
-def require_drawable(path: Path, suffixes: Sequence[str], code: str) -> None:
+def require_drawable(
+    path: Path,
+    suffixes: Sequence[str],
+    code: str,
+) -> None:
     """Raise CodedError `code` unless the name ends in one of the suffixes and a file can be written there."""
     if path.suffix.lower() not in suffixes:
         *most, last = suffixes
@@ -27,7 +31,11 @@ def require_drawable(path: Path, suffixes: Sequence[str], code: str) -> None:
         raise CodedError(code, sentence, file=str(path)) from error
 
 
-def write_drawing(path: Path, content: bytes, what: str) -> None:
+def write_drawing(
+    path: Path,
+    content: bytes,
+    what: str,
+) -> None:
     """Write a drawing of `what`, such as "curves" or "plot". Raises CodedError such as `curves-not-written`."""
     try:
         write_atomically(path, content)
@@ -72,7 +80,9 @@ def drawn(
 
 
 def inline_svg(
-    label: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 4)
+    label: str,
+    draw: Callable[[Any], None],
+    size: tuple[float, float] = (8, 4),
 ) -> str:
     """The figure as an SVG element for a page that may hold several; `label` says what it shows.
 
@@ -90,10 +100,20 @@ def inline_svg(
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
 
 
-def note_in_middle(axes: Any, note: str, **style: Any) -> None:
+def note_in_middle(
+    axes: Any,
+    note: str,
+    **style: Any,
+) -> None:
     """Write a note in the middle of axes that show nothing."""
     axes.text(
-        0.5, 0.5, note, color="0.4", transform=axes.transAxes, ha="center", **style
+        0.5,
+        0.5,
+        note,
+        color="0.4",
+        transform=axes.transAxes,
+        ha="center",
+        **style,
     )
 
 

@@ -35,7 +35,11 @@ def area_under_envelope(ranks: Ints, objects: int) -> float:
     return math.fsum(best_precisions(ranks).tolist()) / objects
 
 
-def mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
+def mean_at(
+    recalls: Floats,
+    ranks: Ints,
+    objects: int,
+) -> float:
     """Return the mean over the recalls of the best precision at each or above, 0 beyond the last."""
     recall = np.arange(1, len(ranks) + 1) / objects
     at = np.searchsorted(recall, recalls)
@@ -44,7 +48,11 @@ def mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
 
 
 def averages(
-    true: Bools, counted: Bools, starts: Ints, objects: Ints, average: Average
+    true: Bools,
+    counted: Bools,
+    starts: Ints,
+    objects: Ints,
+    average: Average,
 ) -> Floats:
     """Return the AP (K,) of every category, NaN without `objects` (K,).
 
@@ -61,7 +69,11 @@ def averages(
     return np.array(found, np.float64)
 
 
-def true_ranks(true: Bools, counted: Bools, starts: Ints) -> tuple[Ints, Ints]:
+def true_ranks(
+    true: Bools,
+    counted: Bools,
+    starts: Ints,
+) -> tuple[Ints, Ints]:
     """Return the ranks (T,) from 1 of the true positives among those of their category that count.
 
     Input as for `averages`. The last are the bounds (K + 1,) of the categories in them.

@@ -106,7 +106,13 @@ def pairs_of(
             with np.errstate(all="ignore"):  # corners near 1e308 overlap nothing
                 members = listing.order.take(rows).astype(np.int64)
                 at_rows = rows - listing.starts[first]
-                pairs = _above(at_rows, edges(members), columns, objects, least)
+                pairs = _above(
+                    at_rows,
+                    edges(members),
+                    columns,
+                    objects,
+                    least,
+                )
                 found.append(pairs)
     parts = zip(*(vars(each).values() for each in found), strict=True)
     return Pairs(*map(np.concatenate, parts))
@@ -156,7 +162,11 @@ def _above(
     return Pairs(detections, column.take(kept), overlap.take(kept))
 
 
-def in_turn(pairs: Pairs, ranks: Ints, last_first: bool = False) -> Pairs:
+def in_turn(
+    pairs: Pairs,
+    ranks: Ints,
+    last_first: bool = False,
+) -> Pairs:
     """Return the pairs in the order of decisions: by the ranks (n,) of their detections, then best overlap.
 
     Equal overlaps keep the order of the objects, or reverse it: the first one wins, or the last.
@@ -185,7 +195,11 @@ def in_turn(pairs: Pairs, ranks: Ints, last_first: bool = False) -> Pairs:
     return Pairs(rank, pairs.object.take(turn), pairs.overlap.take(turn))
 
 
-def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+def best_of_free(
+    pairs: Pairs,
+    detections: int,
+    ignored: NDArray[np.bool_],
+) -> Ints:
     """Return the object that each detection (detections,) finds by the rule of ILSVRC, or UNMATCHED.
 
     `pairs` are `in_turn`; of `ignored` (G,) only the length counts.
@@ -193,7 +207,11 @@ def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> I
     return assign_greedily(pairs, detections, np.zeros(len(ignored), np.bool_))
 
 
-def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) -> Ints:
+def assign_greedily(
+    pairs: Pairs,
+    detections: int,
+    shared: NDArray[np.bool_],
+) -> Ints:
     """Return the object (detections,) that each detection takes, or UNMATCHED; `pairs` are in the order of decisions.
 
     The rule of ILSVRC and COCO: in turn, a detection takes the first of its objects that is free; one that is

@@ -56,7 +56,10 @@ class Edges:
 
 
 def shared_over_union(
-    width: Floats, height: Floats, detected_area: Floats, object_area: Floats
+    width: Floats,
+    height: Floats,
+    detected_area: Floats,
+    object_area: Floats,
 ) -> Floats:
     """Intersection over union (M,) from the sides of the intersection, both above 0."""
     shared = width * height

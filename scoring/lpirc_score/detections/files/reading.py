@@ -62,7 +62,11 @@ def read_submission(
             detections = read_coco_results(path, finders, tolerance.inverted_boxes)
         else:
             detections = read_rows(
-                path, head, ground_truth, finders, tolerance.inverted_boxes
+                path,
+                head,
+                ground_truth,
+                finders,
+                tolerance.inverted_boxes,
             )
     except EnoughProblems:
         findings.raise_if_any("bad-detections")

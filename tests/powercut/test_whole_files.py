@@ -154,7 +154,7 @@ def backed_up(place: Path) -> None:
     database = (place / "day" / "contest.db").read_bytes()
     # The recorded connection has no online copy; what the copy holds is no matter here.
     with mock.patch.object(
-        Store,
+        Integrity,
         "copy_to",
         lambda _, copy: copy.write_bytes(database),
     ):

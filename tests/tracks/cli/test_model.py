@@ -707,8 +707,8 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
 
     monkeypatch.setattr(harness, "bench", killed)
     monkeypatch.setattr(
-        Store,
-        "give_up_submission",
+        EntryWithdrawals,
+        "give_up",
         lambda *_: None,
     )  # as SIGKILL leaves it
     model = hall.model("mean", models.classifier())

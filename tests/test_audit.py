@@ -63,7 +63,9 @@ def checked(tmp_path: Path, url: str, text: str = LOCK) -> int:
 
 
 def test_a_known_vulnerability_fails_and_is_named(
-    tmp_path: Path, service: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    service: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert checked(tmp_path, service) == 1
     assert (
@@ -92,7 +94,8 @@ def test_all_locks_are_looked_at_together_though_they_share_packages(
 
 
 def test_a_service_that_is_away_is_one_line_and_no_failure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with closing(socket.socket()) as unused:
         unused.bind(("127.0.0.1", 0))
@@ -107,7 +110,9 @@ def test_a_service_that_is_away_is_one_line_and_no_failure(
 
 
 def test_a_service_that_never_answers_is_not_waited_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(audit, "CONNECT_S", 1)
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
@@ -119,7 +124,8 @@ def test_a_service_that_never_answers_is_not_waited_for(
 
 
 def test_a_lock_file_that_cannot_be_read_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert checked(tmp_path, "http://127.0.0.1:9/", "click\n") == 1
     assert capsys.readouterr().err.startswith("audit: ")

@@ -46,6 +46,8 @@ SIGNED_SETTINGS = (
     "element",
 )
 FIGURES = ("map", "energy_wh", "score", "signature")
+REHEARSALS = "UNOFFICIAL"
+"""The maker that meters for rehearsals name."""
 NOT_JUDGED = "the run is not judged yet"
 
 
@@ -326,3 +328,28 @@ def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
         images = len(bundle.test_set["images"])
     found = run["images"]
     need(found == images, f"the run has {found} images, not {images}")
+    _need_standing_by_makers(run, rules)
+
+
+def _need_standing_by_makers(run: Fields, rules: Fields) -> None:
+    """A meter counts only if an official maker has made it, and if it is not simulated."""
+    standing = run["meter_standing"]
+    if standing is None or "official_makers" not in rules:
+        return
+
+    maker, _, serial, *_ = [*(run["meter_identity"] or "").split(" "), "", "", ""]
+    makers = [_plain(one) for one in rules["official_makers"]]
+    is_official = _plain(maker) in makers and _plain(maker) != REHEARSALS
+    if not is_official:
+        need(standing == "other-maker", f"{maker} is not an official maker")
+        return
+    is_simulated = serial.upper().startswith("SIMULATED")
+    if is_simulated:
+        need(standing == "simulated", f"the meter {serial} is simulated")
+        return
+    need(standing != "other-maker", f"{maker} is an official maker")
+
+
+def _plain(maker: str) -> str:
+    """The name as a meter's identity has it: without blanks, and in capitals."""
+    return maker.strip().replace(" ", "_").upper()

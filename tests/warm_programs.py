@@ -31,7 +31,7 @@ LIVE = "referee.web.live_process"
 ENTRIES = {
     "referee": "referee.cli",
     "meter": "lpirc_power.cli",
-    "lpirc-score": "lpirc_score.cli",
+    "lpirc-score": "lpirc_score.cli.program",
     "lpirc-client": "lpirc_client.cli",
     "lpirc-harness": "lpirc_client.harness.cli",
 }
@@ -41,7 +41,7 @@ IMPORTED = (
     *ENTRIES.values(), LIVE, "lpirc_power.visa.link",
     *(f"lpirc_power.cli.{one.stem}" for one in (ROOT / "power/lpirc_power/cli").glob("[a-z]*.py")),
     *(f"referee.cli.{one.stem}" for one in (ROOT / "referee/cli").glob("[a-z]*.py")),
-    "lpirc_score.cli.program", "lpirc_score.metrics.coco_reference", "referee.web.server",
+    "lpirc_score.metrics.coco_reference", "referee.web.server",
     "lpirc_client.sample_detector.detector",
     "lpirc_client.harness.commands", "lpirc_client.harness.options",
 )  # fmt: skip

@@ -24,7 +24,7 @@ class MeterFailed(ClientError):
 def require_program() -> None:
     """Raise ModelError `missing-extra` unless the program that reads meters is installed."""
     if find_spec("lpirc_power") is None:
-        sentence = "--meter needs lpirc_power, of the referee's distribution; in the project's folder: pip install ."
+        sentence = "--meter needs lpirc_power, which is not installed; in the project's folder: pip install ./power"
         raise ModelError("missing-extra", sentence, missing="lpirc_power")
 
 

@@ -52,4 +52,4 @@ def test_a_meter_needs_the_program_that_reads_it(
     )
     told = capsys.readouterr().err
     assert told.startswith("lpirc-client: --meter needs lpirc_power")
-    assert told.endswith("pip install .\n")
+    assert told.endswith("pip install ./power\n")

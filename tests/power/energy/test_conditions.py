@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpirc_power.meter import Standing
+from lpirc_power.standing import Standing
 
 
 def flat(reading: Any, power_w: float, apparent_va: float) -> list[Any]:
@@ -203,7 +203,9 @@ def test_nothing_is_known_of_a_meter_at_home_and_nothing_is_held_against_it(
         flat(reading, 6.0, math.nan), measurement(model="rapl", official=False)
     )
     assert found["accuracy"].ok
-    assert found["accuracy"].sentence == "Nothing is known of this meter's accuracy."
+    assert found["accuracy"].sentence == (
+        "No driver states this meter's limits of error: its energy is without an uncertainty."
+    )
 
 
 @pytest.mark.parametrize("standing", list(Standing))
@@ -213,9 +215,9 @@ def test_an_unofficial_meter_is_a_warning_that_says_why(
     measured = measurement(official=standing.official, standing=standing)
     found = checks([], measured)["official-meter"]
     assert (found.ok, found.severity) == (standing.official, "warning")
-    assert standing.reason in found.sentence
+    assert standing.reason() in found.sentence
     assert ("is unofficial" in found.sentence) is not standing.official
-    assert bool(standing.reason) is (standing is not Standing.OFFICIAL)
+    assert bool(standing.reason()) is (standing is not Standing.OFFICIAL)
 
 
 def test_of_an_older_run_only_the_verdict_is_known(

@@ -16,6 +16,7 @@ from lpirc_power.meter import (
     Meter,
     Setup,
 )
+from lpirc_power.standing import counts_by_identity
 
 SETUP = Setup(
     voltage_range_v=150.0,
@@ -197,4 +198,4 @@ def test_an_interval_or_a_timer_that_cannot_be_is_refused(
 
 
 def test_it_is_never_official(meter: Meter) -> None:
-    assert not meter.identity.official
+    assert not counts_by_identity(meter.identity)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lpirc_power.errors import MeterError
 from lpirc_power.home.rapl import Rapl, counted_uj, zones
 from lpirc_power.meter import UNOFFICIAL
+from lpirc_power.standing import counts_by_identity
 
 RANGE_UJ = 262143328850
 Plant = Callable[[dict[str, object]], Path]
@@ -62,7 +63,7 @@ def test_without_a_choice_every_package_counts_and_nothing_twice(plant: Plant) -
     assert laptop.identity.serial == "package-0"
     assert (laptop.identity.maker, laptop.identity.model) == (UNOFFICIAL, "rapl")
     assert laptop.identity.firmware == platform.release()
-    assert not laptop.identity.official
+    assert not counts_by_identity(laptop.identity)
     server = Rapl("", plant(SERVER))
     assert server.identity.serial == "+".join(
         f"package-{number}" for number in range(12)

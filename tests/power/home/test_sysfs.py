@@ -14,7 +14,7 @@ from lpirc_power.addresses import MeterAddress
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.home import sysfs
-from lpirc_power.meter import Setup
+from lpirc_power.meter import Meter, Setup
 from tests.forbidden import LOOP, loop_at
 from tests.power.home.conftest import HandClock
 
@@ -50,6 +50,13 @@ CONTENTS = st.one_of(
 )
 
 
+def opened(address: str, root: Path, clocks: Clocks) -> Meter:
+    """Return the meter of a machine whose sysfs is at `root`."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("METER_SYSFS", str(root))
+        return MeterAddress(address).connect(clocks)
+
+
 @pytest.mark.parametrize(
     "content", ["9" * 400, "9" * 21, "1_0", "1.5", "", "0x10", "٣"]
 )
@@ -62,7 +69,7 @@ def test_what_is_no_whole_number_is_told_with_file_and_content(
 ) -> None:
     root = plant({**FILES, file: content})
     with pytest.raises(MeterError) as caught:
-        MeterAddress(address, root).connect(clocks)
+        opened(address, root, clocks)
     assert caught.value.code == "meter-answer"
     assert str(root / file) in caught.value.sentence
     assert "holds '" in caught.value.sentence
@@ -83,10 +90,10 @@ def test_a_sensor_fails_with_meter_errors_only(
             (root / name).write_text(content, encoding="utf-8", errors="replace")
 
     put(FILES)
-    meter = MeterAddress(address, root).connect(hand.clocks())
+    meter = opened(address, root, hand.clocks())
     put(changed)
     with contextlib.suppress(MeterError):
-        MeterAddress(address, root).connect(hand.clocks()).read()
+        opened(address, root, hand.clocks()).read()
     meter.configure(Setup(None, None, 0.25, 0))
     for act in (
         meter.start,

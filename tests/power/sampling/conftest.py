@@ -53,7 +53,9 @@ class Recorder:
 @pytest.fixture(autouse=True)
 def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power/test_addresses.py starts them as users do."""
-    monkeypatch.setattr("lpirc_power.addresses.subprocess", warm_programs.Simulators)
+    monkeypatch.setattr(
+        "lpirc_power.simulator_address.subprocess", warm_programs.Simulators
+    )
 
 
 @pytest.fixture

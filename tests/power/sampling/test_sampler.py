@@ -15,6 +15,7 @@ from lpirc_power.addresses import limits_of
 from lpirc_power.energy import Measurement, energy_checks
 from lpirc_power.errors import MeterError, MeterRefused, MeterTimeout
 from lpirc_power.meter import IntegratorState, Reading, Setup
+from lpirc_power.standing import counts_by_identity
 from lpirc_power.visa.link import Link
 from tests.contest_day import children_of
 from tests.power.busy_host import failed
@@ -35,7 +36,7 @@ def measured(run: Any, setup: Setup, start_s: float, end_s: float) -> Measuremen
         setup=setup,
         model=identity.model,
         limits=limits_of(identity.model),
-        official=identity.official,
+        official=counts_by_identity(identity),
         changes=run.changes,
         start_stop_s=run.ran_s - (end_s - start_s),
     )
@@ -64,7 +65,7 @@ def test_the_child_of_sim_is_gone_after_close(
     sampler: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "lpirc_power.addresses.subprocess", subprocess
+        "lpirc_power.simulator_address.subprocess", subprocess
     )  # a child of our own
     before = children()
     run = sampler("sim:constant:5W")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lpirc_power.meter import Standing
+from lpirc_power.standing import Standing
 from lpirc_score import METRICS
 from lpirc_testsets.folder import compute_digest
 from referee.evidence.bundle import Bundle, read_bundle
@@ -322,16 +322,22 @@ def other_close(history: History, chance: Chance) -> None:
 
 
 def other_terms(history: History, chance: Chance) -> None:
-    """Another meter, or one with another standing."""
-    if chance.random() < 0.5:
-        history.run["meter_identity"] = (
-            f"YOKOGAWA,WT310E,C3U{int(chance.integers(10**6))},F1.04"
-        )
-    else:
-        standings = {one.value for one in Standing} - {history.run["meter_standing"]}
-        history.run["meter_standing"] = sorted(standings)[
-            int(chance.integers(len(standings)))
-        ]
+    """Another meter."""
+    serial = f"C3U{int(chance.integers(10**6))}"
+    history.run["meter_identity"] = f"YOKOGAWA WT310E {serial} F1.04"
+
+
+def other_standing(history: History, chance: Chance) -> None:
+    """Another standing than maker and serial number give."""
+    standings = {one.value for one in Standing} - {history.run["meter_standing"]}
+    chosen = int(chance.integers(len(standings)))
+    history.run["meter_standing"] = sorted(standings)[chosen]
+
+
+def other_makers(history: History, chance: Chance) -> None:
+    """One more maker, said to have counted from the beginning."""
+    name = f"ACME{int(chance.integers(10**6))}"
+    history.rules["official_makers"] = [*history.rules["official_makers"], name]
 
 
 def other_setup(history: History, chance: Chance) -> None:
@@ -460,6 +466,7 @@ BOUND_BY_BODIES: list[Alteration] = [
     other_window,
     other_setup,
     other_truth,
+    other_makers,
 ]
 """What the receipts of bodies tell, without a closing one."""
 BOUND_BY_THE_CLOSE: list[Alteration] = [
@@ -475,6 +482,7 @@ BOUND_BY_THE_CLOSE: list[Alteration] = [
     other_event,
     other_close,
     other_terms,
+    other_standing,
 ]
 TOLD_BY_THE_RULES: list[Alteration] = [
     metric_of_the_judgement,

@@ -18,6 +18,7 @@ from tests.referee.evidence.histories import (
     History,
     corrected_truth,
     energy_read_later,
+    other_standing,
 )
 from tests.referee.evidence.proved import (
     Proved,
@@ -48,6 +49,8 @@ def histories(
 
 
 def expected(alter: Alteration) -> list[str]:
+    if alter is other_standing:
+        return ["receipts", "rules"]
     return ["rules" if alter in TOLD_BY_THE_RULES else "receipts"]
 
 

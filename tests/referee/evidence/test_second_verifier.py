@@ -17,6 +17,7 @@ import pytest
 
 from referee.evidence.container import (
     ENVELOPE,
+    FORMAT,
     GROUND_TRUTH,
     MANIFEST,
     BadBundle,
@@ -25,6 +26,7 @@ from referee.evidence.container import (
 )
 from referee.evidence.statement import sign
 from referee.evidence.verify import Given, verify
+from referee.store.rules import rules_of
 from tests.referee.evidence.proved import (
     SCRIPT,
     SECOND,
@@ -62,6 +64,17 @@ def test_a_bundle_of_format_1_holds_for_ever() -> None:
     assert (
         failed(by_second(Path(__file__).with_name("format-1.zip").read_bytes())) == []
     )
+
+
+def test_a_bundle_of_format_3_names_no_makers_and_holds_for_ever() -> None:
+    data = Path(__file__).with_name("format-3.zip").read_bytes()
+    rules = json.loads(opened(data)[RUN])["run"]["rules"]
+    assert "official_makers" not in rules
+    assert rules_of(rules).makers == ("YOKOGAWA",)
+    for verifier in (by_main, by_second):
+        found = verifier(data)
+        assert failed(found) == []
+        assert found["rules"] == found["run-chain"] == found["score"] == ""
 
 
 def test_a_bundle_of_coco_whose_sums_had_another_order_holds_for_ever() -> None:
@@ -346,7 +359,7 @@ def test_both_detect_what_others_altered(proved: dict[str, Proved]) -> None:
 def _newer(proved: Proved) -> bytes:
     parts = unpack(proved.data)
     manifest = json.loads(parts[MANIFEST])
-    manifest["predicate"]["format"] = 4
+    manifest["predicate"]["format"] = FORMAT + 1
     return b"".join(pack(parts | {MANIFEST: lines([manifest])}))
 
 

@@ -201,7 +201,9 @@ def test_without_pyarrow_parquet_is_refused_and_nothing_is_written(
 ) -> None:
     run = closed_run(contest, guesses(contest, 0.7))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(RefereeError, match="pip install") as refused:
+    with pytest.raises(
+        RefereeError, match=r"pip install 'lpirc-referee\[parquet\]'"
+    ) as refused:
         export_run(contest, run.id, tmp_path / "out", tuple(FORMATS))
     assert refused.value.code == "no-pyarrow"
     assert not (tmp_path / "out").exists()

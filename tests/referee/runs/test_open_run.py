@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.standing import OFFICIAL_MAKERS
 from referee.config import Station
 from referee.errors import RefereeError
 from referee.runs.meters import RunMeter
@@ -55,7 +56,7 @@ def live_run(
         stored,
         window,
         np.array([3, 1, 5, 2, 4]),
-        RunMeter(sampler, log, stored.setup, Station("one", "sim:")),
+        RunMeter(sampler, log, stored.setup, Station("one", "sim:"), OFFICIAL_MAKERS),
         store,
         clock,
         marks=marks,

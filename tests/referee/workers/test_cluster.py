@@ -389,7 +389,7 @@ def test_without_dask_it_is_said_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "referee.workers.cluster", None)
     with (
-        pytest.raises(RefereeError, match="pip install distributed"),
+        pytest.raises(RefereeError, match=r"pip install 'lpirc-referee\[cluster\]'"),
         workers_of(None, "local"),
     ):
         pass

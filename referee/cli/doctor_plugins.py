@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lpirc_power import driver_registry
 from lpirc_score.metrics.offered import metric_named, metric_names
 from lpirc_testsets import TestSetError
 from lpirc_testsets.formats import format_named, format_names
-from lpirc_testsets.plugins import PluginError, Seam
+from lpirc_testsets.plugins import PluginError
 from referee import seams
 from referee.cli.own_commands import COMMANDS
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.seams import Finding
 
-METERS = Seam("lpirc.meters", "meter", "lpirc-power")
 LOADERS = (
     (seams.COMMANDS.names, seams.COMMANDS.load),
     (seams.PAGES.names, seams.PAGES.load),
     (seams.CHECKS.names, seams.CHECKS.load),
     (metric_names, metric_named),
     (format_names, format_named),
-    (METERS.names, METERS.load),
 )
 
 
@@ -33,6 +32,8 @@ def look_at_plugins() -> Iterator[Finding]:
                 load(name)
             except (RefereeError, TestSetError) as error:
                 yield Finding(error.code, error.sentence)
+    for sentence in driver_registry.problems():
+        yield Finding("plugin-broken", sentence)
     for name in COMMANDS.keys() & set(seams.COMMANDS.names()):
         words = f"A plug-in offers the command {name!r}, which referee has itself"
         yield Finding("plugin-twice", f"{words}: it is left out; rename it.")

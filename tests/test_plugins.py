@@ -145,7 +145,7 @@ def test_a_check_and_a_track_of_the_sample_are_made_by_doctor(
     board = ("model", "board", "--contest", contest, "--track", "fastest")
     shown = called(sample, "referee", *board)
     assert shown.returncode == 0, shown.stderr
-    assert "images/s" in shown.stdout
+    assert "fastest (Fastest), public test set" in shown.stdout
 
 
 def test_a_page_of_the_sample_is_served_with_its_background_work(

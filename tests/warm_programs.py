@@ -175,7 +175,8 @@ def start(arguments: Sequence[str], **places: Any) -> Any:
 class Simulators:
     """Stands in for `subprocess` in lpirc_power.addresses: the simulated meter of an address `sim:` is forked, too."""
 
-    PIPE, TimeoutExpired = subprocess.PIPE, subprocess.TimeoutExpired
+    PIPE = subprocess.PIPE
+    TimeoutExpired = subprocess.TimeoutExpired
 
     @staticmethod
     def Popen(command: Sequence[str], **_: Any) -> Any:  # noqa: N802 - its name there
@@ -186,14 +187,17 @@ class Simulators:
 class LiveScores:
     """Stands in for `subprocess` in referee.web.live_process: what a server starts beside it is forked, too."""
 
-    DEVNULL, TimeoutExpired = subprocess.DEVNULL, subprocess.TimeoutExpired
+    DEVNULL = subprocess.DEVNULL
+    TimeoutExpired = subprocess.TimeoutExpired
 
     @staticmethod
     def Popen(command: Sequence[str], **_: Any) -> Process:  # noqa: N802 - its name there
         """Start what `python -P -m referee.web.live_process ...` says."""
         with Path(os.devnull).open("w") as nothing:
             return Process(
-                command[command.index(LIVE) :], stdout=nothing, stderr=sys.stderr
+                command[command.index(LIVE) :],
+                stdout=nothing,
+                stderr=sys.stderr,
             )
 
 
@@ -215,7 +219,9 @@ def run(
             file.seek(0)
             written.append(file.read())
         return subprocess.CompletedProcess(
-            list(arguments), process.returncode, *written
+            list(arguments),
+            process.returncode,
+            *written,
         )
 
 

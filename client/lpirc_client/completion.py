@@ -16,11 +16,19 @@ class PrintCompletion(argparse.Action):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(
-            nargs="?", const=SHELLS[0], choices=SHELLS, metavar="SHELL", **given
+            nargs="?",
+            const=SHELLS[0],
+            choices=SHELLS,
+            metavar="SHELL",
+            **given,
         )
 
     def __call__(
-        self, parser: argparse.ArgumentParser, _: object, shell: Any, *__: object
+        self,
+        parser: argparse.ArgumentParser,
+        _: object,
+        shell: Any,
+        *__: object,
     ) -> None:
         """Print it. Raises ModelError `missing-extra` without shtab."""
         try:

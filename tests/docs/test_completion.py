@@ -49,7 +49,10 @@ def test_the_client_s_commands_complete_in_bash() -> None:
     complete -p lpirc-client lpirc-harness
     """
     done = subprocess.run(
-        ["bash", "-uc", script], capture_output=True, text=True, check=True
+        ["bash", "-uc", script],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     *said, of_client, of_harness = done.stdout.splitlines()
     assert said == ["replay", "--detector", "--testset", "", "bar", "bench"]
@@ -67,12 +70,15 @@ def test_the_client_s_commands_complete_in_other_shells(shell: str) -> None:
 
 @pytest.mark.parametrize("program", ["lpirc-client", "lpirc-harness"])
 def test_without_shtab_the_extra_is_named(
-    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    program: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)
     main = client if program == "lpirc-client" else harness
     assert main(["--completion"]) == 1
     said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert said.out == ""
+    assert said.err.count("\n") == 1
     assert said.err.startswith(f"{program}: --completion needs shtab; ")
     assert "[completion]" in said.err

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
+from referee.judging.freeze import Freeze
 from referee.judging.public_documents import empty_board, log_head, public_board
-from referee.store.records import BoardState
 from referee.web.operator.operator_access import require_operator
 from referee.web.operator.run_routes import act
 from referee.web.request_bodies import read_texts
@@ -24,7 +24,7 @@ def freeze() -> Response:
     """Freeze the board, on disk before it is answered; a frozen one stays as it is."""
     state = web_state()
     found = state.contest.store.published.get()
-    if found is None or found.state is BoardState.LIVE:
+    if not Freeze(found).is_on:
         with act("board-freeze") as under_way:
             state.contest.store.published.freeze(
                 state.clock.utc(), empty_board(state.contest), under_way
@@ -46,7 +46,7 @@ def unveil() -> Response:
         )
     state = web_state()
     found = state.contest.store.published.get()
-    if found is None or found.state is BoardState.LIVE:
+    if found is None or not Freeze(found).is_on:
         raise RefereeError(
             "board-state",
             "The board is live, there is nothing to unveil; freeze it first.",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lpirc_testsets.boxes import outside
+from lpirc_testsets.box_corners import outside
 from lpirc_testsets.class_labels import label_problems
 from lpirc_testsets.coco_reader import CocoDocument, parse_coco
 from lpirc_testsets.errors import Problems, TestSetError

@@ -17,7 +17,7 @@ from lpirc_testsets.coco_import import object_records
 from lpirc_testsets.errors import Reports, TestSetError
 from lpirc_testsets.folder import MANIFEST, TestSet
 from lpirc_testsets.ground_truth import GroundTruth
-from lpirc_testsets.reading import read_ground_truth
+from lpirc_testsets.ground_truth_reader import read_ground_truth
 from lpirc_testsets.set_building import SourceImage, build_test_set
 from lpirc_testsets.values import shown
 

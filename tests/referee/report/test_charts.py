@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from lpirc_score import Curve
-from lpirc_score.files.curves import inline_curves
+from lpirc_score.files.curve_drawings import inline_curves
 from referee.judging.course import Course
 from referee.judging.regret import StopRegret
 from referee.report.charts import MOST_READINGS, envelope, time_chart

@@ -58,13 +58,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "analysis.curves": (
+    "analysis.precision_recall": (
         "CocoCurve",
         "Curve",
         "coco_curves",
         "precision_recall_curves",
     ),
-    "metrics.columns": ("Detections",),
+    "metrics.detection_columns": ("Detections",),
     "metrics.evaluation": ("evaluate",),
     "metrics.metric_kinds": (
         "STRICT",
@@ -78,7 +78,7 @@ _MODULES = {
         "signature_of",
         "tolerance_of",
     ),
-    "metrics.result": (
+    "metrics.evaluation_result": (
         "Counts",
         "Evaluation",
         "format_score",

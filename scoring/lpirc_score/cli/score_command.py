@@ -259,7 +259,7 @@ def _check_options(
         for metric in others:
             if metric != COCO:
                 raise click.UsageError(
-                    f"The metric {metric} has no single IoU threshold, so no curves; leave --curves out."
+                    f"The metric {metric} has no single IoU threshold, so it has no curves; leave --curves out."
                 )
 
 

@@ -57,7 +57,7 @@ Value = TypeVar("Value")
 
 @dataclass
 class Findings:
-    """By item what is wrong with it (empty: it holds), or why it was not checked; and notes."""
+    """The findings by item: what is wrong with it (empty: it holds), or why it was not checked; and notes."""
 
     wrong: dict[str, str] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)

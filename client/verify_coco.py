@@ -116,7 +116,7 @@ def _overlap(detected: Box, one: Object) -> float:
 
 
 def _outcomes(contenders: list[Contender], least: float) -> list[str]:
-    """What each detection ends up as where an overlap of `least` is enough."""
+    """Return the outcome of each detection where an overlap of `least` is enough."""
     taken: set[int] = set()
     outcomes = []
     for contender in contenders:

@@ -1,4 +1,4 @@
-"""How a bundle is written: the container and its texts. From docs/bundle.md alone."""
+"""Reads a bundle: the container and its texts. From docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def need_same(
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether both are one value: every bit of a number counts, the order of keys does not."""
+    """Tell if both are one value: every bit of a number counts, the order of keys does not."""
     return compact_json_of(one) == compact_json_of(other)
 
 
 def sentence_of(error: Exception) -> str:
-    """What went wrong, in words, also where others wrote what cannot be read."""
+    """Return in words what went wrong, also where others wrote what cannot be read."""
     if isinstance(error, Wrong):
         return str(error)
     return f"not what belongs there ({error!r:.100})"
@@ -236,7 +236,7 @@ def _header(name: str, content: bytes) -> bytes:
 
 
 def _common_fields(name: str, content: bytes) -> bytes:
-    """What a local header and an entry of the directory share."""
+    """Return the fields that a local header and an entry of the directory share."""
     fields = [
         _two(20),  # version needed
         _two(0),  # flags
@@ -277,7 +277,7 @@ def _end(
     size: int,
     offset: int,
 ) -> bytes:
-    """What comes after the directory."""
+    """Return the record that comes after the directory."""
     fields = [
         b"PK\5\6",
         _two(0),

@@ -1,4 +1,4 @@
-"""What all metrics share, and those with inclusive pixels. From docs/bundle.md alone."""
+"""The parts that all metrics share, and the metrics with inclusive pixels. From docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ Metric = Callable[[Objects, list[Detection]], float | None]
 
 
 def read_objects(ground_truth: bytes, images: set[int]) -> dict[int, Objects]:
-    """By category, the objects of these images."""
+    """Return the objects of these images by category."""
     found: dict[int, Objects] = defaultdict(lambda: defaultdict(list))
     document = json.loads(ground_truth.decode("utf-8-sig"))
     for annotation in document["annotations"]:
@@ -166,7 +166,7 @@ def _object(annotation: dict[str, Any]) -> Object:
 
 
 def _listed(rows: Iterable[Row]) -> dict[int, list[Detection]]:
-    """By category: highest confidence first, then the lower image, then the earlier arrival."""
+    """List the detections of each category: highest confidence first, then the lower image, then arrival."""
     found: dict[int, list[Detection]] = defaultdict(list)
     for arrival, row in enumerate(rows):
         image, category, confidence, *corners = row

@@ -1,4 +1,4 @@
-"""What a bundle records of a run, as values, and the links between them. From docs/bundle.md alone."""
+"""The records of a run in a bundle, as values, and the links between them. From docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Bundle:
         return [event for event in self.events if event.kind == kind]
 
     def last_detail(self, kind: str) -> Fields:
-        """That of the run's last event of that kind; empty without one."""
+        """Return the detail of the run's last event of that kind; empty without one."""
         events = self.events_of(kind)
         return events[-1].detail if events else {}
 

@@ -115,7 +115,7 @@ def _figures(
 
 
 def _is_close(one: float | None, other: float | None) -> bool:
-    """Whether they differ by rounding, as the order of a sum can make them."""
+    """Tell if they differ by no more than the order of a sum can change."""
     if one is None or other is None:
         return False
     return math.isclose(one, other, rel_tol=1e-12)

@@ -1,4 +1,4 @@
-"""What `run` and `replay` do: prepare everything, wait for the referee, log in, work, report."""
+"""Runs `run` and `replay`: prepares everything, waits for the referee, logs in, works, reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong on the contestant's side; a class of its own for each failure that some caller handles."""
+"""Failures on the contestant's side; a class of its own for each that some caller handles."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def require_program() -> None:
 
 
 def identity_at(address: str) -> str:
-    """Which meter answers at an address. Raises MeterFailed."""
+    """Return the identity of the meter that answers at an address. Raises MeterFailed."""
     command = [*PROGRAM, "probe", "--json", "--", address]
     try:
         done = subprocess.run(  # noqa: S603 - our own

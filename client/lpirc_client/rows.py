@@ -1,4 +1,4 @@
-"""What a detector returns, checked and packed: the rows of one image.
+"""Checks and packs the rows that a detector returns for one image.
 
 A row is (category id, confidence, xmin, ymin, xmax, ymax) in pixels, corners included, the first pixel 0: six numbers
 in a list, a tuple or a row of a NumPy array. The referee refuses a whole body for one bad row, so each is checked

@@ -120,12 +120,12 @@ class Session:
 
     @property
     def images_posted(self) -> int:
-        """How many images' rows the referee has on disk, in the order they were posted; each `post` counts."""
+        """The number of posted images whose rows the referee has on disk; each `post` counts."""
         return 0 if self._outbox is None else self._outbox.images
 
     @property
     def detections_posted(self) -> int:
-        """How many rows the referee has accepted."""
+        """The number of rows that the referee has accepted."""
         return 0 if self._outbox is None else self._outbox.detections
 
     def open(self) -> Login:

@@ -1,4 +1,4 @@
-"""Where the time of a run went: sums for the report, and each span as a Chrome trace (chrome://tracing, Perfetto)."""
+"""Records the time of a run: sums for the report, and each span as a Chrome trace (chrome://tracing, Perfetto)."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _measured(
     images: Path,
     meter: str | None,
 ) -> tuple[str, bytes]:
-    """What to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
+    """Return which document to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
     folder = _fetched(connection, path, work["images"], images)
     data = _answer(connection, "GET", f"{path}/model").content
     arguments = [

@@ -1,4 +1,4 @@
-"""What can be wrong with a test set: the failure, and the list of problems that leads to it."""
+"""Failures of test sets, and the list of problems that leads to one."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class Reports:
-    """Where an import reports what is wrong, and `progress` how many of so many images are done."""
+    """The reports of an import: its problems, and by `progress` how many of so many images are done."""
 
     problems: Problems = field(default_factory=Problems)
     progress: Callable[[int, int], None] = lambda _done, _total: None

@@ -23,7 +23,7 @@ from lpirc_testsets.values import shown
 
 
 def contents(test_set: TestSet) -> NDArray[np.int64]:
-    """How many objects of each category each image has: (N, K). Raises TestSetError as `truth_of` does."""
+    """Count the objects of each category in each image: (N, K). Raises TestSetError as `truth_of` does."""
     truth = truth_of(test_set)
     counts = np.zeros((len(truth.image_ids), len(truth.category_ids)), np.int64)
     places = np.searchsorted(truth.category_ids, truth.category)

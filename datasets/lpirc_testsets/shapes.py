@@ -31,7 +31,7 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Kind:
-    """What an object looks like, by name: one shape, one hue, one fill."""
+    """The look of an object, by name: one shape, one hue, one fill."""
 
     shape: str
     hue: str

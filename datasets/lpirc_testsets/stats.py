@@ -1,4 +1,4 @@
-"""What a test set holds, in figures, and as a picture."""
+"""Describes a test set in figures, and as a picture."""
 
 from __future__ import annotations
 

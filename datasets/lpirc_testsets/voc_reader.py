@@ -39,7 +39,7 @@ class _WithoutDtd(ET.TreeBuilder):
 
 @dataclass(frozen=True)
 class VocAnnotation:
-    """What a file states about its image: `size` (width, height) if any; `problems` for what is invalid."""
+    """The statements of a file about its image: `size` (width, height) if any, objects, and `problems`."""
 
     file: str
     size: tuple[int, int] | None

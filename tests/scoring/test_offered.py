@@ -13,14 +13,14 @@ from click.testing import CliRunner, Result
 from lpirc_score import METRICS, Detections, evaluate, metric_names, signature_of
 from lpirc_score.analysis.error_types import analyse_errors
 from lpirc_score.analysis.halves import HALVES, half_maps, halves_of
-from lpirc_score.cli.program import command as main
+from lpirc_score.cli.program import main
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.offered import metric_named, not_installed, rule_named
 from lpirc_testsets import GroundTruth, read_ground_truth
 from tests.plugins_installed import Installer, plugins_in
 
 GROUP = "lpirc.metrics"
-SAMPLE = Path(__file__).parents[1] / "plugin_sample" / "metrics.py"
+SAMPLE = Path(__file__).parents[1] / "plugin_sample" / "lpirc_sample" / "metrics.py"
 ENTRIES = """lpirc-75 = sample_metrics:STRICTER
 found = sample_metrics:FOUND"""
 TRUTH = (

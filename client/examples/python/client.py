@@ -73,7 +73,7 @@ class Window:
 
     @property
     def left_s(self) -> float:
-        """What is left."""
+        """Return the seconds that are left."""
         return self._end_s - time.monotonic()
 
 

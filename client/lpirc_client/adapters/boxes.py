@@ -1,4 +1,4 @@
-"""From an image to a model's input, and from a model's outputs to boxes in the image; pure."""
+"""Turns an image into a model's input, and a model's outputs into boxes in the image; pure."""
 
 from __future__ import annotations
 

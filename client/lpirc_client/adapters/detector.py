@@ -56,7 +56,7 @@ def _are(
     counts: tuple[int, ...] = (),
     kinds: Any = (int, float),
 ) -> bool:
-    """Whether this is a number in that range, or a list of as many as one of `counts`."""
+    """Tell if this is a number in that range, or a list of as many as one of `counts`."""
     if isinstance(values, list):
         return len(values) in counts and all(
             _are(

@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Model(NamedTuple):
-    """Its inputs' shapes (None: an open side), its outputs' names, what it implies, and `run`: real values to such."""
+    """A loaded model: shapes of its inputs (None: an open side), names of its outputs, implied settings, `run`."""
 
     shapes: list[list[Any]]
     names: list[str]

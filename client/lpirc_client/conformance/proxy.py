@@ -245,7 +245,7 @@ class Passage(BaseHTTPRequestHandler):
 
 
 def _has_ended(connection: socket.socket) -> bool:
-    """Whether the other end has ended the connection, or its sending side. Raises OSError if it has reset it."""
+    """Tell if the other end has ended the connection, or its sending side. Raises OSError if it has reset it."""
     timeout_s = connection.gettimeout()
     connection.settimeout(0)
     try:

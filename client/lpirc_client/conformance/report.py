@@ -1,4 +1,4 @@
-"""What was found, as a table and as JUnit XML."""
+"""Reports findings as a table and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JUNIT_TAGS = {FAIL: "failure", FAULT: "failure", SKIP: "skipped", HINT: "system-
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check (PASS, FAIL, SKIP) or a rule (PASS, FAULT, HINT) came to.
+    """The result of a check (PASS, FAIL, SKIP) or of a rule (PASS, FAULT, HINT).
 
     Of a check: how long it took. Of a rule: how often it was broken, and first at how many s after the window opened.
     """

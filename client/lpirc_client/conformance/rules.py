@@ -1,4 +1,4 @@
-"""What a client does wrong: pure rules, from what was seen of its run to findings."""
+"""Finds the mistakes of a client: pure rules over the exchanges of its run."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Exchange:
     retry_after_s: float = 0.0
 
     def is_same(self, other: Exchange) -> bool:
-        """Whether the client asked the same before or again."""
+        """Tell if the other exchange asks the same."""
         return (self.route, self.sha256, [*self.images]) == (
             other.route,
             other.sha256,

@@ -1,4 +1,4 @@
-"""What `bench`, `validate` and `confinement` do and print.
+"""Runs `bench`, `validate` and `confinement`, and prints their results.
 
 Modules that need the extra are imported only here, and late.
 """

@@ -1,4 +1,4 @@
-"""From a model's output tensors to predictions: top-1 labels, or detections in pixels of the original image.
+"""Turns a model's output tensors into predictions: top-1 labels, or detections in pixels of the original image.
 
 A detection's row is [image, category, confidence, xmin, ymin, xmax, ymax] with inclusive corners, as everywhere in the
 contest: a box from x1 to x2 (0..1) in an image W wide has xmin = x1 W and xmax = x2 W - 1. Its width is then

@@ -1,4 +1,4 @@
-"""From an image file's bytes to the model's input, exactly as the tracks state it.
+"""Turns an image file's bytes into the model's input, exactly as the tracks state it.
 
 Every step works on whole pixels of the stored picture and ignores EXIF orientation, as TensorFlow's decoder and COCO's
 annotations do. Resizing follows TensorFlow's `ResizeBilinear` as the evaluation of these tracks uses it (align_corners

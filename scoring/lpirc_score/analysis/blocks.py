@@ -63,7 +63,7 @@ def _ranked(
 
 
 def merged(parts: Sequence[C]) -> C:
-    """One category of all blocks, which ascend by image."""
+    """Merge the parts of one category, from blocks that ascend by image."""
     columns = {}
     for field in fields(parts[0]):
         values = [getattr(part, field.name) for part in parts]
@@ -78,25 +78,29 @@ def score_category(
     counted: NDArray[np.bool_],
     with_halves: bool,
 ) -> tuple[float | None, float | None, Floats | None]:
-    """Return the AP of a category, None without objects: of the images that are `counted` (N,), and of all.
+    """Return the AP of a category of the images that are `counted` (N,), that of all images, and that of halves.
 
-    And that of the former in each half (HALVES,), as `half_averages`, if asked for.
+    It is None without objects. `with_halves` asks for the last: of the counted images, as `half_averages` (HALVES,).
     """
     whole = merged(parts)
-    part = _taken(whole, np.flatnonzero(counted.take(whole.image)))
-    ap, of_all = (_average(each, metric) for each in (part, whole))
-    return ap, of_all, _of_halves(part, metric, len(counted)) if with_halves else None
+    is_counted = counted.take(whole.image)
+    part = _taken(whole, np.flatnonzero(is_counted))
+    ap = _average(part, metric)
+    of_all = _average(whole, metric)
+    of_halves = None
+    if with_halves:
+        of_halves = _of_halves(part, metric, len(counted))
+    return ap, of_all, of_halves
 
 
 def _taken(category: C, places: NDArray[np.int64]) -> C:
     """The category with the detections at these ranks, in this order."""
-    by_detection = [
-        field.name for field in fields(category) if field.name != "object_images"
-    ]
-    return replace(
-        category,
-        **{name: getattr(category, name).take(places) for name in by_detection},
-    )
+    columns = {}
+    for field in fields(category):
+        if field.name != "object_images":
+            column = getattr(category, field.name)
+            columns[field.name] = column.take(places)
+    return replace(category, **columns)
 
 
 def _average(category: AnyCategory, metric: str) -> float | None:

@@ -1,4 +1,4 @@
-"""What each detection finds and, where it is false, what kind of error it is, whatever its category.
+"""Finds the object of each detection, of any category, and names the kind of error where it is false.
 
 The kinds are those of TIDE (Bolya et al. 2020), looked for in the order of its program: the first that fits counts.
 """
@@ -59,7 +59,7 @@ _PLACE = {type_: np.int8(place) for place, type_ in enumerate(OF_DETECTIONS)}
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """By detection (M,) and by object (G,), in the order of the source; `category` and `object_category` are places.
+    """The findings by detection (M,) and object (G,), in the order of the source; both categories are places.
 
     `members` (M,) are the detections by confidence, highest first; the metric has `counted` them or not. `outcome` is
     a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the index in the ground truth of the object that a detection

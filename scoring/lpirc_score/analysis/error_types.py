@@ -1,4 +1,4 @@
-"""What the errors of a submission cost, by type: TIDE (Bolya et al. 2020), in mAP of the contest's metric.
+"""Computes the cost of a submission's errors by type: TIDE (Bolya et al. 2020), in mAP of the contest's metric.
 
 An error is mended by an oracle, one type at a time: a badly placed or wrongly named detection becomes the object that
 it is about, every other false one goes, and a missed object leaves the ground truth. A type costs what the mAP gains.
@@ -188,7 +188,8 @@ def _costs(rows: _Listing, share: Floats) -> Floats:
     is_true = rows.outcome == TRUE
     ranks, bounds = true_ranks(is_true, rows.counted, rows.starts)
     sizes = np.diff(bounds)
-    nth = np.arange(1, len(ranks) + 1) - np.repeat(bounds[:-1], sizes)
+    place = np.arange(1, len(ranks) + 1)
+    nth = place - np.repeat(bounds[:-1], sizes)
     lost = nth / np.maximum(ranks * (ranks - 1), 1)
     lost_map = lost * np.repeat(share, sizes)
     total = np.append(0.0, np.cumsum(lost_map))

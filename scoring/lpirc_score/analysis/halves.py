@@ -1,4 +1,4 @@
-"""How much a mAP depends on the choice of test images: the metric on random halves of them.
+"""Measures how a mAP depends on the choice of test images: the metric on random halves of them.
 
 Each pair of halves shares the images out, without replacement: both are sets of their own, with new images each, so
 they differ as such sets do. The image is the unit, since what happens inside one image is not independent. Matching
@@ -41,7 +41,7 @@ _MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111E
 
 @lru_cache(maxsize=2)
 def halves_of(images: int, seed: int = SEED) -> Bools:
-    """Which images are in which half: (images, HALVES), which no one may change.
+    """Draw the halves: which images are in which half (images, HALVES), read-only.
 
     Halves 2p and 2p + 1 are a pair: the first has the images // 2 images with the least keys, the second the others.
     Keys are the numbers of SplitMix64 (Steele, Lea, Flood 2014) from `seed`, image by image and pair by pair; of equal
@@ -148,9 +148,11 @@ def _scored_again(
     names = compress(ground_truth.image_names, is_drawn)
     part = ground_truth.of_objects(np.isin(ground_truth.image, images))
     part = replace(part, image_ids=images, image_names=tuple(names))
-    found = detections.of_rows(np.isin(detections.image, images))
+    is_there = np.isin(detections.image, images)
+    found = detections.of_rows(is_there)
     ap = metric.evaluate(part, found, banned).ap
-    return np.array([ap[id_] for id_ in ground_truth.category_ids.tolist()], np.float64)
+    ids = ground_truth.category_ids.tolist()
+    return np.array([ap[id_] for id_ in ids], np.float64)
 
 
 def mean_of_categories(averages: Floats) -> Floats:
@@ -165,7 +167,7 @@ def mean_of_categories(averages: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Category:
-    """By rank, the confidence and image (M,) of the detections of one category that count, and which are true.
+    """The detections of one category that count, by rank: confidence, image (M,), and which are true.
 
     `object_images` are those of its objects that count. Images are places among all.
     """
@@ -232,14 +234,15 @@ def category_average(
 
 
 def coco_average(category: CocoCategory, drawn: Bools) -> Floats:
-    """As `category_average`, by COCO: the sum over the IoUs of the sums over the recalls, by their number."""
+    """Return the AP as `category_average` does, by COCO: the mean over IoUs and recalls, summed in this order."""
     objects = _objects(category.object_images, drawn)
     total = np.zeros(len(objects))
     for image, is_true in category.rankings():
         for part, envelope, found in _envelopes(image, is_true, drawn, SPACING):
             reached = _at_recalls(envelope, found, objects[part], RECALLS)
             total[part] += _in_turn(reached)
-    ap = total / (len(IOUS) * len(RECALLS))
+    count = len(IOUS) * len(RECALLS)
+    ap = total / count
     ap[objects == 0] = np.nan
     return ap
 
@@ -262,8 +265,10 @@ def _envelopes(
     true = np.flatnonzero(is_true)
     if len(true) == 0:
         return
-    image = image[: true[-1] + 1]
-    steps = np.append(0, true[:-1] + 1)
+    last = true[-1]
+    image = image[: last + 1]
+    after_true = true[:-1] + 1
+    steps = np.append(0, after_true)
     for part in _parts(drawn.shape[1], len(image)):
         here = drawn[image, part]
         between = np.add.reduceat(here, steps, axis=0, dtype=np.uint32)

@@ -325,7 +325,7 @@ def _tolerance(
     ground_truth: Path,
     images: Path | None,
 ) -> Tolerance:
-    """What the metric accepts, unless the ground truth declares its images and categories."""
+    """Return the tolerance of the metric, less what the ground truth declares: its images and categories."""
     tolerance = tolerance_of(metric)
     declared = declares_ids(ground_truth)
     return replace(

@@ -1,4 +1,4 @@
-"""What `referee score` says of several files or metrics: their AP side by side, and how sure the order of two is."""
+"""Compares several files or metrics: their AP side by side, and how sure the order of two is."""
 
 from __future__ import annotations
 
@@ -49,10 +49,17 @@ def find_orders(results: Sequence[Result], iou: float | None) -> list[Order]:
     orders = []
     for one, other in combinations(results, 2):
         metric = one.evaluation.metric
-        if metric == other.evaluation.metric:
-            better, worse = sorted((one, other), key=_reached, reverse=True)
-            chance = chance_of_order(drawn[id(better)], drawn[id(worse)])
-            orders.append(Order(metric, str(better.file), str(worse.file), chance))
+        if metric != other.evaluation.metric:
+            continue
+        better, worse = sorted((one, other), key=_reached, reverse=True)
+        chance = chance_of_order(drawn[id(better)], drawn[id(worse)])
+        order = Order(
+            metric=metric,
+            first=str(better.file),
+            second=str(worse.file),
+            chance=chance,
+        )
+        orders.append(order)
     return orders
 
 

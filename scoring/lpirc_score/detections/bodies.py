@@ -22,7 +22,7 @@ FIRST_INEXACT = 2.0**24
 
 
 def is_packed(content_type: str | None) -> bool:
-    """Whether a body of that type is what `unpack` reads."""
+    """Tell if `unpack` reads a body of that type."""
     return content_type is not None and _kind(content_type) == PACKED
 
 

@@ -72,7 +72,7 @@ def is_known(
     values: NDArray[np.float64] | NDArray[np.int64],
     ascending: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Which values (M,) are among ids (K,) in ascending order."""
+    """Return which values (M,) are among ids (K,) in ascending order."""
     if len(ascending) == 0:
         return np.zeros(len(values), np.bool_)
     at = ascending.searchsorted(values)

@@ -166,7 +166,7 @@ def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
 
 
 def _has_other_fields(form: bytes, lists: list[list[bytes]]) -> bool:
-    """Whether this is another kind of body, sent as a form by mistake; at most a token means no detections."""
+    """Tell if this is another kind of body, sent as a form by mistake; at most a token means no detections."""
     fields = form.split(b"&", 3)[1:]
     if any(lists):
         return False

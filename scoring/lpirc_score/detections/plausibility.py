@@ -16,7 +16,7 @@ ABOVE_1 = float(np.nextafter(1, 2))
 
 @dataclass(frozen=True)
 class Implausible:
-    """How many of `rows` have all coordinates in 0..1, a confidence above 1, a box wholly outside its image.
+    """The counts of implausible rows: all coordinates in 0..1, a confidence above 1, a box wholly outside its image.
 
     `first_outside` is the image number of the first such box.
     """

@@ -70,7 +70,7 @@ Taken = NDArray[np.float64] | tuple[NDArray[np.float64], Refused]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a parser could read, `values` (n, 7) float64 on the `lines` (n,), and the problems of the rest."""
+    """The rows that a parser could read, `values` (n, 7) float64 on the `lines` (n,), and the problems of the rest."""
 
     values: NDArray[np.float64]
     lines: NDArray[np.int64] | range

@@ -94,7 +94,8 @@ def _shortened(name: str) -> str:
 
 def _thinned(curve: Curve | CocoCurve) -> Any:
     count = len(curve.recall)
-    places = np.linspace(0, count - 1, min(_MOST_POINTS, count))
+    few = min(_MOST_POINTS, count)
+    places = np.linspace(0, count - 1, few)
     kept = places.astype(np.int64)
     columns = [column[kept] for column in vars(curve).values()]
     return type(curve)(*columns)

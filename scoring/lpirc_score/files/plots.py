@@ -68,14 +68,12 @@ def drawn(
         rc_context({"svg.hashsalt": "referee", "svg.fonttype": fonttype}),
         warnings.catch_warnings(),
     ):
-        warnings.filterwarnings(
-            "ignore", message="Glyph .* missing", category=UserWarning
-        )
+        missing = "Glyph .* missing"
+        warnings.filterwarnings("ignore", message=missing, category=UserWarning)
         figure = Figure(figsize=size, dpi=150, layout="constrained")
         draw(figure)
-        figure.savefig(
-            drawing, format=form, metadata={"Date": None} if form == "svg" else None
-        )
+        metadata = {"Date": None} if form == "svg" else None
+        figure.savefig(drawing, format=form, metadata=metadata)
     return drawing.getvalue()
 
 
@@ -89,14 +87,19 @@ def inline_svg(
     Its text is text, to be found and copied. Raises CodedError `no-matplotlib`.
     """
     text = drawn("svg", draw, size, "none").decode()
-    text = re.sub(
-        r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL
-    )
+    begin = text.index("<svg")
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[begin:], flags=re.DOTALL)
     # HTML needs none of these attributes.
     text = re.sub(r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5)
     used = {*re.findall(r"#([\w.-]+)[\")]", text)}
+
+    def id_if_used(found: re.Match[str]) -> str:
+        if found[1] in used:
+            return found[0]
+        return ""
+
     # Each drawing numbers its parts from 1: two in one page would share their ids.
-    text = re.sub(r' id="([^"]*)"', lambda one: one[0] if one[1] in used else "", text)
+    text = re.sub(r' id="([^"]*)"', id_if_used, text)
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
 
 

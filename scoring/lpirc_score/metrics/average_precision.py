@@ -23,7 +23,8 @@ def best_precisions(ranks: Ints) -> Floats:
     count.
     """
     precision = np.arange(1, len(ranks) + 1) / ranks
-    return np.maximum.accumulate(precision[::-1])[::-1]
+    backwards = np.maximum.accumulate(precision[::-1])
+    return backwards[::-1]
 
 
 def area_under_envelope(ranks: Ints, objects: int) -> float:
@@ -80,13 +81,16 @@ def true_ranks(
     """
     places = np.flatnonzero(true)
     bounds = np.searchsorted(places, starts)
-    first = np.repeat(counts_before(counted, starts[:-1]), np.diff(bounds))
-    return counts_before(counted, places) + 1 - first, bounds
+    before_category = counts_before(counted, starts[:-1])
+    first = np.repeat(before_category, np.diff(bounds))
+    ranks = counts_before(counted, places) + 1 - first
+    return ranks, bounds
 
 
 def counts_before(marked: Bools, places: Ints) -> Ints:
     """Return how many of the marks (M,) are before each of the places (n,), which are 0..M: by those that are not."""
-    before: Ints = places - np.searchsorted(np.flatnonzero(~marked), places)
+    others = np.flatnonzero(~marked)
+    before: Ints = places - np.searchsorted(others, places)
     return before
 
 

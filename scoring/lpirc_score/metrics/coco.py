@@ -133,7 +133,7 @@ def results_by_area(
 
 @dataclass(frozen=True, eq=False)
 class CocoCategory:
-    """By rank, the confidence and image (M,) of the detections of one category in the range of all areas.
+    """The detections of one category in the range of all areas, by rank: confidence and image (M,).
 
     Bit k of `counts` and of `is_true` (M,): whether a detection counts, and is true, at the k-th IoU. `object_images`
     are those of its objects that count. Images are places among all.
@@ -146,7 +146,7 @@ class CocoCategory:
     object_images: NDArray[np.uint32]
 
     def rankings(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.bool_]]]:
-        """At each IoU, by rank, the image (m,) of the detections that count, and which are true."""
+        """Yield for each IoU, by rank, the image (m,) of the detections that count, and which are true."""
         for bit in _BITS:
             here = np.flatnonzero(self.counts & bit)
             is_true = self.is_true.take(here) & bit
@@ -214,7 +214,7 @@ class _Batch:
 
 
 class _Matching:
-    """What every range of areas shares: the groups, which objects are `ignored` in each (areas, G), the candidates."""
+    """The work that all ranges of areas share: groups, the objects `ignored` in each (areas, G), candidates."""
 
     def __init__(
         self,
@@ -292,7 +292,7 @@ def _within(
     last: int,
     ranks: Ints,
 ) -> NDArray[np.uint8]:
-    """By rank, count the detections of some categories within their image and category, from 0 to the last of MOST."""
+    """Number the detections, by rank, within their image and category, from 0 to the last of MOST."""
     opens = listing.opens[listing.starts[first] : listing.starts[last]]
     bits = len(ranks).bit_length()
     keys = np.cumsum(opens) << bits
@@ -317,7 +317,7 @@ def _areas(detections: Detections, members: Ints) -> Floats:
 
 
 def _inside(area: Floats) -> NDArray[np.bool_]:
-    """Where areas (M,) lie inside each of AREAS (ranges, M)."""
+    """Return which areas (M,) lie inside each of AREAS (ranges, M)."""
     rows = []
     for least, most in AREAS.values():
         is_outside = (area < least) | (area > most)
@@ -338,7 +338,7 @@ def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float |
 
 
 def _category_means(values: Floats) -> list[float | None]:
-    """By category (K,), the exact mean of values (T, K, ...); None where they are NaN, without objects."""
+    """Return the exact mean of values (T, K, ...) by category (K,); None where they are NaN, without objects."""
     means: list[float | None] = []
     for each in np.moveaxis(values, 1, 0):
         row = each.ravel().tolist()

@@ -100,7 +100,7 @@ def matched_at_each_iou(
     crowd: Bools,
     inside: Bools,
 ) -> Iterator[tuple[Bools, Ints]]:
-    """At each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
+    """Yield for each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
     # By detection, those that are ignored last.
     keys = 2 * pairs.detection + ignored.take(pairs.object)
     pairs = pairs.take(np.argsort(keys, kind="stable"))
@@ -115,7 +115,7 @@ def matched_at_each_iou(
 
 
 def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
-    """As `precision` of `rank`, for one category (T, R): at each IoU which of its detections that count are true."""
+    """Return the `precision` of `rank` for one category (T, R), from which of its detections are true at each IoU."""
     needed = _needed(np.array([objects]))
     rows = []
     for is_true in by_iou:
@@ -142,10 +142,14 @@ def _precisions(
     """The best precision at RECALLS or above (K, R), from the ranks of all true positives, `found` (K,) by category."""
     ends = np.cumsum(found)
     starts = ends - found
-    nth = np.arange(1, len(ranks) + 1) - np.repeat(starts, found)
-    best = np.append(nth / (ranks + SPACING), 0.0)
+    place = np.arange(1, len(ranks) + 1)
+    nth = place - np.repeat(starts, found)
+    precision = nth / (ranks + SPACING)
+    best = np.append(precision, 0.0)
     for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
         backwards = best[low:high][::-1]
         np.maximum.accumulate(backwards, out=backwards)
-    reached = best.take(starts[:, None] + needed, mode="clip")
-    return np.where(needed < found[:, None], reached, 0.0)
+    places = starts[:, None] + needed
+    reached = best.take(places, mode="clip")
+    is_reached = needed < found[:, None]
+    return np.where(is_reached, reached, 0.0)

@@ -94,12 +94,14 @@ def _are_known(ids: NDArray[np.int64], known: frozenset[int]) -> bool:
 
 
 def _columns(rows: NDArray[np.float64]) -> Detections:
+    image, category, confidence, *_ = rows.T
+    boxes = rows[:, 3:7]
     return Detections(
-        image=rows[:, 0].astype(np.int64),
-        category=rows[:, 1].astype(np.int64),
-        confidence=rows[:, 2].copy(),
-        boxes=corners_from_coco(rows[:, 3:7]),
-        coco_boxes=rows[:, 3:7].copy(),
+        image=image.astype(np.int64),
+        category=category.astype(np.int64),
+        confidence=confidence.copy(),
+        boxes=corners_from_coco(boxes),
+        coco_boxes=boxes.copy(),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a reader finds in a file: problems, which refuse it, and notices, which only warn."""
+"""The findings of a reader in a file: problems, which refuse it, and notices, which only warn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what a file calls images and categories to their ids."""
+"""Finds the ids of images and categories by the names that a file gives them."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Finders:
 
 
 def has_misleading_names(ground_truth: GroundTruth) -> bool:
-    """Whether a number in a file might be a name and not an id.
+    """Tell if a number in a file might be a name and not an id.
 
     An image 3 called 000005.jpg: then 000005 is its name, and only reading by text keeps that apart from 5.
     """

@@ -76,7 +76,7 @@ def read_submission(
 
 
 def is_json(path: Path) -> bool:
-    """Whether a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
+    """Tell if a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
     return path.suffix.lower() == ".json" or head_of(path).lstrip()[:1] in ("[", "{")
 
 

@@ -22,7 +22,7 @@ from lpirc_score.analysis.interval import (
     chance_of_order,
     map_intervals,
 )
-from referee.judging.uncertainty import energy_spread_of
+from referee.judging.score_uncertainty import energy_spread_of
 
 Floats = NDArray[np.float64]
 

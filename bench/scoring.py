@@ -21,7 +21,7 @@ from bench.contender import CONTENDERS
 from bench.figures import row, show
 from lpirc_score import evaluate
 from lpirc_score.analysis.halves import HALVES, half_maps
-from referee.judging.live import SHARE, TICK_S
+from referee.judging.provisional_scores import SHARE, TICK_S
 from referee.judging.scoring_job import scored_detections
 
 IMAGES = (1_000, 5_000, 20_000)

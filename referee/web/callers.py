@@ -9,9 +9,9 @@ from urllib.parse import unquote
 from werkzeug.http import parse_cookie
 
 from referee.auth import tokens
+from referee.auth.client_addresses import require_admitted
 from referee.auth.operator_names import KEY, doer
 from referee.auth.tokens import OperatorSession, Session
-from referee.contest import require_place
 from referee.errors import SessionRefused, Superseded, WindowClosed
 from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
@@ -173,7 +173,7 @@ def require_own(state: WebState, environ: Environ, session: Session, run: Run) -
         )
     for station in state.contest.config.stations:
         if station.clients and station.name == run.station:
-            require_place(station, environ.get("REMOTE_ADDR"))
+            require_admitted(station, environ.get("REMOTE_ADDR"))
 
 
 def remaining_ms(state: WebState, environ: Environ) -> str | None:

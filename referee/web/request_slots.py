@@ -12,8 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from referee.auth.client_addresses import admits
-from referee.contest import require_place
+from referee.auth.client_addresses import admits, require_admitted
 from referee.errors import RefereeError
 from referee.web.callers import open_run_of, operator_of
 from referee.web.http_answers import Environ
@@ -166,5 +165,5 @@ def _admitting(state: WebState, address: str) -> str:
         if one.clients and admits(one.clients, address):
             return one.name
     if all(one.clients for one in stations):
-        require_place(stations[0], address)
+        require_admitted(stations[0], address)
     return ""

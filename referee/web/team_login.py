@@ -7,9 +7,8 @@ from datetime import datetime
 from flask import request
 
 from referee.auth import tokens
-from referee.auth.client_addresses import admits
+from referee.auth.client_addresses import admits, require_admitted
 from referee.auth.tokens import Session
-from referee.contest import require_place
 from referee.store.records import Run
 from referee.web.callers import TEAM
 from referee.web.state import WebState, web_state
@@ -26,7 +25,7 @@ def require_password(team: str, password: str) -> None:
     if not any(
         admits(one.clients, address) for one in stations
     ):  # it must not keep those waiting that may log in
-        require_place(stations[0], address)
+        require_admitted(stations[0], address)
     stored, now_s = state.contest.store.password_hash(team), state.clock.monotonic_s()
     state.passwords.require(address, team, stored, password, now_s)
 

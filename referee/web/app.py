@@ -20,7 +20,9 @@ from referee.contest import Contest
 from referee.runs.control import RunControl
 from referee.web import html_pages, problem_documents
 from referee.web.arriving_bodies import ArrivingBodies
-from referee.web.callers import REMAINING, remaining_ms
+from referee.web.background import Background
+from referee.web.callers import REMAINING, Callers, remaining_ms
+from referee.web.concurrency_limits import limits_of
 from referee.web.config_watch import ConfigWatch
 from referee.web.contestant import session_routes as contest_routes
 from referee.web.gateway import Gateway, answer_to_silence
@@ -35,7 +37,14 @@ from referee.web.operator import run_routes as operator_routes
 from referee.web.public import board_pages as public_board
 from referee.web.public import station_display as display_routes
 from referee.web.refused_requests import Refusals
-from referee.web.state import EXTENSION, WebState, web_state
+from referee.web.app_parts import keep_parts, part
+from referee.web.run_service import RunService
+from referee.web.state import WebState
+from referee.web.team_login import TeamLogIns
+from referee.web.published_board import PublishedBoard
+from referee.web.operator.operators_desk import OperatorsDesk
+from referee.web.web_request import present_request
+from referee.runs.screens import Screens
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
@@ -43,27 +52,31 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app = Flask("referee", static_folder=None)
     app.url_map.merge_slashes = False  # else it redirects to where the header Host says
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    config_watch = ConfigWatch(contest.folder, contest.config)
+    callers = Callers(contest, control, clock)
+    config = contest.config
+    named = (one.name for one in config.stations if one.clients)
+    service = RunService(
+        callers,
+        limits_of(named),
+        contest.test_set,
+        ImageFiles(contest.test_set),
+        Screens(clock),
+    )
+    board = PublishedBoard(contest, clock)
+    refusals = Refusals(contest.store, clock)
+    bodies = ArrivingBodies(clock, answer_to_silence)
+    config_watch = ConfigWatch(contest.folder, config)
     journal_watch = JournalWatch(contest, clock)
     judging = Judging(contest.folder, contest.store, clock)
+    status = LiveStatus(contest, control, clock, judging, config_watch, journal_watch)
+    operators_desk = OperatorsDesk(callers, config_watch, judging, status)
+    keep_parts(app, callers, service, board, refusals, TeamLogIns(), operators_desk)
     desk = EntryDesk(contest, clock)
-    state = app.extensions[EXTENSION] = WebState(
-        contest=contest,
-        control=control,
-        clock=clock,
-        images=ImageFiles(contest.test_set),
-        config_watch=config_watch,
-        journal_watch=journal_watch,
-        refusals=Refusals(contest.store, clock),
-        judging=judging,
-        status=LiveStatus(
-            contest, control, clock, judging, config_watch, journal_watch
-        ),
-        entries=desk,
-        checks=CheckQueue(contest, clock, desk.ask),
-        resumable=ResumableUploads(contest, clock),
-        arriving=ArrivingBodies(clock, answer_to_silence),
-    )
+    checks = CheckQueue(contest, clock, desk.ask)
+    resumable = ResumableUploads(contest, clock)
+    keep_parts(app, WebState(contest, clock, desk, checks, resumable))
+    background = Background(refusals, bodies, config_watch, journal_watch)
+    keep_parts(app, background)
     app.register_blueprint(contest_routes.blueprint)
     app.register_blueprint(entry_routes.blueprint)
     app.register_blueprint(upload_routes.blueprint)
@@ -83,7 +96,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.register_blueprint(public_tracks.blueprint)
     problem_documents.register(app)
     app.after_request(_finish)
-    app.wsgi_app = Gateway(app.wsgi_app, state)  # type: ignore[method-assign]  # Flask's own way
+    app.wsgi_app = Gateway(  # type: ignore[method-assign]  # Flask's own way
+        app.wsgi_app, service, board, refusals, bodies, config.trusted_proxy
+    )
     # Made now: the first guess must not take twice as long. Beside: no open run waits for it.
     threading.Thread(target=decoy_hash, name="decoy", daemon=True).start()
     return app
@@ -92,11 +107,10 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
 def _finish(response: Response) -> Response:
     """Say in every answer within a run what is left of the window; let no cache keep it, unless it says so."""
     if request.method == "OPTIONS" and response.status_code == HTTPStatus.OK:
-        response.status_code = (
-            HTTPStatus.NO_CONTENT
-        )  # Flask sends an empty page of HTML
+        # Flask sends an empty page of HTML.
+        response.status_code = HTTPStatus.NO_CONTENT
         del response.headers["Content-Type"], response.headers["Content-Length"]
-    left_ms = remaining_ms(web_state(), request.environ)
+    left_ms = remaining_ms(part(Callers), present_request())
     if left_ms is not None:
         response.headers[REMAINING] = left_ms
     response.headers.setdefault(*NOT_TO_BE_KEPT)

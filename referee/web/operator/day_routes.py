@@ -8,11 +8,12 @@ from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
 from referee.store.records import RunState
+from referee.web.app_parts import part
+from referee.web.callers import Callers
 from referee.web.operator.operator_access import acting, require_operator
 from referee.web.operator.run_routes import act
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.state import web_state
 
 LONGEST_ANNOUNCEMENT = 500
 
@@ -23,17 +24,15 @@ blueprint.before_request(require_operator)
 @blueprint.post("/queue/draw")
 def draw() -> Response:
     """Draw by lot the order of all teams that may run again and have no run now; it replaces the queue."""
-    contest = web_state().contest
+    contest = part(Callers).contest
     busy = {
         run.team
         for run in contest.store.runs()
         if run.state in (RunState.ARMED, RunState.OPEN)
     }
-    used, limit, teams = (
-        contest.store.attempts_used(),
-        contest.config.attempts,
-        contest.store.teams(),
-    )
+    used = contest.store.attempts_used()
+    limit = contest.config.attempts
+    teams = contest.store.teams()
     drawn = [
         team
         for team, off in teams.items()
@@ -49,7 +48,7 @@ def change(action: str) -> Response:
     """Add a team at the end of the queue; move one that is absent there; take one out."""
     (team,) = read_texts("team")
     if action == "add":
-        web_state().contest.store.require_team(team)
+        part(Callers).contest.store.require_team(team)
 
     def changed(queue: list[str]) -> list[str]:
         if action == "add" and team in queue:
@@ -63,7 +62,7 @@ def change(action: str) -> Response:
         return others if action == "remove" else [*others, team]
 
     with act(f"queue-{action}", team=team):
-        return jsonify(queue=web_state().contest.store.change_queue(changed))
+        return jsonify(queue=part(Callers).contest.store.change_queue(changed))
 
 
 @blueprint.post("/announcements")
@@ -76,15 +75,16 @@ def announce() -> tuple[Response, int]:
             "bad-request",
             f"An announcement has at most {LONGEST_ANNOUNCEMENT} printable characters, not {len(text)}.",
         )
-    state = web_state()
+    store, now = part(Callers).contest.store, part(Callers).clock.utc()
     with act("announce", text=text):
-        number = state.contest.store.announce(str(acting()), text, state.clock.utc())
+        number = store.announce(str(acting()), text, now)
     return jsonify(id=number, text=text), 201
 
 
 @blueprint.post("/announcements/<int:number>/withdraw")
 def withdraw(number: int) -> Response:
     """Withdraw an announcement."""
+    store, now = part(Callers).contest.store, part(Callers).clock.utc()
     with act("withdraw", announcement=number):
-        web_state().contest.store.withdraw_announcement(number, web_state().clock.utc())
+        store.withdraw_announcement(number, now)
     return jsonify(id=number)

@@ -14,12 +14,14 @@ from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.results import let_stand, run_document
 from referee.store.records import RunState
+from referee.web.app_parts import part
+from referee.web.callers import Callers
 from referee.web.http_answers import through_flask
 from referee.web.operator.operator_access import acting, require_operator, who
+from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.problem_documents import meter_problem
 from referee.web.request_bodies import read_texts
 from referee.web.request_slots import OPERATOR_PATH
-from referee.web.state import web_state
 
 NOT_GIVEN = ""  # a text that is given is not blank
 
@@ -34,21 +36,20 @@ def act(
     turns_to: RunState | None = None,
     **detail: object,
 ) -> Iterator[None]:
-    """What is done within is an act of this operator; the store keeps both or neither: see `DayTables.act`."""
-    state, named = web_state(), who() | {"action": action}
+    """Make what is done within an act of this operator; the store keeps both or neither: see `DayTables.act`."""
+    desk, named = part(OperatorsDesk), who() | {"action": action}
+    store, now = desk.callers.contest.store, desk.callers.clock.utc()
     try:
-        with state.contest.store.act(
-            state.clock.utc(), run, turns_to, **named, **detail
-        ):
+        with store.act(now, run, turns_to, **named, **detail):
             yield
     finally:
-        state.status.renew()
+        desk.status.renew()
 
 
 @blueprint.get("/status")
 def status() -> Response:
     """Everything an operator sees, at most a second old; 304 where only the time has changed."""
-    look = web_state().status.look()
+    look = part(OperatorsDesk).status.look()
     response = Response(look.body, content_type="application/json")
     response.set_etag(look.etag)
     response.headers["Cache-Control"] = "no-cache"
@@ -61,26 +62,25 @@ def arm() -> tuple[Response, int]:
 
     `extra_s` lengthens its window by whole seconds; `beyond_attempts` = "yes": also for a team that has used its own.
     """
-    state = web_state()
-    given = dict.fromkeys(
-        ("station", "heat", "extra_s", "beyond_attempts", "reason"), NOT_GIVEN
-    )
+    desk = part(OperatorsDesk)
+    names = ("station", "heat", "extra_s", "beyond_attempts", "reason")
+    given = dict.fromkeys(names, NOT_GIVEN)
     team, station, heat, extra, beyond, reason = read_texts("team", **given)
     extra_s = int(extra[:9]) if extra.isascii() and extra.isdigit() else -1
     more: dict[str, Any] = {"beyond_attempts": beyond or None, "reason": reason or None}
     more["extra_s"] = extra_s if extra else None
     try:
         with act("arm", turns_to=RunState.ARMED, team=team, **more):
-            run = state.control.arm(
+            run = desk.callers.control.arm(
                 team,
-                station or _only_station(state.contest),
+                station or _only_station(desk.callers.contest),
                 heat or None,
                 extra_s=extra_s if extra else None,
                 beyond_attempts=beyond == "yes",
             )
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
-    return jsonify(asdict(run) | {"config_changed": state.config_watch.look()}), 201
+    return jsonify(asdict(run) | {"config_changed": desk.config_watch.look()}), 201
 
 
 @blueprint.post("/heats/start")
@@ -88,14 +88,14 @@ def start() -> Response:
     """Give the start signal of a heat: its runs open together. `absent` = "start": also without a team that waits."""
     heat, absent = read_texts("heat", absent="refuse")
     with act("start", turns_to=RunState.OPEN, heat=heat, absent=absent):
-        opened = web_state().control.start(heat, absent_too=absent == "start")
+        opened = part(Callers).control.start(heat, absent_too=absent == "start")
     return jsonify([asdict(run) for run in opened])
 
 
 @blueprint.post("/runs/<int:number>/close")
 def close(number: int) -> Response:
     """Close an open run now."""
-    run = web_state().contest.store.run(number)
+    run = part(Callers).contest.store.run(number)
     if run.state is RunState.ARMED:
         raise RefereeError(
             "run-state",
@@ -103,7 +103,7 @@ def close(number: int) -> Response:
             run=number,
         )
     with act("close", number, RunState.CLOSED, reason=_reason()):
-        closed = web_state().control.close(number, "operator")
+        closed = part(Callers).control.close(number, "operator")
     return jsonify(asdict(closed))
 
 
@@ -112,16 +112,16 @@ def void(number: int) -> Response:
     """Take a run out of the contest, with the reason."""
     (reason,) = read_texts("reason")
     with act("void", number, RunState.VOID, reason=reason):
-        voided = web_state().control.void(number, reason)
+        voided = part(Callers).control.void(number, reason)
     return jsonify(asdict(voided))
 
 
 @blueprint.post("/runs/<int:number>/unvoid")
 def unvoid(number: int) -> Response:
     """Take a void run back into the contest."""
-    was_void = web_state().contest.store.run(number).void_reason
+    was_void = part(Callers).contest.store.run(number).void_reason
     with act("unvoid", number, was_void=was_void, reason=_reason()):
-        back = web_state().control.unvoid(number)
+        back = part(Callers).control.unvoid(number)
     return jsonify(run_document(back))
 
 
@@ -129,17 +129,17 @@ def unvoid(number: int) -> Response:
 def review(number: int) -> Response:
     """Let a run in review stand, with a note."""
     (note,) = read_texts("note")
-    state = web_state()
+    contest, now = part(Callers).contest, part(Callers).clock.utc()
     with act("review", number, note=note):
-        kept = let_stand(state.contest, number, str(acting()), note, state.clock.utc())
-    judged = state.contest.store.latest_score(number)
+        kept = let_stand(contest, number, str(acting()), note, now)
+    judged = contest.store.latest_score(number)
     return jsonify(asdict(kept) | {"run": number, "score": judged and judged.score})
 
 
 @blueprint.post("/runs/<int:number>/judge")
 def judge(number: int) -> Response:
     """Judge a closed run, or judge it again, in a process of its own; the status says when it is done."""
-    run = web_state().contest.store.run(number)
+    run = part(Callers).contest.store.run(number)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
             "run-state",
@@ -152,23 +152,25 @@ def judge(number: int) -> Response:
 @blueprint.post("/judge")
 def judge_all() -> Response:
     """Judge every run that is closed and not judged yet."""
-    return _judge([run.id for run in web_state().contest.store.runs(RunState.CLOSED)])
+    return _judge([run.id for run in part(Callers).contest.store.runs(RunState.CLOSED)])
 
 
 def _judge(numbers: list[int]) -> Response:
-    state = web_state()
+    desk = part(OperatorsDesk)
+    store, now = desk.callers.contest.store, desk.callers.clock.utc()
     for number in numbers:
-        state.contest.store.log_event(
-            state.clock.utc(), number, "operator", **who(), action="judge"
-        )
-    state.judging.ask(numbers)
-    state.status.renew()
+        store.log_event(now, number, "operator", **who(), action="judge")
+    desk.judging.ask(numbers)
+    desk.status.renew()
     return jsonify(judging=numbers)
 
 
 def _reason() -> str | None:
-    """Why, where there is a body that says so."""
-    return (read_texts(reason=NOT_GIVEN)[0] or None) if request.content_length else None
+    """Return why, where there is a body that says so."""
+    if not request.content_length:
+        return None
+    (reason,) = read_texts(reason=NOT_GIVEN)
+    return reason or None
 
 
 def _only_station(contest: Contest) -> str:

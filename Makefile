@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+WITH_EXTRAS := $(VENV)/.extras
+WITH_TOOLS := $(VENV)/.tools
 OLDEST := $(VENV)/oldest
 COMPILED := $(VENV)/.compiled
 ON_WINDOWS := -p lpirc_client -p lpirc_testsets -p lpirc_power
@@ -12,14 +14,14 @@ OTHER_PYTHON := run make setup PYTHON=python3.12, with the name of one that is i
 NO_PYTHON := $(PYTHON) is not installed: on Debian run apt-get install python3-venv, then make again; or $(OTHER_PYTHON)
 OLD_PYTHON := Python 3.11 or newer is needed, and $(PYTHON) is not: $(OTHER_PYTHON)
 
-.PHONY: help moved setup rehearse demo test test-on wheels simulate mutants lint bench soak serve docs screenshots lock vendor clean
+.PHONY: help moved setup extras tools rehearse demo test test-on wheels simulate mutants lint bench soak serve docs screenshots lock vendor clean
 
 help:
 	@echo "make rehearse   a whole contest run on this machine, with simulated meter and sample client"
 	@echo "make demo       a rehearsed contest day with board and console to look at"
 	@echo "make test       every test"
 	@echo "make test-on SUITE=trixie  both commands of the README on a minimal Debian of that suite; needs root on Debian"
-	@echo "make wheels     both wheels in dist/, installed in a fresh environment, and a rehearsal with them"
+	@echo "make wheels     all six wheels in dist/, each installed alone in a fresh environment, and tried"
 	@echo "make simulate   contest days from seeds, with everything that goes wrong; ARGS=\"--seconds 3600 --seed 1\""
 	@echo "make mutants    small faults in the code of energy and windows, each of which a test must find; some 20 minutes"
 	@echo "make lint       style, types, import rules, known vulnerabilities"
@@ -29,8 +31,10 @@ help:
 	@echo "make serve      a referee on CONTEST (default: ./contest, made when missing)"
 	@echo "make docs       the documents as a site in ./site, without network"
 	@echo "make screenshots  take the pictures of the pages anew, from the demo; needs Chromium"
-	@echo "make setup      only build $(VENV) from requirements.lock"
-	@echo "make lock       resolve requirements.lock anew"
+	@echo "make setup      only build $(VENV), with what running needs (requirements.lock)"
+	@echo "make extras     add Parquet, clusters and the runtimes of models (extras.lock)"
+	@echo "make tools      add the extras and the tools of test, lint and docs (development.lock)"
+	@echo "make lock       resolve the locks anew"
 	@echo "make vendor     fetch the front-end pieces anew"
 	@echo "make clean      remove $(VENV) and everything generated"
 
@@ -39,11 +43,23 @@ setup: $(READY)
 # Programs in .venv name its folder: when it is moved, they are installed again.
 MOVED := $(if $(wildcard $(READY)),$(shell test "$$(cat $(READY))" = "$$(pwd -P)" || echo moved))
 
-$(READY): requirements.lock $(wildcard */pyproject.toml) client/oldest.lock $(MOVED)
+$(READY): requirements.lock $(wildcard */pyproject.toml) $(MOVED)
 	@command -v $(PYTHON) >/dev/null || { echo "$(NO_PYTHON)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 7))' || { echo "$(OLD_PYTHON)" >&2; exit 1; }
 	@$(PYTHON) tests/environment.py $(VENV)
 	@pwd -P > $@
+
+extras: $(WITH_EXTRAS)
+
+$(WITH_EXTRAS): $(READY) extras.lock
+	@$(BIN)/python tests/environment.py $(VENV) extras
+	@touch $@
+
+tools: $(WITH_TOOLS)
+
+$(WITH_TOOLS): $(READY) extras.lock development.lock client/oldest.lock
+	@$(BIN)/python tests/environment.py $(VENV) tools
+	@touch $@ $(WITH_EXTRAS)
 
 moved:
 
@@ -60,7 +76,7 @@ test: $(COMPILED)
 
 # Once for a fresh checkout: the processes that share the tests start together, and each would compile every file at
 # the same time as the others.
-$(COMPILED): $(READY)
+$(COMPILED): $(WITH_TOOLS)
 	$(BIN)/python -m compileall -q $(SOURCES)
 	@$(BIN)/python -m pytest --collect-only -qq tests/referee >/dev/null & \
 	  $(BIN)/python -m pytest --collect-only -qq --ignore tests/referee >/dev/null; wait
@@ -76,13 +92,13 @@ wheels: setup
 
 # First every planted fault, which must be found, then days counted on from a seed; one that fails is replayed step by
 # step by: make simulate ARGS="--days 1 --seed N"
-simulate: setup
+simulate: tools
 	@$(BIN)/python -m tests.simulation $(ARGS)
 
 # mutmut is installed for this only. It tells names by paths, so it works in a folder where each package stands at the
 # top; what it changes are copies. ARGS="*energy.steps*" takes the mutants of one module.
 MUTANTS := build/mutants
-mutants: setup
+mutants: tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/mutants.lock
 	rm -rf $(MUTANTS)
 	mkdir -p $(MUTANTS)
@@ -90,7 +106,7 @@ mutants: setup
 	cd $(MUTANTS) && $(CURDIR)/$(BIN)/mutmut run --max-children 2 $(ARGS)
 	cd $(MUTANTS) && $(CURDIR)/$(BIN)/mutmut results
 
-lint: setup
+lint: tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -n 2
@@ -102,12 +118,12 @@ lint: setup
 	$(BIN)/python -m tests.audit
 
 # The scorers that ours is measured beside are installed for this only.
-bench: setup
+bench: tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.lock
 	$(BIN)/python -m bench $(ARGS)
 
 MINUTES ?= 60
-soak: setup
+soak: tools
 	@$(BIN)/python -m bench.soak --minutes $(MINUTES) $(ARGS)
 
 CONTEST ?= contest
@@ -115,23 +131,29 @@ serve: setup
 	@test -e $(CONTEST)/contest.toml || $(BIN)/referee init $(CONTEST) --yes
 	@$(BIN)/referee serve $(CONTEST) $(ARGS)
 
-docs: setup
+docs: tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
 	@echo "Open site/index.html through a server: $(BIN)/python -m http.server --directory site"
 
-screenshots: setup
+screenshots: tools
 	$(BIN)/python docs/make/screenshots.py
 
-# No index host may enter the lock file: it must install from whichever index the machine is set up for.
+# One resolution of everything, and from it a lock for each group of pyproject.toml. No index host may enter a lock: it
+# must install from whichever index the machine is set up for.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+  --no-emit-index-url --no-emit-find-links \
+  $(addprefix --no-emit-package lpirc-,client power referee score testsets tracks)
+LOCKED := build/locked.txt
 lock: setup
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links --extra dev --extra parquet --extra cluster --extra serial --extra progress --extra detector --extra onnx --extra litert --extra models \
-	  pyproject.toml client/pyproject.toml -o requirements.lock $(ARGS)
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links -c requirements.lock bench/requirements.in -o bench/requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --no-emit-index-url --no-emit-find-links -c requirements.lock bench/mutants.in -o bench/mutants.lock
+	@mkdir -p build
+	cat *.lock > $(LOCKED)
+	$(COMPILE) --group run --group extras --group develop -o $(LOCKED) $(ARGS)
+	$(COMPILE) -c $(LOCKED) --group run -o requirements.lock
+	$(COMPILE) -c $(LOCKED) --group extras -o extras.lock
+	$(COMPILE) -c $(LOCKED) --group develop -o development.lock
+	$(COMPILE) -c $(LOCKED) bench/requirements.in -o bench/requirements.lock
+	$(COMPILE) -c $(LOCKED) bench/mutants.in -o bench/mutants.lock
 	$(BIN)/uv pip compile --quiet --python-version 3.8 --generate-hashes --no-header \
 	  --no-emit-index-url --no-emit-find-links client/oldest.in -o client/oldest.lock
 

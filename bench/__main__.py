@@ -30,7 +30,12 @@ IN_PAGES = ("truth", "coverage")
 def main() -> None:
     """Measure the parts named on the command line, one after the other."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="PART",
+        help=", ".join(PARTS),
+    )
     text = "write the figures to bench/PART.json, those of truth and coverage into their pages"
     parser.add_argument("--save", action="store_true", help=text)
     text = "serving: measure this checkout, which has a .venv, as well"

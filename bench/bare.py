@@ -31,7 +31,8 @@ def load(folder: Path) -> Callable[..., Iterable[bytes]]:
     answers = {path: _pieces(body) for path, body in files.items()}
 
     def app(
-        environ: dict[str, Any], start_response: Callable[..., object]
+        environ: dict[str, Any],
+        start_response: Callable[..., object],
     ) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if environ["REQUEST_METHOD"] == "POST":
@@ -44,7 +45,10 @@ def load(folder: Path) -> Callable[..., Iterable[bytes]]:
             )
         start_response(
             "200 OK",
-            [("Content-Type", "image/jpeg"), ("Content-Length", str(len(files[path])))],
+            [
+                ("Content-Type", "image/jpeg"),
+                ("Content-Length", str(len(files[path]))),
+            ],
         )
         pieces = answers[path]
         return (

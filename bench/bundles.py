@@ -23,9 +23,11 @@ from referee.judging.judge import judge
 from tests.referee.evidence.closed_runs import as_json, closed_with_bodies
 from tests.referee.factories import START, TEAM, config_text
 
-IMAGES, PER_IMAGE = workload.IMAGES, 100
+IMAGES = workload.IMAGES
+PER_IMAGE = 100
 ROWS_A_BODY = 100
-EXPORT_TARGET_S, VERIFY_TARGET_S = 3, 5
+EXPORT_TARGET_S = 3
+VERIFY_TARGET_S = 5
 REFEREE = Path(sys.executable).with_name("referee")
 
 
@@ -33,7 +35,8 @@ def measure() -> list[dict[str, Any]]:
     """Two rows: the better of three commands each."""
     made = workload.make(IMAGES, PER_IMAGE)
     with tempfile.TemporaryDirectory() as folder:
-        contest_folder, file = Path(folder) / "contest", Path(folder) / "run.zip"
+        contest_folder = Path(folder) / "contest"
+        file = Path(folder) / "run.zip"
         _contest(made, Path(folder) / "testset", contest_folder)
         commands = {
             "export": (
@@ -56,11 +59,13 @@ def measure() -> list[dict[str, Any]]:
 
 def _took_s(command: list[str]) -> tuple[float, float]:
     """How long a whole command takes, and how much processor time."""
-    before, began_s = os.times(), time.perf_counter()
+    before = os.times()
+    began_s = time.perf_counter()
     subprocess.run(  # noqa: S603 - our own
         [str(REFEREE), "bundle", *command], check=True, stdout=subprocess.DEVNULL
     )
-    took_s, after = time.perf_counter() - began_s, os.times()
+    took_s = time.perf_counter() - began_s
+    after = os.times()
     used_s = (
         after.children_user
         + after.children_system
@@ -78,7 +83,7 @@ def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
         as_json(rows[at : at + ROWS_A_BODY]) for at in range(0, len(rows), ROWS_A_BODY)
     ]
     with open_contest(folder) as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         closed_with_bodies(contest, bodies)
         judge(contest, 1, Clock())
 
@@ -86,7 +91,8 @@ def _contest(made: workload.Workload, testset: Path, folder: Path) -> None:
 def write_test_set(made: workload.Workload, folder: Path) -> TestSet:
     """Its records; the files of its images hold only a number."""
     (folder / "images").mkdir(parents=True)
-    size, images = (workload.WIDTH_PX, workload.HEIGHT_PX), []
+    size = (workload.WIDTH_PX, workload.HEIGHT_PX)
+    images = []
     for number in range(1, len(made.images) + 1):
         content = b"%d" % number
         (folder / "images" / f"{number}.jpg").write_bytes(content)

@@ -21,7 +21,8 @@ import requests
 from bench.figures import peak_memory_mb, show
 from bench.house import HERE, PASSWORD, TEAM, referee
 
-IMAGES, SIZE_PX = 2000, (320, 240)
+IMAGES = 2000
+SIZE_PX = (320, 240)
 ROUNDS = 3
 FOUND = [(1, 0.5, 10.0, 20.0, 30.0, 40.0)] * 5
 TARGETS = {"Session, batches of 50": 1000, "Session, one by one": 400}
@@ -34,7 +35,11 @@ def measure() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="client-") as name:
         folder = Path(name)
         synthesize(
-            folder / "testset", images=IMAGES, categories=5, seed=1, size=SIZE_PX
+            folder / "testset",
+            images=IMAGES,
+            categories=5,
+            seed=1,
+            size=SIZE_PX,
         )
         with referee("referee", HERE, folder / "contest", folder / "testset") as server:
             turns = [
@@ -97,7 +102,10 @@ def _of_2015(url: str) -> int:
     def ask(path: str, fields: dict[str, Any]) -> bytes:
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         answer = requests.post(
-            f"{url}{path}", urlencode(fields, doseq=True), headers=form, timeout=60
+            f"{url}{path}",
+            urlencode(fields, doseq=True),
+            headers=form,
+            timeout=60,
         )
         answer.raise_for_status()
         return answer.content
@@ -124,12 +132,11 @@ CLIENTS: dict[str, Callable[[str], int]] = {
 
 def _main(client: str, url: str) -> None:
     before_mb = peak_memory_mb()
-    before_s, started_s = time.process_time(), time.perf_counter()
+    before_s = time.process_time()
+    started_s = time.perf_counter()
     images = CLIENTS[client](url)
-    elapsed_s, processor_s = (
-        time.perf_counter() - started_s,
-        time.process_time() - before_s,
-    )
+    elapsed_s = time.perf_counter() - started_s
+    processor_s = time.process_time() - before_s
     figures = {
         "images_per_s": images / elapsed_s,
         "processor_ms": 1000 * processor_s / images,

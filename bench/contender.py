@@ -44,7 +44,8 @@ def _ours(metric: str, from_files: bool, path: Path) -> Load:
         if from_files:
             known = read_ground_truth(truth_path(path))
             read = read_submission(results_path(path), known, tolerance_of(metric))
-            truth, detections = read.ground_truth, read.detections
+            truth = read.ground_truth
+            detections = read.detections
         return lambda: _value(evaluate(truth, detections, metric))
 
     return load
@@ -56,11 +57,18 @@ def _value(result: Any) -> float:
     )
 
 
-def _theirs(tool: str, twelve: bool, from_files: bool, path: Path) -> Load:
+def _theirs(
+    tool: str,
+    twelve: bool,
+    from_files: bool,
+    path: Path,
+) -> Load:
     modules = [import_module(name) for name in TOOLS[tool][:-1]]
-    coco, evaluator = modules[0].COCO, getattr(modules[-1], TOOLS[tool][-1])
+    coco = modules[0].COCO
+    evaluator = getattr(modules[-1], TOOLS[tool][-1])
     made = Workload.load(path)
-    dataset, results = made.coco_dataset(), made.coco_results()
+    dataset = made.coco_dataset()
+    results = made.coco_results()
 
     def load() -> Callable[[], float]:
         if from_files:
@@ -69,7 +77,10 @@ def _theirs(tool: str, twelve: bool, from_files: bool, path: Path) -> Load:
             columns = (made.gt_image, made.gt_category, made.gt_boxes)
             kept = {"area": made.area, "iscrowd": made.crowd}
             truth = coco.from_arrays(
-                dataset["images"], dataset["categories"], *columns, **kept
+                dataset["images"],
+                dataset["categories"],
+                *columns,
+                **kept,
             )
         found = truth.loadRes(str(results_path(path)) if from_files else results)
         return lambda: _ap50(evaluator(truth, found, "bbox"), twelve)
@@ -81,7 +92,8 @@ def _ap50(judged: Any, twelve: bool) -> float:
     """AP50 from the summary of twelve numbers, or alone: one IoU, one range of areas."""
     if not twelve:
         judged.params.iouThrs = np.array([0.5])
-        judged.params.areaRng, judged.params.areaRngLbl = [[0, 1e10]], ["all"]
+        judged.params.areaRng = [[0, 1e10]]
+        judged.params.areaRngLbl = ["all"]
         judged.params.maxDets = [100]
     judged.evaluate()
     judged.accumulate()
@@ -103,10 +115,16 @@ CONTENDERS: dict[str, Callable[[Path], Load]] = {
     "files: ours, coco (12 numbers)": partial(_ours, "coco", True),
     "files: hotcoco, 12 numbers": partial(_theirs, "hotcoco", True, True),
     "files: faster-coco-eval, one IoU": partial(
-        _theirs, "faster-coco-eval", False, True
+        _theirs,
+        "faster-coco-eval",
+        False,
+        True,
     ),
     "files: faster-coco-eval, 12 numbers": partial(
-        _theirs, "faster-coco-eval", True, True
+        _theirs,
+        "faster-coco-eval",
+        True,
+        True,
     ),
     "files: pycocotools, one IoU": partial(_theirs, "pycocotools", False, True),
     "files: pycocotools, 12 numbers": partial(_theirs, "pycocotools", True, True),
@@ -115,7 +133,8 @@ CONTENDERS: dict[str, Callable[[Path], Load]] = {
 
 def main() -> None:
     """Run the contender named on the command line once, after the imports that it needs."""
-    name, path = sys.argv[1], Path(sys.argv[2])
+    name = sys.argv[1]
+    path = Path(sys.argv[2])
     with contextlib.redirect_stdout(io.StringIO()):
         load = CONTENDERS[name](path)
         gc.collect()

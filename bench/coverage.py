@@ -29,14 +29,16 @@ DOCUMENT = Path(__file__).parents[1] / "docs" / "scoring.md"
 BEGIN = '<!-- coverage tables: make bench ARGS="coverage --save" -->'
 END = "<!-- end of the coverage tables -->"
 
-CONTESTS, TEAMS, UNLIMITED_IMAGES = 1000, 4, 40_000
+CONTESTS = 1000
+TEAMS = 4
+UNLIMITED_IMAGES = 40_000
 SKILL = 0.6
-MOST_ENERGY, SPREAD, ATTEMPTS = (
-    0.04,
-    0.01,
-    (2, 3, 4),
-)  # of the logarithm of an energy; how many attempts
-OWN_LIMIT, SHARED_LIMIT = 0.001, 0.002
+# Of the logarithm of an energy; how many attempts.
+MOST_ENERGY = 0.04
+SPREAD = 0.01
+ATTEMPTS = (2, 3, 4)
+OWN_LIMIT = 0.001
+SHARED_LIMIT = 0.002
 BEST_OF = {
     2: 0.5642,
     3: 0.8463,
@@ -131,7 +133,9 @@ def write(tables: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def calibration(
-    population: Population, contests: int, teams: int = TEAMS
+    population: Population,
+    contests: int,
+    teams: int = TEAMS,
 ) -> Calibration:
     """Simulate contests of a population and compare what is stated of them with the truth."""
     random = np.random.default_rng(
@@ -144,7 +148,9 @@ def calibration(
 
 
 def compared_with_truth(
-    population: Population, made: Sequence[Contest], unlimited: Floats
+    population: Population,
+    made: Sequence[Contest],
+    unlimited: Floats,
 ) -> Calibration:
     """What is stated of contests beside the truth; `unlimited` is the polynomial of `_unlimited`."""
     skills = np.array([one.skills for one in made])
@@ -155,7 +161,10 @@ def compared_with_truth(
     # The mean mAP by skill, from both sets of every contest.
     expected = np.polyfit(np.append(skills, skills), np.append(maps, others), 2)
     intervals = _interval_row(
-        population, made, np.polyval(expected, skills), np.polyval(unlimited, skills)
+        population,
+        made,
+        np.polyval(expected, skills),
+        np.polyval(unlimited, skills),
     )
     random = np.random.default_rng(len(made))
     orders = [order for one in made for order in _orders(random, one, expected)]
@@ -189,11 +198,18 @@ def compared(orders: Sequence[Order]) -> dict[str, Any]:
         np.mean([getattr(one, name) for one in orders])
         for name in ("stated", "is_right")
     )
-    return {"number": len(orders), "stated": f"{stated:.1%}", "right": f"{right:.1%}"}
+    return {
+        "number": len(orders),
+        "stated": f"{stated:.1%}",
+        "right": f"{right:.1%}",
+    }
 
 
 def _contest(
-    random: np.random.Generator, population: Population, shares: Floats, teams: int
+    random: np.random.Generator,
+    population: Population,
+    shares: Floats,
+    teams: int,
 ) -> Contest:
     leads = random.uniform(-population.reach, population.reach, teams - 1)
     skills = np.append(SKILL, SKILL + leads)
@@ -213,12 +229,17 @@ def _unlimited(random: np.random.Generator, shares: Floats, skills: Floats) -> F
     """The mAP of unlimited images by skill, as a polynomial."""
     grid = np.linspace(skills.min(), skills.max(), 5)
     return np.polyfit(
-        grid, _whole_maps(scene(random, UNLIMITED_IMAGES, shares, grid)), 2
+        grid,
+        _whole_maps(scene(random, UNLIMITED_IMAGES, shares, grid)),
+        2,
     )
 
 
 def _interval_row(
-    population: Population, made: Sequence[Contest], mean: Floats, unlimited: Floats
+    population: Population,
+    made: Sequence[Contest],
+    mean: Floats,
+    unlimited: Floats,
 ) -> dict[str, Any]:
     maps, others = (
         np.array([getattr(one, name) for one in made])
@@ -251,7 +272,9 @@ def _held(found: Sequence[Sequence[MapIntervals]], name: str, values: Floats) ->
 
 
 def _orders(
-    random: np.random.Generator, one: Contest, expected: Floats
+    random: np.random.Generator,
+    one: Contest,
+    expected: Floats,
 ) -> Iterator[Order]:
     """The first team against each other one, on one meter or on two."""
     is_shared = bool(random.integers(2))
@@ -289,14 +312,14 @@ class _Energies:
     @classmethod
     def drawn(cls, random: np.random.Generator, is_shared: bool) -> _Energies:
         """Of a team that varies by about SPREAD; the error of a meter that all share changes no order."""
-        middle, attempts = (
-            random.uniform(-MOST_ENERGY, MOST_ENERGY),
-            int(random.choice(ATTEMPTS)),
-        )
+        middle = random.uniform(-MOST_ENERGY, MOST_ENERGY)
+        attempts = int(random.choice(ATTEMPTS))
         sd = SPREAD * math.exp(random.normal(0, 0.3))
         of_meter = 0.0 if is_shared else random.uniform(-SHARED_LIMIT, SHARED_LIMIT)
         of_runs = random.uniform(-OWN_LIMIT, OWN_LIMIT, attempts) + random.normal(
-            0, sd, attempts
+            0,
+            sd,
+            attempts,
         )
         return cls(
             (middle + of_meter + of_runs).tolist(), middle - BEST_OF[attempts] * sd

@@ -15,10 +15,16 @@ WIDTH = 140  # of a file or a pipe
 
 
 def row(
-    what: str, measured: float | str, target: float | str | None = None
+    what: str,
+    measured: float | str,
+    target: float | str | None = None,
 ) -> dict[str, Any]:
     """One figure, and what it should be."""
-    return {"what": what, "measured": measured, "target": target}
+    return {
+        "what": what,
+        "measured": measured,
+        "target": target,
+    }
 
 
 def show(title: str, rows: Sequence[Mapping[str, object]]) -> None:
@@ -51,7 +57,12 @@ def as_markdown(rows: Sequence[Mapping[str, object]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def replace_part(document: Path, begin: str, text: str, end: str) -> None:
+def replace_part(
+    document: Path,
+    begin: str,
+    text: str,
+    end: str,
+) -> None:
     """Put a text between two marks of a document."""
     before, _, rest = document.read_text().partition(begin)
     document.write_text(f"{before}{begin}{text}{end}{rest.partition(end)[2]}")

@@ -19,19 +19,19 @@ from bench.house import HERE, Server, referee
 from bench.load import load
 from lpirc_testsets import synthesize
 
-TURNS, PAIRS, WARM_UP_S, REST_S = (
-    3,
-    1000,
-    1.0,
-    4.0,
-)  # a flood's last bodies are still taken after it
-IMAGES, CATEGORIES, SIZE_PX = 100, 10, (800, 600)
-TEXT, JSON = "text/plain", "application/json"
+# A flood's last bodies are still taken after it.
+TURNS = 3
+PAIRS = 1000
+WARM_UP_S = 1.0
+REST_S = 4.0
+IMAGES = 100
+CATEGORIES = 10
+SIZE_PX = (800, 600)
+TEXT = "text/plain"
+JSON = "application/json"
 ROW = [1.0, 1.0, 0.987654, 10.5, 20.25, 400.125, 300.5]
-LINE, ELEMENT = (
-    b"1 1 0.987654 10.5 20.25 400.125 300.5\n",
-    json.dumps(ROW).encode() + b",",
-)
+LINE = b"1 1 0.987654 10.5 20.25 400.125 300.5\n"
+ELEMENT = json.dumps(ROW).encode() + b","
 FLOODS = (
     ("20 x 1 MiB of bad text", 20, TEXT, b"a b c\n" * 174_000),
     ("3 x 4 MiB of text", 3, TEXT, LINE * 110_000),
@@ -59,7 +59,11 @@ def measure() -> list[dict[str, Any]]:
             size=SIZE_PX,
         )
         with referee(
-            "referee", HERE, folder / "contest", folder / "testset", rival="rival"
+            "referee",
+            HERE,
+            folder / "contest",
+            folder / "testset",
+            rival="rival",
         ) as server:
             rows = [_by_turns(server, *flood) for flood in FLOODS]
     show("flood", rows)
@@ -71,7 +75,8 @@ def _by_turns(server: Server, what: str, *flood: Any) -> dict[str, Any]:
     for _ in range(TURNS):
         alone = _figures_ms(server)
         rival = get_context("spawn").Process(
-            target=_flood, args=(server.url, server.rival, *flood)
+            target=_flood,
+            args=(server.url, server.rival, *flood),
         )
         rival.start()
         time.sleep(WARM_UP_S)
@@ -88,7 +93,10 @@ def _by_turns(server: Server, what: str, *flood: Any) -> dict[str, Any]:
 def _figures_ms(server: Server) -> list[float]:
     """Median and 99th percentile of a GET and the POST after it."""
     post = server.request(
-        "POST", "/v1/detections", json.dumps([ROW] * 100).encode(), JSON
+        "POST",
+        "/v1/detections",
+        json.dumps([ROW] * 100).encode(),
+        JSON,
     )
     pairs = [
         (server.request("GET", f"/v1/images/{number}"), post)
@@ -102,7 +110,11 @@ def _figures_ms(server: Server) -> list[float]:
 
 
 def _flood(
-    url: str, token: str, connections: int, media_type: str, body: bytes
+    url: str,
+    token: str,
+    connections: int,
+    media_type: str,
+    body: bytes,
 ) -> None:
     """Post the same body on so many connections, each as fast as it is answered, until killed."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": media_type}

@@ -49,11 +49,9 @@ def load(
     that wait behind it. Raises RuntimeError when an answer is not 2xx or a connection closes.
     """
     address = (urlsplit(url).hostname, urlsplit(url).port)
-    step_s, latencies_s, following = (
-        1 / rate_per_s if rate_per_s else 0.0,
-        list[float](),
-        cycle(requests),
-    )
+    step_s = 1 / rate_per_s if rate_per_s else 0.0
+    latencies_s = list[float]()
+    following = cycle(requests)
     with ExitStack() as stack:
         free = [
             _Connection(stack.enter_context(socket.create_connection(address)))
@@ -86,7 +84,8 @@ class _Connection:
 
     def send(self, request: bytes, since_s: float) -> None:
         self.socket.sendall(request)
-        self.since_s, self._missing = since_s, None
+        self.since_s = since_s
+        self._missing = None
 
     def receive(self) -> bool:
         """Take what has arrived; gives whether the answer is complete."""

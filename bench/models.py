@@ -36,7 +36,9 @@ MOST_ADDED_US = 50.0
 def measure() -> list[dict[str, Any]]:
     """Measure all of it, one after the other; print the table and return its rows."""
     rows = _loops("classifier, 1 output", classifier(), 8) + _loops(
-        "detector, 4 outputs", detector(), 20
+        "detector, 4 outputs",
+        detector(),
+        20,
     )
     rows += [*_preparing(), *_whole_bench(), *_damaged()]
     show("models", rows)
@@ -49,7 +51,9 @@ def _loops(what: str, data: bytes, side: int) -> list[dict[str, Any]]:
     bare = Interpreter(model_content=data, num_threads=1)
     bare.allocate_tensors()
     pixels = np.zeros((INFERENCES, side, side, 3), np.uint8)
-    bare_us, loop_us, reported_us = [], [], []
+    bare_us = []
+    loop_us = []
+    reported_us = []
     for _ in range(ROUNDS):
         bare_us.append(_each_us(lambda: _invoke(bare)))
         loop_us.append(
@@ -74,7 +78,8 @@ def _invoke(interpreter: Interpreter) -> None:
 
 
 def _reported_us(
-    model: RuntimeModel, pixels: np.ndarray[Any, np.dtype[np.uint8]]
+    model: RuntimeModel,
+    pixels: np.ndarray[Any, np.dtype[np.uint8]],
 ) -> float:
     return float(model.run(pixels, 1 << 62, 1 << 62).times_ns.mean()) / 1e3
 
@@ -134,20 +139,25 @@ def _damaged() -> list[dict[str, Any]]:
         detector(),
         detector(quantized=True),
     )
-    before_s, codes, processes = time.perf_counter(), [], 1
+    before_s = time.perf_counter()
+    codes = []
+    processes = 1
     process = ModelProcess("damaged")
     for seed in range(CORRUPTED):
         model = ModelFile(Path("damaged"), corrupted(bases[seed % 4], seed), "")
         task = "classification" if seed % 4 < 2 else "detection"
         try:
             _, problems = examine(
-                process, model, Settings(task, "resize", timeout_s=5.0)
+                process,
+                model,
+                Settings(task, "resize", timeout_s=5.0),
             )
             codes.append(problems[0].code if problems else "valid")
         except ModelError as error:
             codes.append(error.code)
         if process.is_dead:
-            process, processes = ModelProcess("damaged"), processes + 1
+            process = ModelProcess("damaged")
+            processes = processes + 1
     process.end()
     summary = ", ".join(f"{code} {codes.count(code)}" for code in sorted(set(codes)))
     return [

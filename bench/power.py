@@ -138,7 +138,8 @@ def busy_host() -> Iterator[None]:
 
 
 def _queries(address: str) -> list[dict[str, Any]]:
-    host, port = "127.0.0.1", int(address.split(",")[1].split(":")[0])
+    host = "127.0.0.1"
+    port = int(address.split(",")[1].split(":")[0])
     with contextlib.closing(Link(address)) as link:
         clocks = Clocks(time.monotonic, lambda: datetime.now(UTC), time.sleep)
         Wt300(link, identity(link.query("*IDN?")), clocks).attach()
@@ -169,7 +170,9 @@ def _long_run(address: str) -> list[dict[str, Any]]:
     return [
         row(f"readings in {LONG_S} s", len(intervals_s) + 1, LONG_S / UPDATE_S),
         row(
-            "longest pause between readings (s)", float(intervals_s.max()), 3 * UPDATE_S
+            "longest pause between readings (s)",
+            float(intervals_s.max()),
+            3 * UPDATE_S,
         ),
         row(
             "jitter: standard deviation of the pause (ms)",
@@ -205,7 +208,9 @@ def _loss(address: str, control: str) -> list[dict[str, Any]]:
     expected_wh = MEAN_W * LOSS_RUN_S / 3600
     return [
         row(
-            f"link lost for {LOSS_S:g} s: longest pause (s)", max(pauses_s), LOSS_S + 2
+            f"link lost for {LOSS_S:g} s: longest pause (s)",
+            max(pauses_s),
+            LOSS_S + 2,
         ),
         row(
             "its integrator off the load's energy (%)",
@@ -222,7 +227,9 @@ def _loss(address: str, control: str) -> list[dict[str, Any]]:
 
 
 def metered(
-    address: str, setup: Setup, beside: threading.Timer | None = None
+    address: str,
+    setup: Setup,
+    beside: threading.Timer | None = None,
 ) -> Recorded:
     """Sample until the integrator's own timer has ended it, with what happens `beside`."""
     run = Recorded()

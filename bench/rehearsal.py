@@ -31,7 +31,9 @@ def measure() -> list[dict[str, Any]]:
     rate = replay["images"] / replay["elapsed_s"]
     rows = [
         row(
-            "referee rehearse, 200 images, in all (s)", rehearsal_s, TARGET_REHEARSAL_S
+            "referee rehearse, 200 images, in all (s)",
+            rehearsal_s,
+            TARGET_REHEARSAL_S,
         ),
         row("its run alone (s)", usual["elapsed_s"]),
         row(f"{IMAGES} images replayed (images/s)", rate, TARGET_IMAGES_PER_S),
@@ -41,8 +43,15 @@ def measure() -> list[dict[str, Any]]:
 
 
 def _replayed(folder: Path) -> dict[str, Any]:
-    testset, recording = folder / "testset", folder / "perfect.csv"
-    synthesize(testset, images=IMAGES, categories=10, seed=1, size=(SIDE_PX, SIDE_PX))
+    testset = folder / "testset"
+    recording = folder / "perfect.csv"
+    synthesize(
+        testset,
+        images=IMAGES,
+        categories=10,
+        seed=1,
+        size=(SIDE_PX, SIDE_PX),
+    )
     _write_perfect_detections(testset, recording)
     return _rehearse(
         folder / "replay", "--testset", testset, "--replay", recording, "--window", 600
@@ -58,7 +67,10 @@ def _write_perfect_detections(testset: Path, path: Path) -> None:
             ["image", "class", "confidence", "xmin", "ymin", "xmax", "ymax"]
         )
         for image, category, box in zip(
-            truth.image, truth.category, truth.boxes, strict=True
+            truth.image,
+            truth.category,
+            truth.boxes,
+            strict=True,
         ):
             writer.writerow([files[image - 1], category, 0.9, *box])
 

@@ -23,9 +23,17 @@ from lpirc_testsets.folder import IMAGES, Category, Image
 from lpirc_testsets.writing import ObjectRecord, new_folder, write_records
 from tests.contest_day import children_of, descendants_of, is_running
 
-COUNT, DRAWN, SIZE_PX = 20_000, 100, (320, 240)
-RUNS, POSTS, ROWS = 40, 50, 1000  # of the day: two million detections
-TURNS, TARGET_S, LOOK_S, TIMEOUT_S = 5, 2.0, 0.005, 300.0
+COUNT = 20_000
+DRAWN = 100
+SIZE_PX = (320, 240)
+# Of the day: two million detections.
+RUNS = 40
+POSTS = 50
+ROWS = 1000
+TURNS = 5
+TARGET_S = 2.0
+LOOK_S = 0.005
+TIMEOUT_S = 300.0
 
 
 def measure() -> list[dict[str, Any]]:
@@ -78,16 +86,20 @@ def measure() -> list[dict[str, Any]]:
 
 def _many_images(drawn: Path, out: Path) -> None:
     """A test set of many different files of a usual size: a hundred drawings, each with a number behind its end."""
-    synthesize(drawn, images=DRAWN, categories=10, seed=1, size=SIZE_PX)
+    synthesize(
+        drawn,
+        images=DRAWN,
+        categories=10,
+        seed=1,
+        size=SIZE_PX,
+    )
     few = load_test_set(drawn)
     jpegs = [few.image_path(number).read_bytes() for number in range(1, DRAWN + 1)]
     images = []
     with new_folder(out) as partial:
         for number in range(1, COUNT + 1):
-            jpeg, file = (
-                jpegs[number % DRAWN] + number.to_bytes(4, "big"),
-                f"{number:06d}.jpg",
-            )
+            jpeg = jpegs[number % DRAWN] + number.to_bytes(4, "big")
+            file = f"{number:06d}.jpg"
             (partial / IMAGES / file).write_bytes(jpeg)
             images.append(
                 Image(
@@ -115,7 +127,8 @@ class _Served:
     """A contest and the process that serves it, on the same port at every start."""
 
     def __init__(self, folder: Path, testset: Path) -> None:
-        self._folder, self._url = folder, f"http://127.0.0.1:{free_port()}"
+        self._folder = folder
+        self._url = f"http://127.0.0.1:{free_port()}"
         many = ["--window", 3600, "--auto-arm", "--attempts", 0]
         run(HERE / "referee", "init", folder, "--testset", testset, *many)
         password = folder / "password"
@@ -153,7 +166,10 @@ class _Served:
             token = self.log_in()
             for _ in range(POSTS):
                 requests.post(
-                    f"{self._url}/v1/detections", body, headers=token | kind, timeout=60
+                    f"{self._url}/v1/detections",
+                    body,
+                    headers=token | kind,
+                    timeout=60,
                 ).raise_for_status()
             self.log_out(token)
 
@@ -173,15 +189,21 @@ class _Served:
     def log_out(self, token: dict[str, str]) -> None:
         """Close the run."""
         requests.delete(
-            f"{self._url}/v1/session", headers=token, timeout=60
+            f"{self._url}/v1/session",
+            headers=token,
+            timeout=60,
         ).raise_for_status()
 
     def restarted_s(
-        self, victims: Any, token: dict[str, str], path: str = f"/v1/images/{COUNT}"
+        self,
+        victims: Any,
+        token: dict[str, str],
+        path: str = f"/v1/images/{COUNT}",
     ) -> tuple[float, float]:
         """Kill, start again if the supervisor was killed, wait for an answer; how long, and the new processes' time."""
         time.sleep(3.0)  # it has loaded its images
-        former, formerly = self.process, children_of(self.process.pid)
+        former = self.process
+        formerly = children_of(self.process.pid)
         started_s = time.monotonic()
         self.kill(victims(self.process.pid))
         if self.process.poll() is not None:
@@ -192,7 +214,8 @@ class _Served:
                 answer.raise_for_status()
                 # They answer until they notice that their supervisor has gone.
                 if not any(map(is_running, formerly)):
-                    now_s, new = time.monotonic(), children_of(self.process.pid)
+                    now_s = time.monotonic()
+                    new = children_of(self.process.pid)
                     new += [] if self.process is former else [self.process.pid]
                     return now_s - started_s, sum(map(processor_s, new))
             time.sleep(LOOK_S)

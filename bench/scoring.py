@@ -117,9 +117,12 @@ def _ages(images_per_s: int, per_image: int, target_s: int) -> dict[str, Any]:
     order = np.argsort(made.image, kind="stable")
     boxes = made.detections().boxes
     rows = np.column_stack([made.image, made.category, made.confidence, boxes])[order]
-    truth, step = made.ground_truth(), images_per_s * per_image
+    truth = made.ground_truth()
+    step = images_per_s * per_image
     window_s = len(rows) / step
-    now_s, ages_s, costs_s = TICK_S, [], []
+    now_s = TICK_S
+    ages_s = []
+    costs_s = []
     while now_s <= window_s + TICK_S:
         started_s = time.process_time()
         evaluate(truth, scored_detections(rows[: int(now_s * step)].copy(), "lpirc"))
@@ -139,9 +142,14 @@ def _ages(images_per_s: int, per_image: int, target_s: int) -> dict[str, Any]:
 
 def _halves(metric: str, target_s: int) -> dict[str, Any]:
     made = workload.make()
-    truth, detections = made.ground_truth(), made.detections()
+    truth = made.ground_truth()
+    detections = made.detections()
     started_s = time.perf_counter()
     half_maps(truth, detections, metric)
     elapsed_s = time.perf_counter() - started_s
     what = f"{HALVES} halves by {metric}, {len(detections):,} detections (s)"
-    return {"what": what, "measured": elapsed_s, "target": target_s}
+    return {
+        "what": what,
+        "measured": elapsed_s,
+        "target": target_s,
+    }

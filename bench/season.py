@@ -29,8 +29,13 @@ from referee.judging.scoring_job import object_digests, score_whole
 from tests.contest_day import descendants_of
 from tests.referee.judging.stored_runs import forget_scorings, results, store_runs
 
-PER_IMAGE, LARGER, SAMPLE = 100, 40, 20
-LOOK_S, KILL_EVERY_S, ALONE, TWO = 0.5, 5.0, "", "--workers 2"
+PER_IMAGE = 100
+LARGER = 40
+SAMPLE = 20
+LOOK_S = 0.5
+KILL_EVERY_S = 5.0
+ALONE = ""
+TWO = "--workers 2"
 WAYS = (
     (ALONE, False),
     ("--workers 1", False),
@@ -44,7 +49,8 @@ def measure(runs: int, images: int) -> dict[str, list[dict[str, Any]]]:
     """Judge one contest in every way, and print the tables; `results` counts how many different ones came of it."""
     measured: dict[str, list[dict[str, Any]]] = {"judging": []}
     with TemporaryDirectory(prefix="season-") as name:
-        contest, found = Path(name) / "contest", set[str]()
+        contest = Path(name) / "contest"
+        found = set[str]()
         made = workload.make(images, PER_IMAGE)
         test_set = write_test_set(made, Path(name) / "testset")
         store_runs(contest, test_set, made.rows(), runs)
@@ -62,9 +68,13 @@ def measure(runs: int, images: int) -> dict[str, list[dict[str, Any]]]:
                 row | {"by the model (s)": model_s, "results": len(found)}
             )
         measured["correction"] = _correction(made, test_set, contest)
-        made, contest = workload.make(LARGER * images, PER_IMAGE), Path(name) / "large"
+        made = workload.make(LARGER * images, PER_IMAGE)
+        contest = Path(name) / "large"
         store_runs(
-            contest, write_test_set(made, Path(name) / "many-images"), made.rows(), 1
+            contest,
+            write_test_set(made, Path(name) / "many-images"),
+            made.rows(),
+            1,
         )
         measured["one run"] = [
             _watched(contest, f"judge --all {TWO}")[0] | {"detections": len(made.image)}
@@ -82,12 +92,10 @@ def _costs(folder: Path) -> season_model.Costs:
     """What the parts of a judgement take, one after the other in one process: medians."""
     took = []
     with open_contest(folder) as contest:
-        for run in contest.store.runs()[:SAMPLE]:
+        for run in contest.store.runs.find()[:SAMPLE]:
             times = [time.perf_counter()]
-            job, packed = (
-                job_of(contest, run),
-                pickle.dumps(scoring_input(case_of(contest, run))),
-            )
+            job = job_of(contest, run)
+            packed = pickle.dumps(scoring_input(case_of(contest, run)))
             times.append(time.perf_counter())
             found = score_whole(pickle.loads(packed))  # noqa: S301 - our own
             times.append(time.perf_counter())
@@ -98,10 +106,16 @@ def _costs(folder: Path) -> season_model.Costs:
 
 
 def _watched(
-    folder: Path, words: str, *, kill: bool = False
+    folder: Path,
+    words: str,
+    *,
+    kill: bool = False,
 ) -> tuple[dict[str, Any], str]:
     """Run a command of the referee, with `kill` killing a worker every few seconds; its row, and what it printed."""
-    began_s, worker_mb, all_mb, killed = time.monotonic(), 0.0, 0.0, 0
+    began_s = time.monotonic()
+    worker_mb = 0.0
+    all_mb = 0.0
+    killed = 0
     command = [str(REFEREE), *words.split(), "--contest", str(folder)]
     with TemporaryFile("w+") as said, subprocess.Popen(command, stdout=said) as process:  # noqa: S603 - our own
         while process.poll() is None:
@@ -151,7 +165,9 @@ def _mb(process: int, file: str, key: str) -> float:
 
 
 def _correction(
-    made: workload.Workload, test_set: TestSet, contest: Path
+    made: workload.Workload,
+    test_set: TestSet,
+    contest: Path,
 ) -> list[dict[str, Any]]:
     """A preview with the boxes of three images corrected: from what is known, and all again."""
     boxes = made.gt_boxes.copy()
@@ -166,7 +182,8 @@ def _correction(
     known, known_said = _watched(contest, words)
     forget_scorings(contest, judgements=False)
     again, again_said = _watched(contest, words)
-    changed, same = sum(was[one] != now[one] for one in was), known_said == again_said
+    changed = sum(was[one] != now[one] for one in was)
+    same = known_said == again_said
     return [
         known | {"categories": changed, "same": same},
         again | {"categories": len(was), "same": same},

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-TEAMS, ENTRIES_A_DAY, DAYS, DAY_S = 1000, 3, 14, 86_400.0
-LATE, LATE_S = 0.5, 1200.0
+TEAMS = 1000
+ENTRIES_A_DAY = 3
+DAYS = 14
+DAY_S = 86_400.0
+LATE = 0.5
+LATE_S = 1200.0
 """The share of a day's entries that its deadline brings, at midnight, and how long before it they come on average."""
 WORKERS = (1, 2, 10, 100)
 COLUMNS = (
@@ -33,23 +37,29 @@ class Costs:
     score_s: float
     keep_s: float
 
-    def runs_s(self, runs: int, workers: int, cores: int) -> float:
+    def runs_s(
+        self,
+        runs: int,
+        workers: int,
+        cores: int,
+    ) -> float:
         """How long so many runs take on one host."""
-        own_s = (
-            self.read_s + self.keep_s
-        )  # taken from the workers, if these use every core
-        on_busy_host = replace(self, score_s=self.score_s + own_s * (workers >= cores))
+        score_s = self.score_s
+        if (
+            workers >= cores
+        ):  # they use every core: the host's own work is taken from them
+            score_s += self.read_s + self.keep_s
+        on_busy_host = replace(self, score_s=score_s)
         return float(judged_s(np.zeros(runs), workers, on_busy_host)[-1])
 
 
 def judged_s(arrived_s: Floats, workers: int, costs: Costs) -> Floats:
     """When entries that come in this order are judged; one more than there are workers is given out."""
-    free, given, ended = (
-        [0.0] * workers,
-        list[tuple[float, int]](),
-        np.empty(len(arrived_s)),
-    )
-    now_s, first = 0.0, 0
+    free = [0.0] * workers
+    given = list[tuple[float, int]]()
+    ended = np.empty(len(arrived_s))
+    now_s = 0.0
+    first = 0
     while first < len(arrived_s) or given:
         has_room = first < len(arrived_s) and len(given) <= workers
         if has_room and arrived_s[first] <= now_s:
@@ -71,15 +81,20 @@ def judged_s(arrived_s: Floats, workers: int, costs: Costs) -> Floats:
 
 def seasons(costs: Costs) -> list[dict[str, Any]]:
     """A row for each number of workers: how long entries wait, and how long to judge all of them again."""
-    random, count, rows = np.random.default_rng(0), TEAMS * ENTRIES_A_DAY * DAYS, []
-    late_s, any_s = random.exponential(LATE_S, count), random.random(count) * DAY_S
+    random = np.random.default_rng(0)
+    count = TEAMS * ENTRIES_A_DAY * DAYS
+    rows = []
+    late_s = random.exponential(LATE_S, count)
+    any_s = random.random(count) * DAY_S
     before_s = np.where(random.random(count) < LATE, late_s, any_s)
     arrived_s = np.sort((1 + np.arange(count) % DAYS) * DAY_S - before_s)
     for workers in WORKERS:
         ended_s = judged_s(arrived_s, workers, costs)
         waits_s = np.quantile(ended_s - arrived_s, [0.5, 0.95, 1.0]).tolist()
         queue = np.arange(1, count + 1) - np.searchsorted(
-            np.sort(ended_s), arrived_s, "right"
+            np.sort(ended_s),
+            arrived_s,
+            "right",
         )
         again_h = float(judged_s(np.zeros(count), workers, costs)[-1]) / 3600
         row = [workers, *waits_s, int(queue.max()), again_h, 24 * count / again_h]

@@ -25,16 +25,23 @@ from bench.load import Load, load
 from lpirc_testsets import synthesize
 
 TURNS = 5
-IMAGES, CATEGORIES, SIZE_PX = 100, 10, (800, 600)  # photograph-like JPEGs of some 74 kB
+# Photograph-like JPEGs of some 74 kB.
+IMAGES = 100
+CATEGORIES = 10
+SIZE_PX = (800, 600)
 BATCH = ROWS = 100
-AT_ONCE, PER_S, CONNECTIONS = 3000, 1000, 16
-STORED, STORED_A_POST = 500_000, 1000
+AT_ONCE = 3000
+PER_S = 1000
+CONNECTIONS = 16
+STORED = 500_000
+STORED_A_POST = 1000
 LOOK_S = 0.2
 BATCHES = {
     first: f"/v1/images?first={first}&count={BATCH}"
     for first in range(1, IMAGES, BATCH)
 }
-JSON, PACKED = "application/json", "application/octet-stream"
+JSON = "application/json"
+PACKED = "application/octet-stream"
 
 COST = "processor µs"
 Measured = dict[str, dict[str, float]]
@@ -45,21 +52,32 @@ Case = Callable[[Server], Measured]
 def measure(beside: Path | None = None) -> list[dict[str, Any]]:
     """Measure all cases, print the table and return its rows; `beside` is another checkout with its `.venv`."""
     with tempfile.TemporaryDirectory(prefix="serving-") as name, ExitStack() as stack:
-        folder, started = Path(name), stack.enter_context
+        folder = Path(name)
+        started = stack.enter_context
         folder.chmod(0o755)  # nginx's worker is another user
         testset = folder / "testset"
-        synthesize(testset, images=IMAGES, categories=CATEGORIES, seed=1, size=SIZE_PX)
+        synthesize(
+            testset,
+            images=IMAGES,
+            categories=CATEGORIES,
+            seed=1,
+            size=SIZE_PX,
+        )
         referees = [started(referee("referee", HERE, folder / "ours", testset))]
         if beside is not None:
             programs = beside.absolute() / ".venv" / "bin"
             referees.append(
                 started(
                     referee(
-                        beside.absolute().name, programs, folder / "beside", testset
+                        beside.absolute().name,
+                        programs,
+                        folder / "beside",
+                        testset,
                     )
                 )
             )
-        answers, token = _recorded(referees[0], folder / "answers"), referees[0].token
+        answers = _recorded(referees[0], folder / "answers")
+        token = referees[0].token
         both = [started(bare(answers, token)), *referees]
         files = [started(nginx(answers, token))] if nginx_is_installed() else []
         rows = [row for case in IMAGE_CASES for row in _by_turns(case, both + files)]
@@ -148,7 +166,10 @@ def _json_posts(server: Server, count: int = ROWS) -> list[bytes]:
     """A POST of so many detections as JSON, as it travels."""
     return [
         server.request(
-            "POST", "/v1/detections", json.dumps(_rows(count)).encode(), JSON
+            "POST",
+            "/v1/detections",
+            json.dumps(_rows(count)).encode(),
+            JSON,
         )
     ]
 
@@ -157,7 +178,10 @@ def _packed_posts(server: Server) -> list[bytes]:
     """A POST of detections as float32, as it travels."""
     return [
         server.request(
-            "POST", "/v1/detections", np.array(_rows(ROWS), "<f4").tobytes(), PACKED
+            "POST",
+            "/v1/detections",
+            np.array(_rows(ROWS), "<f4").tobytes(),
+            PACKED,
         )
     ]
 
@@ -193,7 +217,8 @@ def _unscored(server: Server) -> int:
 
 def _at_once(server: Server) -> Measured:
     """Images and detections at a fixed rate, 1,000/s of each; the cost is that of one image and one detection."""
-    before_s, ages_ms = server.processor_s(), []
+    before_s = server.processor_s()
+    ages_ms = []
     with ProcessPoolExecutor(2) as pool:
         running = [
             pool.submit(load, server.url, requests, CONNECTIONS, AT_ONCE, PER_S)
@@ -227,6 +252,9 @@ POST_CASES: list[Case] = [
         500,
         requests,
     )
-    for name, requests in (("JSON", _json_posts), ("float32", _packed_posts))
+    for name, requests in (
+        ("JSON", _json_posts),
+        ("float32", _packed_posts),
+    )
     for connections in (1, 8)
 ]

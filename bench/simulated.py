@@ -15,7 +15,10 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-OBJECTS, LURES, NOISE = 2.7, 12.0, 0.15  # the first two an image
+# The first two an image.
+OBJECTS = 2.7
+LURES = 12.0
+NOISE = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +42,10 @@ class Scene:
 
 
 def scene(
-    random: np.random.Generator, images: int, shares: Floats, skills: Floats
+    random: np.random.Generator,
+    images: int,
+    shares: Floats,
+    skills: Floats,
 ) -> Scene:
     """Objects more or less easy to find, and lures, of categories as frequent as `shares` (K,) says.
 

@@ -23,8 +23,13 @@ from bench.figures import show
 from bench.house import HERE, Server, referee
 from lpirc_testsets import synthesize
 
-TURNS, REQUESTS, NEW_CONNECTIONS = 7, 300, 60
-IMAGES, CATEGORIES, SIZE_PX, ROWS = 100, 10, (800, 600), 100
+TURNS = 7
+REQUESTS = 300
+NEW_CONNECTIONS = 60
+IMAGES = 100
+CATEGORIES = 10
+SIZE_PX = (800, 600)
+ROWS = 100
 CASES = (
     ("GET an image", REQUESTS),
     ("POST 100 rows", REQUESTS),
@@ -56,7 +61,8 @@ def measure() -> list[dict[str, Any]]:
         for turn in range(TURNS + 1):
             for what, count in CASES:
                 for server in (plain, over):
-                    before_s, start_s = server.processor_s(), time.perf_counter()
+                    before_s = server.processor_s()
+                    start_s = time.perf_counter()
                     latencies_s = _latencies_s(server, context, what, count)
                     idle_s = server.idle * (time.perf_counter() - start_s)
                     if turn:
@@ -83,9 +89,13 @@ def measure() -> list[dict[str, Any]]:
 
 
 def _latencies_s(
-    server: Server, context: ssl.SSLContext, what: str, count: int
+    server: Server,
+    context: ssl.SSLContext,
+    what: str,
+    count: int,
 ) -> Sequence[float]:
-    where, found = urlsplit(server.url), []
+    where = urlsplit(server.url)
+    found = []
     headers = {
         "Authorization": f"Bearer {server.token}",
         "Content-Type": "application/json",
@@ -97,7 +107,10 @@ def _latencies_s(
     def connect() -> http.client.HTTPConnection:
         if where.scheme == "https":
             return http.client.HTTPSConnection(
-                str(where.hostname), where.port, timeout=60, context=context
+                str(where.hostname),
+                where.port,
+                timeout=60,
+                context=context,
             )
         return http.client.HTTPConnection(str(where.hostname), where.port, timeout=60)
 
@@ -111,7 +124,9 @@ def _latencies_s(
                 connection.request("POST", "/v1/detections", body, headers)
             else:
                 connection.request(
-                    "GET", f"/v1/images/{1 + number % IMAGES}", headers=headers
+                    "GET",
+                    f"/v1/images/{1 + number % IMAGES}",
+                    headers=headers,
                 )
             answer = connection.getresponse()
             answer.read()
@@ -124,7 +139,8 @@ def _latencies_s(
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
-    cert, key = folder / "cert.pem", folder / "key.pem"
+    cert = folder / "cert.pem"
+    key = folder / "key.pem"
     kind = [
         "-x509",
         "-newkey",

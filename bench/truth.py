@@ -28,14 +28,15 @@ LOG = (
     / "wt310_readings_user_330.csv"
 )
 """A recording of a real WT310, its own WH in the fourth column."""
-WH_LIMIT, LOG_LIMIT, TRAPEZOID_LIMIT = 0.0005, 0.002, 0.0005
+WH_LIMIT = 0.0005
+LOG_LIMIT = 0.002
+TRAPEZOID_LIMIT = 0.0005
 NO_DATA = 9.9e36
-RAMP_S, CELL_S = 60.0, 0.01
+RAMP_S = 60.0
+CELL_S = 0.01
 DOCUMENT = Path(__file__).parents[1] / "docs" / "energy.md"
-BEGIN, END = (
-    '<!-- truth table: make bench ARGS="truth --save" -->',
-    "<!-- end of the truth table -->",
-)
+BEGIN = '<!-- truth table: make bench ARGS="truth --save" -->'
+END = "<!-- end of the truth table -->"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,10 @@ def cases(folder: Path) -> Iterator[Case]:
     ramp = folder / "ramp.csv"
     ramp.write_text(_ramp())
     yield _periodic(
-        "ramps of 30 s between 2 W and 20 W", f"csv:{ramp}", 11.0, is_slow=True
+        "ramps of 30 s between 2 W and 20 W",
+        f"csv:{ramp}",
+        11.0,
+        is_slow=True,
     )
     if LOG.exists():
         with LOG.open(newline="") as lines:
@@ -94,7 +98,13 @@ def cases(folder: Path) -> Iterator[Case]:
         )
 
 
-def _periodic(name: str, load: str, mean_w: float, *, is_slow: bool = False) -> Case:
+def _periodic(
+    name: str,
+    load: str,
+    mean_w: float,
+    *,
+    is_slow: bool = False,
+) -> Case:
     return Case(name, load, mean_w * WINDOW_S / 3600.0, is_slow=is_slow)
 
 

@@ -16,8 +16,11 @@ from bench.house import HERE, Server, referee
 from bench.load import load
 from lpirc_testsets import synthesize
 
-VIEWERS, SECONDS, TURNS = 50, 10, 3
-IMAGES, IMAGES_PER_S = 100, 100
+VIEWERS = 50
+SECONDS = 10
+TURNS = 3
+IMAGES = 100
+IMAGES_PER_S = 100
 
 
 def measure() -> list[dict[str, Any]]:
@@ -28,11 +31,19 @@ def measure() -> list[dict[str, Any]]:
     ):
         folder = Path(name)
         synthesize(
-            folder / "testset", images=IMAGES, categories=10, seed=1, size=(800, 600)
+            folder / "testset",
+            images=IMAGES,
+            categories=10,
+            seed=1,
+            size=(800, 600),
         )
         with referee("referee", HERE, folder / "contest", folder / "testset") as server:
             turns = [
-                (_slice(server, None), _slice(server, pool)) for _ in range(TURNS + 1)
+                (
+                    _slice(server, None),
+                    _slice(server, pool),
+                )
+                for _ in range(TURNS + 1)
             ][1:]
     core = median(seen[0] - alone[0] for alone, seen in turns)
     later_ms = median(seen[1] - alone[1] for alone, seen in turns)
@@ -56,7 +67,12 @@ def _slice(server: Server, pool: ProcessPoolExecutor | None) -> tuple[float, flo
     ]
     if pool is not None:
         viewing = pool.submit(
-            load, server.url, looks, VIEWERS, VIEWERS * SECONDS, VIEWERS
+            load,
+            server.url,
+            looks,
+            VIEWERS,
+            VIEWERS * SECONDS,
+            VIEWERS,
         )
     images = [
         server.request("GET", f"/v1/images/{number}") for number in range(1, IMAGES + 1)

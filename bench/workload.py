@@ -22,8 +22,10 @@ from lpirc_testsets.boxes import corners_from_coco
 
 IMAGES = 5_000
 CATEGORIES = 80
-WIDTH_PX, HEIGHT_PX = 640, 480
-CLUSTERS, MORE_OF_A_KIND = 2.9, 0.4
+WIDTH_PX = 640
+HEIGHT_PX = 480
+CLUSTERS = 2.9
+MORE_OF_A_KIND = 0.4
 """Of an image: categories, on average, and the chance that there is no further object of one."""
 
 
@@ -50,7 +52,12 @@ class Workload:
         found = self.image, self.category, self.boxes, self.confidence
         rows = zip(*(column.tolist() for column in found), strict=True)
         entries = [
-            {"image_id": i, "category_id": c, "bbox": b, "score": s}
+            {
+                "image_id": i,
+                "category_id": c,
+                "bbox": b,
+                "score": s,
+            }
             for i, c, b, s in rows
         ]
         results_path(path).write_text(json.dumps(entries))
@@ -81,15 +88,17 @@ class Workload:
         """As our scorer takes them."""
         corners = corners_from_coco(self.boxes)
         return Detections(
-            self.image, self.category, self.confidence, corners, self.boxes
+            self.image,
+            self.category,
+            self.confidence,
+            corners,
+            self.boxes,
         )
 
     def rows(self) -> NDArray[np.float64]:
         """The detections (n, 7) as they are posted, image by image, the images numbered from 1."""
-        image, boxes = (
-            np.searchsorted(self.images, self.image) + 1,
-            self.detections().boxes.round(2),
-        )
+        image = np.searchsorted(self.images, self.image) + 1
+        boxes = self.detections().boxes.round(2)
         rows = np.column_stack([image, self.category, self.confidence, boxes])
         return rows[np.argsort(rows[:, 0], kind="stable")]
 
@@ -157,7 +166,8 @@ def make(images: int = IMAGES, per_image: int = 100, seed: int = 0) -> Workload:
         :, None
     ] * np.tile(gt_boxes[nearest, 2:], 2)
     shaken[:, 2:] = np.maximum(shaken[:, 2:], 1)
-    good, poor = random.beta(2, 1 + 20 * off), random.beta(0.6, 8, count)
+    good = random.beta(2, 1 + 20 * off)
+    poor = random.beta(0.6, 8, count)
     confidence = np.where(is_near & is_right, good, poor).round(4)
     order = np.lexsort((-confidence, np.arange(count) // per_image))
     image_ids = np.sort(random.choice(116 * images, images, replace=False)) + 1
@@ -173,7 +183,9 @@ def make(images: int = IMAGES, per_image: int = 100, seed: int = 0) -> Workload:
         crowd=random.random(len(gt_image)) < 0.012,
         image=image_ids[image][order],
         category=np.where(
-            is_right, gt_category[nearest], random.choice(ids, count, p=share)
+            is_right,
+            gt_category[nearest],
+            random.choice(ids, count, p=share),
         )[order],
         confidence=confidence[order],
         boxes=np.where(is_near[:, None], shaken, _boxes(random, count)).round(2)[order],

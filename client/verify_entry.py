@@ -154,7 +154,8 @@ CHECKS: dict[str, Callable[[Given], None]] = {
 
 def verify(given: Given) -> tuple[list[str], list[str]]:
     """A line for each check, and the names of those that failed."""
-    said, failed = [], []
+    said = []
+    failed = []
     for name, check in CHECKS.items():
         outcome = "ok"
         try:

@@ -179,10 +179,16 @@ def check_interval(bundle: Bundle) -> None:
 
 
 def check_result_signature(bundle: Bundle) -> None:
-    """It says what the result was computed with; which program did it is left out."""
+    """It says what the result was computed with; which program did it is left out.
+
+    Of a metric of another distribution, the threshold and the distribution are left out, too.
+    """
     stated = published(bundle)["signature"]
     expected = "|".join(_signed_parts(bundle))
-    found = _without_program(stated)
+    found = _without(stated, ["rules:", "v:"])
+    if bundle.contest["metric"] not in METRICS:
+        found = _without(found, ["iou:", "engine:"])
+        expected = _without(expected, ["iou:"])
     need(found == expected, f"it says {found}, but it is {expected}")
 
 
@@ -220,10 +226,10 @@ def _images_in_words(bundle: Bundle) -> str:
     return f"{len(drawn)}-of-{every}:{digest[:12]}"
 
 
-def _without_program(signature: str) -> str:
-    """Without the first part `rules` and the first part `v`."""
+def _without(signature: str, begins: list[str]) -> str:
+    """Return the signature without the first part that begins so, for each of these beginnings."""
     parts = signature.split("|")
-    for begin in ("rules:", "v:"):
+    for begin in begins:
         those = [part for part in parts if part.startswith(begin)]
         need(those != [], f"it has no part {begin}")
         parts.remove(those[0])

@@ -90,15 +90,17 @@ def open_contest(folder: Path, *, only_looks: bool = False) -> Iterator[Contest]
             f"{error.sentence}; {folder / CONFIG_NAME} has testset = {config.testset!r}"
         )
         raise TestSetError(error.code, sentence, error.problems) from error
-    with closing(Store(folder / DATABASE_NAME, only_looks=only_looks)) as store:
+    with closing(Store.open(folder / DATABASE_NAME, only_looks=only_looks)) as store:
         _require_one_contest(folder, config, store)
-        store.require_complete()
-        store.complete_setups(config.setup)
-        store.complete_images_digests(test_set.digest, lambda: test_set.images_digest)
+        store.integrity.require_complete()
+        store.runs.complete_setups(config.setup)
+        store.runs.complete_images_digests(
+            test_set.digest, lambda: test_set.images_digest
+        )
         key = _own_key(folder, store)
         yield Contest(folder, config, secret, operator_key.hex(), store, test_set, key)
         with suppress(RefereeError):
-            store.note_count()
+            store.integrity.note_count()
 
 
 def require_metric(metric: str, where: str) -> None:
@@ -139,15 +141,15 @@ def _own_key(folder: Path, store: Store) -> ContestKey:
             write_atomically(path, new_key(), mode=0o600)
         return ContestKey(path, None).public
 
-    if store.public_key() is None:
-        store.set_public_key(made, Clock().utc())
+    if store.identity.public_key() is None:
+        store.identity.set_public_key(made, Clock().utc())
     elif not is_there(path):
         sentence = (
             f"The contest's key {path} is missing; restore it from your backup. If it is lost, go on with a new one: "
             f"referee doctor {folder} --accept"
         )
         raise RefereeError("secret-missing", sentence)
-    return ContestKey(path, store.public_key())
+    return ContestKey(path, store.identity.public_key())
 
 
 def require_own_key(folder: Path, public_key: str | None) -> None:
@@ -157,7 +159,7 @@ def require_own_key(folder: Path, public_key: str | None) -> None:
 
 def _require_one_contest(folder: Path, config: ContestConfig, store: Store) -> None:
     ours = contest_id(folder)
-    ids = {CONFIG_NAME: config.id, DATABASE_NAME: store.contest_id(ours)}
+    ids = {CONFIG_NAME: config.id, DATABASE_NAME: store.identity.contest_id(ours)}
     ids |= {f"{SECRET_NAME} or {OPERATOR_KEY_NAME}": ours}
     odd = [name for name, one in ids.items() if one and [*ids.values()].count(one) == 1]
     if odd:
@@ -233,8 +235,8 @@ def create_contest(folder: Path, config_text: str) -> None:
         )
     write_atomically(folder / SIGNING_KEY_NAME, new_key(), mode=0o600)
     made = contest_id(folder)
-    with closing(Store(folder / DATABASE_NAME, create=True)) as store:
-        store.accept(made)
+    with closing(Store.open(folder / DATABASE_NAME, create=True)) as store:
+        store.identity.accept(made)
         _own_key(folder, store)
     own = f'id = "{made}"   # as in the database and the secrets: not for another folder\n'
     write_atomically(folder / CONFIG_NAME, (own + config_text).encode())

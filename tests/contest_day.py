@@ -267,11 +267,11 @@ class Day:
 
     def run(self, number: int = 1) -> Run:
         with self.store() as store:
-            return store.run(number)
+            return store.runs.get(number)
 
     def runs(self, state: RunState) -> list[Run]:
         with self.store() as store:
-            return store.runs(state)
+            return store.runs.find(state)
 
     def login(self, team: str = TEAM) -> dict[str, Any]:
         assert self.server is not None
@@ -354,7 +354,7 @@ def contest_day(
         create_contest(folder, text)
         with day.store() as store:
             for team in teams:
-                store.add_team(team, HASH, Clock().utc())
+                store.teams.add(team, HASH, Clock().utc())
         yield day
     finally:
         day.close()

@@ -1,5 +1,7 @@
 """`python3 tests/environment.py .venv`: builds the environment of `make` from the lock files.
 
+With `extras` or `tools` behind it, that part is added to an environment that is there.
+
 It needs nothing but the Python that a machine has. What is too old, missing, full or read-only is one sentence, with
 what to do. The next `make` begins again; what pip has fetched stays in its cache.
 """
@@ -16,8 +18,16 @@ from pathlib import Path
 OLDEST = (3, 11)
 DISTRIBUTIONS = ("datasets", "scoring", "power", "client", "referee", "tracks")
 """Each is a folder with a pyproject.toml of its own."""
-INSTALLED_MB, FETCHED_MB = 1300, 500
-"""What the environment takes, and what pip fetches before, into a folder in it and into its cache."""
+SETUP, EXTRAS, TOOLS = "setup", "extras", "tools"
+LOCKS = {
+    SETUP: ("requirements.lock",),
+    EXTRAS: ("extras.lock",),
+    TOOLS: ("extras.lock", "development.lock"),
+}
+"""What each part installs: what running needs, every extra, the tools of tests, lint and documents."""
+INSTALLED_MB = {SETUP: 300, EXTRAS: 900, TOOLS: 1300}
+FETCHED_MB = {SETUP: 120, EXTRAS: 300, TOOLS: 500}
+"""What the environment then takes, and what pip fetches before, into a folder in it and into its cache."""
 TEMPORARY = "tmp"
 """In the environment: what an interrupted pip leaves there goes with it."""
 SHELL_CHARACTERS = set('$"`\\')
@@ -40,13 +50,18 @@ class NotBuilt(Exception):
 
 
 def main(words: list[str]) -> int:
-    """Build it; the exit code is 1 if that fails, and one line on stderr says why."""
+    """Build it, or add a part; the exit code is 1 if that fails, and one line on stderr says why."""
     environment = Path(words[0])
+    part = words[1] if words[1:] else SETUP
     try:
         check_python()
         check_folder(Path.cwd())
-        check_line_ends(Path("requirements.lock"))
-        build(environment)
+        for lock in LOCKS[part]:
+            check_line_ends(Path(lock))
+        if part == SETUP:
+            build(environment)
+        else:
+            add(part, environment)
     except NotBuilt as failure:
         sys.stderr.write(f"{failure}\n")
         return 1
@@ -94,34 +109,51 @@ def check_line_ends(file: Path) -> None:
 
 
 def build(environment: Path) -> None:
-    """Make the environment, and in it the one with the client's oldest requirements."""
-    oldest = environment / "oldest"
-    make = [sys.executable, "-m", "venv"]
-    install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    home = _home()
-    if home is None or not os.access(home, os.W_OK):
-        install.append(
-            "--no-cache-dir"
-        )  # pip builds what has no wheel in its cache, and fails there
-    locked = [*install, "--require-hashes", "-r"]
-    ours = [*install, "--no-deps", "--no-build-isolation"]
+    """Make the environment, with what running needs and this project's own distributions."""
+    pip = _pip(environment)
+    ours = [*pip, "--no-deps", "--no-build-isolation"]
     for distribution in DISTRIBUTIONS:
         ours += ["-e", distribution]
-    commands = [
-        [str(environment / "bin" / "python"), *locked, "requirements.lock"],
-        [str(environment / "bin" / "python"), *ours],
-        [*make, str(oldest)],
-        [str(oldest / "bin" / "python"), *locked, "client/oldest.lock"],
-    ]
-    _run([*make, "--clear", str(environment)], environment)
+    make = [sys.executable, "-m", "venv", "--clear", str(environment)]
+    _run(make, environment, SETUP)
+    _install([*_locked(pip, SETUP), ours], environment, SETUP)
+
+
+def add(part: str, environment: Path) -> None:
+    """Add the packages of a part; with the tools an environment with the client's oldest requirements."""
+    commands = _locked(_pip(environment), part)
+    if part == TOOLS:
+        oldest = environment / "oldest"
+        commands.append([sys.executable, "-m", "venv", "--clear", str(oldest)])
+        commands.append([*_pip(oldest), "--require-hashes", "-r", "client/oldest.lock"])
+    _install(commands, environment, part)
+
+
+def _pip(environment: Path) -> list[str]:
+    python = str(environment / "bin" / "python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    home = _home()
+    if home is None or not os.access(home, os.W_OK):
+        # pip builds what has no wheel in its cache, and fails there.
+        pip.append("--no-cache-dir")
+    return pip
+
+
+def _locked(pip: list[str], part: str) -> list[list[str]]:
+    return [[*pip, "--require-hashes", "-r", lock] for lock in LOCKS[part]]
+
+
+def _install(commands: list[list[str]], environment: Path, part: str) -> None:
+    """Run each; what pip keeps for a while is in a folder of the environment. Raises NotBuilt."""
     temporary = (environment / TEMPORARY).absolute()
+    shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     for command in commands:
-        _run(command, environment, TMPDIR=str(temporary))
+        _run(command, environment, part, TMPDIR=str(temporary))
     shutil.rmtree(temporary)
 
 
-def _run(command: list[str], environment: Path, **settings: str) -> None:
+def _run(command: list[str], environment: Path, part: str, **settings: str) -> None:
     print(*command, flush=True)
     done = subprocess.run(
         command,
@@ -133,20 +165,20 @@ def _run(command: list[str], environment: Path, **settings: str) -> None:
         check=False,
     )
     if done.returncode:
-        raise NotBuilt(why(done.stdout, environment))
+        raise NotBuilt(why(done.stdout, environment, part))
 
 
-def why(said: str, environment: Path) -> str:
+def why(said: str, environment: Path, part: str = SETUP) -> str:
     """Return what went wrong, from what a command said before it failed."""
     folder = environment.resolve().parent
     if any(words in said for words in FULL):
-        return _full_disk(folder)
+        return _full_disk(folder, part)
     if "Permission denied" in said or "Read-only file system" in said:
         return f"{folder} cannot be written: clone into a folder that is yours, then run make there"
     if "Failing command" in said or "ensurepip" in said:
         # It does not say why: on a full disk it fails, too.
-        has_room = shutil.disk_usage(folder).free >> 20 >= INSTALLED_MB
-        return NO_VENV if has_room else _full_disk(folder)
+        has_room = shutil.disk_usage(folder).free >> 20 >= INSTALLED_MB[part]
+        return NO_VENV if has_room else _full_disk(folder, part)
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     for line in lines:
         if any(words in line for words in UNTRUSTED):
@@ -159,7 +191,7 @@ def why(said: str, environment: Path) -> str:
     return f"The environment could not be built: {lines[-1] if lines else 'nothing was said'}"
 
 
-def _full_disk(folder: Path) -> str:
+def _full_disk(folder: Path, part: str) -> str:
     home = _home()
     cache = folder if home is None else home / ".cache"
     free_mb = {
@@ -169,8 +201,9 @@ def _full_disk(folder: Path) -> str:
     }
     fullest = min(free_mb, key=free_mb.__getitem__)
     return (
-        f"The disk of {fullest} is too full, with {free_mb[fullest]} MB free: the environment takes {INSTALLED_MB} MB "
-        f"in {folder}, and pip up to {FETCHED_MB} MB there and in {cache}. Make room, then run make again"
+        f"The disk of {fullest} is too full, with {free_mb[fullest]} MB free: "
+        f"the environment takes {INSTALLED_MB[part]} MB in {folder}, "
+        f"and pip up to {FETCHED_MB[part]} MB there and in {cache}. Make room, then run make again"
     )
 
 

@@ -20,7 +20,7 @@ from lpirc_client.cli import build_parser
 from lpirc_client.harness.cli import build_parser as build_harness_parser
 from lpirc_power.cli import main as meter
 from referee.cli import main as referee
-from referee.cli.main import COMMANDS
+from referee.cli.main import words_of
 from referee.store import Store
 
 ROOT = Path(__file__).parents[1]
@@ -256,7 +256,7 @@ def test_what_the_list_of_commands_says_of_a_group_names_its_commands(
 ) -> None:
     """As in "Model tracks: validate, bench, ... models": after the colon of a group each part begins with a command."""
     group = referee.get_command(click.Context(referee), name)
-    _, colon, parts = COMMANDS[name][1].partition(": ")
+    _, colon, parts = words_of(name).partition(": ")
     if isinstance(group, click.Group) and colon:
         verbs = {
             part.split()[0].rstrip(".") for part in re.split(r", and |, | and ", parts)
@@ -296,8 +296,8 @@ def test_a_copy_made_as_the_page_says_is_complete_and_for_its_owner_only(
         re.MULTILINE,
     )
     (tmp_path / "day").mkdir()
-    Store(tmp_path / "day" / "contest.db", create=True).close()
+    Store.open(tmp_path / "day" / "contest.db", create=True).close()
     subprocess.run(["bash", "-c", f"umask 022; {line}"], cwd=tmp_path, check=True)
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
-    with closing(Store(tmp_path / "copy.db")) as copied:
-        assert copied.teams() == {}
+    with closing(Store.open(tmp_path / "copy.db")) as copied:
+        assert copied.teams.all() == {}

@@ -28,7 +28,7 @@ def read_only(path: Path) -> closing[sqlite3.Connection]:
 
 
 def test_the_page_names_every_table_and_column_and_no_other(tmp_path: Path) -> None:
-    Store(tmp_path / "contest.db", create=True).close()
+    Store.open(tmp_path / "contest.db", create=True).close()
     columns = "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'"
     with read_only(tmp_path / "contest.db") as connection:
         there = set(connection.execute(columns))
@@ -51,7 +51,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     create_contest(folder / "day", config_text(test_set))
     with open_contest(folder / "day") as contest:
         for team, number, images in (("ant", 1, 3), ("bee", 2, 5), ("bee", 2, 5)):
-            if len(contest.store.runs()) < number:
+            if len(contest.store.runs.find()) < number:
                 closed_run(contest, guesses(contest, 0.8), team=team, served=images)
             judge(contest, number, DrivenClock())
     return folder / "day" / "contest.db"
@@ -77,11 +77,11 @@ def test_every_query_of_the_page_finds_something(served: Path) -> None:
 def test_a_reader_as_the_page_says_changes_nothing_and_reads_while_others_write(
     served: Path,
 ) -> None:
-    with closing(Store(served)) as store, read_only(served) as reader:
+    with closing(Store.open(served)) as store, read_only(served) as reader:
         assert reader.execute(
             "SELECT disabled FROM teams WHERE name = 'ant'"
         ).fetchone() == (0,)
-        store.set_team_disabled("ant", True)
+        store.teams.set_disabled("ant", True)
         assert reader.execute(
             "SELECT disabled FROM teams WHERE name = 'ant'"
         ).fetchone() == (1,)

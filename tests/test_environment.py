@@ -16,6 +16,7 @@ from tests import environment
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = Path(environment.__file__)
+LOCKS = ("requirements.lock", "extras.lock", "development.lock")
 
 
 def checkout(folder: Path) -> Path:
@@ -25,22 +26,28 @@ def checkout(folder: Path) -> Path:
         folder / "client",
         ignore=shutil.ignore_patterns("__pycache__", "LICENSE"),
     )
-    (folder / "requirements.lock").write_text("# nothing\n")
-    (folder / "client" / "oldest.lock").write_text("# nothing\n")
+    for lock in (*LOCKS, "client/oldest.lock"):
+        (folder / lock).write_text("# nothing\n")
     return folder
 
 
-def built(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPT), ".venv"]
+def built(folder: Path, *part: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), ".venv", *part]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False
     )
 
 
-def test_a_clone_with_the_line_ends_of_windows_is_one_sentence(tmp_path: Path) -> None:
-    lock = checkout(tmp_path) / "requirements.lock"
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("requirements.lock", ()), ("extras.lock", ("extras",)), (LOCKS[2], ("tools",))],
+)
+def test_a_clone_with_the_line_ends_of_windows_is_one_sentence(
+    tmp_path: Path, name: str, part: tuple[str, ...]
+) -> None:
+    lock = checkout(tmp_path) / name
     lock.write_bytes(lock.read_bytes().replace(b"\n", b"\r\n"))
-    done = built(tmp_path)
+    done = built(tmp_path, *part)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "clone again, with `git clone -c core.autocrlf=false`" in done.stderr
 
@@ -54,9 +61,9 @@ def test_git_writes_line_feeds_also_where_it_is_set_to_those_of_windows(
         [*git, "clone", "--quiet", "--no-checkout", str(ROOT), str(clone)], check=True
     )
     shutil.copy(ROOT / ".gitattributes", clone / ".git" / "info" / "attributes")
-    checkout_lock = [*git, "checkout", "HEAD", "--", "requirements.lock", ".ci/run"]
-    subprocess.run(checkout_lock, cwd=clone, check=True)
-    for name in ("requirements.lock", ".ci/run"):
+    names = ("requirements.lock", ".ci/run")
+    subprocess.run([*git, "checkout", "HEAD", "--", *names], cwd=clone, check=True)
+    for name in names:
         assert b"\r" not in (clone / name).read_bytes()
 
 
@@ -92,7 +99,35 @@ def test_a_lock_that_cannot_be_installed_fails_and_the_next_start_goes_on(
     again = built(tmp_path)
     # It comes as far as this project itself, which needs the build tools of the real lock file.
     assert "requirements.lock" in again.stdout
-    assert "-e . -e client" in again.stdout
+    assert "-e datasets -e scoring -e power -e client -e referee" in again.stdout
+
+
+def test_tools_and_extras_are_added_to_the_environment_that_is_there(
+    tmp_path: Path,
+) -> None:
+    folder = checkout(tmp_path)
+    subprocess.run([sys.executable, "-m", "venv", folder / ".venv"], check=True)
+    (folder / ".venv" / "kept").touch()
+    (folder / ".venv" / environment.TEMPORARY).mkdir()  # of one that was interrupted
+    done = built(folder, "extras")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("--require-hashes -r extras.lock\n")
+    assert not (folder / ".venv" / "oldest").exists()
+    done = built(folder, "tools")
+    assert (done.returncode, done.stderr) == (0, "")
+    for lock in ("extras.lock", "development.lock", "client/oldest.lock"):
+        assert f"--require-hashes -r {lock}\n" in done.stdout
+    assert "requirements.lock" not in done.stdout
+    assert (folder / ".venv" / "oldest" / "bin" / "python").exists()
+    assert (folder / ".venv" / "kept").exists()
+    assert not (folder / ".venv" / environment.TEMPORARY).exists()
+
+
+def test_each_part_says_its_own_size_of_a_full_disk(tmp_path: Path) -> None:
+    said = environment.FULL[0]
+    for part, size_mb in environment.INSTALLED_MB.items():
+        sentence = environment.why(said, tmp_path / ".venv", part)
+        assert f"the environment takes {size_mb} MB in {tmp_path}" in sentence
 
 
 @pytest.mark.skipif(
@@ -109,7 +144,7 @@ def test_a_full_disk_is_named_with_what_is_needed(tmp_path: Path) -> None:
     said = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
     sentence = environment.why(said, tmp_path / ".venv")
     assert "is too full, with" in sentence
-    assert f"1300 MB in {tmp_path}" in sentence
+    assert f"{environment.INSTALLED_MB['setup']} MB in {tmp_path}" in sentence
 
 
 def test_an_index_that_does_not_answer_is_told_from_a_package_that_is_not_there() -> (
@@ -141,10 +176,10 @@ def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away()
 def test_an_ensurepip_that_fails_is_a_missing_venv_or_a_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(environment, "INSTALLED_MB", 0)
+    monkeypatch.setitem(environment.INSTALLED_MB, environment.SETUP, 0)
     said = "Error: Command '['.venv/bin/python3', '-m', 'ensurepip', '--upgrade']' returned non-zero exit status 1.\n"
     assert "apt-get install python3-venv" in environment.why(said, tmp_path / ".venv")
-    monkeypatch.setattr(environment, "INSTALLED_MB", 10**9)
+    monkeypatch.setitem(environment.INSTALLED_MB, environment.SETUP, 10**9)
     assert "is too full" in environment.why(said, tmp_path / ".venv")
 
 
@@ -209,7 +244,7 @@ def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Call make with the real Makefile in a folder that has nothing but what it looks at."""
     shutil.copy(ROOT / "Makefile", folder)
     for name in (
-        "requirements.lock",
+        *LOCKS,
         "pyproject.toml",
         "client/pyproject.toml",
         "client/oldest.lock",
@@ -246,3 +281,18 @@ def test_an_environment_that_was_moved_is_built_again_and_no_other(
     assert "environment.py" not in made(tmp_path, "-n", "setup").stdout
     ready.write_text("/elsewhere\n")
     assert "environment.py" in made(tmp_path, "-n", "setup").stdout
+
+
+def test_running_installs_what_running_needs_and_tests_the_tools(
+    tmp_path: Path,
+) -> None:
+    ready = tmp_path / ".venv" / ".ready"
+    ready.parent.mkdir()
+    ready.write_text(f"{tmp_path.resolve()}\n")
+    for target in ("rehearse", "demo", "serve"):
+        assert "environment.py" not in made(tmp_path, "-n", target).stdout
+    assert "environment.py .venv extras" in made(tmp_path, "-n", "extras").stdout
+    for target in ("test", "lint", "docs", "bench", "simulate", "mutants", "soak"):
+        assert "environment.py .venv tools" in made(tmp_path, "-n", target).stdout
+    (ready.parent / ".tools").touch()
+    assert "environment.py" not in made(tmp_path, "-n", "lint").stdout

@@ -16,7 +16,8 @@ from bench.soak import last_day, report
 from bench.soak.faults import Happened, drawn, happen
 from bench.soak.site import Site
 
-FIRST_S, PAUSE_S = 10.0, (8.0, 16.0)
+FIRST_S = 10.0
+PAUSE_S = (8.0, 16.0)
 
 
 def main() -> None:
@@ -72,22 +73,33 @@ def main() -> None:
 
 def _last_day(folder: Path, options: argparse.Namespace) -> bool:
     tables, good, course, is_small = last_day.soak(
-        folder, options.minutes, options.teams, options.seed
+        folder,
+        options.minutes,
+        options.teams,
+        options.seed,
     )
     said = report.where(options.minutes, options.seed, course.load, is_small)
     said = f"{said} {options.teams} teams handed in models, one each."
-    titles, marks = (
-        ("entries", "runs at the stations"),
-        (report.LAST_DAY_BEGIN, report.LAST_DAY_END),
+    titles = ("entries", "runs at the stations")
+    marks = (report.LAST_DAY_BEGIN, report.LAST_DAY_END)
+    report.publish(
+        said,
+        tables,
+        save=options.save,
+        titles=titles,
+        marks=marks,
     )
-    report.publish(said, tables, save=options.save, titles=titles, marks=marks)
     return good
 
 
 def _soak(
-    site: Site, chance: random.Random, lasting_s: float, load: list[float]
+    site: Site,
+    chance: random.Random,
+    lasting_s: float,
+    load: list[float],
 ) -> list[Happened]:
-    end_s, happened = time.monotonic() + lasting_s, list[Happened]()
+    end_s = time.monotonic() + lasting_s
+    happened = list[Happened]()
     time.sleep(FIRST_S)
     for kind in drawn(chance, small_disk=site.is_small):
         if time.monotonic() >= end_s:

@@ -18,12 +18,15 @@ from typing import Any
 
 import requests
 
-LIMITS_S, METER_S, PAUSE_S = (2.0, 10.0), (2.0, 60.0), 0.2
-PACE_S, HURRY_S = (
-    (0.1, 0.4),
-    0.25,
-)  # between posts; without a pause in the last part of a window
-TWICE, LOGOUT = 0.03, 0.25  # how often a post is sent twice, and a run ended early
+LIMITS_S = (2.0, 10.0)
+METER_S = (2.0, 60.0)
+PAUSE_S = 0.2
+# Between posts; without a pause in the last part of a window.
+PACE_S = (0.1, 0.4)
+HURRY_S = 0.25
+# How often a post is sent twice, and a run ended early.
+TWICE = 0.03
+LOGOUT = 0.25
 TRANSIENT = (429, 503, 507)
 Entry = dict[str, Any]
 
@@ -38,18 +41,19 @@ class Team:
     """One team's runs. It ends with its parent, too."""
 
     def __init__(
-        self, url: str, team: str, password: str, journal: str, parent: str
+        self,
+        url: str,
+        team: str,
+        password: str,
+        journal: str,
+        parent: str,
     ) -> None:
-        self._url, self._who, self._parent = (
-            url,
-            {"team": team, "password": password},
-            int(parent),
-        )
-        self._http, self._chance, self._stopped = (
-            requests.Session(),
-            random.Random(),  # noqa: S311
-            False,
-        )
+        self._url = url
+        self._who = {"team": team, "password": password}
+        self._parent = int(parent)
+        self._http = requests.Session()
+        self._chance = random.Random()  # noqa: S311
+        self._stopped = False
         self._http.trust_env = False
         entries = lines_of(Path(journal))
         answered = {
@@ -82,7 +86,12 @@ class Team:
                 "told_s": time.monotonic(),
                 "left_s": run["remaining_s"],
             }
-            self._note("opened", run=run["run"], window_s=run["window_s"], **times)
+            self._note(
+                "opened",
+                run=run["run"],
+                window_s=run["window_s"],
+                **times,
+            )
             self._work(run, time.monotonic() + run["remaining_s"])
             first_s = time.monotonic()
 
@@ -110,7 +119,12 @@ class Team:
                 "first_s": time.monotonic(),
             }
             if not self._deliver(
-                self._note("sent", **about, rows=len(rows), body=json.dumps(rows))
+                self._note(
+                    "sent",
+                    **about,
+                    rows=len(rows),
+                    body=json.dumps(rows),
+                )
             ):
                 return
             time.sleep(max(min(self._chance.uniform(*PACE_S), left_s - HURRY_S), 0.0))
@@ -120,9 +134,14 @@ class Team:
         headers = {"Content-Type": "application/json", "Idempotency-Key": post["key"]}
         times = 2 if self._chance.random() < TWICE else 1
         while times and self._wanted():
-            asked_s, body = time.monotonic(), post["body"].encode()
+            asked_s = time.monotonic()
+            body = post["body"].encode()
             answer = self._ask(
-                "POST", "/v1/detections", post["token"], data=body, headers=headers
+                "POST",
+                "/v1/detections",
+                post["token"],
+                data=body,
+                headers=headers,
             )
             known = {name: post[name] for name in ("run", "key", "first_s", "rows")}
             known |= {"asked_s": asked_s, "told_s": time.monotonic()}
@@ -133,10 +152,8 @@ class Team:
                 self._note("refused", **known, code=code)
                 return bool(code != "window-closed")
             else:
-                left_ms, sha256 = (
-                    int(answer.headers.get("X-Window-Remaining-Ms", 0)),
-                    hashlib.sha256(body).hexdigest(),
-                )
+                left_ms = int(answer.headers.get("X-Window-Remaining-Ms", 0))
+                sha256 = hashlib.sha256(body).hexdigest()
                 self._note(
                     "acknowledged",
                     **known,
@@ -153,13 +170,22 @@ class Team:
             answer = self._ask("DELETE", "/v1/session", run["token"], timeout=METER_S)
             if answer is not None and answer.status_code == 200:
                 times = {"asked_s": asked_s, "told_s": time.monotonic()}
-                self._note("logged-out", run=run["run"], **times, answer=answer.json())
+                self._note(
+                    "logged-out",
+                    run=run["run"],
+                    **times,
+                    answer=answer.json(),
+                )
                 return True
             time.sleep(PAUSE_S)
         return False
 
     def _ask(
-        self, method: str, path: str, token: str = "", **more: Any
+        self,
+        method: str,
+        path: str,
+        token: str = "",
+        **more: Any,
     ) -> requests.Response | None:
         """The answer; None when there is none."""
         headers = {"Authorization": f"Bearer {token}"} | more.pop("headers", {})

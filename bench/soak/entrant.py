@@ -19,7 +19,10 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
-LIMITS_S, PAUSE_S, PARTS, PART_PAUSE_S = (3.0, 15.0), 0.5, 3, 2.0
+LIMITS_S = (3.0, 15.0)
+PAUSE_S = 0.5
+PARTS = 3
+PART_PAUSE_S = 2.0
 TRACK = "models"
 PASSED = (429, 502, 503, 507)
 AGAIN = ("upload-unknown", "offset-mismatch", "upload-busy")
@@ -53,8 +56,15 @@ class FromAddress(HTTPAdapter):
 class Entrant:
     """One team; `note` keeps a line of its journal."""
 
-    def __init__(self, plan: Plan, urls: list[str], note: Any) -> None:
-        self._plan, self._urls, self._note = plan, urls, note
+    def __init__(
+        self,
+        plan: Plan,
+        urls: list[str],
+        note: Any,
+    ) -> None:
+        self._plan = plan
+        self._urls = urls
+        self._note = note
         self._body = Path(plan.file).read_bytes()
         self._sha256 = hashlib.sha256(self._body).hexdigest()
         self._name = Path(plan.file).name
@@ -70,7 +80,11 @@ class Entrant:
         """Hand in, and note the receipt or the refusal."""
         time.sleep(max(self._plan.at_s - time.time(), 0.0))
         first_s = time.time()
-        about = {"team": self._plan.team, "sha256": self._sha256, "first_s": first_s}
+        about = {
+            "team": self._plan.team,
+            "sha256": self._sha256,
+            "first_s": first_s,
+        }
         self._note(about | {"what": "sent", "resumes": self._plan.resumes})
         answer = self._until_final()
         about |= {"told_s": time.time(), "attempts": self._attempts}
@@ -105,7 +119,9 @@ class Entrant:
 
     def _whole(self) -> requests.Response | None:
         return self._last(
-            "POST", f"/v1/entries?track={TRACK}&name={self._name}", data=self._body
+            "POST",
+            f"/v1/entries?track={TRACK}&name={self._name}",
+            data=self._body,
         )
 
     def _resumed(self) -> requests.Response | None:
@@ -115,7 +131,8 @@ class Entrant:
             made = self._create()
             if made is None or made.status_code != 201:
                 return made
-            self._place, offset = made.headers["Location"], 0
+            self._place = made.headers["Location"]
+            offset = 0
         size = len(self._body)
         part_size = size // PARTS + 1
         while True:
@@ -135,7 +152,11 @@ class Entrant:
             time.sleep(PART_PAUSE_S)
 
     def _create(self) -> requests.Response | None:
-        about = {"track": TRACK, "name": self._name, "sha256": self._sha256}
+        about = {
+            "track": TRACK,
+            "name": self._name,
+            "sha256": self._sha256,
+        }
         pairs = [
             f"{key} {base64.b64encode(value.encode()).decode()}"
             for key, value in about.items()
@@ -169,18 +190,31 @@ class Entrant:
     def _tus(more: dict[str, str]) -> dict[str, str]:
         return {"Tus-Resumable": "1.0.0"} | more
 
-    def _last(self, method: str, path: str, **more: Any) -> requests.Response | None:
+    def _last(
+        self,
+        method: str,
+        path: str,
+        **more: Any,
+    ) -> requests.Response | None:
         """A request whose end is the file's last byte: its date lies between these two moments."""
         asked_s = time.time()
         answer = self._ask(method, path, **more)
         self._attempts.append((asked_s, time.time()))
         return answer
 
-    def _ask(self, method: str, path: str, **more: Any) -> requests.Response | None:
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        **more: Any,
+    ) -> requests.Response | None:
         asked_s = time.time()
         try:
             answer = self._http.request(
-                method, self._urls[0] + path, timeout=LIMITS_S, **more
+                method,
+                self._urls[0] + path,
+                timeout=LIMITS_S,
+                **more,
             )
         except requests.RequestException:
             answer = None

@@ -69,7 +69,8 @@ def entries_kept(
 
 
 def longest_waits_s(
-    journal: Sequence[Line], away_s: tuple[float, float]
+    journal: Sequence[Line],
+    away_s: tuple[float, float],
 ) -> tuple[float, float]:
     """The longest time to a final answer, of teams that never met the dead host, and of the others.
 

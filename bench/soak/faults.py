@@ -59,7 +59,12 @@ def _kill(parts: Sequence[str], site: Site, chance: random.Random) -> None:
             os.kill(victim, signal.SIGKILL)
 
 
-def _stop(part: str, most_s: float, site: Site, chance: random.Random) -> None:
+def _stop(
+    part: str,
+    most_s: float,
+    site: Site,
+    chance: random.Random,
+) -> None:
     stand_still(site.parts()[part], chance.uniform(3.0, most_s))
 
 
@@ -94,7 +99,12 @@ def _kill_meter(site: Site, chance: random.Random) -> None:
     process.kill()
 
 
-def _harm(side: str, how: str, site: Site, chance: random.Random) -> None:
+def _harm(
+    side: str,
+    how: str,
+    site: Site,
+    chance: random.Random,
+) -> None:
     cable = site.cable if side == "clients" else site.meter(chance).cable
     harm, least_s, most_s = HARMS[how]
     harm(cable)
@@ -110,7 +120,8 @@ def _wrong_clock(site: Site, chance: random.Random) -> None:
 
 def _fill(left_bytes: int, site: Site, chance: random.Random) -> None:
     """Leave so much of the disk; the referee refuses bodies below 64 MiB."""
-    ballast, free = site.disk / "ballast", os.statvfs(site.disk)
+    ballast = site.disk / "ballast"
+    free = os.statvfs(site.disk)
     try:
         with ballast.open("wb") as file:
             _take(file.fileno(), free.f_bavail * free.f_frsize - left_bytes)
@@ -130,7 +141,11 @@ HARMS: dict[str, tuple[Callable[[Relay], None], float, float]] = {
     "silent": (lambda cable: setattr(cable, "silent", True), 2.0, 12.0),
     "slow": (lambda cable: setattr(cable, "delay_s", 0.4), 10.0, 20.0),
 }
-STOPPED = {"supervisor": 10.0, "worker": 25.0, "live": 10.0}  # at most, in seconds
+STOPPED = {
+    "supervisor": 10.0,
+    "worker": 25.0,
+    "live": 10.0,
+}  # at most, in seconds
 FAULTS: dict[str, Act] = {
     "server: all processes killed": partial(
         _kill, ("supervisor", "worker", "live", "judge")

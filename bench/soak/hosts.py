@@ -30,14 +30,23 @@ from tests.tflite_models import BLUE, GREEN, RED
 from tests.tracks.submissions.model_days import colour_set
 
 DEVICES = ("board-1", "board-2", "board-3")
-PICTURES = ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN)
+PICTURES = (
+    ("red", RED),
+    ("green", GREEN),
+    ("blue", BLUE),
+    (
+        "red",
+        GREEN,
+    ),
+)
 COPIED = ("contest.toml", "secret", "operator-key", "signing-key")
-READY_S, HOLDERS, PLANS_EACH = 60.0, 128, 25
+READY_S = 60.0
+HOLDERS = 128
+PLANS_EACH = 25
 BEFORE = 0.1  # the part of the time until the deadline in which no team comes yet
-LATE, LATE_S = (
-    0.1,
-    15.0,
-)  # how many teams come after the deadline, and by how much at most
+# How many teams come after the deadline, and by how much at most.
+LATE = 0.1
+LATE_S = 15.0
 TRACK_TEXT = """
 [[tracks]]
 name = "{track}"
@@ -57,7 +66,12 @@ required = true
 class LastDay(Site):
     """Two hosts, of which one stands by with the journal and the files on its disk; stations, devices, teams."""
 
-    def __init__(self, folder: Path, teams: int, deadline_s: float) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        teams: int,
+        deadline_s: float,
+    ) -> None:
         self.second = folder / "second"
         self.deadline_s = deadline_s
         self._entrants = [f"team-{number}" for number in range(1, teams + 1)]
@@ -71,12 +85,17 @@ class LastDay(Site):
 
     def _make_contest(self) -> None:
         super()._make_contest()
-        now, hashed = datetime.now(UTC), hash_password(PASSWORD)
+        now = datetime.now(UTC)
+        hashed = hash_password(PASSWORD)
         with open_contest(self.contest) as contest:
-            contest.store.add_teams(dict.fromkeys(self._entrants, (hashed, None)), now)
+            contest.store.teams.add_all(
+                dict.fromkeys(self._entrants, (hashed, None)), now
+            )
             for name, key in self._keys.items():
-                contest.store.add_device(
-                    name, hashlib.sha256(key.encode()).hexdigest(), now
+                contest.store.devices.add(
+                    name,
+                    hashlib.sha256(key.encode()).hexdigest(),
+                    now,
                 )
         (self.second / "journal").mkdir(parents=True, mode=0o700)
         until = datetime.fromtimestamp(self.deadline_s, UTC).isoformat()
@@ -120,12 +139,15 @@ class LastDay(Site):
         ]
         words += ["--images", self.folder / f"images-{name}"]
         return Process(
-            self.folder / f"device-{name}.log", *words, LPIRC_PASSWORD=self._keys[name]
+            self.folder / f"device-{name}.log",
+            *words,
+            LPIRC_PASSWORD=self._keys[name],
         )
 
     def entrants(self, chance: random.Random) -> list[Process]:
         """Let the teams hand in: most shortly before the deadline, some after it, a third in parts."""
-        now_s, plans = time.time(), list[Plan]()
+        now_s = time.time()
+        plans = list[Plan]()
         left_s = self.deadline_s - now_s
         for number, team in enumerate(self._entrants, start=1):
             is_late = chance.random() < LATE
@@ -179,7 +201,8 @@ class LastDay(Site):
         for process in processes:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-        self.server, self._url = self.standby, self.urls[1]
+        self.server = self.standby
+        self._url = self.urls[1]
         shutil.rmtree(self.contest, ignore_errors=True)
         self.contest = self.second / "contest"
         self.cable.lead_to(int(self._url.rpartition(":")[2]))
@@ -216,11 +239,9 @@ class Rival:
     """Holds half bodies, from two addresses, at the routes that take large ones; what is closed is opened again."""
 
     def __init__(self, cable_ports: list[int]) -> None:
-        self._ports, self._open, self._stopped = (
-            cable_ports,
-            list[socket.socket](),
-            False,
-        )
+        self._ports = cable_ports
+        self._open = list[socket.socket]()
+        self._stopped = False
         self.opened = 0
         self._thread = threading.Thread(target=self._hold, daemon=True)
         self._thread.start()
@@ -242,10 +263,8 @@ class Rival:
             one.close()
 
     def _half(self, number: int) -> socket.socket:
-        port, address = (
-            self._ports[number % len(self._ports)],
-            f"127.9.0.{number % 2 + 1}",
-        )
+        port = self._ports[number % len(self._ports)]
+        address = f"127.9.0.{number % 2 + 1}"
         path = (
             "/v1/entries?track=models&name=a.onnx",
             "/v1/detections",

@@ -31,13 +31,15 @@ from referee.errors import RefereeError
 from referee.store.model_records import Submission
 from tests.contest_day import descendants_of
 
-DEADLINE, STARTING_S = (
-    0.4,
-    30.0,
-)  # the deadline's part of the time; what the hosts need before
+# The deadline's part of the time; what the hosts need before.
+DEADLINE = 0.4
+STARTING_S = 30.0
 OFF_S = 25.0  # so long before the deadline the first host is switched off
-PAUSE_S, HUNG_S = (6.0, 14.0), (8.0, 45.0)  # between faults of devices; a lease is 30 s
-DRAIN_S, LOOK_S = 900.0, 2.0
+# Between faults of devices; a lease is 30 s.
+PAUSE_S = (6.0, 14.0)
+HUNG_S = (8.0, 45.0)
+DRAIN_S = 900.0
+LOOK_S = 2.0
 UNFINISHED = ("waiting", "being_scored")
 JUDGED = "were processed in"  # in the sentence of a measurement that was stored
 
@@ -46,17 +48,22 @@ class Course:
     """What happened, for the table."""
 
     def __init__(self) -> None:
-        self.faults, self.load = Counter[str](), list[float]()
+        self.faults = Counter[str]()
+        self.load = list[float]()
         self.away_s = (0.0, 0.0)
         self.drained_s = 0.0
         self.opened_by_rival = 0
 
 
 def soak(
-    folder: Path, minutes: float, teams: int, seed: int
+    folder: Path,
+    minutes: float,
+    teams: int,
+    seed: int,
 ) -> tuple[list[report.Rows], bool, Course, bool]:
     """Let the day pass; the tables, whether all held, what happened, and whether a small disk was mounted."""
-    chance, course = random.Random(seed), Course()  # noqa: S311
+    chance = random.Random(seed)  # noqa: S311
+    course = Course()
     lasting_s = minutes * 60
     site = LastDay(folder, teams, time.time() + STARTING_S + DEADLINE * lasting_s)
     try:
@@ -79,7 +86,12 @@ def soak(
     return [entries, runs], good and kept, course, site.is_small
 
 
-def _happen(site: LastDay, chance: random.Random, course: Course, end_s: float) -> None:
+def _happen(
+    site: LastDay,
+    chance: random.Random,
+    course: Course,
+    end_s: float,
+) -> None:
     """Devices die and hang until the end; the first host is switched off once, shortly before the deadline."""
     while time.time() < end_s:
         off_in_s = site.deadline_s - OFF_S - time.time()
@@ -97,7 +109,11 @@ def _happen(site: LastDay, chance: random.Random, course: Course, end_s: float) 
 
 
 def _harm_device(
-    site: LastDay, chance: random.Random, course: Course, *, may_wait: bool
+    site: LastDay,
+    chance: random.Random,
+    course: Course,
+    *,
+    may_wait: bool,
 ) -> None:
     """Kill a device with its harness, or let both stand still for a while."""
     device = site.devices[chance.choice([*site.devices])]
@@ -127,7 +143,9 @@ def _drain(site: LastDay, course: Course) -> None:
 
 
 def _entries(
-    site: LastDay, board: dict[str, Any], course: Course
+    site: LastDay,
+    board: dict[str, Any],
+    course: Course,
 ) -> tuple[report.Rows, bool]:
     """The table of entries, and whether what must be none is none."""
     journal = [line for path in site.entry_journals() for line in lines_of(path)]
@@ -173,8 +191,8 @@ def stored_entries(folder: Path, judged: Mapping[str, int] | None = None) -> lis
     with open_contest(folder) as contest:
         made = [
             one
-            for one in contest.store.submissions(TRACK)
-            if contest.store.upload(one.id)
+            for one in contest.store.submissions.all(TRACK)
+            if contest.store.uploads.of_submission(one.id)
         ]
         kept = {one.id: _has_file(contest, one) for one in made}
         documents = [
@@ -183,7 +201,11 @@ def stored_entries(folder: Path, judged: Mapping[str, int] | None = None) -> lis
         ]
     return [
         one["receipt"]
-        | {"id": one["id"], "state": one["state"], "judged": times.get(one["file"], 0)}
+        | {
+            "id": one["id"],
+            "state": one["state"],
+            "judged": times.get(one["file"], 0),
+        }
         | {"file_is_there": one["state"] == "refused" or kept[one["id"]]}
         for one in documents
     ]

@@ -17,7 +17,9 @@ TICK_S = 0.001  # X-Window-Remaining-Ms is a whole number
 
 
 def keeping(
-    journal: Sequence[Line], stored: Sequence[Line], windows: Mapping[int, float]
+    journal: Sequence[Line],
+    stored: Sequence[Line],
+    windows: Mapping[int, float],
 ) -> dict[str, int]:
     """Compare journals with the stored posts: run, key, elapsed_s, and what their receipts say.
 
@@ -29,10 +31,8 @@ def keeping(
         if line["what"] == "acknowledged":
             acknowledged.setdefault((line["run"], line["key"]), []).append(line)
     there = {(row["run"], row["key"]): row for row in stored}
-    posts, bodies = (
-        Counter((row["run"], row["key"]) for row in stored),
-        Counter(row["sha256"] for row in stored),
-    )
+    posts = Counter((row["run"], row["key"]) for row in stored)
+    bodies = Counter(row["sha256"] for row in stored)
     return {
         "posts acknowledged": len(acknowledged),
         "rows acknowledged": sum(lines[0]["rows"] for lines in acknowledged.values()),
@@ -64,7 +64,8 @@ def _is_kept(lines: Sequence[Line], row: Line | None) -> bool:
 
 
 def _unlinked(
-    acknowledged: Mapping[tuple[int, str], Sequence[Line]], journal: Sequence[Line]
+    acknowledged: Mapping[tuple[int, str], Sequence[Line]],
+    journal: Sequence[Line],
 ) -> int:
     """How many links are not the SHA-256 of their receipt and the one before, or not those that a log-out signed."""
     by_run: dict[int, dict[int, Line]] = {}
@@ -102,19 +103,25 @@ def _link(said: Line) -> str:
         said["received_total"],
     )
     return receipt_link(
-        previous, said["number"], *counted, said["readings"], meter
+        previous,
+        said["number"],
+        *counted,
+        said["readings"],
+        meter,
     ).hex()
 
 
 def window_errors(
-    journal: Sequence[Line], elapsed_s: Mapping[int, float]
+    journal: Sequence[Line],
+    elapsed_s: Mapping[int, float],
 ) -> tuple[list[float], float]:
     """Each run's window error, and within how much its end was measured (median), in seconds; `elapsed_s` is stored.
 
     A moment that a client cannot know exactly is an interval, from before it asked to after the answer; an error is
     how far two intervals of the same moment lie apart: start, deadline as every answer states it, and end.
     """
-    errors, widths = [], []
+    errors = []
+    widths = []
     for run in sorted(elapsed_s):
         lines = [line for line in journal if line["run"] == run]
         opened = [line for line in lines if line["what"] == "opened"]
@@ -135,7 +142,8 @@ def window_errors(
         taken = [one["first_s"] for one in lines if one["what"] == "acknowledged"]
         if not (opened and over and taken):
             continue
-        low, high = max(low for low, _ in stated), min(high for _, high in stated)
+        low = max(low for low, _ in stated)
+        high = min(high for _, high in stated)
         start = (low - opened[0]["window_s"], high - opened[0]["window_s"])
         end = (start[0] + elapsed_s[run], start[1] + elapsed_s[run])
         measured = (max(taken), min(over))
@@ -166,7 +174,8 @@ def energies(runs: Iterable[Line]) -> tuple[Counter[str], float]:
     A run has energy_wh, the simulator's own `truth_wh` over the window, `more_wh` of the time that start and stop took
     beside it, as recorded, and `failed`, what was flagged.
     """
-    found, worst = Counter[str](), 0.0
+    found = Counter[str]()
+    worst = 0.0
     for run in runs:
         off = (
             None

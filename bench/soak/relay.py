@@ -7,22 +7,31 @@ import threading
 import time
 from contextlib import suppress
 
-HOST, NOWHERE, LOOK_S = "127.0.0.1", 1, 0.02
+HOST = "127.0.0.1"
+NOWHERE = 1
+LOOK_S = 0.02
 
 
 class Relay:
     """Listens on `port` from the moment it is built; whoever comes while the far end is away is cut off."""
 
     def __init__(self, target: int) -> None:
-        self._target, self._pairs = target, dict[socket.socket, socket.socket]()
+        self._target = target
+        self._pairs = dict[socket.socket, socket.socket]()
         self.mend()
         listener = socket.create_server((HOST, 0))
         self.port: int = listener.getsockname()[1]
-        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        threading.Thread(
+            target=self._accept,
+            args=(listener,),
+            daemon=True,
+        ).start()
 
     def mend(self) -> None:
         """Be a good cable again."""
-        self.whole, self.silent, self.delay_s = True, False, 0.0
+        self.whole = True
+        self.silent = False
+        self.delay_s = 0.0
 
     def lead_to(self, target: int) -> None:
         """Lead new connections to another port; the old ones break."""
@@ -46,14 +55,20 @@ class Relay:
     def _accept(self, listener: socket.socket) -> None:
         while True:
             threading.Thread(
-                target=self._join, args=(listener.accept()[0],), daemon=True
+                target=self._join,
+                args=(listener.accept()[0],),
+                daemon=True,
             ).start()
 
     def _join(self, near: socket.socket) -> None:
         target = self._target if self.whole else NOWHERE
         with near, suppress(OSError), socket.create_connection((HOST, target)) as far:
             self._pairs[near] = far
-            back = threading.Thread(target=self._pass, args=(far, near), daemon=True)
+            back = threading.Thread(
+                target=self._pass,
+                args=(far, near),
+                daemon=True,
+            )
             back.start()
             self._pass(near, far)
             back.join()

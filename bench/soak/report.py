@@ -23,7 +23,8 @@ from referee.contest import Contest, open_contest
 from referee.store.records import ENERGY_MISSING, OVER, RUN_CLOSED, Run
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reliability.md"
-BEGIN, END = "<!-- soak: make soak ARGS=--save -->", "<!-- end of the soak -->"
+BEGIN = "<!-- soak: make soak ARGS=--save -->"
+END = "<!-- end of the soak -->"
 POSTS = """SELECT run, idempotency_key AS key, sha256, row_count AS accepted, received_total, elapsed_s, number,
     lower(hex(previous)) AS previous, received_utc FROM posts ORDER BY id"""
 LAST_DAY_BEGIN = '<!-- last day: make soak ARGS="--day last --save" -->'
@@ -46,7 +47,7 @@ def figures(site: Site) -> tuple[Rows, bool]:
         stored = [dict(one) for one in database.execute(POSTS)]
         sound = database.execute("PRAGMA integrity_check").fetchone()[0]
     with open_contest(site.contest) as contest:
-        runs = [run for run in contest.store.runs() if run.opened_utc is not None]
+        runs = [run for run in contest.store.runs.find() if run.opened_utc is not None]
         over = [run for run in runs if run.state in OVER and run.elapsed_s is not None]
         found, worst = energies([_metered(contest, run) for run in over])
     kept = keeping(journal, stored, {run.id: run.window_s for run in runs})
@@ -83,7 +84,8 @@ def figures(site: Site) -> tuple[Rows, bool]:
 
 
 def _metered(contest: Contest, run: Run) -> dict[str, Any]:
-    score, events = contest.store.latest_score(run.id), contest.store.events(run.id)
+    score = contest.store.scores.latest(run.id)
+    events = contest.store.log.of_run(run.id)
     failed = {event["kind"] for event in events} & {ENERGY_MISSING}
     failed |= (
         {check.code for check in score.checks if not check.ok} - UNFLAGGED
@@ -118,7 +120,9 @@ def faults(site: Site, happened: Sequence[Happened], end_s: float) -> Rows:
     everyone = [moment for moments in answered_s.values() for moment in moments]
     pauses: dict[str, list[float]] = {}
     for one, until_s in zip(
-        happened, [*(later.start_s for later in happened[1:]), end_s], strict=True
+        happened,
+        [*(later.start_s for later in happened[1:]), end_s],
+        strict=True,
     ):
         moments = everyone if one.team is None else answered_s[one.team]
         pauses.setdefault(one.kind, []).append(
@@ -139,7 +143,12 @@ def faults(site: Site, happened: Sequence[Happened], end_s: float) -> Rows:
     ]
 
 
-def where(minutes: float, seed: int, load: Sequence[float], small_disk: bool) -> str:
+def where(
+    minutes: float,
+    seed: int,
+    load: Sequence[float],
+    small_disk: bool,
+) -> str:
     """What was soaked where and when, in one paragraph."""
     models = [
         line
@@ -169,5 +178,8 @@ def publish(
     sys.stdout.write(said + "\n")
     if save:
         replace_part(
-            DOCUMENT, begin, "\n\n".join(["", said, *map(as_markdown, tables), ""]), end
+            DOCUMENT,
+            begin,
+            "\n\n".join(["", said, *map(as_markdown, tables), ""]),
+            end,
         )

@@ -20,10 +20,14 @@ from bench.soak.relay import Relay
 from lpirc_testsets import synthesize
 from tests.contest_day import descendants_of
 
-WINDOW_S, DISK = 60, "256m"
+WINDOW_S = 60
+DISK = "256m"
 STATIONS = {"north": 36.0, "south": 9.0}  # what its board draws, in watts
-TEAMS, PASSWORD = ("ant", "bee"), "six legs"
-LEAST_AWAY_S, END_TIMEOUT_S, PEACE_S = 0.1, 60.0, 15.0
+TEAMS = ("ant", "bee")
+PASSWORD = "six legs"  # noqa: S105 - guards nothing
+LEAST_AWAY_S = 0.1
+END_TIMEOUT_S = 60.0
+PEACE_S = 15.0
 STATION = """[[stations]]
 name = "{name}"
 meter = "TCPIP::127.0.0.1,{port}::INSTR"
@@ -35,13 +39,17 @@ current_range_a = 0.5
 class Process:
     """A command that is started again whenever it ends, `away_s` later, until it is ended for good."""
 
-    def __init__(self, log: Path, *command: object, **environment: str) -> None:
-        self._command, self._log, self._environment = (
-            [*map(str, command)],
-            log,
-            os.environ | environment,
-        )
-        self.away_s, self._wanted = 0.0, True
+    def __init__(
+        self,
+        log: Path,
+        *command: object,
+        **environment: str,
+    ) -> None:
+        self._command = [*map(str, command)]
+        self._log = log
+        self._environment = os.environ | environment
+        self.away_s = 0.0
+        self._wanted = True
         self._start()
         self._keeper = threading.Thread(target=self._keep, daemon=True)
         self._keeper.start()
@@ -81,8 +89,14 @@ class Process:
 class Meter:
     """A simulated meter at ports that stay, behind a cable."""
 
-    def __init__(self, folder: Path, name: str, power_w: float) -> None:
-        port, self._control = free_port(), free_port()
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        power_w: float,
+    ) -> None:
+        port = free_port()
+        self._control = free_port()
         words = [
             "simulate",
             "--port",
@@ -93,7 +107,8 @@ class Meter:
             name,
         ]
         words += ["--parent", os.getpid()]
-        log, load = folder / f"meter-{name}.log", f"constant:{power_w:g}W"
+        log = folder / f"meter-{name}.log"
+        load = f"constant:{power_w:g}W"
         self.process = Process(log, HERE / "meter", *words, "--load", load)
         self.cable = Relay(port)
 
@@ -108,7 +123,9 @@ class Site:
     """The contest folder on a small disk of its own where one can be mounted, its server, two meters, two teams."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.disk, self.shift = folder, folder / "disk", folder / "clock"
+        self.folder = folder
+        self.disk = folder / "disk"
+        self.shift = folder / "clock"
         self.contest = self.disk / "contest"
         self.disk.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(self.disk)]
@@ -116,13 +133,19 @@ class Site:
             subprocess.run(mount, capture_output=True, check=False).returncode == 0  # noqa: S603
         )
         self.set_clock(0)
-        synthesize(folder / "testset", images=40, categories=3, seed=1)
+        synthesize(
+            folder / "testset",
+            images=40,
+            categories=3,
+            seed=1,
+        )
         self.meters = [
             Meter(folder, name, power_w) for name, power_w in STATIONS.items()
         ]
         self._make_contest()
         port = free_port()
-        self._url, self.cable = f"http://127.0.0.1:{port}", Relay(port)
+        self._url = f"http://127.0.0.1:{port}"
+        self.cable = Relay(port)
         words = [
             HERE / "referee",
             "serve",
@@ -147,7 +170,8 @@ class Site:
             WINDOW_S,
         ]
         run(HERE / "referee", *init, "--auto-arm", "--attempts", 0)
-        settings, password = self.contest / "contest.toml", self.folder / "password"
+        settings = self.contest / "contest.toml"
+        password = self.folder / "password"
         named = zip(STATIONS, self.meters, strict=True)
         stations = "".join(
             STATION.format(name=name, port=meter.cable.port) for name, meter in named
@@ -169,7 +193,8 @@ class Site:
             )
 
     def _team(self, team: str) -> Process:
-        url, journal = f"http://127.0.0.1:{self.cable.port}", self.journal(team)
+        url = f"http://127.0.0.1:{self.cable.port}"
+        journal = self.journal(team)
         words = [
             sys.executable,
             "-m",
@@ -224,7 +249,10 @@ class Site:
         }
         with suppress(requests.RequestException):
             requests.post(
-                f"{self._url}/operator/judge", headers=bearing, json={}, timeout=5
+                f"{self._url}/operator/judge",
+                headers=bearing,
+                json={},
+                timeout=5,
             )
 
     def finish(self) -> None:

@@ -13,8 +13,12 @@ from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 from lpirc_client.option_types import seconds, whole
 
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
-DEFAULT_FETCH, LARGEST_FETCH = 50, 1000
+DONE = 0
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+DEFAULT_FETCH = 50
+LARGEST_FETCH = 1000
 FROM_FILE = "file whose first line is the password (else LPIRC_PASSWORD, else a prompt)"
 CA_CERT = "PEM file to trust, for a referee with a certificate of its own"
 CHECK = "Check a detector on a folder of images, every row as a referee does; with URL: check a referee, or a client."

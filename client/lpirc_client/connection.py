@@ -213,7 +213,8 @@ class Connection:
         if answer.status == 200:
             return content
         refusal = requests.Response()
-        refusal.status_code, refusal.raw = answer.status, io.BytesIO(content)
+        refusal.status_code = answer.status
+        refusal.raw = io.BytesIO(content)
         refusal.headers.update(headers)
         raise from_response(self.url + path, refusal)
 
@@ -297,7 +298,9 @@ class Connection:
 
         An answer is waited for as long as the window lasts, and at least `least_s`.
         """
-        pauses, refusals, began = pauses_s(), 0, time.monotonic()
+        pauses = pauses_s()
+        refusals = 0
+        began = time.monotonic()
         while True:
             pause = next(pauses)
             limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))

@@ -55,7 +55,8 @@ def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
 
 def _average(found: Sequence[bool], objects: int) -> float:
     ranks = [rank for rank, is_true in enumerate(found, start=1) if is_true]
-    envelope, best = [], 0.0
+    envelope = []
+    best = 0.0
     for count, rank in reversed([*enumerate(ranks, start=1)]):
         best = max(best, count / rank)
         envelope.append(best)

@@ -27,8 +27,10 @@ def ending_with(pid: int | None) -> Iterator[None]:
         signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     ):  # inherited from a shell's `&`
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    main, is_parent = threading.get_ident(), os.getppid() == pid
-    gone, done = threading.Event(), threading.Event()
+    main = threading.get_ident()
+    is_parent = os.getppid() == pid
+    gone = threading.Event()
+    done = threading.Event()
 
     def watch() -> None:
         while not done.wait(POLL_S):

@@ -18,10 +18,8 @@ def doubts(
     """
     _, confidence, xmin, ymin, xmax, ymax = row
     width, height = size
-    box, pixels = (
-        ", ".join(f"{edge:g}" for edge in row[2:]),
-        f"pixels of an image of {width} x {height}",
-    )
+    box = ", ".join(f"{edge:g}" for edge in row[2:])
+    pixels = f"pixels of an image of {width} x {height}"
     if confidence > 1:
         yield "the confidence", f"{confidence:g}", "0 to 1, not percent"
     if min(xmin, ymin) >= 0 and max(xmax, ymax) <= 1:
@@ -34,7 +32,8 @@ def jpeg_size(name: str, jpeg: bytes) -> tuple[int, int]:
     """Return (width, height) from a JPEG's frame header (ITU T.81, B.2.2). Raises ClientError."""
     at = 2
     while jpeg[:2] == b"\xff\xd8" and at + 9 <= len(jpeg) and jpeg[at] == 0xFF:
-        marker, length = jpeg[at + 1], int.from_bytes(jpeg[at + 2 : at + 4], "big")
+        marker = jpeg[at + 1]
+        length = int.from_bytes(jpeg[at + 2 : at + 4], "big")
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             return int.from_bytes(jpeg[at + 7 : at + 9], "big"), int.from_bytes(
                 jpeg[at + 5 : at + 7], "big"

@@ -76,16 +76,15 @@ class ReceiptFile:
             self._keep_rules(rules, rules_sha256)
 
     def _begin_file(self, earlier: object) -> None:
-        own, before = (
-            self.path.with_name(f"{self.path.stem}-run-{self._run}{self.path.suffix}"),
-            self._file,
-        )
+        own = self.path.with_name(f"{self.path.stem}-run-{self._run}{self.path.suffix}")
+        before = self._file
         say(
             printable(
                 f"{self.path} has receipts of run {earlier}; those of run {self._run} go to {own}"
             )
         )
-        self._last, self._rules = {}, {}
+        self._last = {}
+        self._rules = {}
         try:
             self._open(own)
         except ClientError as error:
@@ -121,7 +120,8 @@ class ReceiptFile:
             sha256=receipt.sha256,
         )
         self._append(kept)
-        what, last = f"receipt {kept['number']}", self._last
+        what = f"receipt {kept['number']}"
+        last = self._last
         if kept.get("form", 1) not in range(1, NEWEST_FORM + 1):
             say(
                 printable(
@@ -152,8 +152,10 @@ class ReceiptFile:
         if not isinstance(closing, dict):
             return
         self._append({"closing": closing})
-        number, link = self._last.get("number", 0), self._last.get("link")
-        posts, what = closing.get("posts"), "the closing receipt"
+        number = self._last.get("number", 0)
+        link = self._last.get("link")
+        posts = closing.get("posts")
+        what = "the closing receipt"
         if closing.get("run") != self._run:
             self._warn(what, f"it is of run {closing.get('run')}")
         elif not isinstance(posts, int) or posts < number:
@@ -183,10 +185,8 @@ class ReceiptFile:
         try:
             content = read_regular(path) if is_there(path) else b""
             whole = content[: content.rfind(b"\n") + 1]
-            lines, cut = (
-                [json.loads(line) for line in whole.splitlines()],
-                content[len(whole) :],
-            )
+            lines = [json.loads(line) for line in whole.splitlines()]
+            cut = content[len(whole) :]
             is_ours = any(
                 start[: len(cut)] == cut[: len(start)] for start in LINE_STARTS
             )
@@ -212,7 +212,8 @@ class ReceiptFile:
 
     def _append(self, kept: Mapping[str, Any]) -> None:
         self._given += 1
-        line, written = json.dumps(kept).encode() + b"\n", 0
+        line = json.dumps(kept).encode() + b"\n"
+        written = 0
         try:
             while written < len(line):  # a disk that gets full takes the part that fits
                 written += self._file.write(line[written:])

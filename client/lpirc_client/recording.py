@@ -104,7 +104,8 @@ def _collect(path: Path, lines: Iterator[tuple[int, Sequence[str]]]) -> Recordin
     for line, fields in lines:
         if not width:
             header = _header(path, line, fields)
-            order, width = header or order, len(fields) if header else len(NAMES)
+            order = header or order
+            width = len(fields) if header else len(NAMES)
             if header:
                 continue
         if len(fields) != width:

@@ -107,10 +107,8 @@ def _set_numbers(recording: Recording, manifest: Manifest) -> dict[str, int]:
     and the name of another.
     """
     known = {image.number for image in manifest.images}
-    files, stems = (
-        _numbers_by_name(manifest, with_suffix=True),
-        _numbers_by_name(manifest, with_suffix=False),
-    )
+    files = _numbers_by_name(manifest, with_suffix=True)
+    stems = _numbers_by_name(manifest, with_suffix=False)
     numbers: dict[str, int] = {}
     for text, line in recording.image_lines.items():
         candidates = set(files.get(text) or stems.get(text) or ())

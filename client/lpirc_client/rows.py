@@ -21,7 +21,8 @@ NUMBERS = 7
 """image number, category id, confidence, xmin, ymin, xmax, ymax."""
 
 NAMES = ("category", "confidence", "xmin", "ymin", "xmax", "ymax")
-JSON_TYPE, PACKED_TYPE = "application/json", "application/octet-stream"
+JSON_TYPE = "application/json"
+PACKED_TYPE = "application/octet-stream"
 LARGEST = 3.4e38
 """A float32 holds no more."""
 

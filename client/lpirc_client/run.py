@@ -12,7 +12,9 @@ from lpirc_client.session import Session
 from lpirc_client.stopping import MINUTE_S, Sample, account, is_over
 from lpirc_client.wire import Login
 
-FINISHED, WINDOW_CLOSED, FAILED = "finished", "window-closed", "failed"
+FINISHED = "finished"
+WINDOW_CLOSED = "window-closed"
+FAILED = "failed"
 LOOK_S = 2.0  # between two looks at the provisional score
 FRESH = "fresh"  # the `figure_state` of a provisional score that is worth anything
 
@@ -102,7 +104,8 @@ class ImageRun:
 
     def go(self) -> Summary:
         """Work through the images until they, the window or the connection end."""
-        session, failure = self._session, None
+        session = self._session
+        failure = None
         try:
             self._work()
             session.finish()

@@ -74,9 +74,13 @@ class Session:
         self.is_closed = False
         self.logged_out = False
         self.elapsed_s: float | None = None
-        self._team, self._password, self._wait_s = team, password, wait_s
-        self._batch, self._packed = batch, packed
-        self.stay, self._logout_on_error = stay, logout_on_error
+        self._team = team
+        self._password = password
+        self._wait_s = wait_s
+        self._batch = batch
+        self._packed = packed
+        self.stay = stay
+        self._logout_on_error = logout_on_error
         self._login: Login | None = None
         self._outbox: Outbox | None = None
         self._names: dict[int, str] = {}

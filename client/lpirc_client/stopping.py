@@ -33,7 +33,8 @@ def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
     then = [samples[0], *(one for one in samples if one.at_s <= now.at_s - MINUTE_S)][
         -1
     ]
-    past_s, answered = now.at_s - then.at_s, then.left - now.left
+    past_s = now.at_s - then.at_s
+    answered = then.left - now.left
     if past_s <= 0:
         return now.score
     left_s = now.left * past_s / answered if answered > 0 else ahead_s
@@ -59,7 +60,8 @@ def _expects_loss(samples: Sequence[Sample]) -> bool:
 
 def account(samples: Sequence[Sample], left_s: float) -> dict[str, float]:
     """Compare the last sample with the best one seen, and with going on for the `left_s` of the window."""
-    now, best = samples[-1], max(samples, key=lambda one: one.score)
+    now = samples[-1]
+    best = max(samples, key=lambda one: one.score)
     seen = {
         "stopped_s": now.at_s,
         "score": now.score,

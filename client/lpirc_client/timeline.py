@@ -12,10 +12,13 @@ from typing import Iterator, TextIO
 from lpirc_client.errors import ClientError
 from lpirc_client.terminal import say
 
-WAITING, DETECTING, POSTING = "waiting", "detecting", "posting"
+WAITING = "waiting"
+DETECTING = "detecting"
+POSTING = "posting"
 """What the detector's thread does: wait for an image, detect, hand rows over while those before are being sent."""
 
-FETCH, SEND = "fetch", "send"
+FETCH = "fetch"
+SEND = "send"
 """What the two threads beside it do."""
 
 
@@ -80,7 +83,8 @@ class Timeline:
         """End the file."""
         with self._lock:
             self._keep("{}]\n")
-            file, self._file = self._file, None
+            file = self._file
+            self._file = None
             try:
                 if file is not None:
                     file.close()
@@ -108,7 +112,8 @@ class Timeline:
         try:
             self._file.write(text)
         except OSError as error:
-            file, self._file = self._file, None
+            file = self._file
+            self._file = None
             with suppress(OSError):  # it would write the rest
                 file.close()
             self._give_up(error)

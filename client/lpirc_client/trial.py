@@ -21,7 +21,8 @@ from lpirc_client.rows import checked, listed
 from lpirc_client.terminal import result, say
 from lpirc_client.wire import Category
 
-REFUSED, WARNED = "refused", "warned"
+REFUSED = "refused"
+WARNED = "warned"
 FAILED = "the detector failed"
 COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
 ANY_IDS = dict.fromkeys(range(10_000), "unknown")
@@ -41,7 +42,8 @@ class Trial:
     def look(self, image: str, jpeg: bytes) -> None:
         """Run the detector on an image and check its rows. Raises ClientError unless it is a JPEG."""
         size = jpeg_size(image, jpeg)
-        names, found = {one.id: one.name for one in self.categories} or ANY_IDS, []
+        names = {one.id: one.name for one in self.categories} or ANY_IDS
+        found = []
         begun_s = time.perf_counter()
         try:
             found = list(listed(0, self.detector(jpeg, self.categories)))

@@ -49,7 +49,8 @@ class Receipt:
 
 def login_from(document: Mapping[str, Any]) -> Login:
     """Read the answer to a login. Raises KeyError, TypeError or ValueError for anything else."""
-    rules, rules_sha256 = document.get("rules"), document.get("rules_sha256")
+    rules = document.get("rules")
+    rules_sha256 = document.get("rules_sha256")
     return Login(
         token=str(document["token"]),
         run=str(document["run"]),

@@ -89,7 +89,8 @@ def execute(options: argparse.Namespace) -> None:
     key = password_from(options.key_file)
     with Connection(options.url, options.ca_cert) as connection:
         connection.authorize(f"Bearer {key}")
-        is_announced, checked_s = False, time.monotonic()
+        is_announced = False
+        checked_s = time.monotonic()
         while True:
             if (
                 options.meter is not None
@@ -116,7 +117,8 @@ def execute(options: argparse.Namespace) -> None:
             _work(connection, work, options.images, options.meter)
             if options.once:
                 return
-            is_announced, checked_s = False, -math.inf
+            is_announced = False
+            checked_s = -math.inf
 
 
 def _meter_again(address: str) -> str:
@@ -139,7 +141,8 @@ def _work(
         try:
             what, printed = _measured(connection, path, work, images, meter)
         except (ClientError, OSError) as error:
-            what, printed = "failed", str(error).encode()
+            what = "failed"
+            printed = str(error).encode()
         outcome = json_object(_answer(connection, "POST", f"{path}/{what}", printed))[
             "outcome"
         ]
@@ -177,10 +180,13 @@ def _measured(
             "--",
             str(model),
         ]
-        command, ending_s = [*HARNESS, *arguments], 0.0
+        command = [*HARNESS, *arguments]
+        ending_s = 0.0
         if meter is not None:
-            command, ending_s = metering.measuring(meter, command), METER_RELEASED_S
-        every_s, limit_s = work["lease_s"] / 3, work["limit_s"]
+            command = metering.measuring(meter, command)
+            ending_s = METER_RELEASED_S
+        every_s = work["lease_s"] / 3
+        limit_s = work["limit_s"]
         code, printed, complaint = _run(
             command, connection, path, every_s, limit_s, ending_s
         )
@@ -204,7 +210,8 @@ def _run(
     It is asked to end first where it may take `ending_s` seconds to do so.
     Raises ClientError `harness-hung` when it still runs after `limit_s`.
     """
-    pipe, end_s = subprocess.PIPE, time.monotonic() + limit_s
+    pipe = subprocess.PIPE
+    end_s = time.monotonic() + limit_s
     with subprocess.Popen(  # noqa: S603 - our own
         command,
         stdin=subprocess.DEVNULL,

@@ -9,7 +9,8 @@ from lpirc_client.errors import ClientError, ConnectionLost
 
 # signature, method, stored size, size, length of the name and of the extra field
 HEADER = struct.Struct("<4s4xH8xIIHH")
-ENTRY, DIRECTORY = b"PK\3\4", (b"PK\1\2", b"PK\5\6")
+ENTRY = b"PK\3\4"
+DIRECTORY = (b"PK\1\2", b"PK\5\6")
 STORED = 0
 
 Read = Callable[[int], bytes]

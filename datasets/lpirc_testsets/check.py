@@ -109,10 +109,12 @@ def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
 def _check_image_entries(
     test_set: TestSet, document: CocoDocument, problems: Problems
 ) -> None:
-    truth, path = document.ground_truth, test_set.ground_truth_path
+    truth = document.ground_truth
+    path = test_set.ground_truth_path
     entries = dict(zip(truth.image_ids.tolist(), truth.image_names, strict=True))
     for image in test_set.images:
-        number, size = image.number, (image.width, image.height)
+        number = image.number
+        size = (image.width, image.height)
         if number not in entries:
             problems.add(f"{path}: image {number} ({image.file}) is not in it")
         elif (entries[number], document.sizes.get(number)) != (image.file, size):

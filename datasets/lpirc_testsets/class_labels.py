@@ -60,7 +60,8 @@ def label_problems(test_set: TestSet) -> tuple[str, ...]:
 
 
 def _labels_of(test_set: TestSet, problems: Problems) -> dict[str, int]:
-    path, files = test_set.labels_path, {image.file for image in test_set.images}
+    path = test_set.labels_path
+    files = {image.file for image in test_set.images}
     labels = parse_labels(path, problems)
     if labels:
         problems.add(
@@ -109,7 +110,9 @@ def _label(cell: str) -> int | None:
     # str.isdigit alone accepts the digits of every script
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_LABEL))):
         return None
-    return int(text) if 1 <= int(text) <= LARGEST_LABEL else None
+    if 1 <= int(text) <= LARGEST_LABEL:
+        return int(text)
+    return None
 
 
 def labels_csv(labels: Mapping[str, int]) -> bytes:

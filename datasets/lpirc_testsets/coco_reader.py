@@ -76,7 +76,9 @@ def parse_coco(
             )
     files = _names(images, "file_name", f"{path}: image", problems)
     if plain is not None and plain.is_good(images, names):
-        image, category, measures = plain.image, plain.category, plain.measures
+        image = plain.image
+        category = plain.category
+        measures = plain.measures
     else:
         if plain is not None:
             lists = _load_lists(path, content)
@@ -88,14 +90,13 @@ def parse_coco(
             problems,
         )
         table = np.array(rows, dtype=np.float64).reshape(-1, 9)
-        image, category, measures = (
-            table[:, 0].astype(np.int64),
-            table[:, 1].astype(np.int64),
-            table[:, 2:],
-        )
+        image = table[:, 0].astype(np.int64)
+        category = table[:, 1].astype(np.int64)
+        measures = table[:, 2:]
     if not problems.count and not len(image) and not only_labels:
         problems.add(f"{path}: annotations: no objects in it")
-    image_ids, category_ids = sorted(images), sorted(categories)
+    image_ids = sorted(images)
+    category_ids = sorted(categories)
     ground_truth = GroundTruth(
         image_ids=np.array(image_ids, dtype=np.int64),
         image_names=tuple(
@@ -135,7 +136,9 @@ def _by_id(
         problems.add(f"{where}: the list is empty")
     found: dict[int, dict[str, Any]] = {}
     for index, entry in enumerate(entries):
-        id_ = entry.get("id") if isinstance(entry, dict) else None
+        id_ = None
+        if isinstance(entry, dict):
+            id_ = entry.get("id")
         if type(id_) is not int or abs(id_) > LARGEST_ID:
             problems.add(
                 f"{where}[{index}]: id {shown(id_)} is not an integer of at most 53 bits"
@@ -192,7 +195,9 @@ def _rows(
 def _row(
     entry: dict[str, Any], images: AbstractSet[int], categories: AbstractSet[int]
 ) -> Row:
-    image, category, bbox = entry["image_id"], entry["category_id"], entry["bbox"]
+    image = entry["image_id"]
+    category = entry["category_id"]
+    bbox = entry["bbox"]
     if type(image) not in NUMBERS or image not in images:
         raise ValueError(f"image_id {shown(image)} is not among the images")
     if type(category) not in NUMBERS or category not in categories:
@@ -239,7 +244,8 @@ def _sizes(
 ) -> dict[int, tuple[int, int]]:
     sizes: dict[int, tuple[int, int]] = {}
     for id_, entry in images.items():
-        width, height = entry.get("width"), entry.get("height")
+        width = entry.get("width")
+        height = entry.get("height")
         if width is None and height is None:
             continue
         if type(width) is int and type(height) is int and max(width, height) <= L:

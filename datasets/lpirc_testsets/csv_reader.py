@@ -31,10 +31,8 @@ def read_csv(path: Path) -> GroundTruth:
     if not rows and not problems.count:
         problems.add(f"{path}: no objects below the header")
     problems.raise_if_any("ground-truth-invalid")
-    images, categories = (
-        sorted({row[0] for row in rows}),
-        sorted({row[1] for row in rows}),
-    )
+    images = sorted({row[0] for row in rows})
+    categories = sorted({row[1] for row in rows})
     return GroundTruth.of_corners(
         dict.fromkeys(images, ""), {id_: str(id_) for id_ in categories}, rows
     )
@@ -96,14 +94,17 @@ def csv_lines(
 
 
 def _row(cells: list[str]) -> Row:
-    image, category = integer(cells[0], "image"), integer(cells[1], "class")
+    image = integer(cells[0], "image")
+    category = integer(cells[1], "class")
     xmin, ymin, xmax, ymax = (
         finite_number(cell, name)
         for cell, name in zip(cells[2:6], COLUMNS[2:], strict=True)
     )
     if xmax < xmin or ymax < ymin:
         raise ValueError(f"the box {shown(','.join(cells[2:6]))} is inverted")
-    difficult = cells[6].strip() if len(cells) > 6 else "0"
+    difficult = "0"
+    if len(cells) > 6:
+        difficult = cells[6].strip()
     if difficult not in ("0", "1"):
         raise ValueError(f"difficult {shown(difficult)} is neither 0 nor 1")
     return image, category, xmin, ymin, xmax, ymax, difficult == "1"

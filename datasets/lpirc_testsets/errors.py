@@ -98,9 +98,9 @@ class Problems:
         if not self.count:
             return
         others = self.count - 1
-        more = (
-            f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
-        )
+        more = ""
+        if others:
+            more = f" (and {others} more problem{'s' if others > 1 else ''})"
         raise TestSetError(code, self.kept[0] + more, self.kept)
 
 

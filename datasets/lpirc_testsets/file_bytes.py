@@ -53,7 +53,9 @@ def _read(path: Path, most_bytes: int) -> bytes:
         mode = os.fstat(descriptor).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
             raise OSError(errno.EINVAL, "it is not a regular file")
-        first = _first_byte(descriptor) if stat.S_ISFIFO(mode) else b""
+        first = b""
+        if stat.S_ISFIFO(mode):
+            first = _first_byte(descriptor)
         wait_for_content(descriptor)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return first + file.read(most_bytes)

@@ -124,7 +124,9 @@ def _listed(path: Path, problems: Problems) -> dict[str, str]:
     for line, (name, *numbers) in _lines(path, 1):
         try:
             id_ = contained(name.removesuffix(".JPEG"))
-            number = integer(numbers[0], "number") if numbers else None
+            number = None
+            if numbers:
+                number = integer(numbers[0], "number")
             if id_ in found:
                 problems.add(
                     f"{path}: line {line}: the image {shown(id_)} is listed more than once"
@@ -143,7 +145,9 @@ def _blacklisted(path: Path, listed: dict[str, str], problems: Problems) -> set[
     ids = {number: id_ for id_, number in listed.items()}
     found: set[str] = set()
     for line, (word, *_) in _lines(path, 1):
-        id_ = ids.get(word, word) if len(ids) == len(listed) else word
+        id_ = word
+        if len(ids) == len(listed):
+            id_ = ids.get(word, word)
         if id_ not in listed:
             problems.add(
                 f"{path}: line {line}: {shown(word)} is neither an image of --list nor its number"

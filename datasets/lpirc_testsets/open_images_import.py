@@ -52,11 +52,9 @@ def import_open_images(
     require_folder(images)
     reports = reports or Reports()
     named = _classes(classes, reports.problems)
-    entries = (
-        {Path(entry).name: entry for entry in _listed(image_list)}
-        if image_list
-        else None
-    )
+    entries = None
+    if image_list:
+        entries = {Path(entry).name: entry for entry in _listed(image_list)}
     found: dict[str, list[NamedBox]] = {id_: [] for id_ in entries or ()}
     for id_, box in _boxes(
         boxes, None if entries is None else entries.keys(), named, reports.problems
@@ -95,7 +93,8 @@ def _classes(path: Path, problems: Problems) -> Categories:
         rows = [row for row in csv.reader(read_text(path).splitlines()) if row]
     except csv.Error as error:
         raise TestSetError("ground-truth-unreadable", f"{path}: {error}") from error
-    rows = rows[1:] if rows and rows[0][0] == "LabelName" else rows
+    if rows and rows[0][0] == "LabelName":
+        rows = rows[1:]
     wrong = [row for row in rows if len(row) != 2 or not is_name(row[1])]
     problems.add(
         *(
@@ -124,12 +123,7 @@ def _boxes(
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
             header = next(reader, [])
-            for name in COLUMNS:
-                if header.count(name) != 1:
-                    what = "two columns" if name in header else "no column"
-                    raise TestSetError(
-                        "ground-truth-unreadable", f"{path}: line 1: {what} {name}"
-                    )
+            _require_columns(path, header)
             pick = itemgetter(*map(header.index, COLUMNS))
             for cells in filter(None, reader):
                 line = reader.line_num
@@ -153,6 +147,16 @@ def _boxes(
     except (UnicodeDecodeError, csv.Error) as error:
         sentence = f"{path}: not CSV in UTF-8 after line {line}: {error}"
         raise TestSetError("ground-truth-unreadable", sentence) from error
+
+
+def _require_columns(path: Path, header: list[str]) -> None:
+    """Raise TestSetError `ground-truth-unreadable` unless the header has each of COLUMNS once."""
+    for name in COLUMNS:
+        if header.count(name) == 1:
+            continue
+        what = "two columns" if name in header else "no column"
+        sentence = f"{path}: line 1: {what} {name}"
+        raise TestSetError("ground-truth-unreadable", sentence)
 
 
 def _box(values: list[str], named: Categories) -> NamedBox:

@@ -35,7 +35,9 @@ def read_ground_truth(path: Path, images: Path | None = None) -> GroundTruth:
         raise TestSetError(
             "ground-truth-unreadable", f"{error.filename or path}: {error.strerror}"
         ) from error
-    return ground_truth if images is None else _with_images(ground_truth, path, images)
+    if images is None:
+        return ground_truth
+    return _with_images(ground_truth, path, images)
 
 
 def declares_ids(path: Path) -> bool:

@@ -70,7 +70,9 @@ def _impostors(rng: np.random.Generator, wanted: Sequence[Kind]) -> list[Kind]:
     fills = {kind.fill for kind in wanted}
     others = [kind for kind in kinds() if kind.fill in fills and kind not in wanted]
     count = int(rng.integers(0, 3))
-    return [others[i] for i in rng.integers(0, len(others), count)] if others else []
+    if others:
+        return [others[i] for i in rng.integers(0, len(others), count)]
+    return []
 
 
 def _place_free(
@@ -104,18 +106,14 @@ def _place(
     seen = np.zeros_like(alpha)
     inside = (slice(max(0, -top), size[1] - top), slice(max(0, -left), size[0] - left))
     seen[inside] = alpha[inside]
-    rows, columns = (
-        np.flatnonzero((seen >= 0.5).any(axis=1)),
-        np.flatnonzero((seen >= 0.5).any(axis=0)),
-    )
+    rows = np.flatnonzero((seen >= 0.5).any(axis=1))
+    columns = np.flatnonzero((seen >= 0.5).any(axis=0))
     if min(len(rows), len(columns)) < SMALLEST_SIDE:
         return None
-    ymin, ymax, xmin, xmax = (
-        int(rows[0]),
-        int(rows[-1]),
-        int(columns[0]),
-        int(columns[-1]),
-    )
+    ymin = int(rows[0])
+    ymax = int(rows[-1])
+    xmin = int(columns[0])
+    xmax = int(columns[-1])
     box = (left + xmin, top + ymin, left + xmax, top + ymax)
     return Placed(kind, box, alpha[ymin : ymax + 1, xmin : xmax + 1], radius)
 
@@ -134,7 +132,8 @@ def _background(rng: np.random.Generator, size: tuple[int, int]) -> Pixels:
     """Return smooth noise of several octaves over a gradient, in subdued colours."""
     base = rng.uniform(70, 190, 3)
     base = base.mean() + 0.3 * (base - base.mean())
-    angle, slope = rng.uniform(0, 2 * math.pi), rng.uniform(0, 35)
+    angle = rng.uniform(0, 2 * math.pi)
+    slope = rng.uniform(0, 35)
     across = np.linspace(-1, 1, size[0], dtype=np.float32) * np.float32(
         slope * math.cos(angle)
     )
@@ -209,10 +208,8 @@ def _pattern(
 def _expose(rng: np.random.Generator, pixels: Pixels) -> None:
     """Add a colour cast, darker corners and sensor noise, in place; clip to 0..255."""
     height, width = pixels.shape[:2]
-    across, down = (
-        np.linspace(-1, 1, width, dtype=np.float32),
-        np.linspace(-1, 1, height, dtype=np.float32),
-    )
+    across = np.linspace(-1, 1, width, dtype=np.float32)
+    down = np.linspace(-1, 1, height, dtype=np.float32)
     corners = 1 - np.float32(rng.uniform(0, 0.2)) * (
         across[None, :] ** 2 + down[:, None] ** 2
     )

@@ -60,7 +60,8 @@ def stratified(
     """
     left = counts.sum(axis=0)
     lacking = np.outer(np.array(sizes, np.int64), left)
-    free, parts = list(sizes), [list[int]() for _ in sizes]
+    free = list(sizes)
+    parts = [list[int]() for _ in sizes]
     waiting = dict.fromkeys(order)
     weights = [math.lcm(*sizes) // size for size in sizes]
 
@@ -138,10 +139,8 @@ def subset(
                 "bad-selection",
                 f"{test_set.folder}: it has no {what} {shown(min(unknown))}",
             )
-    rows, counts = (
-        sorted({known[name] for name in only} or range(len(test_set.images))),
-        contents(test_set),
-    )
+    rows = sorted({known[name] for name in only} or range(len(test_set.images)))
+    counts = contents(test_set)
     if wanted:
         columns = [
             place for place, one in enumerate(test_set.categories) if one.name in wanted
@@ -179,7 +178,8 @@ def write_selection(
         )
     chosen = [test_set.images[row] for row in rows]
     numbers = {one.number: number for number, one in enumerate(chosen, start=1)}
-    of, origin = test_set.image_path, test_set.folder / MANIFEST
+    of = test_set.image_path
+    origin = test_set.folder / MANIFEST
     sources = [
         SourceImage(
             of(i.number), i.file, (i.width, i.height), i.source_id, origin, i.sha256

@@ -77,7 +77,8 @@ def build_test_set(
 
     Raises TestSetError `import-invalid` with everything in `problems`, and those of `writing.new_folder`.
     """
-    problems, files = reports.problems, Counter(source.file for source in sources)
+    problems = reports.problems
+    files = Counter(source.file for source in sources)
     problems.add(
         *(
             f"{file}: {uses} images have this file name"
@@ -106,7 +107,8 @@ def build_annotated(
     reports: Reports,
 ) -> TestSet:
     """Build a set from images and what is in them, read from `annotations`. Raises as `build_test_set` does."""
-    objects, problems = [], reports.problems
+    objects = []
+    problems = reports.problems
     for number, (source, boxes) in enumerate(annotated, start=1):
         for box in boxes:
             if box.name not in named:
@@ -210,7 +212,9 @@ def _copy_all(
 
 def _copied(journal: Path) -> Sizes:
     """The sizes of images that are copied already by SHA-256; a line that a crash cut off does not count."""
-    text = journal.read_text("ascii", "replace") if journal.exists() else ""
+    text = ""
+    if journal.exists():
+        text = journal.read_text("ascii", "replace")
     found = re.findall(r"^([0-9a-f]{64}) (\d+) (\d+)\n", text, re.MULTILINE)
     return {sha256: (int(width), int(height)) for sha256, width, height in found}
 
@@ -227,7 +231,9 @@ def _copy(
     try:
         data = file_bytes(source.path)
         sha256 = hashlib.sha256(data).hexdigest()
-        intact = source.size if sha256 == source.sha256 else None
+        intact = None
+        if sha256 == source.sha256:
+            intact = source.size
         size = intact or known.get(sha256) or jpeg_size(data)
     except OSError as error:
         return f"{error.filename or source.path}: {error.strerror} (image of {source.origin})"
@@ -269,7 +275,8 @@ def _refuse_outside(
         dtype=np.float64,
     )
     for index in np.flatnonzero(outside(corners, sizes)):
-        image, box = made[known[index].image], corners[index].tolist()
+        image = made[known[index].image]
+        box = corners[index].tolist()
         problems.add(
             f"{sources[image.number - 1].origin}: box {box} leaves image {image.file} "
             f"of {image.width} x {image.height} pixels"

@@ -40,11 +40,9 @@ class Kind:
     @property
     def name(self) -> str:
         """The category's name: "red-disc", or "striped-red-disc" when the fill is not plain."""
-        return (
-            f"{self.hue}-{self.shape}"
-            if self.fill == "plain"
-            else f"{self.fill}-{self.hue}-{self.shape}"
-        )
+        if self.fill == "plain":
+            return f"{self.hue}-{self.shape}"
+        return f"{self.fill}-{self.hue}-{self.shape}"
 
 
 def kinds() -> tuple[Kind, ...]:
@@ -85,14 +83,15 @@ def coverage(
 def _placed(
     points: Points, radius: float, stretch: float, turn: float, side: int
 ) -> Points:
-    cos, sin, centre = math.cos(turn), math.sin(turn), side / 2
+    cos = math.cos(turn)
+    sin = math.sin(turn)
+    centre = side / 2
     placed = []
     for x, y in points:
-        wide, high = x * radius * stretch, y * radius / stretch
-        across, down = (
-            centre + wide * cos - high * sin,
-            centre + wide * sin + high * cos,
-        )
+        wide = x * radius * stretch
+        high = y * radius / stretch
+        across = centre + wide * cos - high * sin
+        down = centre + wide * sin + high * cos
         placed.append((across * SUPERSAMPLING, down * SUPERSAMPLING))
     return placed
 

@@ -101,7 +101,8 @@ def contact_sheet(
                 outline=colour,
             )
             draw.text((corners[0] + 2, corners[1]), names[category], fill=colour)
-        left, top = place % columns * CELL[0], place // columns * (CELL[1] + TITLE)
+        left = place % columns * CELL[0]
+        top = place // columns * (CELL[1] + TITLE)
         sheet.paste(small, (left, top + TITLE))
         ImageDraw.Draw(sheet).text(
             (left + 2, top),

@@ -111,7 +111,8 @@ def render(
 
 def _record(number: int, category: int, placed: Placed) -> ObjectRecord:
     xmin, ymin, xmax, ymax = placed.box
-    width, height = xmax - xmin + 1, ymax - ymin + 1
+    width = xmax - xmin + 1
+    height = ymax - ymin + 1
     return ObjectRecord(number, category, (xmin, ymin, width, height), width * height)
 
 

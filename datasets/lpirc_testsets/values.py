@@ -21,7 +21,9 @@ def shown(value: object) -> str:
     if isinstance(value, (str, bytes, list)):
         value = value[:200]  # repr of a very long one is slow
     text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    if len(text) <= 40:
+        return text
+    return f"{text[:37]}..."
 
 
 def is_name(value: str) -> bool:

@@ -83,7 +83,8 @@ def read_voc_folder(files: list[Path]) -> GroundTruth:
 
     Raises TestSetError `ground-truth-invalid` with every problem found, 20 at most.
     """
-    problems, found = Problems(), []
+    problems = Problems()
+    found = []
     for path in files:
         try:
             found.append((path, read_voc(path)))
@@ -137,7 +138,8 @@ def _size(root: ET.Element) -> tuple[int, int] | None:
     element = root.find("size")
     if element is None:
         return None
-    width, height = _number(element, "width"), _number(element, "height")
+    width = _number(element, "width")
+    height = _number(element, "height")
     if not (width.is_integer() and height.is_integer()):
         raise ValueError(f"size {width} x {height} is not in whole pixels")
     return int(width), int(height)

@@ -151,7 +151,9 @@ def _annotation(number: int, record: ObjectRecord) -> dict[str, Any]:
 
 def _plain(value: float) -> float:
     """Drop a fraction of zero: 3.0 becomes 3."""
-    return int(value) if float(value).is_integer() else float(value)
+    if float(value).is_integer():
+        return int(value)
+    return float(value)
 
 
 def _write_json(path: Path, document: dict[str, Any]) -> None:

@@ -19,10 +19,10 @@ from lpirc_score.files.atomic_write import (
 )
 from lpirc_testsets import load_test_set
 from lpirc_testsets.folder import GROUND_TRUTH, IMAGES, LABELS, MANIFEST
-from lpirc_tracks.submissions.second_copies import MODELS
 from referee.auth.signing import SIGNING_KEY_NAME
 from referee.backup.archive import read_archive, write_archive
 from referee.config import CONFIG_NAME, ContestConfig, read_config, toml_table
+from referee.config.tracks import MODELS
 from referee.contest import contest_id
 from referee.errors import RefereeError
 from referee.presence import entries, is_free, is_there
@@ -77,13 +77,13 @@ def back_up(
         (folder / CONFIG_NAME).read_text("utf-8-sig"), moved
     )  # refused now, not at the restore
     scratch = TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent)
-    with scratch as place, closing(Store(folder / DATABASE_NAME)) as store:
-        store.require_complete()
+    with scratch as place, closing(Store.open(folder / DATABASE_NAME)) as store:
+        store.integrity.require_complete()
         members[DATABASE_NAME] = Path(place, DATABASE_NAME)
-        store.copy_to(members[DATABASE_NAME])
+        store.integrity.copy_to(members[DATABASE_NAME])
         made = Path(place, "backup.zip")
         facts = {
-            "contest": store.contest_id(contest),
+            "contest": store.identity.contest_id(contest),
             "utc": now.isoformat(),
             "testsets": moved,
         }
@@ -178,10 +178,10 @@ def restore(
         write_atomically(
             config, _with_values(config.read_text("utf-8-sig"), changes).encode()
         )
-        with closing(Store(partial / DATABASE_NAME, journaled=False)) as store:
-            store.require_sound()
-            store.leave_journal()
-            store.log_event(
+        with closing(Store.open(partial / DATABASE_NAME, journaled=False)) as store:
+            store.integrity.require_sound()
+            store.identity.leave_journal()
+            store.log.append(
                 now,
                 None,
                 "restored",
@@ -189,8 +189,10 @@ def restore(
                 former=former,
                 contest=contest,
             )
-            store.end_all_sessions()
-            store.note_count() if contest == former else store.accept(contest)
+            store.operators.end_all_sessions()
+            store.integrity.note_count() if contest == former else store.identity.accept(
+                contest
+            )
         sets = sorted(_test_sets(read_config(partial)))
         missing = [one for one in sets if not is_there(partial / one / MANIFEST)]
         os.sync()

@@ -59,10 +59,10 @@ def restore_database(folder: Path, now: datetime) -> Made:
         partial.replace(database)
     finally:
         partial.unlink(missing_ok=True)
-    with closing(Store(database)) as store:
-        store.require_sound()
-        store.note_count()
-        store.log_event(
+    with closing(Store.open(database)) as store:
+        store.integrity.require_sound()
+        store.integrity.note_count()
+        store.log.append(
             now, None, "restored", journal=str(place.journal), transactions=transactions
         )
     return Made(database, place.journal, transactions, kept)
@@ -70,9 +70,9 @@ def restore_database(folder: Path, now: datetime) -> Made:
 
 def _require_ours(folder: Path, database: Path) -> None:
     """Raise RefereeError `contest-mixed` unless the journal is of the contest whose secrets are in the folder."""
-    with closing(Store(database)) as store:
+    with closing(Store.open(database)) as store:
         own = contest_id(folder)
-        its = store.contest_id(own)
+        its = store.identity.contest_id(own)
     if own != its:
         words = f"The journal is of contest {its}, the secrets in {folder} are of {own}; nothing was changed."
         raise RefereeError("contest-mixed", words)

@@ -56,4 +56,4 @@ def act(
         "user": user(),
         "address": socket.gethostname(),
     }
-    return store.act(Clock().utc(), run, None, **who, **detail)
+    return store.log.act(Clock().utc(), run, None, **who, **detail)

@@ -55,7 +55,7 @@ def export_command(
         out.mkdir(parents=True, exist_ok=True)
         numbers = [
             run.id
-            for run in contest.store.runs()
+            for run in contest.store.runs.find()
             if run.state in OVER and run.start_s is not None
         ]
         left_out = []

@@ -63,13 +63,15 @@ def _compared(name: str, folder: Path) -> Compared:
         name.isascii() and name.isdigit() and len(name) < 19
     )  # the integers of SQLite
     with open_contest(folder if is_number else Path(name), only_looks=True) as contest:
-        numbers = [int(name)] if is_number else [run.id for run in contest.store.runs()]
+        numbers = (
+            [int(name)] if is_number else [run.id for run in contest.store.runs.find()]
+        )
         if len(numbers) != 1:
             advice = f"name two by number: referee compare 1 2 --contest {name}"
             raise RefereeError(
                 "run-unknown", f"{name} has {len(numbers)} runs; {advice}"
             )
-        run = contest.store.run(numbers[0])
+        run = contest.store.runs.get(numbers[0])
         judged = current_judgement(contest, run)
         if judged is None:
             sentence = (

@@ -86,25 +86,25 @@ REFUSED = Refused(
 def record_day(contest: Contest, password: str, clock: Clock) -> None:
     """Fill a new contest: teams and an operator with this password, judged runs, a queue, an announcement."""
     store, hashed, now = contest.store, hash_password(password), clock.utc()
-    store.add_operator("demo", hashed, now)
+    store.operators.add("demo", hashed, now)
     for entry in ENTRIES:
-        store.add_team(entry.team, hashed, now, entry.affiliation)
+        store.teams.add(entry.team, hashed, now, entry.affiliation)
     over = [entry for entry in ENTRIES if entry not in WAITING]
     attempts = [*over, *(entry for entry in over if entry.team in (VOIDED, AGAIN))]
     truth = read_ground_truth(contest.test_set.folder)
     for place, entry in enumerate(attempts):
         _record_run(contest, entry, truth, now - PAUSE * (len(attempts) - place), place)
-    for run in store.runs(RunState.CLOSED):
+    for run in store.runs.find(RunState.CLOSED):
         judge_with_interval(contest, run.id, clock)
-    voided, reason = store.runs(team=VOIDED)[0].id, "the mains failed in the hall"
-    with store.act(
+    voided, reason = store.runs.find(team=VOIDED)[0].id, "the mains failed in the hall"
+    with store.log.act(
         now, voided, RunState.VOID, operator="demo", action="void", reason=reason
     ):
-        store.change_run(
+        store.runs.change(
             voided, (RunState.JUDGED,), state=RunState.VOID.value, void_reason=reason
         )
-    store.change_queue(lambda _: list(NEXT[:QUEUED]))
-    store.announce(
+    store.queue.change(lambda _: list(NEXT[:QUEUED]))
+    store.announcements.add(
         "demo", "This is a demo: a rehearsed contest day with invented teams.", now
     )
 
@@ -167,20 +167,20 @@ def _record_run(
         meter_identity=METER,
         meter_standing=Standing.OFFICIAL,
     )
-    run = store.arm_run(new, start, order).id
+    run = store.runs.arm(new, start, order).id
     rows = _guesses(entry, truth, rng)
     rows[:, 0] = np.argsort(order)[rows[:, 0].astype(int) - 1] + 1
     edges_s = np.linspace(entry.loads_s, ends_s - LOG_OUT_S, POSTS + 1).tolist()
     fetched_s, posts_s = edges_s[:-1], edges_s[1:]
     batches = np.array_split(np.arange(1, images + 1), POSTS)
     for fetch_s, at_s, numbers in zip(fetched_s, posts_s, batches, strict=True):
-        store.log_served(
+        store.served.append(
             run, [(number, 20_000) for number in numbers.tolist()], fetch_s
         )
         is_odd = entry.team == WITH_REFUSED_ROWS and at_s == posts_s[3]
         taken = rows[np.isin(rows[:, 0], numbers)], REFUSED if is_odd else Refused()
         when = start + timedelta(seconds=at_s)
-        store.append_post(
+        store.posts.append(
             run,
             taken,
             sha256=f"{run}-{at_s}",
@@ -189,11 +189,11 @@ def _record_run(
             now=when,
         )
     readings = list(_readings(entry, start, rng))
-    store.append_readings(run, 0.0, readings)
+    store.readings.append(run, 0.0, readings)
     closed = start + timedelta(seconds=ends_s)
-    store.log_event(start, run, "open")
-    store.log_event(closed, run, "closed", start_stop_s=START_STOP_S)
-    store.change_run(
+    store.log.append(start, run, "open")
+    store.log.append(closed, run, "closed", start_stop_s=START_STOP_S)
+    store.runs.change(
         run,
         (RunState.ARMED,),
         state=RunState.CLOSED.value,

@@ -131,15 +131,15 @@ def _next_teams(stage: Stage, count: int) -> list[str]:
     """Who runs next; the queue, which the visitor may have changed, is filled up by those with the fewest attempts."""
     store = stage.contest.store
     queue, used, most = (
-        store.queue(),
-        store.attempts_used(),
+        store.queue.teams(),
+        store.runs.attempts_used(),
         stage.contest.config.attempts,
     )
     waiting = [team for team in NEXT if team not in queue and used.get(team, 0) < most]
     waiting.sort(key=lambda team: used.get(team, 0))
     for team in waiting[: max(QUEUED - len(queue), 0)]:
         stage.act("/queue/add", team=team)
-    return store.queue()[:count]
+    return store.queue.teams()[:count]
 
 
 def _let_teams_run(stage: Stage, teams: Sequence[str], heat: str = "") -> None:
@@ -168,14 +168,14 @@ def _arm(stage: Stage, teams: Sequence[str], heat: str = "") -> list[str]:
         in_heat = {"heat": heat} if heat else {}
         if stage.act("/runs", team=team, station=station, **in_heat):
             armed.append(team)
-        elif team in stage.contest.store.queue():
+        elif team in stage.contest.store.queue.teams():
             stage.act("/queue/remove", team=team)
     return armed
 
 
 def _start(stage: Stage, heat: str) -> bool:
     """Give the signal once all have logged in; whether there is nothing left to wait for."""
-    runs = stage.contest.store.runs(heat=heat)
+    runs = stage.contest.store.runs.find(heat=heat)
     if not any(run.state is RunState.ARMED for run in runs):
         return True
     with suppress(RefereeError):  # the first seconds are for the teams to log in
@@ -189,17 +189,17 @@ def _let_run_be_voided(stage: Stage, team: str) -> None:
     store = stage.contest.store
     with _clients(stage, _arm(stage, [team])) as clients:
         stage.until(
-            lambda: not clients or bool(store.runs(RunState.OPEN, team=team)),
+            lambda: not clients or bool(store.runs.find(RunState.OPEN, team=team)),
             READY_WITHIN_S,
         )
         stage.pause(VOID_AFTER_S)
-        for run in store.runs(team=team)[-1:]:
+        for run in store.runs.find(team=team)[-1:]:
             stage.act(f"/runs/{run.id}/void", reason=VOID_REASON)
     stage.pause(PAUSE_S)
 
 
 def _let_reviewed_stand(stage: Stage) -> None:
-    for run in stage.contest.store.runs(RunState.JUDGED):
+    for run in stage.contest.store.runs.find(RunState.JUDGED):
         if figures_of(stage.contest, run, stage.clock.utc()).needs_review:
             stage.act(f"/runs/{run.id}/review", note=REVIEW_NOTE)
 
@@ -260,8 +260,8 @@ def _client(stage: Stage, team: str) -> subprocess.Popen[bytes]:
 def _clear(stage: Stage) -> None:
     """Leave the stations free: a visitor's open run goes on to its end, what no one has opened is void."""
     store, window_s = stage.contest.store, stage.contest.config.window_s
-    stage.until(lambda: not store.runs(RunState.OPEN), window_s + MORE_S)
-    for run in store.runs(RunState.ARMED):
+    stage.until(lambda: not store.runs.find(RunState.OPEN), window_s + MORE_S)
+    for run in store.runs.find(RunState.ARMED):
         stage.act(
             f"/runs/{run.id}/void",
             reason="no one logged in, and the demo needs the station",
@@ -270,4 +270,6 @@ def _clear(stage: Stage) -> None:
 
 def _judge(stage: Stage) -> None:
     stage.act("/judge")
-    stage.until(lambda: not stage.contest.store.runs(RunState.CLOSED), READY_WITHIN_S)
+    stage.until(
+        lambda: not stage.contest.store.runs.find(RunState.CLOSED), READY_WITHIN_S
+    )

@@ -10,30 +10,20 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from lpirc_testsets import TestSetError, load_test_set
-from lpirc_tracks.submissions.confining import (
-    NOT_CONFINED,
-    confinement_of,
-    hidden_files,
-    takes_models,
-    unconfined_tracks,
-)
-from lpirc_tracks.submissions.results_files import results_set
 from referee.auth.signing import SIGNING_KEY_NAME, ContestKey
 from referee.cli.acts import act, optional_reason
 from referee.cli.doctor_meters import TRIAL_S, look_at_meter, trial_run
+from referee.cli.doctor_plugins import findings_of_plugins, look_at_plugins
 from referee.cli.doctor_rules import look_at_rules
-from referee.cli.finding import Finding
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.config import read_config
-from referee.config.tracks import RESULTS, ModelTrack
 from referee.contest import (
     Contest,
     contest_id,
@@ -42,10 +32,12 @@ from referee.contest import (
     require_unchanged,
 )
 from referee.errors import RefereeError
+from referee.installed import require_tracks
 from referee.journal.disk import JournalDisk
 from referee.journal.epochs import newest_epoch, own_claim, require_own
 from referee.journal.place import behind_text, is_shared, journal_folder
 from referee.presence import is_there
+from referee.seams import Finding
 from referee.served import is_served
 from referee.store import DATABASE_NAME, Store
 
@@ -89,13 +81,13 @@ def doctor(
     While FOLDER is served the meters are not asked. Nothing is changed without --accept.
     """
     if accept:
-        with closing(Store(folder / DATABASE_NAME)) as store:
-            store.require_sound()
+        with closing(Store.open(folder / DATABASE_NAME)) as store:
+            store.integrity.require_sound()
             own = contest_id(folder)
             with act(store, "accept", contest=own, reason=reason):
                 if not is_there(folder / SIGNING_KEY_NAME):
-                    store.forget_public_key()
-                store.accept(own)
+                    store.identity.forget_public_key()
+                store.identity.accept(own)
     served = is_served(folder)
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)
@@ -136,6 +128,7 @@ def _findings(
     ):
         yield from _failure(look, folder)
     yield from _look_at_journal(folder)
+    yield from look_at_plugins()
     if port is not None and not served:
         yield from _failure(_require_port, port)
     try:
@@ -150,10 +143,9 @@ def _findings(
                 sentence = f"No scheduled backup can be written into {copies}: make it, or name another in [backup]."
                 yield Finding("backup-folder", sentence)
             yield from look_at_rules(contest)
-            yield from _look_at_models(contest)
+            yield from _failure(require_tracks, contest.config)
+            yield from findings_of_plugins(contest)
             yield from _look_at_stations(contest, trial=trial, served=served)
-            for track in contest.config.tracks:
-                yield from _look_at_track(contest, track)
     except (RefereeError, TestSetError) as error:
         yield Finding(error.code, error.sentence)
 
@@ -166,8 +158,8 @@ def _failure(look: Callable[[Any], object], at: object) -> Iterator[Finding]:
 
 
 def _look_at_database(folder: Path) -> None:
-    with closing(Store(folder / DATABASE_NAME)) as store:
-        store.require_sound()
+    with closing(Store.open(folder / DATABASE_NAME)) as store:
+        store.integrity.require_sound()
 
 
 def _look_at_test_set(folder: Path) -> None:
@@ -207,7 +199,7 @@ def _look_at_journal(folder: Path) -> Iterator[Finding]:
 
 
 def _look_whether_behind(contest: Contest) -> Iterator[Finding]:
-    since = contest.store.journal_behind_since()
+    since = contest.store.database.journal_behind_since()
     if since is not None:
         journal = journal_folder(contest.folder, contest.config)
         words = (
@@ -225,7 +217,7 @@ def _require_port(port: int) -> None:
 
 
 def _look_at_clock(contest: Contest) -> Iterator[Finding]:
-    now, newest = Clock().utc(), contest.store.events_after(0, 1)[1]
+    now, newest = Clock().utc(), contest.store.log.newest_after(0, 1)[1]
     last = datetime.fromisoformat(newest[0]["utc"]) if newest else now
     if now < last - SLACK:
         yield Finding(
@@ -243,27 +235,6 @@ def _look_at_clock(contest: Contest) -> Iterator[Finding]:
                 "The host's clock is not synchronized (NTP): times on record may be off.",
                 err=True,
             )
-
-
-def _look_at_track(contest: Contest, track: ModelTrack) -> Iterator[Finding]:
-    if track.rule_name == RESULTS:
-        yield from _failure(partial(results_set, contest), track)
-        return
-    for name in filter(None, (track.testset, track.holdout)):
-        yield from _failure(load_test_set, contest.folder / name)
-
-
-def _look_at_models(contest: Contest) -> Iterator[Finding]:
-    """Say how models that are handed in are confined on this host, if a track takes any."""
-    if not any(map(takes_models, contest.config.tracks)):
-        return
-    found = confinement_of(hidden_files(contest))
-    if found.is_in_force:
-        click.echo(
-            f"{found.sentence} The server's log says how it confines them.", err=True
-        )
-    for track, sentence in unconfined_tracks(contest, found):
-        yield Finding(NOT_CONFINED, sentence, is_advice=track.unconfined)
 
 
 def _look_at_stations(

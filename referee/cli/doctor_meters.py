@@ -12,7 +12,6 @@ from lpirc_power.addresses import open_meter
 from lpirc_power.clocks import real_clocks
 from lpirc_power.errors import MeterError, MeterRangeError
 from lpirc_power.meter import Identity
-from referee.cli.finding import Finding
 from referee.clock import Clock
 from referee.config import Images, Station
 from referee.contest import Contest
@@ -20,6 +19,7 @@ from referee.errors import RefereeError
 from referee.judging.judge import judge
 from referee.runs.control import RunControl
 from referee.runs.recovery import energy_may_be_held
+from referee.seams import Finding
 from referee.store import DATABASE_NAME, Store
 
 TRIAL_S = 10
@@ -55,7 +55,7 @@ def look_at_meter(contest: Contest, station: Station) -> Iterator[Finding]:
         return
     if station.is_simulated:
         return
-    runs = contest.store.runs(station=station.name)
+    runs = contest.store.runs.find(station=station.name)
     last = next((run for run in reversed(runs) if run.meter_identity), None)
     if last is None or last.meter_identity is None:
         return
@@ -90,10 +90,10 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
     )
     with (
         tempfile.TemporaryDirectory(prefix="referee-doctor-") as folder,
-        closing(Store(Path(folder) / DATABASE_NAME, create=True)) as store,
+        closing(Store.open(Path(folder) / DATABASE_NAME, create=True)) as store,
     ):
         apart = replace(contest, folder=Path(folder), config=config, store=store)
-        store.add_team(TEAM, "", clock.utc())
+        store.teams.add(TEAM, "", clock.utc())
         control = RunControl(apart, clock)
         try:
             run = control.arm(TEAM, station.name)
@@ -108,7 +108,7 @@ def trial_run(contest: Contest, station: Station) -> Iterator[Finding]:
         finally:
             control.shutdown()
             with suppress(RefereeError):
-                store.flush_served()
+                store.served.flush()
     for check in checks:
         if not check.ok and check.severity == "error":
             yield Finding(

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from referee.cli.finding import Finding
 from referee.cli.init_answers import ATTEMPTS, LEAST_MAP, repeated_images
 from referee.config import ContestConfig
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.runs.arming import images_of_a_run
+from referee.seams import Finding
 
 SAFE_IMAGES = 300
 """With as many images in a run, what a provisional score gives away is measured: below 0.01 mAP on average."""

@@ -42,9 +42,12 @@ def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) ->
             names = [one.name for one in _chosen(store, cancel)]
             with act(store, "cancel-jobs", jobs=len(names)):
                 click.echo(
-                    f"{store.cancel_jobs(names, user(), now)} cancelled.", err=True
+                    f"{store.entries.cancel_jobs(names, user(), now)} cancelled.",
+                    err=True,
                 )
-        found = store.jobs() if ended_too else store.jobs(*OPEN, JobState.FAILED)
+        found = (
+            store.jobs.all() if ended_too else store.jobs.all(*OPEN, JobState.FAILED)
+        )
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found]))
         return
@@ -70,8 +73,8 @@ def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) ->
 
 def _chosen(store: Store, cancel: str) -> list[Job]:
     if cancel == "all":
-        return store.jobs(*OPEN)
-    found = [one for one in store.jobs() if one.name.startswith(cancel)]
+        return store.jobs.all(*OPEN)
+    found = [one for one in store.jobs.all() if one.name.startswith(cancel)]
     if not found:
         raise RefereeError(
             "job-unknown", f"There is no job {cancel!r}; see: referee jobs --all"

@@ -58,7 +58,7 @@ def judge(
     with open_contest(folder) as contest:
         require_unchanged(contest.test_set)
         numbers = (
-            [run.id for run in contest.store.runs(RunState.CLOSED)]
+            [run.id for run in contest.store.runs.find(RunState.CLOSED)]
             if number is None
             else [number]
         )
@@ -73,7 +73,7 @@ def judge(
                 reasons = _judge_by(contest, numbers, workers)
         judged = []
         for one in numbers:
-            run, score = contest.store.run(one), contest.store.latest_score(one)
+            run, score = contest.store.runs.get(one), contest.store.scores.latest(one)
             if one not in reasons and score is not None:
                 judged.append((run, score, figures_of(contest, run, Clock().utc())))
     if as_json:
@@ -111,10 +111,10 @@ def _judge_by(
     def failed(run: Run, reason: str) -> None:
         if (
             run.state is RunState.JUDGED
-            or contest.store.run(run.id).state is not RunState.JUDGED
+            or contest.store.runs.get(run.id).state is not RunState.JUDGED
         ):
             reasons[run.id] = reason
-            contest.store.log_event(
+            contest.store.log.append(
                 clock.utc(), run.id, "judge-failed", sentence=reason
             )
         progress.update(1)
@@ -124,7 +124,7 @@ def _judge_by(
         try:
             runs.append(judgeable(contest, one))
         except RefereeError as error:
-            failed(contest.store.run(one), error.sentence)
+            failed(contest.store.runs.get(one), error.sentence)
     with progress:
         score_runs(contest, runs, clock, workers, keep, failed)
     return reasons

@@ -54,7 +54,7 @@ def log(
     if not is_there(folder / CONFIG_NAME):
         read_config(folder)  # which says what the folder is not
     reading, shown = _Reading(hexadecimal("--head", head, 12)), 0
-    with closing(Store(folder / DATABASE_NAME, only_looks=True)) as store:
+    with closing(Store.open(folder / DATABASE_NAME, only_looks=True)) as store:
         with suppress(KeyboardInterrupt):
             for event in reading.all_of(store, follow=follow):
                 if run not in (None, event.run) or not (
@@ -65,7 +65,7 @@ def log(
                 click.echo(json.dumps(event.document()) if as_json else _line(event))
         reading.report(as_json=as_json)
         if run is not None and not shown:
-            store.run(run)  # raises `run-unknown`
+            store.runs.get(run)  # raises `run-unknown`
 
 
 class _Reading:
@@ -80,7 +80,7 @@ class _Reading:
         """Every event in order; with `follow` also those to come, until one does not fit."""
         clock, never = Clock(), threading.Event()
         while True:
-            for event in store.log_after(self._count):
+            for event in store.log.after(self._count):
                 self._take(event)
                 yield event
             if not follow or self._broken:

@@ -3,97 +3,16 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import Any
 
 import click
 
 from lpirc_power.errors import MeterError
+from referee import seams
+from referee.cli.own_commands import COMMANDS, LateCommand
 from referee.errors import RefereeError
 
-# By name: the module, and what its help begins with.
-COMMANDS = {
-    "backup": (
-        "referee.cli.backup",
-        "Back up a contest into one file, also while it is served.",
-    ),
-    "board": ("referee.cli.board", "Freeze and unveil the public board."),
-    "bundle": (
-        "referee.cli.bundle",
-        "Export a run as a file that anyone can verify; verify one.",
-    ),
-    "compare": ("referee.cli.compare", "Show two judged runs side by side."),
-    "demo": ("referee.cli.demo", "Serve a rehearsed contest day to look at."),
-    "device": (
-        "lpirc_tracks.cli.device",
-        "Register, list and remove devices that measure models.",
-    ),
-    "doctor": (
-        "referee.cli.doctor",
-        "List what is wrong with a contest, its meters and this host.",
-    ),
-    "frontier": ("lpirc_tracks.cli.frontier", "The accuracy to expect at a latency."),
-    "init": ("referee.cli.contest", "Make a contest folder."),
-    "jobs": (
-        "referee.cli.jobs",
-        "List what is to be scored or measured, and cancel it.",
-    ),
-    "judge": (
-        "referee.cli.judge",
-        "Judge a closed run: mAP, energy, score and checks.",
-    ),
-    "leaderboard": (
-        "referee.cli.leaderboard",
-        "Rank the best judged run of each team by its score.",
-    ),
-    "log": ("referee.cli.log", "List what is on record, and verify its hash chain."),
-    "model": (
-        "lpirc_tracks.cli.model",
-        "Model tracks: bench, submit and withdraw models; publish boards.",
-    ),
-    "operator": (
-        "referee.cli.operator",
-        "Register, list and remove operators of the console.",
-    ),
-    "practice": (
-        "referee.cli.practice",
-        "Serve a referee for practice at home, until Ctrl-C.",
-    ),
-    "rehearse": ("referee.cli.rehearse", "Carry out a whole contest run here."),
-    "rejudge": (
-        "referee.cli.rejudge",
-        "Judge runs again: by other settings or a corrected ground truth.",
-    ),
-    "report": ("referee.cli.report", "Write the report of a run as one HTML file."),
-    "restore": ("referee.cli.backup", "Make a contest folder from its backup."),
-    "run": ("referee.cli.run", "Arm, close, void and show runs."),
-    "score": (
-        "lpirc_score.cli.score_command",
-        "Score detections against a ground truth.",
-    ),
-    "season": (
-        "referee.cli.season",
-        "Rank the teams of many contests: folders and bundles, only read.",
-    ),
-    "serve": ("referee.cli.contest", "Serve a contest until Ctrl-C."),
-    "standby": (
-        "referee.cli.standby",
-        "Follow the journal of another host; serve when that host is dead.",
-    ),
-    "status": (
-        "referee.cli.status",
-        "Show stations, queue, refusals and runs that need attention.",
-    ),
-    "suite": (
-        "lpirc_tracks.cli.suite",
-        "AIoTBench: run a suite of many models, and score its table.",
-    ),
-    "team": (
-        "referee.cli.team",
-        "Register, import, disable and enable teams; new passwords.",
-    ),
-    "testset": ("referee.cli.testset", "Make, import and check test sets."),
-}
+COMMANDS_OF_TRACKS = frozenset({"device", "frontier", "model", "suite"})
 
 
 def stated_failures() -> tuple[type[Exception], ...]:
@@ -103,6 +22,29 @@ def stated_failures() -> tuple[type[Exception], ...]:
     )  # imports numpy: only what has failed waits for it
 
     return RefereeError, MeterError, TestSetError
+
+
+def _listed(name: str) -> click.Command | None:
+    """Return the command of that name as the list of commands has it. Raises BrokenPlugin."""
+    if name in COMMANDS:  # first: to look for plug-ins takes a while
+        return COMMANDS[name]
+    if name in seams.COMMANDS.names():
+        return seams.COMMANDS.load(name).brought
+    if name in COMMANDS_OF_TRACKS:
+        words = "which is not installed here: pip install lpirc-tracks"
+        raise RefereeError(
+            "tracks-missing", f"The command {name} is part of lpirc-tracks, {words}"
+        )
+    return None
+
+
+def words_of(name: str) -> str:
+    """Return the line of a command in the list of commands; of a broken plug-in, why there is none."""
+    try:
+        command = _listed(name)
+    except RefereeError as error:
+        return error.sentence
+    return "" if command is None else command.get_short_help_str(100)
 
 
 class Boundary(click.Group):
@@ -122,22 +64,21 @@ class Boundary(click.Group):
         return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
-        return [*COMMANDS]
+        """Return the names of all commands, those of plug-ins too."""
+        return sorted({*COMMANDS, *seams.COMMANDS.names()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
-        return command
+        """Return the command of that name. Raises BrokenPlugin."""
+        command = _listed(cmd_name)
+        return command.real() if isinstance(command, LateCommand) else command
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """List the commands without importing them."""
+        """List the commands without importing ours."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in COMMANDS.items()])
+            lines = [(name, words_of(name)) for name in self.list_commands(ctx)]
+            formatter.write_dl(lines)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

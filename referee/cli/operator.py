@@ -38,7 +38,7 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))
         with act(contest.store, "operator-add", name=name.strip()):
-            contest.store.add_operator(name.strip(), hashed, Clock().utc())
+            contest.store.operators.add(name.strip(), hashed, Clock().utc())
     click.echo(f"Registered {name.strip()}, who can log in at /operator/.")
 
 
@@ -47,7 +47,7 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
 def list_operators(folder: Path) -> None:
     """List the operators; whoever has the operator key needs no name."""
     with open_contest(folder, only_looks=True) as contest:
-        for name in contest.store.operators():
+        for name in contest.store.operators.password_hashes():
             click.echo(name)
 
 
@@ -61,5 +61,5 @@ def remove(name: str, reason: str | None, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "operator-remove", name=name, reason=reason),
     ):
-        contest.store.remove_operator(name)
+        contest.store.operators.remove(name)
     click.echo(f"{name} is removed.")

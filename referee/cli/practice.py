@@ -149,8 +149,8 @@ def prepare(folder: Path, testset: Path | None, meter: str) -> str:
         )
     password = file.read_text().strip()
     with open_contest(folder) as contest:
-        if TEAM not in contest.store.teams():
-            contest.store.add_team(TEAM, hash_password(password), Clock().utc())
+        if TEAM not in contest.store.teams.all():
+            contest.store.teams.add(TEAM, hash_password(password), Clock().utc())
     return password
 
 
@@ -166,7 +166,7 @@ def _judge_runs(folder: Path, hall: Hall) -> None:
     clock, never, seen = Clock(), threading.Event(), set[tuple[int, float | None]]()
     with open_contest(folder) as contest:
         while not clock.wait(never, clock.monotonic_s() + LOOK_S):
-            hall.look(runs := contest.store.runs())
+            hall.look(runs := contest.store.runs.find())
             for run in runs:
                 is_over = run.state in (RunState.CLOSED, RunState.JUDGED)
                 if is_over and (run.id, run.energy_wh) not in seen:

@@ -29,7 +29,6 @@ from lpirc_power.addresses import MeterAddress
 from lpirc_power.clocks import Clocks
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_testsets import load_test_set, synthesize
-from lpirc_tracks.submissions.harness import client_version
 from referee.auth.passwords import hash_password
 from referee.cli.contest import config_text
 from referee.cli.faults import Faults, Hall, faults_option, seed_option
@@ -39,6 +38,7 @@ from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
 from referee.errors import RefereeError
+from referee.installed import client_version
 from referee.judging.many import judge_with_interval
 from referee.judging.results import score_document
 from referee.presence import is_file, is_free
@@ -292,7 +292,7 @@ def carry_out(plan: Plan) -> tuple[Run, Score, list[str], int]:
         stage("Writing the report")
         write_report(contest, run.id, plan.folder, PAGE_NAME)
         export_bundle(contest, run.id, plan.folder / BUNDLE_NAME, Clock().utc())
-        return contest.store.run(run.id), score, remarks, client.exit_code or 0
+        return contest.store.runs.get(run.id), score, remarks, client.exit_code or 0
 
 
 def _prepare_test_set(plan: Plan) -> int:
@@ -326,7 +326,7 @@ def _make_contest(plan: Plan, meter: str) -> str:
     create_contest(plan.folder, text)
     password = secrets.token_urlsafe(16)
     with open_contest(plan.folder) as contest:
-        contest.store.add_team(TEAM, hash_password(password), Clock().utc())
+        contest.store.teams.add(TEAM, hash_password(password), Clock().utc())
     return password
 
 
@@ -390,7 +390,7 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
     )
     task = progress.add_task("images", total=images)
     with (
-        closing(Store(plan.folder / "contest.db")) as store,
+        closing(Store.open(plan.folder / "contest.db")) as store,
         kept.open(errors="replace") as log,
         progress,
     ):
@@ -406,7 +406,7 @@ def await_client(plan: Plan, client: Child, hall: Hall, images: int) -> list[str
             for done in [json.loads(line) for line in lines if line.startswith("{")]:
                 named = f"{done['detections']} detections"
                 progress.update(task, completed=done["images"], description=named)
-            for run in store.runs()[:1]:
+            for run in store.runs.find()[:1]:
                 hall.look([run])
                 limit_s = (
                     (run.start_s or clock.monotonic_s()) + plan.window_s + CLIENT_END_S
@@ -430,9 +430,9 @@ def closed_run(plan: Plan, hall: Hall, remarks: list[str]) -> Run:
     """The rehearsal's run, once it is closed: by the client's logout, or by the deadline. Raises RefereeError."""
     clock, never = Clock(), threading.Event()
     until_s = clock.monotonic_s() + plan.window_s + CLOSE_TIMEOUT_S
-    with closing(Store(plan.folder / "contest.db")) as store:
+    with closing(Store.open(plan.folder / "contest.db")) as store:
         while (
-            run := next(iter(store.runs()), None)
+            run := next(iter(store.runs.find()), None)
         ) and clock.monotonic_s() <= until_s:
             hall.look([run])
             if run.state is not RunState.OPEN:

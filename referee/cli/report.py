@@ -46,7 +46,9 @@ def report(
     with open_contest(folder) as contest:
         warn_while_frozen(contest)
         if all_runs:
-            numbers = tuple(run.id for run in contest.store.runs() if run.state in OVER)
+            numbers = tuple(
+                run.id for run in contest.store.runs.find() if run.state in OVER
+            )
         for number in numbers:
             page = write_report(contest, number, out or folder / FOLDER_NAME)
             for path in (page, *([print_pdf(page)] if pdf else [])):
@@ -57,7 +59,7 @@ def report(
 
 def warn_while_frozen(contest: Contest) -> None:
     """Warn on stderr that what is written now shows more than the frozen board."""
-    board = contest.store.published()
+    board = contest.store.published.get()
     if board is not None and board.state is not BoardState.LIVE:
         click.echo(
             "The board is frozen, and this has the ranking as it is now: hand it out later.",

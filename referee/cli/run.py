@@ -190,15 +190,15 @@ def review(number: int, note: str, folder: Path) -> None:
 def show(number: int, folder: Path, *, as_json: bool) -> None:
     """Show one run with its score, checks and events."""
     with open_contest(folder, only_looks=True) as contest:
-        one = contest.store.run(number)
+        one = contest.store.runs.get(number)
         score, figures = (
             current_judgement(contest, one),
             figures_of(contest, one, Clock().utc()),
         )
-        events = contest.store.events(number)
+        events = contest.store.log.of_run(number)
         count, refused = (
-            contest.store.count_refused(number),
-            contest.store.refused_rows(number),
+            contest.store.posts.count_refused(number),
+            contest.store.posts.refused_rows(number),
         )
         lost = lost_energy_of(contest, number)
     live = (

@@ -65,7 +65,9 @@ def list_runs(folder: Path, form: str | None) -> None:
     """
     with open_contest(folder, only_looks=True) as contest:
         now = Clock().utc()
-        listed = [(one, figures_of(contest, one, now)) for one in contest.store.runs()]
+        listed = [
+            (one, figures_of(contest, one, now)) for one in contest.store.runs.find()
+        ]
         name = contest.config.name
     heats = any(one.heat for one, _ in listed)
     rows = [_cells(one, figures, heats=heats) for one, figures in listed]

@@ -45,7 +45,7 @@ def add(
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))
         with act(contest.store, "team-add", team=name):
-            contest.store.add_team(name, hashed, Clock().utc(), affiliation)
+            contest.store.teams.add(name, hashed, Clock().utc(), affiliation)
     click.echo(f"Registered {name}.")
 
 
@@ -84,7 +84,7 @@ def password(name: str, reason: str | None, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "team-password", team=name, reason=reason),
     ):
-        contest.store.set_password(name, hash_password(new))
+        contest.store.teams.set_password(name, hash_password(new))
     click.echo(f"The new password of {name}: {new}")
 
 
@@ -96,10 +96,10 @@ def disable(name: str, reason: str | None, folder: Path) -> None:
     """Disable team NAME: it can no longer log in; its runs stay, and one that is open goes on."""
     with open_contest(folder) as contest:
         with act(contest.store, "team-disable", team=name, reason=reason):
-            contest.store.set_team_disabled(name, True)
+            contest.store.teams.set_disabled(name, True)
         runs = [
             run
-            for run in contest.store.runs(team=name)
+            for run in contest.store.runs.find(team=name)
             if run.state in (RunState.ARMED, RunState.OPEN)
         ]
     click.echo(f"{name} is disabled: it can no longer log in.")
@@ -122,7 +122,7 @@ def enable(name: str, reason: str | None, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "team-enable", team=name, reason=reason),
     ):
-        contest.store.set_team_disabled(name, False)
+        contest.store.teams.set_disabled(name, False)
     click.echo(f"{name} is enabled: it can log in.")
 
 

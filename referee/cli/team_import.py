@@ -49,7 +49,7 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
         sentence = f"{sheet} exists and may hold passwords of others; name a new file."
         raise RefereeError("sheet-exists", sentence)
     with open_contest(folder) as contest:
-        present = contest.store.teams()
+        present = contest.store.teams.all()
         listed = read_teams(file, present)
         new = {
             team: affiliation
@@ -65,14 +65,14 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
             named = {
                 "contest": contest.config.name,
                 "url": url.rstrip("/"),
-                "key": contest.store.public_key(),
+                "key": contest.store.identity.public_key(),
             }
             write_atomically(
                 sheet, _sheet(named, passwords, new).encode(), mode=PRIVATE
             )
         try:
             with act(contest.store, "team-import", teams=[*hashed]):
-                contest.store.add_teams(hashed, Clock().utc())
+                contest.store.teams.add_all(hashed, Clock().utc())
         except BaseException:
             if sheet is not None:
                 sheet.unlink(missing_ok=True)

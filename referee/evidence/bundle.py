@@ -27,10 +27,10 @@ from referee.evidence.container import (
     read_json,
     read_json_lines,
 )
-from referee.store.evidence import reading_of
+from referee.store.reading_table import reading_of
 from referee.store.records import Run, RunState, Score, ScoreInterval
 from referee.store.rules import rules_of
-from referee.store.scores import Judgement
+from referee.store.score_table import Judgement
 
 TEXTS = ("utc", "state", "flags", "changed")
 """The columns of readings that hold text."""

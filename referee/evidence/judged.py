@@ -14,7 +14,7 @@ from referee.judging.case import counted_images
 from referee.store.chain import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED
 from referee.store.rules import Rules
-from referee.store.scores import Judgement
+from referee.store.score_table import Judgement
 
 EVENTS, RUN = "events.jsonl.gz", "run.json"
 FIGURES = ("map", "energy_wh", "score", "signature")

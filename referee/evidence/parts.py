@@ -31,7 +31,7 @@ from referee.evidence.statement import manifest_of, sign
 from referee.judging.bound_rules import as_judged
 from referee.judging.results import current_judgement
 from referee.presence import is_there
-from referee.store.log import LoggedEvent
+from referee.store.event_chain import LoggedEvent
 from referee.store.records import OVER, Run, Score
 
 CRATE = "ro-crate-metadata.json"
@@ -59,7 +59,7 @@ def export_bundle(contest: Contest, number: int, path: Path, now: datetime) -> P
     `bundle-too-large`; OSError.
     """
     _require_place(path)
-    run = contest.store.run(number)
+    run = contest.store.runs.get(number)
     if run.state not in OVER or run.start_s is None:
         sentence = f"Run {run.id} is {run.state}; there is a bundle of a run once it has been closed."
         raise RefereeError("run-state", sentence, run=run.id)
@@ -107,19 +107,19 @@ def _require_same_rules(contest: Contest, run: Run, judged: Score | None) -> Non
 def _bundle(
     contest: Contest, run: Run, judged: Score | None, now: datetime
 ) -> dict[str, bytes]:
-    before, previous, log = contest.store.log_since(run.id)
+    before, previous, log = contest.store.log.since(run.id)
     contents = {
         "run.json": json_text(_run(contest, run)),
         "testset.json": json_text(_test_set(contest)),
-        "image_order.json": json_text(contest.store.image_order(run.id).tolist()),
+        "image_order.json": json_text(contest.store.runs.image_order(run.id).tolist()),
     }
     until = contest.config.ground_truth_secret_until
     is_secret = until is not None and now < until
     if not is_secret:
         contents[GROUND_TRUTH] = _ground_truth(contest.test_set)
     contents |= _posts(contest, run)
-    contents["served.csv.gz"] = contest.store.served_csv(run.id)
-    contents["readings.csv.gz"] = contest.store.readings_csv(run.id)
+    contents["served.csv.gz"] = contest.store.served.csv(run.id)
+    contents["readings.csv.gz"] = contest.store.readings.csv(run.id)
     events = [
         {"previous": previous.hex(), "before": before},
         *(_event(event, run) for event in log),
@@ -129,11 +129,11 @@ def _bundle(
         [asdict(check) for check in judged.checks] if judged else []
     )
     contents[JUDGEMENTS] = json_text(
-        [asdict(one) for one in contest.store.judgements(run.id)]
+        [asdict(one) for one in contest.store.scores.judgements(run.id)]
     )
     contents["result.json"] = json_text(_result(judged))
     about: dict[str, object] = {
-        "contest": contest.store.first_id(),
+        "contest": contest.store.identity.first_id(),
         "run": run.id,
         "public_key": contest.key.public,
         "log_head": (log[-1].link if log else previous).hex(),
@@ -170,7 +170,7 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
     limits, until = limits_of(model), config.ground_truth_secret_until
     return {
         "contest": {
-            "id": contest.store.first_id(),
+            "id": contest.store.identity.first_id(),
             "name": config.name,
             "metric": config.metric,
             "count_unserved": config.count_unserved,
@@ -210,10 +210,10 @@ def _ground_truth(test_set: TestSet) -> bytes:
 
 def _posts(contest: Contest, run: Run) -> dict[str, bytes]:
     refused: dict[int, list[list[object]]] = {}
-    for row in contest.store.refused_rows(run.id):
+    for row in contest.store.posts.refused_rows(run.id):
         refused.setdefault(row["post"], []).append([row["line"], row["reason"]])
     lines, bodies = [], []
-    for post, receipt in contest.store.bodies(run.id):
+    for post, receipt in contest.store.posts.bodies(run.id):
         is_whole = post["body"] is not None
         content = post["body"] if is_whole else post["rows"]
         bodies.append(content)

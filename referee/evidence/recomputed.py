@@ -40,7 +40,7 @@ from referee.store.chain import (
     receipt_link,
     run_start,
 )
-from referee.store.posts import ROW
+from referee.store.post_table import ROW
 from referee.store.records import HALF_SAMPLING, RUN_CLOSED, Score
 
 Rows = NDArray[np.float64]

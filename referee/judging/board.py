@@ -88,7 +88,7 @@ def empty_board(contest: Contest) -> str:
 
 def log_head(contest: Contest, now: datetime) -> dict[str, Any]:
     """The newest head of the contest's log in the minute of `now`: utc, events, link (hexadecimal)."""
-    events, _, link = contest.store.log_head()
+    events, _, link = contest.store.log.head()
     return {
         "utc": now.replace(second=0, microsecond=0).isoformat(),
         "events": events,
@@ -109,8 +109,8 @@ def public_board(
     `rules` has those that are bound to a run of the board, by their SHA-256.
     """
     store = contest.store
-    runs = {run.id: run for run in store.runs()}
-    found, affiliations = found or standings(contest), store.affiliations()
+    runs = {run.id: run for run in store.runs.find()}
+    found, affiliations = found or standings(contest), store.teams.affiliations()
     used = Counter(run.team for run in runs.values() if run.state is not RunState.VOID)
 
     def public(one: Place) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def public_board(
             place | more | {"reviewed": place["reviewed"] is not None}
         )  # its note is for the operators
 
-    teams = [team for team, is_disabled in store.teams().items() if not is_disabled]
+    teams = [team for team, is_disabled in store.teams.all().items() if not is_disabled]
     opened = [run for run in runs.values() if run.state is RunState.OPEN]
     ranked = [runs[place.standing.run] for place in (*found.places, *found.unranked)]
     lost = lost_energies(contest)
@@ -153,7 +153,7 @@ def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
 def _corrections(store: Store) -> list[dict[str, Any]]:
     """Each correction of the ground truth, with the runs that were judged by it, as they signed it."""
     found: dict[tuple[object, ...], dict[str, Any]] = {}
-    for run, events in store.events_of_kinds([TRUTH_CORRECTED]).items():
+    for run, events in store.log.of_kinds([TRUTH_CORRECTED]).items():
         for event in events:
             said = {name: event[name] for name in ("old", "new", "by", "reason")}
             one = found.setdefault(
@@ -177,7 +177,7 @@ def _document(contest: Contest, **changing: object) -> str:
         "attempts_each": config.attempts,
         "champions": champions(),
         "champions_metric": PUBLISHED,
-        "public_key": contest.store.public_key(),
+        "public_key": contest.store.identity.public_key(),
     }
     return json.dumps(fixed | changing, ensure_ascii=False)
 
@@ -185,13 +185,16 @@ def _document(contest: Contest, **changing: object) -> str:
 def public_hall(contest: Contest) -> str:
     """The hall as it is now: who runs or gets ready, who is next, and the announcements."""
     store = contest.store
-    affiliations = store.affiliations()
-    on = [run for run in store.runs() if run.state in (RunState.ARMED, RunState.OPEN)]
+    affiliations = store.teams.affiliations()
+    on = [
+        run for run in store.runs.find() if run.state in (RunState.ARMED, RunState.OPEN)
+    ]
     found = {
         "now": [_running(run, affiliations[run.team]) for run in on],
-        "next": store.queue(),
+        "next": store.queue.teams(),
         "announcements": [
-            {"utc": one["utc"], "text": one["text"]} for one in store.announcements()
+            {"utc": one["utc"], "text": one["text"]}
+            for one in store.announcements.standing()
         ],
     }
     return json.dumps(found, ensure_ascii=False)
@@ -351,7 +354,7 @@ class Publisher:
 
     def tick(self) -> None:
         """Publish once, without the results if the board is frozen, or due to be: then freeze it first."""
-        row = self._store.published()
+        row = self._store.published.get()
         is_live = row is None or row.state is BoardState.LIVE
         document = self._results(row) if is_live else None
         hall = public_hall(self._contest)
@@ -359,8 +362,8 @@ class Publisher:
             row is None or row.hall != hall or document not in (None, row.document)
         )
         # The clock of an open run counts from the time of publishing.
-        if has_changed or self._store.runs(RunState.OPEN):
-            self._store.publish(document, hall, self._clock.utc())
+        if has_changed or self._store.runs.find(RunState.OPEN):
+            self._store.published.publish(document, hall, self._clock.utc())
 
     def _results(self, row: Published | None) -> str | None:
         """The results to publish; None if they are frozen from now on.
@@ -378,10 +381,10 @@ class Publisher:
         ):
             # Whoever sees a link of the log must find it after a power cut, too.
             with self._store.durable() as store:
-                store.freeze_board(
+                store.published.freeze(
                     freeze_at.astimezone(UTC), empty_board(self._contest)
                 )
-                store.log_event(
+                store.log.append(
                     now, None, "board-freeze", freeze_at=freeze_at.isoformat()
                 )
             logger.warning("the board is frozen: it is %s", freeze_at.isoformat())

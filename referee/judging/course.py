@@ -57,11 +57,11 @@ class Course:
 def course_of(contest: Contest, run: Run) -> Course:
     """The course of a run that is over, up to the last record where its end is not known; else it may be empty."""
     store = contest.store
-    images, served_s = first_served(store.served_log(run.id))
-    posts = np.array(store.post_log(run.id), np.float64).reshape(-1, 2)
-    of_rows = store.detections(run.id)[:, 0].astype(np.int64)
+    images, served_s = first_served(store.served.in_order(run.id))
+    posts = np.array(store.posts.arrivals(run.id), np.float64).reshape(-1, 2)
+    of_rows = store.posts.detections(run.id)[:, 0].astype(np.int64)
     posted = posted_after(images, of_rows, posts[:, 1].astype(np.int64))
-    readings = store.readings(run.id, 0.0)
+    readings = store.readings.of_run(run.id, 0.0)
     elapsed_s = run.elapsed_s
     if elapsed_s is None:
         elapsed_s = max(

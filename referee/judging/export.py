@@ -36,13 +36,15 @@ def export_run(
 
     Raises RefereeError `run-unknown`, `testset-changed`, `no-pyarrow`; OSError.
     """
-    run = contest.store.run(number)
+    run = contest.store.runs.get(number)
     require_same_images(contest, run)
     sent = sent_rows(contest, run)
     files = dict(FORMATS[form](sent) for form in formats)
-    readings = [row(one) + "\n" for one in contest.store.readings(run.id, START_S)]
+    readings = [
+        row(one) + "\n" for one in contest.store.readings.of_run(run.id, START_S)
+    ]
     files["readings.csv"] = "".join([header_line() + "\n", *readings]).encode()
-    events = [json.dumps(event) + "\n" for event in contest.store.events(run.id)]
+    events = [json.dumps(event) + "\n" for event in contest.store.log.of_run(run.id)]
     files["events.jsonl"] = "".join(events).encode()
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
@@ -56,12 +58,12 @@ def sent_rows(contest: Contest, run: Run) -> Columns:
     `post` is the number of the POST, from 1, `team_image` the image as the team knows it, `image` the test set's own
     number; `counts` is 0 where the run was not served the image.
     """
-    posts = contest.store.post_log(run.id)  # first: more may arrive meanwhile
+    posts = contest.store.posts.arrivals(run.id)  # first: more may arrive meanwhile
     sizes = [count for _, count in posts]
-    as_sent = contest.store.detections(run.id)[: sum(sizes)]
+    as_sent = contest.store.posts.detections(run.id)[: sum(sizes)]
     team_image = as_sent[:, IMAGE].astype(np.int64)
     rows = undo_image_order(
-        as_sent, contest.store.image_order(run.id)
+        as_sent, contest.store.runs.image_order(run.id)
     )  # in their place
     image, category = rows[:, IMAGE].astype(np.int64), rows[:, 1].astype(np.int64)
     names = {one.id: one.name for one in contest.test_set.categories}

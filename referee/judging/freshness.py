@@ -30,7 +30,7 @@ def state_of(store: Store, run: Run, now: datetime) -> FigureState | None:
 
 
 def _is_renewed(store: Store, run: Run, now: datetime) -> bool:
-    newest = store.provisional(run.id)
+    newest = store.provisional.of_run(run.id)
     if newest is None:
         return True
     age_s = (now - datetime.fromisoformat(newest.utc)).total_seconds()
@@ -41,7 +41,7 @@ def measured_state(store: Store, run: Run, now: datetime) -> FigureState | None:
     """The state as far as the meter tells, for who renews the figures."""
     return figure_state(
         run.state,
-        is_lost=energy_lost(store.events(run.id)) is not None,
+        is_lost=energy_lost(store.log.of_run(run.id)) is not None,
         has_energy=run.energy_wh is not None,
         readings=_readings(store, run, now),
         update_interval_s=run.setup.update_interval_s,
@@ -52,8 +52,8 @@ def _readings(store: Store, run: Run, now: datetime) -> Readings:
     if run.state is not RunState.OPEN:
         return Readings(0.0, 0.0, None)
     newest, with_energy = (
-        store.newest_reading(run.id),
-        store.newest_reading(run.id, with_energy=True),
+        store.readings.newest(run.id),
+        store.readings.newest(run.id, with_energy=True),
     )
     opened = now if run.opened_utc is None else datetime.fromisoformat(run.opened_utc)
     return Readings(

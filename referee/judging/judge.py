@@ -58,12 +58,12 @@ def judge(
         judging = as_judged(contest, run, again and again.metric)
         judged, maps = with_interval(judgement(judging, run, clock, found), found)
         events = _events(contest, run, judged, again, clock.utc())
-        contest.store.add_score(judged, state, maps, events)
+        contest.store.scores.add(judged, state, maps, events)
         state = None
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.
         if (
-            contest.store.change_run(
+            contest.store.runs.change(
                 run.id, states, state=RunState.JUDGED.value
             ).energy_wh
             == run.energy_wh
@@ -78,7 +78,7 @@ def _events(
     """What goes on record with a judgement: before it the correction of the ground truth, if that is another one."""
     digest, armed_with = contest.test_set.digest, run.testset_digest
     before = [
-        event for event in contest.store.events(run.id) if event["kind"] == JUDGED
+        event for event in contest.store.log.of_run(run.id) if event["kind"] == JUDGED
     ]
     old = before[-1].get("testset_digest", armed_with) if before else armed_with
     events = []
@@ -99,7 +99,7 @@ def _events(
 
 
 def _correction(contest: Contest, run: Run, old: str, again: Again, utc: str) -> Event:
-    first_id, new = contest.store.first_id(), contest.test_set.digest
+    first_id, new = contest.store.identity.first_id(), contest.test_set.digest
     text = correction_text(first_id, run.id, utc, old, new, again.by, again.reason)
     detail = {
         "old": old,
@@ -124,7 +124,7 @@ def with_interval(
 
 def judgeable(contest: Contest, number: int, *, corrected: bool = False) -> Run:
     """The run, if it can be judged now. Raises RefereeError as `judge` does."""
-    run = contest.store.run(number)
+    run = contest.store.runs.get(number)
     (require_same_images if corrected else require_same_test_set)(contest, run)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         sentence = f"Run {run.id} is {run.state}; only a closed run can be judged."
@@ -153,13 +153,13 @@ def case_of(contest: Contest, run: Run, *, with_rows: bool = True) -> Case:
         count_unserved=contest.config.count_unserved,
         test_set=contest.test_set,
         ground_truth=ground_truth_of(contest.test_set.folder, contest.test_set.digest),
-        order=store.image_order(run.id),
-        rows=store.detections(run.id) if with_rows else np.empty((0, 7)),
-        served=store.served_images(run.id),
-        readings=store.readings(run.id, START_S),
-        events=store.events(run.id),
-        refused=store.count_refused(run.id),
-        refused_rows=store.refused_rows(run.id),
+        order=store.runs.image_order(run.id),
+        rows=store.posts.detections(run.id) if with_rows else np.empty((0, 7)),
+        served=store.served.images(run.id),
+        readings=store.readings.of_run(run.id, START_S),
+        events=store.log.of_run(run.id),
+        refused=store.posts.count_refused(run.id),
+        refused_rows=store.posts.refused_rows(run.id),
         limits=limits_of(Identity.parse(run.meter_identity or "").model),
     )
 
@@ -173,8 +173,8 @@ def ground_truth_of(folder: Path, digest: str) -> GroundTruth:
 def served_images(contest: Contest, run: Run) -> NDArray[np.bool_]:
     """Which images the run was served, by their numbers 1..N in the test set: shape (N + 1,)."""
     order, served = (
-        contest.store.image_order(run.id),
-        contest.store.served_images(run.id),
+        contest.store.runs.image_order(run.id),
+        contest.store.served.images(run.id),
     )
     return were_served(order, served, len(contest.test_set.images))
 

@@ -44,9 +44,9 @@ Posts = Callable[[], Iterable[Floats]]
 
 def stored_posts(store: Store, run: int) -> Posts:
     """The posts of a stored run as `score_large` takes them."""
-    order = store.image_order(run)
+    order = store.runs.image_order(run)
     return lambda: (
-        undo_image_order(rows, order) for rows in store.detections_by_post(run)
+        undo_image_order(rows, order) for rows in store.posts.detections_by_post(run)
     )
 
 

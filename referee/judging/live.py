@@ -69,9 +69,9 @@ class FollowedRuns:
     def tick(self) -> None:
         """Publish every open run that is due, those that have ended since, and one other closed run."""
         try:
-            opened = self._store.runs(RunState.OPEN)
+            opened = self._store.runs.find(RunState.OPEN)
             ended = [
-                self._store.run(number)
+                self._store.runs.get(number)
                 for number in self._runs.keys() - {run.id for run in opened}
             ]
             due = [
@@ -106,13 +106,15 @@ class FollowedRuns:
 
     def _unpublished(self) -> list[Run]:
         """The first closed run that was not published with its last detections and its energy of record."""
-        for run in self._store.runs(RunState.CLOSED):
-            final = (run.energy_wh, self._store.count_detections(run.id))
-            shown = self._store.provisional(run.id)
+        for run in self._store.runs.find(RunState.CLOSED):
+            final = (run.energy_wh, self._store.posts.count_detections(run.id))
+            shown = self._store.provisional.of_run(run.id)
             is_published = (
                 shown is not None and (shown.energy_wh, shown.detections) == final
             )
-            is_released = is_last(run, self._store.released(run.id), final[1])
+            is_released = is_last(
+                run, self._store.provisional.released(run.id), final[1]
+            )
             if run.id not in self._refused and not (is_published and is_released):
                 return [run]
         return []
@@ -134,11 +136,11 @@ class FollowedRuns:
         reached, detections = followed.evaluate()
         energy_wh, utc = run.energy_wh, now
         if run.state is RunState.OPEN:
-            newest = self._store.newest_reading(run.id, with_energy=True)
+            newest = self._store.readings.newest(run.id, with_energy=True)
             if newest is not None:
                 energy_wh, utc = newest.energy_wh, min(now, newest.utc)
         is_fresh = measured_state(self._store, run, now) is FigureState.FRESH
-        self._store.set_provisional(
+        self._store.provisional.set(
             Provisional(
                 run=run.id,
                 utc=utc.isoformat(),
@@ -156,12 +158,12 @@ class FollowedRuns:
             released = release_of(
                 run, half_map, energy_wh, detections, utc=utc_text, now=now
             )
-            self._store.set_released(released)
+            self._store.provisional.release(released)
 
     def _is_to_release(
         self, run: Run, *, is_fresh: bool, detections: int, now: datetime
     ) -> bool:
-        before = self._store.released(run.id)
+        before = self._store.provisional.released(run.id)
         if run.state is RunState.OPEN:
             return is_fresh and is_due(run, before, now)
         return not is_last(run, before, detections)
@@ -174,7 +176,7 @@ class _FollowedRun:
         require_same_test_set(contest, run)
         self._contest = contest = as_judged(contest, run)
         self._run = run.id
-        self._order = contest.store.image_order(run.id)
+        self._order = contest.store.runs.image_order(run.id)
         self._ground_truth = restricted_to(ground_truth, self._order)
         self._half = half_of(contest.secret, run, self._order)
         self._rows: NDArray[np.float64] = np.empty((0, 7))
@@ -186,10 +188,10 @@ class _FollowedRun:
 
     def evaluate(self) -> tuple[float, int]:
         """The mAP of the stored detections that count, and the number of all; computed only when something is new."""
-        new, self._last_post = self._contest.store.detections_after(
+        new, self._last_post = self._contest.store.posts.detections_after(
             self._run, self._last_post
         )
-        served, self._last_served = self._contest.store.served_after(
+        served, self._last_served = self._contest.store.served.after(
             self._run, self._last_served
         )
         images = self._order[np.array(served, np.int64) - 1]

@@ -23,10 +23,10 @@ class LostEnergy:
 def lost_energies(contest: Contest) -> list[LostEnergy]:
     """The runs whose energy is lost, oldest first."""
     found = []
-    for number, events in contest.store.events_of_kinds(
+    for number, events in contest.store.log.of_kinds(
         (ENERGY_LOST, ENERGY_MISSING)
     ).items():
-        run, lost = contest.store.run(number), energy_lost(events)
+        run, lost = contest.store.runs.get(number), energy_lost(events)
         if lost is not None and not _is_settled(contest, run):
             sentence = lost.sentence(run.id, run.team)
             found.append(LostEnergy(run.id, run.team, run.station, sentence))
@@ -48,5 +48,5 @@ def _is_settled(contest: Contest, run: Run) -> bool:
     if judged is None:
         return False
     return (
-        standing_review(judged, contest.store.latest_reviews().get(run.id)) is not None
+        standing_review(judged, contest.store.reviews.latest().get(run.id)) is not None
     )

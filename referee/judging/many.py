@@ -78,7 +78,7 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
     store_scoring(contest.store, job, found, clock)
     judged, maps = with_interval(judged, found)
     if judged.interval is not None and maps is not None:
-        contest.store.add_interval(judged, judged.interval, maps)
+        contest.store.scores.add_interval(judged, judged.interval, maps)
     return judged
 
 
@@ -110,7 +110,7 @@ def score_runs(
     for job, its_runs in wanted.items():
         judging = as_judged(contest, its_runs[0], metric)  # the same for all of a job
         task = _task(judging, job, its_runs, clock, done, failed)
-        if contest.store.scoring(job.name) is not None:
+        if contest.store.jobs.scoring(job.name) is not None:
             task.found()
         elif workers is not None:
             tasks[job.name] = task
@@ -175,7 +175,7 @@ def is_large(contest: Contest, run: Run, memory_bytes: int) -> bool:
     """Whether the rows of a run are too many for a worker with so much memory, and can be scored by blocks."""
     if not scores_by_blocks(contest.config.metric):
         return False
-    return contest.store.count_detections(run.id) * BYTES_A_ROW > memory_bytes
+    return contest.store.posts.count_detections(run.id) * BYTES_A_ROW > memory_bytes
 
 
 def _by_blocks(contest: Contest, run: Run, job: ScoringJob, workers: Workers) -> Scored:
@@ -199,9 +199,9 @@ def _beside(work: Callable[[], Scored]) -> Future[Scored]:
 def job_of(contest: Contest, run: Run) -> ScoringJob:
     """The scoring of a run by the contest's metric and ground truth. Reads no rows. Raises TestSetError."""
     store, config, test_set = contest.store, contest.config, contest.test_set
-    order = store.image_order(run.id)
-    served = were_served(order, store.served_images(run.id), len(test_set.images))
-    bodies, limits = store.body_digests(run.id), limits_by_number(test_set)
+    order = store.runs.image_order(run.id)
+    served = were_served(order, store.served.images(run.id), len(test_set.images))
+    bodies, limits = store.posts.body_digests(run.id), limits_by_number(test_set)
     stem = stem_of(config.metric, config.count_unserved, bodies, order, served, limits)
     objects = _objects(test_set.folder, test_set.digest, np.sort(order).tobytes())
     return ScoringJob(name_of(stem, objects), stem)
@@ -215,15 +215,15 @@ def _objects(folder: Path, digest: str, images: bytes) -> dict[int, str]:
 
 def stored_scoring(store: Store, job: ScoringJob) -> Scored | None:
     """The result of a job, or None."""
-    return (found := store.scoring(job.name)) and scored_from(*found)
+    return (found := store.jobs.scoring(job.name)) and scored_from(*found)
 
 
 def known_of(store: Store, job: ScoringJob) -> Scored | None:
     """The newest result of the same run by another ground truth, or None."""
-    return (found := store.scoring_of_stem(job.stem)) and scored_from(*found)
+    return (found := store.jobs.scoring_of_stem(job.stem)) and scored_from(*found)
 
 
 def store_scoring(store: Store, job: ScoringJob, found: Scored, clock: Clock) -> None:
     """Keep the result of a job, which ends it."""
     samples = None if found.halves is None else found.halves.astype("<f8").tobytes()
-    store.add_scoring(job.name, job.stem, found.figures, samples, clock.utc())
+    store.jobs.add_scoring(job.name, job.stem, found.figures, samples, clock.utc())

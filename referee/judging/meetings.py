@@ -34,7 +34,7 @@ def meeting(contest: Contest, first: int, second: int) -> Meeting:
     Raises RefereeError `run-unknown`, `not-opponents` (of one team), `run-state` (not judged, void, or in review), and
     `energy-missing` where the energy may still be read.
     """
-    one, other = contest.store.run(first), contest.store.run(second)
+    one, other = contest.store.runs.get(first), contest.store.runs.get(second)
     if one.team == other.team:
         sentence = f"Runs {first} and {second} are both of {one.team}; name the run of another team."
         raise RefereeError("not-opponents", sentence)

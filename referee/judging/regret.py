@@ -61,7 +61,7 @@ def stop_regret(
     None without an energy above 0, posts, or readings that tell the energy, and for a metric without a single IoU
     threshold, as `coco`: its hundred evaluations would take minutes.
     """
-    posts = contest.store.post_log(run.id)
+    posts = contest.store.posts.arrivals(run.id)
     if (
         not posts
         or run.elapsed_s is None
@@ -156,7 +156,7 @@ def _limits_wh(
 
 def _start_stop_s(contest: Contest, run: Run) -> float:
     """How long the meter's start and stop took at most, as measured at the close; else as it is assumed elsewhere."""
-    for event in contest.store.events(run.id):
+    for event in contest.store.log.of_run(run.id):
         if event["kind"] == RUN_CLOSED and event.get("start_stop_s") is not None:
             return float(event["start_stop_s"])
     return START_STOP_S
@@ -170,7 +170,7 @@ def _energy_course(
         return None
     readings = [
         (each.monotonic_s, each.energy_wh)
-        for each in contest.store.readings(run.id, START_S)
+        for each in contest.store.readings.of_run(run.id, START_S)
     ]
     known = [
         (when, energy)
@@ -191,12 +191,12 @@ def _maps(
     truth: GroundTruth,
 ) -> Floats:
     """The mAP (n,) at each moment, of the rows that had come by then, of images that had been served by then."""
-    order = contest.store.image_order(run.id)
-    rows = undo_image_order(contest.store.detections(run.id), order)
+    order = contest.store.runs.image_order(run.id)
+    rows = undo_image_order(contest.store.posts.detections(run.id), order)
     since_s = np.repeat([when for when, _ in posts], [count for _, count in posts])
     if not contest.config.count_unserved:
         served_s = np.full(len(contest.test_set.images) + 1, np.inf)
-        for image, when in reversed(contest.store.served_log(run.id)):
+        for image, when in reversed(contest.store.served.in_order(run.id)):
             served_s[order[image - 1]] = when
         since_s = np.maximum(since_s, served_s[rows[:, IMAGE].astype(np.int64)])
     moment = np.minimum(np.searchsorted(elapsed_s, since_s), len(elapsed_s) - 1)

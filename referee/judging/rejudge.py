@@ -94,7 +94,7 @@ def preview(
 def _chosen(contest: Contest, number: int | None) -> tuple[list[Run], tuple[int, ...]]:
     if number is not None:
         return [judgeable(contest, number, corrected=True)], ()
-    judged = contest.store.runs(RunState.JUDGED)
+    judged = contest.store.runs.find(RunState.JUDGED)
     skipped = tuple(run.id for run in judged if not has_same_images(contest, run))
     return [run for run in judged if run.id not in skipped], skipped
 
@@ -111,7 +111,7 @@ def _rejudged(
 ) -> Rejudged:
     """`again` of None stores nothing."""
     runs, skipped = _chosen(contest, number)
-    former = {run.id: contest.store.latest_score(run.id) for run in runs}
+    former = {run.id: contest.store.scores.latest(run.id) for run in runs}
     before = _ranks(
         contest, {run: score for run, score in former.items() if score is not None}
     )

@@ -119,7 +119,7 @@ def released_of(contest: Contest, run: Run, now: datetime) -> Released | None:
         return Released(
             run.id, utc, utc, shown, judged.energy_wh, rough, judged.detections
         )
-    released = contest.store.released(run.id)
+    released = contest.store.provisional.released(run.id)
     if released is None or state_of(contest.store, run, now) is FigureState.FRESH:
         return released
     return replace(released, energy_wh=None, score=None)

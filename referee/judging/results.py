@@ -47,7 +47,7 @@ from referee.store.records import (
 
 def current_judgement(contest: Contest, run: Run) -> Score | None:
     """The run's judgement, or None before there is one for the energy of record: that may be read after judging."""
-    judged = contest.store.latest_score(run.id)
+    judged = contest.store.scores.latest(run.id)
     return judged if judged is not None and judged.energy_wh == run.energy_wh else None
 
 
@@ -89,7 +89,7 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
     judged = current_judgement(contest, run)
     if judged is not None:
         return judged_figures(contest, run, judged)
-    provisional = contest.store.provisional(run.id)
+    provisional = contest.store.provisional.of_run(run.id)
     reached = None if provisional is None else provisional.map
     energy_wh, utc = run.energy_wh, None
     if run.state is RunState.OPEN and provisional is not None:
@@ -104,14 +104,14 @@ def figures_of(contest: Contest, run: Run, now: datetime) -> Figures:
         None,
         judged=False,
         figure_state=state,
-        refused=contest.store.count_refused(run.id),
+        refused=contest.store.posts.count_refused(run.id),
         provisional_utc=utc,
     )
 
 
 def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
     """The figures of a run that is judged as it stands."""
-    review = standing_review(judged, contest.store.latest_reviews().get(run.id))
+    review = standing_review(judged, contest.store.reviews.latest().get(run.id))
     is_in_review = judged.needs_review and review is None
     code, reason = why_not_ranked(
         judged, review, as_judged(contest, run).config.least_map
@@ -125,7 +125,7 @@ def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
         is_in_review,
         judged=True,
         figure_state=judged_state(needs_review=is_in_review),
-        refused=contest.store.count_refused(run.id),
+        refused=contest.store.posts.count_refused(run.id),
         reviewed=None if review is None else review.note,
         not_ranked=reason,
         not_ranked_code=code,
@@ -135,7 +135,7 @@ def judged_figures(contest: Contest, run: Run, judged: Score) -> Figures:
 
 def power_course(contest: Contest, run: Run, most: int) -> dict[str, list[float]]:
     """The course of a run's power as pages draw it: at most `most` means over its window, `elapsed_s` and `power_w`."""
-    elapsed_s, power_w = contest.store.power_course(run.id, run.window_s, most)
+    elapsed_s, power_w = contest.store.readings.power_course(run.id, run.window_s, most)
     return {
         "elapsed_s": [round(one, 1) for one in elapsed_s],
         "power_w": [round(one, 3) for one in power_w],
@@ -154,7 +154,7 @@ def let_stand(
     contest: Contest, number: int, operator: str, note: str, now: datetime
 ) -> Review:
     """Keep that a judged run stands although checks of it failed. Raises RefereeError `run-unknown`, `run-state`."""
-    run = contest.store.run(number)
+    run = contest.store.runs.get(number)
     judged = current_judgement(contest, run) if run.state is RunState.JUDGED else None
     if judged is None:
         sentence = f"Run {number} is {run.state}, not judged as it stands; only a judged run can be reviewed."
@@ -166,7 +166,7 @@ def let_stand(
             run=number,
         )
     review = Review(operator, note, now.isoformat(), codes)
-    contest.store.add_review(number, review)
+    contest.store.reviews.add(number, review)
     return review
 
 
@@ -311,9 +311,9 @@ def standings(
     found: list[Standing] = []
     known: dict[int, Halved | None] = {}
     left_out: list[LeftOut] = []
-    reviews = contest.store.latest_reviews()
-    for run in contest.store.runs(RunState.JUDGED):
-        judged = instead.get(run.id) or contest.store.latest_score(run.id)
+    reviews = contest.store.reviews.latest()
+    for run in contest.store.runs.find(RunState.JUDGED):
+        judged = instead.get(run.id) or contest.store.scores.latest(run.id)
         if judged is None or judged.score is None or judged.energy_wh is None:
             left_out.append(LeftOut(run.id, run.team, None))
         elif run.contest_window_s != contest.config.window_s or (
@@ -365,7 +365,7 @@ class KnownStandings:
     def now(self) -> Standings:
         """The standings by contest.toml as it was read."""
         store = self._contest.store
-        made_of = store.runs(RunState.JUDGED), store.judgement_mark()
+        made_of = store.runs.find(RunState.JUDGED), store.scores.judgement_mark()
         if self._found is None or self._found[0] != made_of:
             self._found = made_of, standings(self._contest)
         return self._found[1]

@@ -90,7 +90,7 @@ def program_version() -> str:
 
 def team_documents(store: Store) -> dict[str, Document]:
     """The JSON document of each team, by name."""
-    used, affiliations = store.attempts_used(), store.affiliations()
+    used, affiliations = store.runs.attempts_used(), store.teams.affiliations()
     return {
         team: {
             "team": team,
@@ -98,7 +98,7 @@ def team_documents(store: Store) -> dict[str, Document]:
             "affiliation": affiliations.get(team),
             "attempts_used": used.get(team, 0),
         }
-        for team, off in store.teams().items()
+        for team, off in store.teams.all().items()
     }
 
 
@@ -114,13 +114,13 @@ class StatusReader:
     def read(self, now: datetime, known: Known) -> Document:
         """The status at `now`, UTC, as docs/http.md describes it; runs, events and refusals newest first."""
         config, store = self._contest.config, self._store
-        self._last_event, new = store.events_after(self._last_event, MOST_EVENTS)
+        self._last_event, new = store.log.newest_after(self._last_event, MOST_EVENTS)
         self._events = [*new, *self._events][:MOST_EVENTS]
-        runs, teams = store.runs(), team_documents(store)
+        runs, teams = store.runs.find(), team_documents(store)
         lost = {one.run: one.sentence for one in lost_energies(self._contest)}
         listed, published, found = (
             self._listed(runs, known, now),
-            store.published(),
+            store.published.get(),
             self._standings.now(),
         )
         at = {
@@ -167,13 +167,13 @@ class StatusReader:
             ],
             "queue": [
                 teams[team] | {"attempts_left": left[team]}
-                for team in store.queue()
+                for team in store.queue.teams()
                 if team in teams
             ],
             "runs": [one | {"energy_lost": lost.get(one["run"])} for one in listed],
             "teams": list(teams.values()),
-            "announcements": store.announcements(),
-            "refusals": store.refusals(MOST_REFUSALS),
+            "announcements": store.announcements.standing(),
+            "refusals": store.refusals.newest(MOST_REFUSALS),
             "events": self._events,
             "left_out": [
                 {"run": one.run, "team": one.team, "why": one.why}
@@ -196,7 +196,7 @@ class StatusReader:
         for run in waiting:
             missing = [
                 one
-                for one in self._store.events(run.id)
+                for one in self._store.log.of_run(run.id)
                 if one["kind"] == ENERGY_MISSING
             ]
             if missing and missing[-1].get("code") == EnergyMissing.READ_LATER:
@@ -206,7 +206,10 @@ class StatusReader:
                 )
 
     def _listed(self, runs: list[Run], known: Known, now: datetime) -> list[Document]:
-        reviews, mark = self._store.latest_reviews(), self._store.judgement_mark()
+        reviews, mark = (
+            self._store.reviews.latest(),
+            self._store.scores.judgement_mark(),
+        )
         for run in runs:
             made_of = (run, mark) if run.state in FINAL else None
             if made_of is None or self._runs.get(run.id, (None,))[0] != made_of:
@@ -222,7 +225,7 @@ class StatusReader:
             figures_of(self._contest, run, now),
             current_judgement(self._contest, run),
         )
-        checks = rows_refused(figures.refused, self._store.refused_rows(run.id))
+        checks = rows_refused(figures.refused, self._store.posts.refused_rows(run.id))
         if judged is not None:
             checks, review = judged.checks, standing_review(judged, review)
         failed = [
@@ -253,9 +256,9 @@ class StatusReader:
         live: Document = (
             dict.fromkeys(LIVE) | {"warnings": ()} | known.live.get(run.id, {})
         )
-        provisional = self._store.provisional(run.id)
+        provisional = self._store.provisional.of_run(run.id)
         if live["images_served"] is None:
-            live["images_served"] = len(self._store.served_images(run.id))
+            live["images_served"] = len(self._store.served.images(run.id))
         if live["reading_age_s"] is None:
             live |= self._last_read(run, now)
         age = (
@@ -265,7 +268,7 @@ class StatusReader:
         )
         return {"run": run.id} | {key: getattr(run, key) for key in OF_ACTIVE} | live | {
             "waiting": run.id in known.waiting,
-            "rows": self._store.count_detections(run.id),
+            "rows": self._store.posts.count_detections(run.id),
             "refused_rows": shown["refused_rows"],
             "map": shown["map"],
             "score": shown["score"],
@@ -277,7 +280,7 @@ class StatusReader:
 
     def _last_read(self, run: Run, now: datetime) -> Document:
         """What the store has of the newest reading."""
-        newest = self._store.newest_reading(run.id)
+        newest = self._store.readings.newest(run.id)
         if newest is None:
             return {}
         values = {"power_w": newest.power_w, "energy_wh": newest.energy_wh}

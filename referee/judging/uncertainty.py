@@ -54,9 +54,9 @@ def interval_from(halves: Floats, judged: Score, seed: int = SEED) -> ScoreInter
 
 def halved(contest: Contest, run: Run, judged: Score) -> Halved | None:
     """What the order of a run and others depends on; None without a score, or where its uncertainty is not known."""
-    halves = contest.store.half_maps(run.id)
+    halves = contest.store.scores.half_maps(run.id)
     return halved_of(
-        run, judged, halves, np.sort(contest.store.image_order(run.id)).tobytes()
+        run, judged, halves, np.sort(contest.store.runs.image_order(run.id)).tobytes()
     )
 
 

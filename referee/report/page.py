@@ -58,7 +58,7 @@ def write_report(
 
     Raises RefereeError `run-unknown`, `run-state` (not over yet), `no-matplotlib`; OSError.
     """
-    page = report_page(contest, contest.store.run(number))
+    page = report_page(contest, contest.store.runs.get(number))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (name or f"run-{number}.html")
     write_atomically(path, page.encode())
@@ -80,7 +80,7 @@ def report_page(contest: Contest, run: Run) -> str:
         "style": Markup("\n".join(path.read_text() for path in STYLES)),  # noqa: S704 - our own files
         "contest": contest.config.name,
         "run": run,
-        "affiliation": contest.store.affiliations()[run.team],
+        "affiliation": contest.store.teams.affiliations()[run.team],
         "notices": notices,
         "judged": judged,
         "course": course,

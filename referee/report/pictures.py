@@ -26,7 +26,7 @@ MOST_DRAWN = (
 
 def pictures(found: Explanation, contest: Contest, run: Run) -> list[dict[str, Any]]:
     """What the page needs of each of the worst images; `uri` is None where the file cannot be read."""
-    numbers = contest.store.image_order(
+    numbers = contest.store.runs.image_order(
         run.id
     ).tolist()  # the team's numbers are the places in it
     names = {one.id: one.name for one in contest.test_set.categories}

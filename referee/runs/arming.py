@@ -68,7 +68,7 @@ class Arming:
             sentence = f"extra_s = {extra_s} must be above 0, and the window at most {LONGEST_WINDOW_S} s long."
             raise RefereeError("bad-request", sentence)
         images_of_a_run(self._contest)  # before the meter is asked
-        self._store.require_room(0)
+        self._store.posts.require_room(0)
         with self._lock_of(f"station {station.name}"):
             self._require_free(team, station)
             attempt = self._require_attempt(team, anyway=beyond_attempts)
@@ -108,7 +108,7 @@ class Arming:
         The caller holds the team's lock. Raises RefereeError `not-armed`, `attempts-used`, `station-busy`,
         `wrong-address`; MeterError.
         """
-        for run in self._store.runs(RunState.ARMED, team=team):
+        for run in self._store.runs.find(RunState.ARMED, team=team):
             return run
         if not self._contest.config.auto_arm:
             raise NotArmed(f"No run is armed for {team}; ask the operator.", team=team)
@@ -165,7 +165,7 @@ class Arming:
         """The number of an attempt beyond the contest's limit. Raises AttemptsUsed unless it is armed `anyway`."""
         most, used = (
             self._contest.config.attempts,
-            self._store.attempts_used().get(team, 0),
+            self._store.runs.attempts_used().get(team, 0),
         )
         if not most or used < most:
             return None
@@ -181,7 +181,8 @@ class Arming:
     def _running(self, **where: str) -> Run | None:
         states = (RunState.ARMED, RunState.OPEN)
         return next(
-            (run for state in states for run in self._store.runs(state, **where)), None
+            (run for state in states for run in self._store.runs.find(state, **where)),
+            None,
         )
 
     def _new_run(
@@ -227,7 +228,7 @@ class Arming:
         order = image_order(
             self._contest.secret, nonce, times_had, new.images, shuffle=shuffle
         )
-        run = self._store.arm_run(new, self._clock.utc(), order)
+        run = self._store.runs.arm(new, self._clock.utc(), order)
         seen = [one for one, numbers in had.items() if np.isin(order, numbers).any()]
         if seen:
             self._note(

@@ -91,7 +91,7 @@ class RunControl:
         `no-room`, `bad-request` for a bad name of a heat; MeterError.
         """
         station = self._contest.station(station_name)
-        self._store.require_team(team)
+        self._store.teams.require(team)
         self._checks.require_sound(self._clock)
         with ExitStack() as held:
             if heat is not None:
@@ -134,7 +134,7 @@ class RunControl:
                     )
                 raise not_started(run)
             require_same_test_set(self._contest, run)
-            self._store.require_room(0)
+            self._store.posts.require_room(0)
             return self._open({run.id: self._meters.started(run)})[0]
 
     def start(self, heat: str, *, absent_too: bool = False) -> list[Run]:
@@ -146,12 +146,12 @@ class RunControl:
         """
         self._checks.require_sound(self._clock)
         with self._lock_of(f"heat {heat}"), ExitStack() as held:
-            for team in sorted({run.team for run in self._store.runs(heat=heat)}):
+            for team in sorted({run.team for run in self._store.runs.find(heat=heat)}):
                 held.enter_context(self._lock_of(f"team {team}"))
             runs = runs_to_start(self._contest, heat)
             if not absent_too:
                 self.board.require_all(runs, self._clock.monotonic_s())
-            self._store.require_room(0)
+            self._store.posts.require_room(0)
             opened = self._open(start_meters(self._meters, runs, self._clock))
         self.board.signal()
         return [live.run for live in opened]
@@ -172,7 +172,7 @@ class RunControl:
                 | {"meter_identity": meter.identity, "meter_standing": meter.standing}
                 for run, meter in started.items()
             }
-            opened = self._store.change_runs(changes, (RunState.ARMED,))
+            opened = self._store.runs.change_all(changes, (RunState.ARMED,))
         except BaseException:
             self._meters.put_back(started)
             raise
@@ -202,7 +202,7 @@ class RunControl:
     def _go_live(self, run: Run, window: Window, meter: RunMeter) -> OpenRun:
         with ExitStack() as failed:
             failed.callback(meter.sampler.close)
-            order = self._store.image_order(run.id)
+            order = self._store.runs.image_order(run.id)
             slots = self.slots_of(run.team)
             marks = kept_marks(self._marks_path(run), run.images)
             live = OpenRun(
@@ -246,7 +246,7 @@ class RunControl:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
         live = self._live.get(run)
         if live is None:
-            raise window_closed(self._store.run(run).id)
+            raise window_closed(self._store.runs.get(run).id)
         return live
 
     def find_live(self, run: int) -> OpenRun | None:
@@ -273,7 +273,7 @@ class RunControl:
             with live.closing:
                 if not live.done.is_set():
                     self._close(live, window)
-        found = self._store.run(run)
+        found = self._store.runs.get(run)
         if found.state in (RunState.ARMED, RunState.OPEN):
             void = f'referee run void {run} --reason "..."'
             sentence = f"Run {run} is {found.state}, but this server has not taken it up; void it: {void}"
@@ -287,7 +287,7 @@ class RunControl:
         # Once the run is closed, its station is free: it may be armed only when its meter is retired, too.
         with self._lock_of(f"station {live.run.station}"):
             # An earlier attempt may have failed after this.
-            if self._store.run(live.run.id).state is RunState.OPEN:
+            if self._store.runs.get(live.run.id).state is RunState.OPEN:
                 self._record_close(live, elapsed_s(window, window.end_s), final)
             self._meters.retire(live.run, live.meter)
         with suppress(OSError):
@@ -303,7 +303,7 @@ class RunControl:
             "elapsed_s": elapsed_s(window, window.end_s),
         }
         try:
-            self._store.change_run(live.run.id, (RunState.OPEN,), **figures)
+            self._store.runs.change(live.run.id, (RunState.OPEN,), **figures)
         except RefereeError as error:
             # The integrator must be stopped all the same; the close that follows raises.
             logger.warning(
@@ -316,7 +316,7 @@ class RunControl:
         Raises RefereeError `run-unknown`, `run-state` when it is void already, `storage-failed`.
         """
         reason = reason.encode("utf-8", "replace").decode()
-        found = self._store.run(run)
+        found = self._store.runs.get(run)
         with self._lock_of(f"team {found.team}"):
             if self._live.get(run) is not None:
                 self.close(run, "operator")
@@ -328,7 +328,7 @@ class RunControl:
                 if holds_station
                 else nullcontext()
             ):
-                voided = self._store.change_run(
+                voided = self._store.runs.change(
                     run, voidable, state=RunState.VOID.value, void_reason=reason
                 )
                 self._meters.forget(found)
@@ -341,16 +341,16 @@ class RunControl:
 
         Raises RefereeError `run-unknown`, `run-state` when it is not void, or was voided before it was closed.
         """
-        found = self._store.run(run)
+        found = self._store.runs.get(run)
         with self._lock_of(f"team {found.team}"):
-            found = self._store.run(run)
+            found = self._store.runs.get(run)
             if found.state is RunState.VOID and found.closed_utc is None:
                 sentence = f"Run {run} was voided before it was closed, so nothing can be judged; arm a new run."
                 raise RefereeError("run-state", sentence, run=run)
-            judged = self._store.latest_score(run)
+            judged = self._store.scores.latest(run)
             is_judged = judged is not None and judged.energy_wh == found.energy_wh
             state = RunState.JUDGED if is_judged else RunState.CLOSED
-            back = self._store.change_run(
+            back = self._store.runs.change(
                 run, (RunState.VOID,), state=state.value, void_reason=None
             )
         logger.info("run %d of %s counts again: it is %s", run, found.team, state)
@@ -418,10 +418,10 @@ class RunControl:
             "by": live.closed_by,
             **figures,
             **of_record,
-            **self._store.closing_evidence(run),
+            **self._store.closings.evidence(run),
         }
         event = Event(utc, run, RUN_CLOSED, detail)
-        self._store.change_runs({run: changes}, (RunState.OPEN,), event)
+        self._store.runs.change_all({run: changes}, (RunState.OPEN,), event)
         energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"
         closed = (live.run.id, live.run.team, live.closed_by, ended_s, energy)
         logger.info("run %d of %s was closed by %s after %.3f s: %s", *closed)
@@ -452,7 +452,7 @@ class RunControl:
 
         Raises RefereeError `key-reused` when the key came with another body.
         """
-        earlier = self._store.find_post(run, key) if key else None
+        earlier = self._store.posts.find(run, key) if key else None
         if earlier is not None and earlier.sha256 != hashlib.sha256(body).hexdigest():
             raise key_reused()
         return earlier

@@ -89,7 +89,7 @@ def require_joinable(store: Store, heat: str) -> None:
     if not heat.isprintable() or len(heat) > LONGEST_NAME:
         sentence = f"A heat's name is at most {LONGEST_NAME} printable characters, not {heat[:80]!r}."
         raise RefereeError("bad-request", sentence)
-    _require_unstarted(store.runs(heat=heat), heat)
+    _require_unstarted(store.runs.find(heat=heat), heat)
 
 
 def runs_to_start(contest: Contest, heat: str) -> list[Run]:
@@ -98,7 +98,9 @@ def runs_to_start(contest: Contest, heat: str) -> list[Run]:
     Raises RefereeError `heat-unknown`, `heat-started`, `heat-alone`, `heat-uneven`, `testset-changed`.
     """
     runs = [
-        run for run in contest.store.runs(heat=heat) if run.state is not RunState.VOID
+        run
+        for run in contest.store.runs.find(heat=heat)
+        if run.state is not RunState.VOID
     ]
     if not runs:
         raise RefereeError(

@@ -31,8 +31,10 @@ def image_order(
 
 def images_had(store: Store, team: str, digest: str | None) -> dict[int, Numbers]:
     """The test-set numbers of the images that each run of a team on these images was served, by run."""
-    runs = [run.id for run in store.runs(team=team, images_digest=digest)]
+    runs = [run.id for run in store.runs.find(team=team, images_digest=digest)]
     return {
-        run: store.image_order(run)[np.array(store.served_images(run), np.int64) - 1]
+        run: store.runs.image_order(run)[
+            np.array(store.served.images(run), np.int64) - 1
+        ]
         for run in runs
     }

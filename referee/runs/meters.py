@@ -125,8 +125,8 @@ class StationMeters:
         It goes on after what is stored of the run.
         """
         meter = self._new(self._contest.station(run.station), run.setup)
-        found = energy_lost(self._store.events(run.id))
-        past = self._store.readings(run.id, 0.0)
+        found = energy_lost(self._store.log.of_run(run.id))
+        past = self._store.readings.of_run(run.id, 0.0)
         meter.log.remember(
             None if found is None else found.loss, past[-1] if past else None
         )
@@ -237,7 +237,7 @@ class StationMeters:
         take_over = kept is not None or was_started(self._contest, run)
         try:
             # On record before it happens: a process that dies right after the start leaves the integrator running.
-            self._store.log_event(self._clock.utc(), run.id, METER_START)
+            self._store.log.append(self._clock.utc(), run.id, METER_START)
             if kept is not None:
                 kept.sampler.start()
                 return kept
@@ -279,7 +279,9 @@ class StationMeters:
         A meter that was used for something else meanwhile is left alone. Raises RefereeError `storage-failed`.
         """
         past = (
-            () if meter.sampler.last is not None else self._store.readings(run.id, 0.0)
+            ()
+            if meter.sampler.last is not None
+            else self._store.readings.of_run(run.id, 0.0)
         )
         with suppress(MeterError):  # it is asked again, and then it is on record
             if past and not self.holds_energy_of(run, meter, past[-1]):
@@ -353,7 +355,9 @@ class StationMeters:
 
 def was_started(contest: Contest, run: Run) -> bool:
     """Whether the run's meter was started: if it integrates, it does so for this run."""
-    return any(event["kind"] == METER_START for event in contest.store.events(run.id))
+    return any(
+        event["kind"] == METER_START for event in contest.store.log.of_run(run.id)
+    )
 
 
 def _foreign(

@@ -103,18 +103,18 @@ class OpenRun:
         )  # its own `with` takes longer than the lock's
         self._admitted = 0
         self._marks = bytearray(len(order)) if marks is None else marks
-        logged = set(store.served_images(run.id))
+        logged = set(store.served.images(run.id))
         self._served_images = logged | {
             n for n, mark in enumerate(self._marks[:], start=1) if mark
         }
         # What a server that was killed had served and not logged; the bytes are not known.
         lost = [(image, 0) for image in sorted(self._served_images - logged)]
-        store.log_served(run.id, lost, elapsed_s(window, clock.monotonic_s()))
+        store.served.append(run.id, lost, elapsed_s(window, clock.monotonic_s()))
 
     @property
     def received_total(self) -> int:
         """Detections on disk."""
-        return self._store.count_detections(self.run.id)
+        return self._store.posts.count_detections(self.run.id)
 
     @property
     def served_images(self) -> int:
@@ -150,7 +150,7 @@ class OpenRun:
                 else self._small.do(admitted)
             )
         except RefereeError:
-            earlier = None if key is None else self._store.find_post(self.run.id, key)
+            earlier = None if key is None else self._store.posts.find(self.run.id, key)
             if earlier is None:
                 raise
             receipt = earlier  # whatever is wrong with this body, its key is used
@@ -177,7 +177,7 @@ class OpenRun:
                 parsed.append(job)
                 posts.append(NewPost(taken, sha256, key, at_s, now, content_type, body))
         for job, stored in zip(
-            parsed, self._store.append_posts(self.run.id, posts), strict=True
+            parsed, self._store.posts.append_all(self.run.id, posts), strict=True
         ):
             job.result, job.error = stored.result, stored.error
 
@@ -239,7 +239,7 @@ class OpenRun:
             for image, _ in images:
                 self._served_images.add(image)
                 self._marks[image - 1] = True
-            self._store.log_served(self.run.id, images, at_s)
+            self._store.served.append(self.run.id, images, at_s)
 
     def _require_open(self) -> float:
         at_s = elapsed_while_open_s(self.window, self._clock.monotonic_s())

@@ -110,14 +110,14 @@ class EvidenceLog:
             run, start_s = self._run
             readings, noted = self._readings.copy(), self._noted.copy()
         if noted:
-            self._store.append_events(run, [_event(start_s, one) for one in noted])
+            self._store.log.append_all(run, [_event(start_s, one) for one in noted])
             with self._lock:
                 del self._noted[: len(noted)]
         if readings:
-            self._store.append_readings(run, start_s, readings)
+            self._store.readings.append(run, start_s, readings)
             with self._lock:
                 del self._readings[: len(readings)]
-        self._store.flush_served()
+        self._store.served.flush()
 
     def _note_loss(self, reading: Reading) -> None:
         """Note once that energy was lost, and again if what a power failure had left of it is lost, too."""
@@ -214,7 +214,7 @@ def note_event(
 ) -> None:
     """Log an event, but only warn if that fails: what happened must not be undone for lack of its record."""
     try:
-        store.log_event(clock.utc(), run, kind, **detail)
+        store.log.append(clock.utc(), run, kind, **detail)
     except RefereeError as error:
         logger.warning(
             "run %s: the event %s %s is not on record: %s",

@@ -52,9 +52,9 @@ def take_up_runs(
     """
     # One moment for all: the windows of a heat stay equal after a reboot, too.
     now_s, now_utc, boot_id = clock.monotonic_s(), clock.utc(), clock.boot_id()
-    for run in contest.store.runs(RunState.OPEN):
+    for run in contest.store.runs.find(RunState.OPEN):
         reboot = reboot_of(
-            run, now_s, now_utc, boot_id, contest.store.last_record(run.opened_utc)
+            run, now_s, now_utc, boot_id, contest.store.runs.last_record(run.opened_utc)
         )
         window = window_of(run, now_s, reboot)
         try:
@@ -62,7 +62,7 @@ def take_up_runs(
                 require_same_test_set(contest, run)
             if reboot is not None and run.closed_by is None and run.boot_id != boot_id:
                 run = _of_this_boot(contest, clock, run, window, reboot)
-            contest.store.meter_head(run.id)  # the next receipt finds it computed
+            contest.store.readings.head(run.id)  # the next receipt finds it computed
             live = go_live(run, window, _meter_of(run, window, meters))
         except (RefereeError, MeterError) as error:
             logger.error("run %d cannot go on: %s", run.id, error.sentence)  # noqa: TRY400 - its words suffice
@@ -82,14 +82,14 @@ def _of_this_boot(
 ) -> Run:
     """The run, its start on this boot's clock: further restarts change nothing. The judge finds the event."""
     left_s = remaining_s(window, clock.monotonic_s())
-    contest.store.log_event(
+    contest.store.log.append(
         clock.utc(), run.id, REBOOTED, **asdict(reboot), remaining_s=left_s
     )
     logger.warning(
         "run %d: the host was restarted in its window, or is another one; it will need review",
         run.id,
     )
-    return contest.store.change_run(
+    return contest.store.runs.change(
         run.id, (RunState.OPEN,), start_s=window.start_s, boot_id=clock.boot_id()
     )
 
@@ -164,7 +164,7 @@ def read_left_over(
         return True  # it never opened
     meter = meters.of(last)
     try:
-        past = contest.store.readings(last.id, START_S)
+        past = contest.store.readings.of_run(last.id, START_S)
         if not meters.holds_energy_of(last, meter, past[-1] if past else None):
             return False
         meter.sampler.resume()
@@ -183,7 +183,7 @@ def read_left_over(
         changes = meter.sampler.changes
         event = Event(clock.utc().isoformat(), last.id, "energy-read", figures)
         values = {"state": state.value, "meter_changes": changes, **figures}
-        contest.store.change_runs({last.id: values}, (last.state,), event)
+        contest.store.runs.change_all({last.id: values}, (last.state,), event)
         logger.info(
             "run %d of %s: its energy is read now: %.6g Wh",
             last.id,
@@ -204,7 +204,7 @@ def energy_may_be_held(contest: Contest, station: Station) -> bool:
 
 
 def _unread(contest: Contest, station: Station) -> Run | None:
-    last = next(reversed(contest.store.runs(station=station.name)), None)
+    last = next(reversed(contest.store.runs.find(station=station.name)), None)
     return last if last is not None and _may_be_held(contest, last) else None
 
 
@@ -218,7 +218,7 @@ def _may_be_held(contest: Contest, run: Run) -> bool:
         return False
     codes = [
         event["code"]
-        for event in contest.store.events(run.id)
+        for event in contest.store.log.of_run(run.id)
         if event["kind"] == ENERGY_MISSING
     ]
     return not codes or codes[-1] == EnergyMissing.READ_LATER

@@ -22,8 +22,7 @@ from referee.presence import is_file
 from referee.season.pins import Pins
 from referee.season.record import Record, read_record
 from referee.season.verified import Doubt, doubts_of_log, doubts_of_run
-from referee.store.database import DATABASE_NAME
-from referee.store.read_only import ReadOnlyStore
+from referee.store import DATABASE_NAME, Store
 from referee.store.records import (
     JUDGED,
     BoardState,
@@ -145,22 +144,22 @@ def _folder(
     least, freeze_at = (
         (None, None) if keys is None else (keys.least_map, keys.freeze_at)
     )
-    with closing(ReadOnlyStore(folder / DATABASE_NAME)) as store:
+    with closing(Store.read_only(folder / DATABASE_NAME)) as store:
         runs, judged, reviews = (
-            store.runs(),
-            store.latest_scores(),
-            store.latest_reviews(),
+            store.runs.find(),
+            store.scores.latest_by_run(),
+            store.reviews.latest(),
         )
-        contest, events = store.about()
-        board = store.published()
+        contest, events = store.identity.about()
+        board = store.published.get()
         identity = contest or str(folder.resolve())
-        record = read_record(store.log_after(0), pins.events_of(identity))
+        record = read_record(store.log.after(0), pins.events_of(identity))
         heads = {
             run: _head_of(store, run)
             for run in record.closed.keys() & {one.id for one in runs}
         }
-        doubts = pins.doubts(identity, store.public_key(), record)
-        doubts += doubts_of_log(record, store.form, runs)
+        doubts = pins.doubts(identity, store.identity.public_key(), record)
+        doubts += doubts_of_log(record, store.database.form, runs)
     if frozen_utc := _frozen_utc(board, now, freeze_at):
         as_shown = _as_shown(folder, runs, board, frozen_utc)
         return identity, events, _verified(as_shown, record, heads, doubts), frozen_utc
@@ -174,8 +173,8 @@ def _folder(
     return identity, events, _verified(found, record, heads, doubts), None
 
 
-def _head_of(store: ReadOnlyStore, run: int) -> tuple[int, str]:
-    bodies, head = store.stored_bodies(run)
+def _head_of(store: Store, run: int) -> tuple[int, str]:
+    bodies, head = store.posts.stored_bodies(run)
     return bodies, head.hex()
 
 

@@ -24,8 +24,7 @@ from referee.presence import is_file
 from referee.season.board import ByRun
 from referee.season.contests import SeasonRun
 from referee.store import DATABASE_NAME, Store
-from referee.store.jobs import JobTables
-from referee.store.read_only import ReadOnlyStore
+from referee.store.job_table import JobTable
 from referee.store.records import Run, RunState
 from referee.workers import Workers
 
@@ -49,7 +48,7 @@ def corrected(
     out.mkdir(parents=True, exist_ok=True)
     after: list[SeasonRun] = []
     problems: list[str] = []
-    with closing(Store(out / CACHE_NAME, create=True)) as season:
+    with closing(Store.open(out / CACHE_NAME, create=True)) as season:
         for path, of_path in groupby(
             sorted(runs, key=lambda one: one.path), key=lambda one: one.path
         ):
@@ -73,23 +72,19 @@ def corrected(
     return after, problems
 
 
-def _store(path: Path, season: Store) -> ReadOnlyStore:
+def _store(path: Path, season: Store) -> Store:
     """A contest's database for what is read, and the season's for jobs and scorings."""
     if is_file(path):
         raise RefereeError(
             "bundle", "a bundle is not scored again; give the folder of its contest."
         )
-    store = ReadOnlyStore(path / DATABASE_NAME)
-    if store.form <= OF_PARTS:
+    store = Store.read_only(path / DATABASE_NAME)
+    if store.database.form <= OF_PARTS:
         store.close()
-        sentence = f"its database has form {store.form}; upgrade a copy: referee run list --contest COPY"
+        sentence = f"its database has form {store.database.form}; upgrade a copy: referee run list --contest COPY"
         raise RefereeError("database-version", sentence)
-    own = store.scoring_of_stem
-    for name in vars(JobTables):
-        if not name.startswith("_"):
-            setattr(store, name, getattr(season, name))
-    store.scoring_of_stem = lambda stem: season.scoring_of_stem(stem) or own(stem)  # type: ignore[method-assign]
-    return store
+    jobs = JobTable(season.database, older=store.jobs)
+    return replace(store, jobs=jobs)
 
 
 def _scored(

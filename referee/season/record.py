@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from referee.store.chain import LOG_START
-from referee.store.log import LoggedEvent
+from referee.store.event_chain import LoggedEvent
 from referee.store.records import ENERGY_READ, JUDGED, RUN_CLOSED
 
 OPERATOR, VOID, UNVOID = "operator", "void", "unvoid"

@@ -1,6 +1,6 @@
 """What an operator does, and who it was: the record of an act is stored in the transaction that does it.
 
-`DayTables.act` says which act the thread is at; whatever method does it calls `put_on_record`.
+`EventTable.act` says which act the thread is at; whatever method does it calls `put_on_record`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sqlite3
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from referee.store.log import append_event
+from referee.store.event_chain import append_event
 from referee.store.records import RunState
 
 

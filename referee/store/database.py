@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import (
-    AbstractContextManager,
     ExitStack,
     closing,
     contextmanager,
@@ -15,16 +14,18 @@ from contextlib import (
 )
 from operator import attrgetter
 from pathlib import Path
-from typing import NoReturn, Self
+from typing import NoReturn, TypeVar
 
 from referee.errors import RefereeError, StorageFailed
 from referee.presence import status
 from referee.served import is_served
-from referee.store.group_commit import GroupCommit
+from referee.store.group_commit import GroupCommit, Job, Statement
 from referee.store.journaling import Journaling, place_of
 from referee.store.replaying import BEHIND
 from referee.store.schema import COLUMNS, VERSION, create_tables
+from referee.store.waiting_rows import WaitingRows
 
+T = TypeVar("T")
 DATABASE_NAME = "contest.db"
 LARGEST_NUMBER = 2**63 - 1  # that SQLite takes
 _COLUMNS = (
@@ -46,6 +47,9 @@ class Database:
     `database-foreign`, `database-version`, `contest-busy`, `storage-failed`.
     """
 
+    form = VERSION
+    """Of the tables in the file."""
+
     def __init__(
         self,
         path: Path,
@@ -54,16 +58,17 @@ class Database:
         journaled: bool = True,
         only_looks: bool = False,
     ) -> None:
-        self._path, self._folder = path, path.parent
-        self._lock = threading.RLock()
+        self.path, self.folder = path, path.parent
+        self.lock = threading.RLock()
         self._reading = threading.Lock()
-        self._group = GroupCommit(self._transaction, self._forget_changes)
+        self.group = GroupCommit(self.transaction, self._forget_changes)
         self._journaling: Journaling | None = None
+        self._along = WaitingRows("none ()")
         with ExitStack() as opened:
             try:
                 (make_private if create else require_content)(path)
-                self._connection = connect(path)
-                opened.callback(self._connection.close)
+                self.connection = connect(path)
+                opened.callback(self.connection.close)
                 opened.callback(self._close_journal)
                 self._prepare(path, create=create)
                 if journaled:
@@ -74,8 +79,8 @@ class Database:
             opened.pop_all()
 
     def _prepare(self, path: Path, *, create: bool) -> None:
-        found = find_columns(self._connection, path, create=create)
-        version = form_of(self._connection, path)
+        found = find_columns(self.connection, path, create=create)
+        version = form_of(self.connection, path)
         if 0 < version < VERSION and is_served(
             path.parent
         ):  # by a program that needs the older tables
@@ -83,18 +88,18 @@ class Database:
                 "contest-busy",
                 f"{path.parent} is being served by an older version of this program; stop that server first.",
             )
-        _write_ahead(self._connection)  # a copy made by VACUUM INTO is not in that mode
+        _write_ahead(self.connection)  # a copy made by VACUUM INTO is not in that mode
         if (
             version < VERSION or not found >= COLUMNS
         ):  # also of a form 10 that was not ready yet
             import sqlite_utils  # takes a quarter of a second, which most starts need not wait for
 
             # One transaction: of two processes that open a new database, the second waits for the first.
-            self._connection.execute("BEGIN IMMEDIATE")
-            with self._connection:
-                create_tables(sqlite_utils.Database(self._connection))
+            self.connection.execute("BEGIN IMMEDIATE")
+            with self.connection:
+                create_tables(sqlite_utils.Database(self.connection))
         # From its first read on this connection holds the file: until it closes, no one else deletes the log.
-        self._connection.execute("PRAGMA user_version").fetchone()
+        self.connection.execute("PRAGMA user_version").fetchone()
         real = os.path.realpath(
             path
         )  # beside it lies the log, also where `path` is a link
@@ -107,19 +112,19 @@ class Database:
 
         A journal that other hosts reach may not answer now: the first transaction that needs it says it then.
         """
-        place = place_of(self._folder)
+        place = place_of(self.folder)
         if place is None:
             return
-        self._journaling = Journaling(place, self._connection)
+        self._journaling = Journaling(place, self.connection)
         if not place.is_shared:
-            self._connection.execute(
+            self.connection.execute(
                 "PRAGMA synchronous=NORMAL"
             )  # the journal has each transaction before
         with suppress(*((RefereeError, OSError) if place.is_shared else ())):
             try:
                 self.require_in_place()
                 with _waiting_at_most(
-                    self._connection, LOOK_TIMEOUT_S if only_looks else LOCK_TIMEOUT_S
+                    self.connection, LOOK_TIMEOUT_S if only_looks else LOCK_TIMEOUT_S
                 ):
                     self._make_journal_ready()
             except sqlite3.Error as error:
@@ -141,17 +146,17 @@ class Database:
         found = _files(self._names)
         if list(map(_INODE, found)) != self._inodes:
             raise StorageFailed(
-                f"{self._path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
+                f"{self.path} or its -wal or -shm was removed, replaced or moved while in use, so nothing was taken. "
                 "For the operator: stop the server, then make the database from its journal: "
-                f"referee restore --journal {self._folder}. Or put contest-rescued-*.db beside it in its place "
+                f"referee restore --journal {self.folder}. Or put contest-rescued-*.db beside it in its place "
                 "(delete its -wal and -shm)."
             )
         size = found[0].st_size
         if size < self._size:
             raise StorageFailed(
-                f"{self._path} was overwritten while in use ({size} bytes, it had {self._size}), so nothing was taken. "
+                f"{self.path} was overwritten while in use ({size} bytes, it had {self._size}), so nothing was taken. "
                 "For the operator: stop the server, then make the database from its journal: "
-                f"referee restore --journal {self._folder}"
+                f"referee restore --journal {self.folder}"
             )
         self._size = size
 
@@ -159,9 +164,9 @@ class Database:
         """Close the connections; the store is of no use afterwards."""
         with self._reading:
             self._reader.close()
-        with self._lock:
+        with self.lock:
             self._close_journal()
-            self._connection.close()
+            self.connection.close()
 
     def forgo_durability(self) -> None:
         """Let commits of this connection no longer wait for the disk: for what can be computed again.
@@ -170,32 +175,29 @@ class Database:
         commit takes the earlier ones along, and checkpoints are left to others.
         """
         try:
-            with self._lock:
-                self._connection.execute("PRAGMA synchronous=NORMAL")
-                self._connection.execute("PRAGMA wal_autocheckpoint=0")
+            with self.lock:
+                self.connection.execute("PRAGMA synchronous=NORMAL")
+                self.connection.execute("PRAGMA wal_autocheckpoint=0")
         except sqlite3.Error as error:
             fail("opened", error)
 
-    def durable(self) -> AbstractContextManager[Self]:
-        """Another connection to this database, whose commits wait for the disk though those of this one do not."""
-        return closing(type(self)(self._path))
-
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Hold a transaction of its own; what it wrote is on disk at its end. Raises StorageFailed."""
         try:
-            with self._lock:
+            with self.lock:
                 self.require_in_place()
                 self._make_journal_ready()
                 journaling = self._journaling
                 if journaling is not None:
                     journaling.watch()
-                self._connection.execute("BEGIN IMMEDIATE")
+                self.connection.execute("BEGIN IMMEDIATE")
                 try:
-                    with self._connection:
+                    with self.connection:
                         if journaling is not None:
                             journaling.begin()
-                        yield self._connection
-                        taken_along = self._take_along()
+                        yield self.connection
+                        taken_along = self._along.write(self.connection)
                         if journaling is not None:
                             journaling.append()
                 except BaseException:
@@ -205,13 +207,13 @@ class Database:
                 if journaling is not None:
                     journaling.committed()
                 self.require_in_place()  # before anyone is told that it is stored
-                self._forget(taken_along)
+                self._along.forget(taken_along)
         except sqlite3.Error as error:
             fail("written", error)
 
     def journal_behind_since(self) -> str | None:
         """Since when (UTC) the journal lacks what is committed, because its disk failed; None if it lacks nothing."""
-        found = self._rows(_BEHIND_SINCE, BEHIND)
+        found = self.rows(_BEHIND_SINCE, BEHIND)
         return found[0]["utc"] if found else None
 
     def begin_journal_again(self) -> None:
@@ -222,7 +224,7 @@ class Database:
         if self._journaling is None:
             return
         try:
-            with self._lock:
+            with self.lock:
                 self.require_in_place()
                 self._bring_together(self._journaling, again=True)
         except sqlite3.Error as error:
@@ -237,14 +239,14 @@ class Database:
             self._bring_together(self._journaling)
 
     def _bring_together(self, journaling: Journaling, *, again: bool = False) -> None:
-        former = self._connection.execute("PRAGMA synchronous").fetchone()[0]
-        self._connection.execute("PRAGMA synchronous=FULL")
+        former = self.connection.execute("PRAGMA synchronous").fetchone()[0]
+        self.connection.execute("PRAGMA synchronous=FULL")
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            with self._connection:
+            self.connection.execute("BEGIN IMMEDIATE")
+            with self.connection:
                 journaling.make_ready(again=again)
         finally:
-            self._connection.execute(f"PRAGMA synchronous={former}")
+            self.connection.execute(f"PRAGMA synchronous={former}")
 
     def _forget_changes(self, mark: int | None) -> int:
         """How many rows the transaction has changed; with a `mark` only so many did: a statement failed."""
@@ -255,14 +257,19 @@ class Database:
             del changes[mark:]
         return len(changes)
 
-    def _take_along(self) -> int:
-        """Write what waits for the next commit; returns how much that is."""
-        return 0
+    def write_along(self, waiting: WaitingRows) -> None:
+        """Write these rows with every commit from now on."""
+        self._along = waiting
 
-    def _forget(self, count: int) -> None:
-        """What was taken along is on disk."""
+    def write(self, statement: Callable[[sqlite3.Connection], T]) -> T:
+        """Commit what one statement writes, together with others that wait: see `GroupCommit.write`."""
+        return self.group.write(statement)
 
-    def _rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+    def write_all(self, statements: Sequence[Statement]) -> Sequence[Job[Statement]]:
+        """Commit statements together: see `GroupCommit.write_all`."""
+        return self.group.write_all(statements)
+
+    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
         """What the query finds of what is committed."""
         try:
             with self._reading:
@@ -270,10 +277,10 @@ class Database:
         except sqlite3.Error as error:
             fail("read", error)
 
-    def _rows_apart(self, sql: str) -> list[sqlite3.Row]:
-        """As `_rows`, on a connection of its own: no other read waits for this one."""
+    def rows_apart(self, sql: str) -> list[sqlite3.Row]:
+        """As `rows`, on a connection of its own: no other read waits for this one."""
         try:
-            with closing(connect(self._path)) as own:
+            with closing(connect(self.path)) as own:
                 return own.execute(sql).fetchall()
         except sqlite3.Error as error:
             fail("read", error)

@@ -31,7 +31,7 @@ from referee.journal.records import (
 )
 from referee.presence import is_there
 from referee.served import is_served
-from referee.store.log import append_event
+from referee.store.event_chain import append_event
 from referee.store.replaying import (
     BEHIND,
     NOT_JOURNALED,

@@ -10,22 +10,30 @@ from urllib.parse import quote
 
 from referee.errors import RefereeError
 from referee.presence import is_there
-from referee.store import Store
-from referee.store.database import fail, find_columns, form_of, require_content
+from referee.store.database import (
+    Database,
+    fail,
+    find_columns,
+    form_of,
+    require_content,
+)
+from referee.store.integrity import Integrity
 from referee.store.schema import COLUMNS, VERSION
+from referee.store.waiting_rows import WaitingRows
 
-_ABOUT = "SELECT (SELECT coalesce(first_id, id) FROM contest), (SELECT coalesce(max(id), 0) FROM events)"
 
-
-class ReadOnlyStore(Store):
-    """What its methods read is there, None where an earlier form has nothing. It may be served meanwhile.
+class ReadOnlyDatabase(Database):
+    """A database that is only read: None where an earlier form has nothing. It may be served meanwhile.
 
     Raises RefereeError `database-missing`, `database-foreign`, `database-version`, `database-cut`, `half-copied`,
     `not-accessible`, StorageFailed.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._folder, self._reading = path, path.parent, threading.Lock()
+        self.path = path
+        self.folder = path.parent
+        self._reading = threading.Lock()
+        self._along = WaitingRows("none ()")
         require_content(path)
         has_log, has_index = (
             is_there(Path(f"{path}{end}")) for end in ("-wal", "-shm")
@@ -46,16 +54,12 @@ class ReadOnlyStore(Store):
                     self._complete(find_columns(self._reader, path))
             except sqlite3.Error as error:
                 fail("opened", error)
-            self.require_complete()
+            Integrity(self).require_complete()
             opened.pop_all()
 
     def close(self) -> None:
         """Close the connection."""
         self._reader.close()
-
-    def about(self) -> tuple[str | None, int]:
-        """The id that the contest had first, if it has one, and how many events its log has."""
-        return tuple(self._rows(_ABOUT)[0])
 
     def _complete(self, found: set[tuple[str, str]]) -> None:
         """Let the tables of an earlier form look like today's, by views of this connection alone."""

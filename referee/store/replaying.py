@@ -31,7 +31,7 @@ from referee.journal.records import (
     read_records,
 )
 from referee.presence import status
-from referee.store.log import append_event
+from referee.store.event_chain import append_event
 from referee.store.schema import ROWID, VERSION, columns_of, key_of, tables
 
 logger = logging.getLogger(__name__)

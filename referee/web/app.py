@@ -7,20 +7,14 @@ from http import HTTPStatus
 
 from flask import Flask, Response, request
 
-from lpirc_tracks.submissions.check_queue import CheckQueue
-from lpirc_tracks.submissions.results_files import EntryDesk
-from lpirc_tracks.submissions.resumable import ResumableUploads
-from lpirc_tracks.web import entries as entry_routes
-from lpirc_tracks.web import tracks as public_tracks
-from lpirc_tracks.web import uploads as upload_routes
-from lpirc_tracks.web import work as work_routes
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.runs.control import RunControl
+from referee.runs.screens import Screens
 from referee.web import html_pages, problem_documents
+from referee.web.app_parts import keep_parts, part
 from referee.web.arriving_bodies import ArrivingBodies
-from referee.web.background import Background
 from referee.web.callers import REMAINING, Callers, remaining_ms
 from referee.web.concurrency_limits import limits_of
 from referee.web.config_watch import ConfigWatch
@@ -34,17 +28,16 @@ from referee.web.legacy import old_routes as legacy_routes
 from referee.web.live_status import LiveStatus
 from referee.web.operator import board_routes, console, day_routes, operator_access
 from referee.web.operator import run_routes as operator_routes
+from referee.web.operator.operators_desk import OperatorsDesk
+from referee.web.plugged_pages import plug_pages
 from referee.web.public import board_pages as public_board
 from referee.web.public import station_display as display_routes
-from referee.web.refused_requests import Refusals
-from referee.web.app_parts import keep_parts, part
-from referee.web.run_service import RunService
-from referee.web.state import WebState
-from referee.web.team_login import TeamLogIns
 from referee.web.published_board import PublishedBoard
-from referee.web.operator.operators_desk import OperatorsDesk
+from referee.web.refused_requests import Refusals
+from referee.web.run_service import RunService
+from referee.web.server_watches import ServerWatches
+from referee.web.team_login import TeamLogIns
 from referee.web.web_request import present_request
-from referee.runs.screens import Screens
 
 
 def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
@@ -54,14 +47,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     app.json.sort_keys = False  # type: ignore[attr-defined]
     callers = Callers(contest, control, clock)
     config = contest.config
-    named = (one.name for one in config.stations if one.clients)
-    service = RunService(
-        callers,
-        limits_of(named),
-        contest.test_set,
-        ImageFiles(contest.test_set),
-        Screens(clock),
-    )
+    limits = limits_of(one.name for one in config.stations if one.clients)
+    images = ImageFiles(contest.test_set)
+    service = RunService(callers, limits, contest.test_set, images, Screens(clock))
     board = PublishedBoard(contest, clock)
     refusals = Refusals(contest.store, clock)
     bodies = ArrivingBodies(clock, answer_to_silence)
@@ -69,17 +57,11 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     journal_watch = JournalWatch(contest, clock)
     judging = Judging(contest.folder, contest.store, clock)
     status = LiveStatus(contest, control, clock, judging, config_watch, journal_watch)
-    operators_desk = OperatorsDesk(callers, config_watch, judging, status)
-    keep_parts(app, callers, service, board, refusals, TeamLogIns(), operators_desk)
-    desk = EntryDesk(contest, clock)
-    checks = CheckQueue(contest, clock, desk.ask)
-    resumable = ResumableUploads(contest, clock)
-    keep_parts(app, WebState(contest, clock, desk, checks, resumable))
-    background = Background(refusals, bodies, config_watch, journal_watch)
-    keep_parts(app, background)
+    desk = OperatorsDesk(callers, config_watch, judging, status)
+    watches = ServerWatches(refusals, bodies, config_watch, journal_watch)
+    keep_parts(app, callers, limits, service, board, refusals, desk, watches)
+    keep_parts(app, TeamLogIns(), plug_pages(app, contest, clock))
     app.register_blueprint(contest_routes.blueprint)
-    app.register_blueprint(entry_routes.blueprint)
-    app.register_blueprint(upload_routes.blueprint)
     for operators in (
         operator_access,
         operator_routes,
@@ -89,11 +71,9 @@ def create_app(contest: Contest, control: RunControl, clock: Clock) -> Flask:
     ):
         app.register_blueprint(operators.blueprint)
     app.register_blueprint(legacy_routes.blueprint)
-    app.register_blueprint(work_routes.blueprint)
     app.register_blueprint(html_pages.blueprint)
     app.register_blueprint(display_routes.blueprint)
     app.register_blueprint(public_board.blueprint)
-    app.register_blueprint(public_tracks.blueprint)
     problem_documents.register(app)
     app.after_request(_finish)
     app.wsgi_app = Gateway(  # type: ignore[method-assign]  # Flask's own way

@@ -1,10 +1,12 @@
-"""The parts that an app was made with, found by their class: a handler asks for the one it takes, and imports no other."""
+"""The parts that an app was made with, by their class: a handler asks for the one it takes, and imports no other."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TypeVar, cast
 
 from flask import Flask, current_app
+
+Part = TypeVar("Part")
 
 
 def keep_parts(app: Flask, *parts: object) -> None:
@@ -13,12 +15,12 @@ def keep_parts(app: Flask, *parts: object) -> None:
         app.extensions[_key(type(one))] = one
 
 
-def part_of[Part](app: Flask, kind: type[Part]) -> Part:
+def part_of(app: Flask, kind: type[Part]) -> Part:
     """Return the app's part of that class."""
     return cast(Part, app.extensions[_key(kind)])
 
 
-def part[Part](kind: type[Part]) -> Part:
+def part(kind: type[Part]) -> Part:
     """Return the part of the app that handles the present request."""
     return part_of(current_app, kind)
 

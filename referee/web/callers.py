@@ -108,11 +108,11 @@ def _operator(callers: Callers, environ: Environ) -> Operator | None:
     if not session or callers.clock.utc().timestamp() >= session.expires_s:
         return None
     operator = operator_named(session)
-    if session.generation != contest.store.session_generation(str(operator)):
+    if session.generation != contest.store.operators.session_generation(str(operator)):
         return None
     proof: str | None = contest.operator_key
     if not session.by_key:
-        proof = contest.store.operators().get(session.name)
+        proof = contest.store.operators.password_hashes().get(session.name)
     stamp = proof and tokens.stamp(contest.secret, proof)
     return operator if stamp and hmac.compare_digest(stamp, session.stamp) else None
 
@@ -150,7 +150,7 @@ def stored_run_of(callers: Callers, asked: WebRequest, session: Session) -> Run:
     """Return the run of a session, as stored. Raises RefereeError `bad-token` where a restore took it back."""
     if asked.stored is None or asked.stored.id != session.run:
         try:
-            asked.stored = callers.contest.store.run(session.run)
+            asked.stored = callers.contest.store.runs.get(session.run)
         except SessionRefused as error:
             raise SessionRefused("bad-token", NO_MORE) from error
     return asked.stored

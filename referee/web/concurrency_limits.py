@@ -22,6 +22,8 @@ LOG_INS_AT_ONCE = 128
 LOG_INS_OF_A_STATION = 32
 LOG_INS_OF_AN_ADDRESS = 16
 OPERATORS_AT_ONCE = 8
+UPLOADS_AT_ONCE = 512
+UPLOADS_OF_A_TEAM = 2
 
 OPERATORS_LOG_IN = "/operator/login"
 EVERYONE_ELSE = ""
@@ -113,6 +115,10 @@ def _slots_of_forms() -> AddressSlots:
     return AddressSlots(FORMS_AT_ONCE, FORMS_OF_AN_ADDRESS)
 
 
+def _slots_of_uploads() -> AddressSlots:
+    return AddressSlots(UPLOADS_AT_ONCE, UPLOADS_OF_A_TEAM)
+
+
 @dataclass(frozen=True)
 class ConcurrencyLimits:
     """The slots of all requests that belong to no open run.
@@ -120,17 +126,19 @@ class ConcurrencyLimits:
     An open run has its own for requests at the same time (`OpenRun.slots`), and others for old forms from the addresses
     of its log-ins (`OpenRun.form_slots`). The operator has some, and everyone else shares the rest: a run can only
     exhaust itself, and neither a run nor a single host can keep the operator out. `forms` are of old forms from other
-    addresses; `log_ins` are by the station that names the address, by OPERATORS_LOG_IN, and EVERYONE_ELSE.
+    addresses; `log_ins` are by the station that names the address, by OPERATORS_LOG_IN, and EVERYONE_ELSE; `uploads`
+    are by the team that sends a large file.
     """
 
     log_ins: dict[str, AddressSlots]
     operators: threading.BoundedSemaphore = field(default_factory=_slots_of_operators)
     unauthenticated: AddressSlots = field(default_factory=_slots_of_unauthenticated)
     forms: AddressSlots = field(default_factory=_slots_of_forms)
+    uploads: AddressSlots = field(default_factory=_slots_of_uploads)
 
 
 def limits_of(stations: Iterable[str]) -> ConcurrencyLimits:
-    """Return the limits of a contest, with slots for log-ins at each of these stations, which name their addresses."""
+    """Return the limits of a contest, with slots for log-ins at each of these stations: those that name addresses."""
     log_ins = {
         name: AddressSlots(LOG_INS_OF_A_STATION, LOG_INS_OF_AN_ADDRESS)
         for name in (*stations, OPERATORS_LOG_IN)

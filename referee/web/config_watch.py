@@ -82,7 +82,7 @@ def note_settings(contest: Contest, clock: Clock) -> None:
         json.dumps(dict(_flat(asdict(contest.config))), default=str)
     )
     digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-    before = contest.store.last_settings()
+    before = contest.store.log.last_settings()
     detail: dict[str, Any] = {"digest": digest}
     if before is None or before["digest"] != digest:
         was = values if before is None else before["values"]

@@ -68,7 +68,7 @@ class Gateway:
         self._post: Handler = partial(posted_detections.post, service)
         self._image: Handler = partial(single_image.image, service)
         batch: Handler = partial(image_batches.batch, service)
-        self._looks = {
+        self._looks: dict[str, Handler] = {
             single_image.IMAGES_PATH: batch,
             board_pages.JSON_PATH: partial(board_pages.as_json, board),
             board_pages.LIVE_PATH: partial(board_pages.live_part, board),

@@ -91,13 +91,13 @@ class JournalWatch:
         """
         behind = f"Whether the journal at {self._journal} is behind is not known"
         try:
-            since = self._store.journal_behind_since()
+            since = self._store.database.journal_behind_since()
             if since is None:
                 return None
             behind = behind_text(self._journal, since)
-            if self._store.runs(RunState.OPEN):
+            if self._store.runs.find(RunState.OPEN):
                 return f"{behind}: its disk answers again, and it is begun again once no run is open."
-            self._store.begin_journal_again()
+            self._store.database.begin_journal_again()
         except (RefereeError, OSError) as error:
             why = error.sentence if isinstance(error, RefereeError) else error.strerror
             return f"{behind}, and it cannot be begun again now: {why}"
@@ -115,7 +115,7 @@ class JournalWatch:
             return f"{what}: nothing is taken, and no window opens, until it does. See to that mount and its host."
         words = "what is taken now is on this host's disk alone"
         with suppress(RefereeError):
-            if (since := self._store.journal_behind_since()) is not None:
+            if (since := self._store.database.journal_behind_since()) is not None:
                 words = f"what was taken since {since[:19]} UTC is on this host's disk alone"
         return f"{what}: {words}. See to that mount and its host."
 

@@ -120,7 +120,7 @@ def make_copies(contest: Contest, clock: Clock, stop: threading.Event) -> None:
             reported, sentence = problem, problem or "Scheduled backups are made again."
             logger.warning("%s", sentence)
             with suppress(RefereeError), contest.store.durable() as store:
-                store.log_event(now, None, "backup", sentence=sentence)
+                store.log.append(now, None, "backup", sentence=sentence)
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -72,7 +72,7 @@ class LiveStatus:
         control, stations = self._control, self._contest.config.stations
         waiting = [
             run
-            for run in self._contest.store.runs(RunState.ARMED)
+            for run in self._contest.store.runs.find(RunState.ARMED)
             if run.heat is not None
         ]
         absent = {run.id for run in control.board.absent(waiting, now_s)}
@@ -91,7 +91,7 @@ class LiveStatus:
 
     def _database_trouble(self) -> str | None:
         try:
-            self._contest.store.require_in_place()
+            self._contest.store.database.require_in_place()
         except StorageFailed as error:
             return error.sentence
         return None

@@ -26,7 +26,7 @@ class PublishedBoard:
         if row is None or now_s - self._looked_s >= LOOK_S:
             self._looked_s = now_s  # first: others need not look as well
             nothing = Published("", empty_board(self.contest), BoardState.LIVE, 0)
-            row = self._row = self.contest.store.published() or nothing
+            row = self._row = self.contest.store.published.get() or nothing
         return row
 
     def forget(self) -> None:

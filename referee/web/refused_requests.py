@@ -85,7 +85,7 @@ class Refusals:
             ]
             states = [one.refusal for one in changed]
         if changed:
-            rows = self.store.keep_refusals(
+            rows = self.store.refusals.keep(
                 zip([one.row for one in changed], states, strict=True)
             )
             self._log(

@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator
 from contextlib import closing
 from itertools import islice
 
-
 from referee.errors import RefereeError
 from referee.web.arriving_bodies import PART_BYTES, SILENCE_S, ArrivingBody
 from referee.web.http_answers import Environ

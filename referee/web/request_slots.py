@@ -36,7 +36,7 @@ FORMS = frozenset(
 
 
 def slots_of(limits: ConcurrencyLimits, callers: Callers, asked: WebRequest) -> Slots:
-    """Return the slots that the request counts on. Raises WrongAddress for a log-in or an old form that no station admits.
+    """Return the slots that the request counts on. Raises WrongAddress where no station admits a log-in or an old form.
 
     They are those of the open run whose token it bears in its header, of the operator, of log-ins, of old forms from
     where a run's team has logged in or from elsewhere, and of everyone else.

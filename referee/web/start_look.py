@@ -120,14 +120,14 @@ def _look(folder: Path, server: int, found: Connection) -> None:
     end_with(server)
     with open_contest(folder) as contest:
         fault = _fault_of(contest)
-        is_run_open = bool(contest.store.runs(RunState.OPEN))
+        is_run_open = bool(contest.store.runs.find(RunState.OPEN))
     found.send((fault, is_run_open))
 
 
 def _fault_of(contest: Contest) -> RefereeError | TestSetError | None:
     try:
         contest.key.require()
-        contest.store.require_sound()
+        contest.store.integrity.require_sound()
         require_unchanged(contest.test_set)
     except (RefereeError, TestSetError) as error:
         return error

@@ -34,7 +34,7 @@ def require_password(team: str, password: str) -> None:
     if not any(admits(one.clients, address) for one in stations):
         # It must not keep those waiting that may log in.
         require_admitted(stations[0], address)
-    stored = callers.contest.store.password_hash(team)
+    stored = callers.contest.store.teams.password_hash(team)
     now_s = callers.clock.monotonic_s()
     part(TeamLogIns).passwords.require(address, team, stored, password, now_s)
 

@@ -112,7 +112,7 @@ class _Dispatch:
 
     def run(self, stop: threading.Event) -> None:
         about = {name: task.about for name, task in self._tasks.items()}
-        self._store.add_jobs(self._kind, about, self._clock.utc())
+        self._store.jobs.add(self._kind, about, self._clock.utc())
         while (self._waiting or self._running) and not stop.is_set():
             self._fill()
             if self._running:
@@ -125,7 +125,7 @@ class _Dispatch:
     def give_back(self) -> None:
         for future, (name, _) in self._running.items():
             self._workers.stop(future)
-            self._store.give_job_back(
+            self._store.jobs.give_back(
                 name, self._me, "The referee was stopped.", self._clock.utc()
             )
 
@@ -136,7 +136,7 @@ class _Dispatch:
                 return
             name = self._waiting.popleft()
             now = self._clock.utc()
-            if self._store.lease_job(self._kind, self._me, now, LEASE_S, name) is None:
+            if self._store.jobs.lease(self._kind, self._me, now, LEASE_S, name) is None:
                 self._of_another(name)
                 continue
             at = name, self._clock.monotonic_s()
@@ -153,7 +153,7 @@ class _Dispatch:
 
     def _of_another(self, name: str) -> None:
         """A job that another referee leases waits here, too: its lease may run out."""
-        job, task = self._store.job(name), self._tasks[name]
+        job, task = self._store.jobs.get(name), self._tasks[name]
         if job.state is JobState.DONE:
             task.found()
         elif job.state in (JobState.FAILED, JobState.CANCELLED):
@@ -175,7 +175,7 @@ class _Dispatch:
 
     def _failed(self, name: str, reason: str, *, lost: bool = False) -> None:
         now = self._clock.utc()
-        self._store.give_job_back(
+        self._store.jobs.give_back(
             name, self._me, reason, now, failed=not lost, lost=lost
         )
         self._waiting.append(name)
@@ -191,7 +191,7 @@ class _Dispatch:
             return
         self._renewed_s = now_s
         names = [name for name, _ in self._running.values()]
-        held = self._store.renew_leases(names, self._me, self._clock.utc(), LEASE_S)
+        held = self._store.jobs.renew(names, self._me, self._clock.utc(), LEASE_S)
         for future, (name, _) in [*self._running.items()]:
             if (
                 name not in held

@@ -2,26 +2,34 @@
 
 No clock, no SQL. Start with `metrics`, which has a module for each family of published metrics; `analysis` says how
 sure a mAP is and where it is lost; `detections` and `files` read and write.
+
+A name is imported when it is first used: a command that scores nothing does not wait for numpy.
 """
 
-from lpirc_score.analysis.curves import (
-    CocoCurve,
-    Curve,
-    coco_curves,
-    precision_recall_curves,
-)
-from lpirc_score.metrics.columns import Detections
-from lpirc_score.metrics.evaluation import evaluate
-from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
-from lpirc_score.metrics.offered import (
-    COCO,
-    METRICS,
-    lists_ties_by_image,
-    metric_names,
-    signature_of,
-    tolerance_of,
-)
-from lpirc_score.metrics.result import Counts, Evaluation, format_score, score
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lpirc_score.analysis.curves import (
+        CocoCurve,
+        Curve,
+        coco_curves,
+        precision_recall_curves,
+    )
+    from lpirc_score.metrics.columns import Detections
+    from lpirc_score.metrics.evaluation import evaluate
+    from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
+    from lpirc_score.metrics.offered import (
+        COCO,
+        METRICS,
+        lists_ties_by_image,
+        metric_names,
+        signature_of,
+        tolerance_of,
+    )
+    from lpirc_score.metrics.result import Counts, Evaluation, format_score, score
 
 __all__ = [
     "COCO",
@@ -43,3 +51,42 @@ __all__ = [
     "signature_of",
     "tolerance_of",
 ]
+
+_MODULES = {
+    "analysis.curves": (
+        "CocoCurve",
+        "Curve",
+        "coco_curves",
+        "precision_recall_curves",
+    ),
+    "metrics.columns": ("Detections",),
+    "metrics.evaluation": ("evaluate",),
+    "metrics.metric_kinds": (
+        "STRICT",
+        "Tolerance",
+    ),
+    "metrics.offered": (
+        "COCO",
+        "METRICS",
+        "lists_ties_by_image",
+        "metric_names",
+        "signature_of",
+        "tolerance_of",
+    ),
+    "metrics.result": (
+        "Counts",
+        "Evaluation",
+        "format_score",
+        "score",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module of a name at its first use. Raises AttributeError for any other name."""
+    for module, names in _MODULES.items():
+        if name in names:
+            value = getattr(import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -51,7 +51,10 @@ def with_boxes(found: Scene, categories: int) -> tuple[GroundTruth, Detections]:
         own,
     )
     return truth, Detections(
-        seen.image + 1, seen.category + 1, seen.confidence, boxes(np.array(places))
+        seen.image + 1,
+        seen.category + 1,
+        seen.confidence,
+        boxes(np.array(places)),
     )
 
 

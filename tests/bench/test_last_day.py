@@ -28,7 +28,13 @@ def utc(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).isoformat()
 
 
-RECEIPT = {"team": "ant", "track": "models", "file": "a.onnx", "size": 9, "sha256": "a"}
+RECEIPT = {
+    "team": "ant",
+    "track": "models",
+    "file": "a.onnx",
+    "size": 9,
+    "sha256": "a",
+}
 RECEIPT |= {"received_utc": utc(1000.5)}
 STORED: dict[str, Any] = RECEIPT | {
     "id": 1,
@@ -36,7 +42,12 @@ STORED: dict[str, Any] = RECEIPT | {
     "judged": 1,
     "file_is_there": True,
 }
-SENT: dict[str, Any] = {"what": "sent", "team": "ant", "sha256": "a", "first_s": 1000.0}
+SENT: dict[str, Any] = {
+    "what": "sent",
+    "team": "ant",
+    "sha256": "a",
+    "first_s": 1000.0,
+}
 TOLD: dict[str, Any] = SENT | {
     "what": "received",
     "told_s": 1001.0,
@@ -80,7 +91,9 @@ REFUSED = SENT | {
     ],
 )
 def test_each_fault_of_an_entry_is_counted(
-    told: dict[str, Any], stored: list[dict[str, Any]], found: str | None
+    told: dict[str, Any],
+    stored: list[dict[str, Any]],
+    found: str | None,
 ) -> None:
     counted = entries_kept([SENT, told], stored, ["ant"], DEADLINE_S)
     informative = (
@@ -111,11 +124,19 @@ def test_waits_over_the_change_of_hosts_are_told_apart() -> None:
 def test_an_acknowledged_entry_that_is_deleted_from_the_database_is_found(
     tmp_path: Path,
 ) -> None:
-    images = synthesize(tmp_path / "set", images=5, categories=2, seed=1, size=(64, 64))
-    folder, track = (
-        tmp_path / "contest",
-        {"name": TRACK, "rule": "results", "testset": str(images.folder)},
+    images = synthesize(
+        tmp_path / "set",
+        images=5,
+        categories=2,
+        seed=1,
+        size=(64, 64),
     )
+    folder = tmp_path / "contest"
+    track = {
+        "name": TRACK,
+        "rule": "results",
+        "testset": str(images.folder),
+    }
     with house(folder, images, (), tracks=[track]) as made:
         offer = Offer(configured_track(made.contest, TRACK), TEAM, "a.csv")
         before_s = time.time()

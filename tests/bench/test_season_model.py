@@ -30,7 +30,9 @@ COSTS = Costs(read_s=1.0, score_s=10.0, keep_s=2.0)
     ],
 )
 def test_entries_are_judged_in_order(
-    arrived_s: list[float], workers: int, ended_s: list[float]
+    arrived_s: list[float],
+    workers: int,
+    ended_s: list[float],
 ) -> None:
     assert judged_s(np.array(arrived_s, np.float64), workers, COSTS).tolist() == ended_s
 

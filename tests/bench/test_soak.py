@@ -18,9 +18,20 @@ from referee.store.chain import receipt_link
 
 
 def answer(number: int, previous: str) -> dict[str, Any]:
-    counted = {"accepted": 2, "received_total": 2 * number, "sha256": "a"}
+    counted = {
+        "accepted": 2,
+        "received_total": 2 * number,
+        "sha256": "a",
+    }
     link = receipt_link(
-        bytes.fromhex(previous), number, "a", "noon", 2, 2 * number, 7, bytes(32)
+        bytes.fromhex(previous),
+        number,
+        "a",
+        "noon",
+        2,
+        2 * number,
+        7,
+        bytes(32),
     ).hex()
     of_meter = {"readings": 7, "meter": "00" * 32}
     return counted | {
@@ -49,7 +60,8 @@ TOLD: dict[str, Any] = {
 
 
 def counted(
-    journal: list[dict[str, Any]], stored: list[dict[str, Any]]
+    journal: list[dict[str, Any]],
+    stored: list[dict[str, Any]],
 ) -> dict[str, int]:
     return {
         name: count
@@ -86,7 +98,9 @@ ACKNOWLEDGED = {"posts acknowledged": 1, "rows acknowledged": 2}
     ],
 )
 def test_what_is_lost_duplicated_or_late_is_counted(
-    journal: list[dict[str, Any]], stored: list[dict[str, Any]], found: dict[str, int]
+    journal: list[dict[str, Any]],
+    stored: list[dict[str, Any]],
+    found: dict[str, int],
 ) -> None:
     assert counted(journal, stored) == ACKNOWLEDGED | found
 
@@ -132,11 +146,20 @@ def opened(**different: float) -> dict[str, Any]:
 
 
 def answered(at_s: float, left_ms: int) -> dict[str, Any]:
-    times = {"first_s": at_s, "asked_s": at_s, "told_s": at_s + 0.01}
+    times = {
+        "first_s": at_s,
+        "asked_s": at_s,
+        "told_s": at_s + 0.01,
+    }
     return TOLD | times | {"left_ms": left_ms}
 
 
-REFUSED = {"what": "refused", "run": 1, "code": "window-closed", "told_s": 160.52}
+REFUSED = {
+    "what": "refused",
+    "run": 1,
+    "code": "window-closed",
+    "told_s": 160.52,
+}
 
 
 @pytest.mark.parametrize(
@@ -171,14 +194,19 @@ REFUSED = {"what": "refused", "run": 1, "code": "window-closed", "told_s": 160.5
     ],
 )
 def test_a_window_is_off_by_how_far_its_moments_lie_apart(
-    journal: list[dict[str, Any]], error_s: float
+    journal: list[dict[str, Any]],
+    error_s: float,
 ) -> None:
     errors, _ = window_errors(journal, {1: 60.0})
     assert errors == [pytest.approx(error_s, abs=0.02)]
 
 
 def test_an_energy_with_the_start_and_stop_on_record_is_not_off() -> None:
-    run = {"energy_wh": 0.62, "truth_wh": 0.6, "failed": set()}
+    run = {
+        "energy_wh": 0.62,
+        "truth_wh": 0.6,
+        "failed": set(),
+    }
     assert energies([run | {"more_wh": 0.02}])[0] == {"exact": 1}
     assert energies([run | {"more_wh": 0.01}])[0] == {"unsaid": 1}
 
@@ -193,7 +221,12 @@ def test_energies_are_exact_or_flagged_or_wrong_without_a_word() -> None:
         (0.5, []),
     ]
     found, worst = energies(
-        {"energy_wh": wh, "truth_wh": 0.6, "more_wh": 0.0, "failed": failed}
+        {
+            "energy_wh": wh,
+            "truth_wh": 0.6,
+            "more_wh": 0.0,
+            "failed": failed,
+        }
         for wh, failed in runs
     )
     assert dict(found) == {"exact": 2, "off": 1, "missing": 1, "unsaid": 2}

@@ -39,7 +39,10 @@ def jpeg(
 ) -> bytes:
     bands = len(Image.new(mode, (1, 1)).getbands())
     noise = np.random.default_rng(seed).integers(
-        0, 255, (size[1], size[0], bands), dtype=np.uint8
+        0,
+        255,
+        (size[1], size[0], bands),
+        dtype=np.uint8,
     )
     out = io.BytesIO()
     Image.frombytes(mode, size, noise.tobytes()).save(out, format=kind)
@@ -71,17 +74,31 @@ class CocoSource:
         return self.root / "out"
 
     def add_image(
-        self, id_: int, file: str, data: bytes | None = None, **entry: object
+        self,
+        id_: int,
+        file: str,
+        data: bytes | None = None,
+        **entry: object,
     ) -> None:
         path = self.images / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(jpeg(seed=id_ % 1000) if data is None else data)
         self.document["images"].append(
-            {"id": id_, "file_name": file, "width": 40, "height": 30, **entry}
+            {
+                "id": id_,
+                "file_name": file,
+                "width": 40,
+                "height": 30,
+                **entry,
+            }
         )
 
     def add_object(
-        self, image: int, category: int, bbox: list[float], **entry: object
+        self,
+        image: int,
+        category: int,
+        bbox: list[float],
+        **entry: object,
     ) -> None:
         known = self.document["annotations"]
         known.append(
@@ -102,7 +119,14 @@ class CocoSource:
 @pytest.fixture
 def coco_source(tmp_path: Path) -> CocoSource:
     """Three images with sparse ids in no order, the middle one without objects."""
-    source = CocoSource(tmp_path, {"images": [], "annotations": [], "categories": []})
+    source = CocoSource(
+        tmp_path,
+        {
+            "images": [],
+            "annotations": [],
+            "categories": [],
+        },
+    )
     source.document["categories"] = [
         {"id": 18, "name": "dog"},
         {"id": 3, "name": "car"},
@@ -193,7 +217,13 @@ def voc_source(tmp_path: Path) -> VocSource:
 @pytest.fixture(scope="session")
 def synthetic_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     folder = tmp_path_factory.mktemp("synthetic") / "set"
-    return synthesize(folder, images=5, categories=4, seed=3, size=(96, 64))
+    return synthesize(
+        folder,
+        images=5,
+        categories=4,
+        seed=3,
+        size=(96, 64),
+    )
 
 
 @pytest.fixture

@@ -25,7 +25,10 @@ def test_whole_pixels_go_to_corners_and_back_unchanged(
 def test_fractions_go_there_and_back_but_for_rounding(box: tuple[float, ...]) -> None:
     coco = np.array([box])
     np.testing.assert_allclose(
-        coco_from_corners(corners_from_coco(coco)), coco, rtol=0, atol=1e-9
+        coco_from_corners(corners_from_coco(coco)),
+        coco,
+        rtol=0,
+        atol=1e-9,
     )
 
 
@@ -44,7 +47,13 @@ def test_converting_leaves_the_argument_alone() -> None:
 
 def test_pixels_may_be_counted_from_zero_or_one_but_not_beyond() -> None:
     boxes = np.array(
-        [[0, 0, 39, 29], [1, 1, 40, 30], [-1, 0, 5, 5], [0, 0, 41, 5], [0, 0, 5, 31]],
+        [
+            [0, 0, 39, 29],
+            [1, 1, 40, 30],
+            [-1, 0, 5, 5],
+            [0, 0, 41, 5],
+            [0, 0, 5, 31],
+        ],
         dtype=np.float64,
     )
     sizes = np.tile(np.array([40.0, 30.0]), (5, 1))

@@ -111,7 +111,14 @@ def test_every_wrong_object_is_reported_with_its_value(test_set: TestSet) -> Non
 
 def test_a_box_in_an_unknown_image_is_reported(test_set: TestSet) -> None:
     def spoil(truth: Any) -> None:
-        truth["images"].append({"id": 6, "file_name": "x.jpg", "width": 5, "height": 5})
+        truth["images"].append(
+            {
+                "id": 6,
+                "file_name": "x.jpg",
+                "width": 5,
+                "height": 5,
+            }
+        )
         truth["annotations"][0].update(image_id=6, bbox=[-5, 0, 2, 2])
 
     edit(test_set.ground_truth_path, spoil)

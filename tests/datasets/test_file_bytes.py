@@ -32,7 +32,8 @@ def test_a_pipe_with_a_writer_is_read_to_its_end() -> None:
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
 def test_what_would_be_waited_for_or_never_ends_is_refused_by_its_name(
-    tmp_path: Path, name: str
+    tmp_path: Path,
+    name: str,
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     for read in (file_bytes, require_regular):

@@ -54,7 +54,8 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_manifest_or_of_another_format_is_not_a_test_set(
-    tmp_path: Path, test_set: TestSet
+    tmp_path: Path,
+    test_set: TestSet,
 ) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(TestSetError) as caught:
@@ -118,7 +119,8 @@ def test_an_unchanged_set_has_no_problem(test_set: TestSet) -> None:
 
 
 def test_every_changed_or_missing_file_is_found(test_set: TestSet) -> None:
-    first, second = test_set.image_path(1), test_set.image_path(2)
+    first = test_set.image_path(1)
+    second = test_set.image_path(2)
     data = bytearray(first.read_bytes())
     data[-3] ^= 1
     first.write_bytes(data)
@@ -149,9 +151,14 @@ image_lists = st.lists(hashes, min_size=1, max_size=4).map(
 
 @given(image_lists, hashes, st.data())
 def test_the_digest_changes_with_any_byte_anywhere(
-    images: list[Image], truth: str, data: st.DataObject
+    images: list[Image],
+    truth: str,
+    data: st.DataObject,
 ) -> None:
-    categories = [Category(1, "a"), Category(2, "b")]
+    categories = [
+        Category(1, "a"),
+        Category(2, "b"),
+    ]
     digest = compute_digest(images, truth, categories)
     index = data.draw(st.integers(0, len(images) - 1))
     other = images.copy()
@@ -162,24 +169,41 @@ def test_the_digest_changes_with_any_byte_anywhere(
     assert compute_digest(other, truth, categories) != digest
     assert (
         compute_digest(
-            images, data.draw(hashes.filter(lambda h: h != truth)), categories
+            images,
+            data.draw(hashes.filter(lambda h: h != truth)),
+            categories,
         )
         != digest
     )
-    assert compute_digest(images, truth, [Category(1, "a"), Category(3, "b")]) != digest
+    assert (
+        compute_digest(
+            images,
+            truth,
+            [
+                Category(1, "a"),
+                Category(3, "b"),
+            ],
+        )
+        != digest
+    )
     assert compute_digest(images[:-1], truth, categories) != digest
 
 
 def test_the_digest_knows_the_order_but_neither_place_nor_name(
-    test_set: TestSet, tmp_path: Path
+    test_set: TestSet,
+    tmp_path: Path,
 ) -> None:
     digest = compute_digest(
-        test_set.images, test_set.ground_truth_sha256, test_set.categories
+        test_set.images,
+        test_set.ground_truth_sha256,
+        test_set.categories,
     )
     assert digest == test_set.digest
     assert (
         compute_digest(
-            test_set.images[::-1], test_set.ground_truth_sha256, test_set.categories
+            test_set.images[::-1],
+            test_set.ground_truth_sha256,
+            test_set.categories,
         )
         != digest
     )

@@ -29,7 +29,10 @@ def installer(tmp_path: Path) -> Iterator[Installer]:
 @pytest.fixture
 def yolo(installer: Installer) -> None:
     installer.install(
-        "yolo_formats", GROUP, "yolo = yolo_formats:FORMAT", SAMPLE.read_text()
+        "yolo_formats",
+        GROUP,
+        "yolo = yolo_formats:FORMAT",
+        SAMPLE.read_text(),
     )
 
 
@@ -51,7 +54,8 @@ def test_the_built_in_formats_are_entry_points() -> None:
 
 @pytest.mark.usefixtures("yolo")
 def test_a_format_of_another_distribution_is_imported_by_its_own_command(
-    tmp_path: Path, jpeg: Callable[..., bytes]
+    tmp_path: Path,
+    jpeg: Callable[..., bytes],
 ) -> None:
     images = tmp_path / "images"
     labels = tmp_path / "labels"
@@ -82,7 +86,8 @@ def test_a_format_of_another_distribution_is_imported_by_its_own_command(
 
 @pytest.mark.usefixtures("yolo")
 def test_what_a_format_of_another_distribution_finds_wrong_is_listed(
-    tmp_path: Path, jpeg: Callable[..., bytes]
+    tmp_path: Path,
+    jpeg: Callable[..., bytes],
 ) -> None:
     (tmp_path / "a.jpg").write_bytes(jpeg((40, 20)))
     (tmp_path / "a.txt").write_text("7 0.5 0.5\n")

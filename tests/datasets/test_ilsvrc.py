@@ -38,7 +38,9 @@ def det(voc_source: VocSource, voc_object: Callable[..., str]) -> VocSource:
     ):
         voc_source.add_image(f"{name}.JPEG")
         voc_source.annotate(
-            f"{name}.xml", Path(name).name, voc_object(wnid, 1, 2, 30, 20)
+            f"{name}.xml",
+            Path(name).name,
+            voc_object(wnid, 1, 2, 30, 20),
         )
     voc_source.add_image("extra0/negative_7.JPEG")
     (voc_source.root / "map_det.txt").write_text(SYNSETS)
@@ -46,15 +48,24 @@ def det(voc_source: VocSource, voc_object: Callable[..., str]) -> VocSource:
 
 
 def imported(
-    det: VocSource, listed: str | None = None, blacklist: str | None = None
+    det: VocSource,
+    listed: str | None = None,
+    blacklist: str | None = None,
 ) -> TestSet:
     files = {}
-    for name, text in (("image_list", listed), ("blacklist", blacklist)):
+    for name, text in (
+        ("image_list", listed),
+        ("blacklist", blacklist),
+    ):
         if text is not None:
             files[name] = det.root / f"{name}.txt"
             files[name].write_text(text)
     return import_ilsvrc(
-        det.annotations, det.images, det.out, det.root / "map_det.txt", **files
+        det.annotations,
+        det.images,
+        det.out,
+        det.root / "map_det.txt",
+        **files,
     )
 
 
@@ -97,7 +108,8 @@ def test_images_whose_objects_are_not_all_annotated_are_left_out(
 
 @pytest.mark.parametrize("blacklist", ["2 n02672831\n2 n02691156\n", "val_1\n"])
 def test_blacklisted_images_are_left_out_by_number_or_id(
-    det: VocSource, blacklist: str
+    det: VocSource,
+    blacklist: str,
 ) -> None:
     made = imported(det, "val_2 1\nval_1 2\n", blacklist)
     assert [image.source_id for image in made.images] == ["val_2"]
@@ -105,10 +117,15 @@ def test_blacklisted_images_are_left_out_by_number_or_id(
 
 @pytest.mark.parametrize(
     ("listed", "blacklist"),
-    [("val_2 1\nval_1 2\n", "3 n1\n"), ("val_1 1\nval_2 1\n", "1 n1\n")],
+    [
+        ("val_2 1\nval_1 2\n", "3 n1\n"),
+        ("val_1 1\nval_2 1\n", "1 n1\n"),
+    ],
 )
 def test_a_blacklist_of_another_list_is_told(
-    det: VocSource, listed: str, blacklist: str
+    det: VocSource,
+    listed: str,
+    blacklist: str,
 ) -> None:
     """A training list has 1 for all its images: that is not their number."""
     with pytest.raises(

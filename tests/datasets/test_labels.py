@@ -52,7 +52,8 @@ def complaint(test_set: TestSet, text: str) -> TestSetError:
 
 
 def test_images_are_numbered_by_name_and_have_their_labels(
-    tmp_path: Path, pictures: Path
+    tmp_path: Path,
+    pictures: Path,
 ) -> None:
     made = labelled(tmp_path, pictures)
     assert [image.file for image in made.images] == ["a.jpg", "b.jpg", "c.jpg"]
@@ -62,7 +63,8 @@ def test_images_are_numbered_by_name_and_have_their_labels(
 
 
 def test_a_set_with_labels_needs_no_boxes_to_pass_its_check(
-    tmp_path: Path, pictures: Path
+    tmp_path: Path,
+    pictures: Path,
 ) -> None:
     made = labelled(tmp_path, pictures)
     assert check(made.folder) == ()
@@ -107,7 +109,11 @@ GOOD = "a.jpg,1\nb.jpg,2\nc.jpg,3\n"
     ],
 )  # fmt: skip
 def test_a_fault_is_reported_in_one_sentence(
-    tmp_path: Path, pictures: Path, text: str, code: str, words: str
+    tmp_path: Path,
+    pictures: Path,
+    text: str,
+    code: str,
+    words: str,
 ) -> None:
     failure = complaint(labelled(tmp_path, pictures), text)
     assert failure.code == f"ground-truth-{code}"
@@ -142,7 +148,10 @@ def test_labels_that_are_not_text_are_reported(tmp_path: Path, pictures: Path) -
     ],
 )
 def test_an_import_with_a_fault_leaves_nothing(
-    tmp_path: Path, pictures: Path, text: str, words: str
+    tmp_path: Path,
+    pictures: Path,
+    text: str,
+    words: str,
 ) -> None:
     with pytest.raises(TestSetError, match=words) as failure:
         labelled(tmp_path, pictures, text)
@@ -166,7 +175,9 @@ def test_the_command_imports_labels(tmp_path: Path, pictures: Path) -> None:
         == f"2 files of {pictures} are left out: nothing names them."
     )
     facts = json.loads(run(*where, tmp_path / "two", "--json").stdout)
-    assert (facts["images"], facts["labels"], facts["objects"]) == (2, 1, 0)
+    assert facts["images"] == 2
+    assert facts["labels"] == 1
+    assert facts["objects"] == 0
     assert (
         run("check", tmp_path / "one").stdout == f"{tmp_path / 'one'}: nothing wrong\n"
     )

@@ -54,7 +54,13 @@ def test_shares_of_an_image_become_inclusive_pixels(source: Path) -> None:
     ]
     # XMin W, YMin H, XMax W - 1, YMax H - 1
     np.testing.assert_allclose(
-        truth.boxes, [[10, 0, 39, 14], [20, 3, 20, 5], [0, 0, 39, 29]], atol=1e-9
+        truth.boxes,
+        [
+            [10, 0, 39, 14],
+            [20, 3, 20, 5],
+            [0, 0, 39, 29],
+        ],
+        atol=1e-9,
     )
     assert truth.category.tolist() == [1, 3, 3]
     assert truth.category_names == ("Airplane", "Tortoise", "Fruit")
@@ -142,7 +148,10 @@ def test_files_that_are_missing_or_something_else_are_named(source: Path) -> Non
     ],
 )
 def test_columns_are_those_of_the_header(
-    source: Path, was: str, now: str, words: str
+    source: Path,
+    was: str,
+    now: str,
+    words: str,
 ) -> None:
     text = (source / "boxes.csv").read_text()
     assert was in text

@@ -40,7 +40,8 @@ def test_every_module_is_imported(system: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("system", ["win32", "darwin"])
 def test_a_synthetic_set_is_the_same_to_the_byte_and_stands_alone(
-    system: str, tmp_path: Path
+    system: str,
+    tmp_path: Path,
 ) -> None:
     here = synthesize(tmp_path / "here", images=3)
     there = tmp_path / "there"

@@ -51,7 +51,13 @@ optional = st.fixed_dictionaries(
         "segmentation": extras,
     },
 )
-required = st.fixed_dictionaries({"image_id": ids, "category_id": ids, "bbox": boxes})
+required = st.fixed_dictionaries(
+    {
+        "image_id": ids,
+        "category_id": ids,
+        "bbox": boxes,
+    }
+)
 objects = st.tuples(required, optional).map(
     lambda both: (
         "{"

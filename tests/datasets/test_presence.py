@@ -49,7 +49,8 @@ def test_a_test_set_that_cannot_be_looked_at_is_not_called_missing(
 
 
 def test_a_manifest_that_cannot_be_looked_at_makes_no_folder_of_something_else(
-    test_set: TestSet, tmp_path: Path
+    test_set: TestSet,
+    tmp_path: Path,
 ) -> None:
     (test_set.folder / "manifest.json").unlink()
     loop_at(test_set.folder / "manifest.json")
@@ -69,7 +70,8 @@ def test_labels_that_cannot_be_looked_at_are_not_left_out(test_set: TestSet) -> 
 
 @pytest.mark.usefixtures("as_on_python_3_14")
 def test_ground_truth_that_may_not_be_entered_is_told(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     (open_folder / "closed").mkdir()
     (open_folder / "closed").chmod(0)
@@ -83,7 +85,8 @@ def test_ground_truth_that_may_not_be_entered_is_told(
 
 
 def test_annotations_in_a_folder_that_may_not_be_listed_are_not_left_out(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     for name in ("seen", "closed"):
         (open_folder / name).mkdir()
@@ -98,7 +101,9 @@ def test_annotations_in_a_folder_that_may_not_be_listed_are_not_left_out(
 
 
 def test_a_check_names_a_folder_that_may_not_be_listed(
-    test_set: TestSet, open_folder: Path, request: pytest.FixtureRequest
+    test_set: TestSet,
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     copy = shutil.copytree(test_set.folder, open_folder / "set")
     (copy / "more").mkdir()

@@ -41,7 +41,8 @@ from lpirc_testsets import Problems
     ],
 )
 def test_problems_that_differ_in_values_are_of_one_kind(
-    sentences: tuple[str, ...], kind: str
+    sentences: tuple[str, ...],
+    kind: str,
 ) -> None:
     problems = Problems()
     problems.add(*sentences)
@@ -55,13 +56,9 @@ def test_a_row_has_file_place_and_value_and_all_rows_are_counted() -> None:
             f"boxes.csv: line {line}: XMin 'nan' is not a number", remedy="do this"
         )
     (row,) = problems.rows
-    assert (row.file, row.place, row.value, row.remedy) == (
-        "boxes.csv",
-        "line 7",
-        "'nan'",
-        "do this",
-    )
-    assert (problems.count, problems.kept) == (
-        2,
-        ("boxes.csv: line 7: XMin 'nan' is not a number",),
-    )
+    assert row.file == "boxes.csv"
+    assert row.place == "line 7"
+    assert row.value == "'nan'"
+    assert row.remedy == "do this"
+    assert problems.count == 2
+    assert problems.kept == ("boxes.csv: line 7: XMin 'nan' is not a number",)

@@ -17,7 +17,10 @@ HEADER = "image,class,xmin,ymin,xmax,ymax"
 
 
 def csv(
-    folder: Path, *lines: str, name: str = "gt.csv", encoding: str = "utf-8"
+    folder: Path,
+    *lines: str,
+    name: str = "gt.csv",
+    encoding: str = "utf-8",
 ) -> Path:
     path = folder / name
     path.write_text("\n".join(lines) + "\n", encoding=encoding)
@@ -30,7 +33,10 @@ def coco(folder: Path, **changes: Any) -> Path:
             {"id": 20180000001, "file_name": "a.jpg"},
             {"id": 5, "file_name": "b.jpg"},
         ],
-        "categories": [{"id": 90, "name": "toothbrush"}, {"id": 1, "name": "person"}],
+        "categories": [
+            {"id": 90, "name": "toothbrush"},
+            {"id": 1, "name": "person"},
+        ],
         "annotations": [
             {
                 "id": 1,
@@ -269,7 +275,9 @@ def test_coco_is_known_by_its_content_and_may_have_a_byte_order_mark(
     ],
 )
 def test_a_wrong_annotation_is_named_with_its_value(
-    tmp_path: Path, annotation: dict[str, Any], words: str
+    tmp_path: Path,
+    annotation: dict[str, Any],
+    words: str,
 ) -> None:
     good: dict[str, Any] = {
         "id": 2,
@@ -305,7 +313,12 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
         ),
         ({"categories": [{"id": 1}, {"id": 90}, {"id": 1}]}, "categories[2]: id 1"),
         (
-            {"categories": [{"id": 1, "name": "x"}, {"id": 90, "name": "x"}]},
+            {
+                "categories": [
+                    {"id": 1, "name": "x"},
+                    {"id": 90, "name": "x"},
+                ]
+            },
             "name 'x' is used 2 times",
         ),
         (
@@ -315,7 +328,9 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_list_is_named(
-    tmp_path: Path, changes: dict[str, Any], words: str
+    tmp_path: Path,
+    changes: dict[str, Any],
+    words: str,
 ) -> None:
     assert any(
         words in problem for problem in failure(coco(tmp_path, **changes)).problems
@@ -358,7 +373,8 @@ sides = st.integers(0, 500)
     )
 )
 def test_what_is_written_as_csv_is_what_is_read(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, ...]]
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[int, ...]],
 ) -> None:
     lines = [f"{i},{c},{x},{y},{x + w},{y + h}" for i, c, x, y, w, h in rows]
     truth = read_ground_truth(

@@ -66,24 +66,29 @@ def test_what_is_copied_is_not_copied_again(interrupted: CocoSource) -> None:
         Reports(progress=lambda *at: seen.append(at)),
     )
     after = made.image_path(1).stat()
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert after.st_ino == before.st_ino
+    assert after.st_mtime_ns == before.st_mtime_ns
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert check(made.folder) == ()
     assert not partial(interrupted).exists()
 
 
 def test_the_set_is_the_one_of_an_import_without_interruption(
-    interrupted: CocoSource, tmp_path: Path
+    interrupted: CocoSource,
+    tmp_path: Path,
 ) -> None:
     resumed = import_coco(interrupted.annotations, interrupted.images, interrupted.out)
     at_once = import_coco(
-        interrupted.annotations, interrupted.images, tmp_path / "other" / "out"
+        interrupted.annotations,
+        interrupted.images,
+        tmp_path / "other" / "out",
     )
     assert resumed.digest == at_once.digest
 
 
 def test_a_copy_or_source_that_changed_is_copied_again(
-    interrupted: CocoSource, jpeg: Callable[..., bytes]
+    interrupted: CocoSource,
+    jpeg: Callable[..., bytes],
 ) -> None:
     copied = partial(interrupted) / "images" / "a.jpg"
     copied.write_bytes(copied.read_bytes()[:-1] + b"x")

@@ -45,7 +45,8 @@ def run(*arguments: object) -> Result:
 
 
 def test_parts_are_sound_disjoint_sets_with_everything(
-    whole: TestSet, tmp_path: Path
+    whole: TestSet,
+    tmp_path: Path,
 ) -> None:
     result = run("split", whole.folder, "--parts", "75,25", "--out", tmp_path / "part")
     assert result.exit_code == 0, result.output
@@ -65,7 +66,8 @@ def test_objects_follow_their_images(whole: TestSet, tmp_path: Path) -> None:
         ).exit_code
         == 0
     )
-    small, truth = load_test_set(tmp_path / "small"), read_ground_truth(whole.folder)
+    small = load_test_set(tmp_path / "small")
+    truth = read_ground_truth(whole.folder)
     of_small = read_ground_truth(small.folder)
     number = {one.sha256: one.number for one in whole.images}
     for image in small.images:
@@ -84,11 +86,14 @@ def test_a_part_has_its_share_of_each_category() -> None:
         order = np.random.default_rng(seed).permutation(1000).tolist()
         first, second = stratified(counts, [800, 200], order)
         assert sorted(first + second) == list(range(1000))
-        assert (len(first), len(second)) == (800, 200)
-        wanted, found = 0.2 * counts.sum(axis=0), counts[second].sum(axis=0)
+        assert len(first) == 800
+        assert len(second) == 200
+        wanted = 0.2 * counts.sum(axis=0)
+        found = counts[second].sum(axis=0)
         assert (np.abs(found - wanted) <= np.maximum(0.05 * wanted, 2)).all()
         small, _ = stratified(counts, [50, 950], order)
-        wanted, found = 0.05 * counts.sum(axis=0), counts[small].sum(axis=0)
+        wanted = 0.05 * counts.sum(axis=0)
+        found = counts[small].sum(axis=0)
         assert (np.abs(found - wanted) <= np.maximum(0.1 * wanted, 3)).all()
 
 
@@ -143,7 +148,10 @@ def test_a_subset_by_list_and_by_categories(whole: TestSet, tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_chosen_is_said(
-    whole: TestSet, tmp_path: Path, arguments: tuple[object, ...], words: str
+    whole: TestSet,
+    tmp_path: Path,
+    arguments: tuple[object, ...],
+    words: str,
 ) -> None:
     (tmp_path / "list").write_text("nowhere.jpg\n")
     given = [tmp_path / "list" if one == "LIST" else one for one in arguments]
@@ -192,12 +200,15 @@ def classified(whole: TestSet, tmp_path: Path) -> TestSet:
     lines = [f"{one.file},{7 if one.number % 3 else 9}" for one in whole.images]
     (tmp_path / "labels.csv").write_text("\n".join(["file,label", *lines]))
     return import_labels(
-        tmp_path / "labels.csv", whole.folder / "images", tmp_path / "classified"
+        tmp_path / "labels.csv",
+        whole.folder / "images",
+        tmp_path / "classified",
     )
 
 
 def test_sets_for_classification_are_divided_by_label(
-    classified: TestSet, tmp_path: Path
+    classified: TestSet,
+    tmp_path: Path,
 ) -> None:
     assert (
         run(
@@ -218,7 +229,11 @@ def test_sets_for_classification_are_divided_by_label(
             strict=True,
         )
     )
-    for name, shares in (("part-1", [20, 10]), ("part-2", [20, 10]), ("small", [4, 2])):
+    for name, shares in (
+        ("part-1", [20, 10]),
+        ("part-2", [20, 10]),
+        ("small", [4, 2]),
+    ):
         made = load_test_set(tmp_path / name)
         found = read_labels(made).by_image.tolist()
         assert [found.count(7), found.count(9)] == shares
@@ -227,7 +242,8 @@ def test_sets_for_classification_are_divided_by_label(
 
 
 def test_sets_for_classification_have_figures_and_a_sheet_but_no_power(
-    classified: TestSet, tmp_path: Path
+    classified: TestSet,
+    tmp_path: Path,
 ) -> None:
     facts = json.loads(run("stats", classified.folder, "--json").stdout)
     assert [(one["id"], one["objects"]) for one in facts["categories"]] == [

@@ -30,13 +30,18 @@ def test_images_are_jpegs_of_the_wanted_size_and_the_set_passes_its_check(
     tmp_path: Path,
 ) -> None:
     made = synthesize(
-        tmp_path / "set", images=6, categories=10, seed=1, size=(160, 120)
+        tmp_path / "set",
+        images=6,
+        categories=10,
+        seed=1,
+        size=(160, 120),
     )
     assert check(made.folder) == ()
     assert len(made.images) == 6
     for image in made.images:
         with Image.open(made.image_path(image.number)) as picture:
-            assert (picture.format, picture.size) == ("JPEG", (160, 120))
+            assert picture.format == "JPEG"
+            assert picture.size == (160, 120)
             assert np.asarray(picture).std() > 5
 
 
@@ -44,14 +49,17 @@ def test_the_seed_decides_and_more_images_do_not_change_the_first_ones(
     tmp_path: Path,
 ) -> None:
     def made(name: str, images: int, seed: int) -> TestSet:
-        return synthesize(tmp_path / name, images=images, seed=seed, size=SMALL)
+        return synthesize(
+            tmp_path / name,
+            images=images,
+            seed=seed,
+            size=SMALL,
+        )
 
-    few, again, other, many = (
-        made("a", 2, 5),
-        made("b", 2, 5),
-        made("c", 2, 6),
-        made("d", 5, 5),
-    )
+    few = made("a", 2, 5)
+    again = made("b", 2, 5)
+    other = made("c", 2, 6)
+    many = made("d", 5, 5)
     assert few.digest == again.digest != other.digest
     assert few.images == many.images[:2]
 
@@ -59,7 +67,9 @@ def test_the_seed_decides_and_more_images_do_not_change_the_first_ones(
 @settings(max_examples=10)
 @given(st.integers(1, 10**6), st.integers(0, 2**64), st.integers(1, 256))
 def test_an_image_depends_only_on_seed_and_number(
-    number: int, seed: int, categories: int
+    number: int,
+    seed: int,
+    categories: int,
 ) -> None:
     wanted = kinds()[:categories]
     jpeg, placed = render(number, wanted, seed, SMALL)
@@ -74,7 +84,8 @@ def test_an_image_depends_only_on_seed_and_number(
     st.integers(0, 10**6), st.sampled_from([(64, 64), SMALL, (320, 240), (120, 200)])
 )
 def test_boxes_are_tight_around_the_object_and_inside_the_image(
-    seed: int, size: tuple[int, int]
+    seed: int,
+    size: tuple[int, int],
 ) -> None:
     _, placed = paint(np.random.default_rng(seed), kinds()[:20], size)
     assert len(placed) <= 6
@@ -98,7 +109,8 @@ def test_the_boxes_are_where_the_colour_is() -> None:
         with Image.open(io.BytesIO(jpeg)) as picture:
             smooth = np.asarray(picture.filter(ImageFilter.MedianFilter(5))).astype(int)
         xmin, ymin, xmax, ymax = placed[0].box
-        left, top = max(xmin - 8, 0), max(ymin - 8, 0)
+        left = max(xmin - 8, 0)
+        top = max(ymin - 8, 0)
         chroma = np.ptp(smooth, axis=2)[top : ymax + 9, left : xmax + 9]
         inside = np.ptp(smooth, axis=2)[ymin : ymax + 1, xmin : xmax + 1][
             placed[0].alpha == 1
@@ -132,7 +144,12 @@ def test_names_say_fill_hue_and_shape() -> None:
 
 
 def test_two_hundred_categories_occur_with_their_names(tmp_path: Path) -> None:
-    made = synthesize(tmp_path / "set", images=12, categories=200, size=SMALL)
+    made = synthesize(
+        tmp_path / "set",
+        images=12,
+        categories=200,
+        size=SMALL,
+    )
     truth = read_ground_truth(made.folder)
     assert truth.category_ids.tolist() == list(range(1, 201))
     assert truth.category_names == category_names(200)
@@ -166,7 +183,9 @@ def test_a_shape_fills_its_window_but_not_beyond(shape: str) -> None:
     ],
 )
 def test_impossible_wishes_are_refused_and_leave_nothing(
-    tmp_path: Path, arguments: dict[str, object], code: str
+    tmp_path: Path,
+    arguments: dict[str, object],
+    code: str,
 ) -> None:
     with pytest.raises(TestSetError) as caught:
         synthesize(tmp_path / "set", **({"images": 1} | arguments))  # type: ignore[arg-type]

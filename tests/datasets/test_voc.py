@@ -48,14 +48,19 @@ def test_objects_keep_corners_difficulty_and_name(voc_source: VocSource) -> None
     assert truth.image.tolist() == [1, 2, 2]
     assert truth.category_names == ("ant", "zebra")
     assert truth.category.tolist() == [2, 1, 2]
-    assert truth.boxes.tolist() == [[1, 1, 40, 30], [2, 3, 2, 9], [1.5, 2, 3.25, 9]]
+    assert truth.boxes.tolist() == [
+        [1, 1, 40, 30],
+        [2, 3, 2, 9],
+        [1.5, 2, 3.25, 9],
+    ]
     assert truth.difficult.tolist() == [True, False, False]
     assert truth.area.tolist() == [1200, 7, 22]
     assert not truth.crowd.any()
 
 
 def test_a_file_of_names_numbers_the_categories(
-    voc_source: VocSource, tmp_path: Path
+    voc_source: VocSource,
+    tmp_path: Path,
 ) -> None:
     names = tmp_path / "names.txt"
     names.write_text("zebra\nfox\n\nant \n", encoding="utf-8-sig")
@@ -65,7 +70,8 @@ def test_a_file_of_names_numbers_the_categories(
 
 
 def test_a_file_of_names_must_hold_every_name_once(
-    voc_source: VocSource, tmp_path: Path
+    voc_source: VocSource,
+    tmp_path: Path,
 ) -> None:
     names = tmp_path / "names.txt"
     names.write_text("zebra\nzebra\n", encoding="utf-8")
@@ -87,7 +93,8 @@ def test_an_annotation_without_objects_is_an_image_of_the_set(
 
 
 def test_the_image_is_found_without_extension_in_folders_or_by_the_name_of_the_annotation(
-    voc_source: VocSource, voc_object: Callable[..., str]
+    voc_source: VocSource,
+    voc_object: Callable[..., str],
 ) -> None:
     box = voc_object("ant", 1, 1, 2, 2)
     for file in ("val/ILSVRC_1.JPEG", "ünï 1.JPG", "renamed.jpg"):
@@ -126,23 +133,37 @@ def test_an_annotation_may_have_a_byte_order_mark_and_another_encoding(
 
 
 def test_all_problems_are_reported_at_once(
-    voc_source: VocSource, voc_object: Callable[..., str], jpeg: Callable[..., bytes]
+    voc_source: VocSource,
+    voc_object: Callable[..., str],
+    jpeg: Callable[..., bytes],
 ) -> None:
     good = voc_object("ant", 1, 1, 2, 2)
     for name in ("c", "d", "e", "f", "g", "h", "i", "j"):
         voc_source.add_image(f"{name}.jpg")
     voc_source.annotate(
-        "c.xml", "c.jpg", voc_object("ant", 9, 1, 2, 2), voc_object("ant", 1, "?", 2, 2)
+        "c.xml",
+        "c.jpg",
+        voc_object("ant", 9, 1, 2, 2),
+        voc_object("ant", 1, "?", 2, 2),
     )
     voc_source.annotate(
-        "d.xml", "d.jpg", voc_object("ant", 1, 1, 42, 2), good, size=(41, 30)
+        "d.xml",
+        "d.jpg",
+        voc_object("ant", 1, 1, 42, 2),
+        good,
+        size=(41, 30),
     )
     voc_source.annotate("e.xml", "e.jpg", voc_object("ant", 1, 1, 42, 2))
     voc_source.annotate(
-        "f.xml", "f.jpg", "<object><name>ant</name></object>", "<object/>"
+        "f.xml",
+        "f.jpg",
+        "<object><name>ant</name></object>",
+        "<object/>",
     )
     voc_source.annotate(
-        "g.xml", "g.jpg", voc_object("ant", 1, 1, 2, 2, more="<difficult>2</difficult>")
+        "g.xml",
+        "g.jpg",
+        voc_object("ant", 1, 1, 2, 2, more="<difficult>2</difficult>"),
     )
     voc_source.annotate("h.xml", "missing.jpg", good)
     (voc_source.images / "h.jpg").unlink()

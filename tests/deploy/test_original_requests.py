@@ -45,7 +45,7 @@ def test_the_requests_of_those_years_get_their_answers_or_another_one_for_a_reas
             PASSWORD
         )
         with made.store() as store:
-            store.add_team(TEAM, password_hash, Clock().utc())
+            store.teams.add(TEAM, password_hash, Clock().utc())
         config = made.folder / "contest.toml"
         config.write_text(f'trusted_proxy = ["{HOST}"]\n{config.read_text()}')
         server = made.serve()

@@ -137,8 +137,8 @@ def runs(season: Season) -> Iterator[Season]:
 def served(day: Day) -> list[int]:
     """The images that the open run has on record."""
     with day.store() as store:
-        (run,) = store.runs(RunState.OPEN)
-        return store.served_images(run.id)
+        (run,) = store.runs.find(RunState.OPEN)
+        return store.served.images(run.id)
 
 
 def whole_run(season: Season, board: str, team: str, confidence: float) -> set[bytes]:
@@ -181,9 +181,9 @@ def test_whole_runs_at_the_same_time_reach_the_host_of_their_board(
             testset.image_path(one.number).read_bytes() for one in testset.images
         }
         with day.store() as store:
-            run = store.runs(team=team)[-1]
+            run = store.runs.find(team=team)[-1]
             assert (run.state, run.station) == (RunState.CLOSED, "station-1")
-            rows = store.detections(run.id)
+            rows = store.posts.detections(run.id)
         assert rows[:, [0, 2]].tolist() == [
             [number, confidence] for number in range(1, IMAGES + 1)
         ]
@@ -248,7 +248,7 @@ def test_an_old_client_works_at_the_host_of_its_address(season: Season) -> None:
     )
     assert told("/logout", **named) == (200, b"Logout success\n")
     with season.day_b.store() as store:
-        assert len(store.detections(store.runs(RunState.CLOSED)[-1].id)) == 1
+        assert len(store.posts.detections(store.runs.find(RunState.CLOSED)[-1].id)) == 1
 
 
 def test_while_one_host_is_down_the_other_goes_on_and_then_so_does_the_run(

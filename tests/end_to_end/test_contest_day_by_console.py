@@ -75,7 +75,7 @@ def take_part(day: Day, token: str, run: int, share: float) -> None:
     """What a team's system does: fetches all images and posts the first `share` of the true boxes."""
     truth = read_ground_truth(day.testset)
     with day.store() as store:
-        order = store.image_order(run)
+        order = store.runs.image_order(run)
     images = np.argsort(order)[truth.image - 1] + 1
     rows = np.column_stack(
         [images, truth.category, np.full(len(images), 0.9), truth.boxes]
@@ -210,4 +210,4 @@ def reports(page: Page) -> None:
 
 def day_events(day: Day) -> list[dict[str, object]]:
     with day.store() as store:
-        return [one["detail"] for one in store.events_after(0, 1000)[1]]
+        return [one["detail"] for one in store.log.newest_after(0, 1000)[1]]

@@ -187,7 +187,7 @@ def take_part(
     assert answer.status_code == 201, answer.text
     document = answer.json()
     with open_contest(folder) as contest:
-        meter = by_station[contest.store.run(document["run"]).station]
+        meter = by_station[contest.store.runs.get(document["run"]).station]
     server.ask(
         "POST", "/v1/detections", document["token"], json=[[1, 1, 0.5, 0, 0, 5, 5]]
     )
@@ -208,7 +208,7 @@ def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not
         teams = [f"t{number}" for number in range(len(started))]
         with open_contest(folder) as contest:
             for team in teams:
-                contest.store.add_team(team, HASH, Clock().utc())
+                contest.store.teams.add(team, HASH, Clock().utc())
         for meter in started:
             for at_s, line in meter.fault.lines:
                 if at_s is None:
@@ -223,7 +223,9 @@ def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not
                     )
                 )
             with open_contest(folder) as contest:
-                until(lambda: len(contest.store.runs(RunState.CLOSED)) == len(teams))
+                until(
+                    lambda: len(contest.store.runs.find(RunState.CLOSED)) == len(teams)
+                )
         finally:
             server.end()
             server.close()
@@ -241,12 +243,12 @@ def judged(
     assert refers("judge", "--all", "--contest", str(folder)).returncode == 0
     found = []
     with open_contest(folder) as contest:
-        for run in contest.store.runs():
+        for run in contest.store.runs.find():
             one = by_station[run.station].fault
-            score = contest.store.latest_score(run.id)
+            score = contest.store.scores.latest(run.id)
             assert score is not None
             failed = {check.code for check in score.checks if not check.ok}
-            events = {event["kind"] for event in contest.store.events(run.id)}
+            events = {event["kind"] for event in contest.store.log.of_run(run.id)}
             says = failed - {"official-meter"} | events & {
                 "energy-missing",
                 "energy-lost",

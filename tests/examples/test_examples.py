@@ -145,9 +145,9 @@ def test_an_example_answers_every_image_through_a_broken_cable_and_a_restart(
         True,
     ), said
     with hall.store() as store:
-        (closed,) = (one for one in store.runs() if one.team == team)
-        rows = store.detections(closed.id)
-        assert sorted(set(store.served_images(closed.id))) == [*range(1, IMAGES + 1)]
+        (closed,) = (one for one in store.runs.find() if one.team == team)
+        rows = store.posts.detections(closed.id)
+        assert sorted(set(store.served.images(closed.id))) == [*range(1, IMAGES + 1)]
     assert closed.closed_by == "logout", closed
     box = [1, 0.5, 0, 0, SIZE[0] - 1, SIZE[1] - 1]
     assert sorted(map(list, rows)) == [[image, *box] for image in range(1, IMAGES + 1)]

@@ -1,4 +1,4 @@
-"""Both wheels: what they hold, and that they run without a checkout. `make wheels` also rehearses with them."""
+"""The six wheels: what they hold, and that they run without a checkout. `make wheels` tries each alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from configparser import ConfigParser
@@ -16,18 +17,20 @@ import pytest
 from tests.contest_day import PASSWORD, Day
 from tests.deploy.deployment import program
 from tests.examples.conftest import IMAGES
-from tests.wheels import PROJECTS, ROOT, built, environment, file_of, install
+from tests.wheels.building import FOLDERS, ROOT, built, file_of
+from tests.wheels.installing import environment, install
 
 PACKAGES = {
-    "referee": ROOT / "referee",
-    "lpirc_power": ROOT / "power" / "lpirc_power",
-    "lpirc_testsets": ROOT / "datasets" / "lpirc_testsets",
-    "lpirc_client": ROOT / "client" / "lpirc_client",
+    "lpirc-testsets": ROOT / "datasets" / "lpirc_testsets",
+    "lpirc-score": ROOT / "scoring" / "lpirc_score",
+    "lpirc-power": ROOT / "power" / "lpirc_power",
+    "lpirc-client": ROOT / "client" / "lpirc_client",
+    "lpirc-referee": ROOT / "referee",
+    "lpirc-tracks": ROOT / "tracks" / "lpirc_tracks",
 }
-VERSIONS = [
-    tomllib.loads((one / "pyproject.toml").read_text())["project"]["version"]
-    for one in PROJECTS.values()
-]
+IMPORTED = [folder.name for folder in PACKAGES.values()]
+# The folder of the referee is its package, and has these beside it.
+OF_THE_PROJECT = {"referee/LICENSE", "referee/README.md", "referee/pyproject.toml"}
 # What client/oldest.lock has: requests, and no NumPy.
 OLDEST = next((Path(sys.prefix) / "oldest" / "lib").glob("*/site-packages"))
 DETECTOR = (
@@ -36,7 +39,7 @@ DETECTOR = (
 
 
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return built(tmp_path_factory.mktemp("dist"))
 
 
@@ -45,31 +48,49 @@ def held(wheel: Path) -> set[str]:
         return {one for one in archive.namelist() if ".dist-info/" not in one}
 
 
-def commands_of(wheel: Path) -> list[str]:
-    points = ConfigParser(delimiters="=")
-    points.read_string(file_of(wheel, "entry_points.txt").decode())
-    return [*points["console_scripts"]]
-
-
-def test_the_wheels_hold_their_packages_whole_and_nothing_else(
-    wheels: list[Path],
-) -> None:
-    kept = {
-        f"{name}/{path.relative_to(folder)}"
-        for name, folder in PACKAGES.items()
+def files_of(folder: Path) -> set[str]:
+    return {
+        f"{folder.name}/{path.relative_to(folder)}"
         for path in folder.rglob("*")
         if path.is_file() and path.parent.name != "__pycache__"
     }
-    of_referee, of_client = map(held, wheels)
-    assert of_referee | of_client == kept
-    assert {one.partition("/")[0] for one in of_client} == {"lpirc_client"}
-    assert {f"{name}/py.typed" for name in PACKAGES} <= kept
+
+
+def commands_of(wheel: Path) -> list[str]:
+    points = ConfigParser(delimiters="=")
+    with zipfile.ZipFile(wheel) as archive:
+        if not any(one.endswith("/entry_points.txt") for one in archive.namelist()):
+            return []
+    points.read_string(file_of(wheel, "entry_points.txt").decode())
+    return [*points["console_scripts"]] if "console_scripts" in points else []
+
+
+def test_the_wheels_hold_their_packages_whole_and_nothing_else(
+    wheels: dict[str, Path],
+) -> None:
+    assert [*wheels] == [*FOLDERS] == [*PACKAGES]
+    for name, wheel in wheels.items():
+        assert held(wheel) == files_of(PACKAGES[name]) - OF_THE_PROJECT
+        assert f"{PACKAGES[name].name}/py.typed" in held(wheel)
+        assert b"MIT License" in file_of(wheel, "licenses/LICENSE")
     assert {
         "referee/pages/templates/base.html",
         "referee/pages/static/style.css",
-    } <= of_referee
-    for wheel in wheels:
-        assert b"MIT License" in file_of(wheel, "licenses/LICENSE")
+    } <= held(wheels["lpirc-referee"])
+
+
+def test_source_distributions_hold_what_a_wheel_is_built_from(tmp_path: Path) -> None:
+    for name, file in built(tmp_path, "sdist").items():
+        with tarfile.open(file) as archive:
+            kept = {one.partition("/")[2] for one in archive.getnames()}
+        package = PACKAGES[name]
+        prefix = "" if package.name == FOLDERS[name] else f"{package.name}/"
+        wanted = {
+            prefix + one.partition("/")[2] for one in files_of(package) - OF_THE_PROJECT
+        }
+        assert wanted | {"pyproject.toml", "README.md", "LICENSE"} <= kept
+        assert not [one for one in kept if "__pycache__" in one]
+        assert ("verify_bundle.py" in kept) == (name == "lpirc-client")
 
 
 def answered(
@@ -108,10 +129,10 @@ def answered(
 
 
 def test_installed_wheels_run_outside_of_the_checkout_and_the_client_with_requests_only(
-    hall: Day, wheels: list[Path], tmp_path: Path
+    hall: Day, wheels: dict[str, Path], tmp_path: Path
 ) -> None:
     programs = environment(tmp_path / "venv")
-    install(programs, "--no-index", "--no-deps", *map(str, wheels))
+    install(programs, "--no-index", "--no-deps", *map(str, wheels.values()))
     site = next((tmp_path / "venv" / "lib").glob("*/site-packages"))
     (site / "others.pth").write_text(str(OLDEST))
     assert (
@@ -124,8 +145,9 @@ def test_installed_wheels_run_outside_of_the_checkout_and_the_client_with_reques
 
     # A folder that a .pth names is searched last, and its own .pth files, the editable installs, are not read.
     (site / "others.pth").write_text(str(Path(pytest.__file__).parents[1]))
-    code = f"import {', '.join(PACKAGES)}; print(*(one.__file__ for one in ({', '.join(PACKAGES)})))"
-    commands = [name for wheel in wheels for name in commands_of(wheel)]
+    names = ", ".join(IMPORTED)
+    code = f"import {names}; print(*(one.__file__ for one in ({names})))"
+    commands = [name for wheel in wheels.values() for name in commands_of(wheel)]
     lines = [
         ["python", "-c", code],
         ["python", str(ROOT / "client" / "verify_bundle.py"), "--version"],
@@ -140,21 +162,22 @@ def test_installed_wheels_run_outside_of_the_checkout_and_the_client_with_reques
         ).stdout
         for one, *more in [*lines, *([name, "--version"] for name in commands)]
     ]
-    assert said[0].split() == [str(site / name / "__init__.py") for name in PACKAGES]
+    assert said[0].split() == [str(site / name / "__init__.py") for name in IMPORTED]
+    project = tomllib.loads((ROOT / "referee" / "pyproject.toml").read_text())
+    version = project["project"]["version"]
     assert said[1:] == [
-        f"{name} {VERSIONS[0]}\n" for name in ("verify_bundle.py", *commands)
+        f"{name} {version}\n" for name in ("verify_bundle.py", *commands)
     ]
-    assert {"referee", "meter", "lpirc-client"} <= set(commands)
-    assert len(set(VERSIONS)) == 1
+    assert {"referee", "meter", "lpirc-score", "lpirc-client"} <= set(commands)
 
 
 def test_the_clients_wheel_alone_runs_on_the_oldest_python(
-    hall: Day, wheels: list[Path], tmp_path: Path
+    hall: Day, wheels: dict[str, Path], tmp_path: Path
 ) -> None:
     """Its pip takes ten seconds there; a wheel of Python only is installed by unpacking."""
     pypy = program("pypy3")
-    with zipfile.ZipFile(wheels[1]) as archive:
-        archive.extractall(tmp_path / "wheel")
+    with zipfile.ZipFile(wheels["lpirc-client"]) as archive:
+        archive.extractall(tmp_path / "wheel")  # noqa: S202 - our own
     path = f"{tmp_path / 'wheel'}:{OLDEST}"
     answered(
         hall, "wheel-pypy3", tmp_path, pypy, "-m", "lpirc_client.cli", PYTHONPATH=path

@@ -95,7 +95,7 @@ def facts(query: Query) -> Counter[str]:
     ):
         found.update(
             f"{table} {value}"
-            for (value,) in query(f"SELECT {column} FROM {table}")  # noqa: S608
+            for (value,) in query(f"SELECT {column} FROM {table}")  # noqa: S608 - names from code
         )
     return found
 
@@ -147,7 +147,7 @@ Make = Callable[..., Store]
 
 def record_contest(
     folder: Path,
-    store: Make = Store,
+    store: Make = Store.open,
     connection: type[Connection] = Connection,
     forgets: str | None = None,
     *,
@@ -174,8 +174,8 @@ class _Day:
 
     def play(self) -> None:
         self.store = self.make(self.path, create=True)
-        self.store.accept("0123456789ab")
-        self.store.set_public_key(lambda: "ab" * 32, self.now())
+        self.store.identity.accept("0123456789ab")
+        self.store.identity.set_public_key(lambda: "ab" * 32, self.now())
         with closing(self.make(self.path)) as publisher:
             publisher.forgo_durability()
             self.publisher = publisher
@@ -187,7 +187,7 @@ class _Day:
         self.heat()
         self.models()
         self.operators()
-        self.store.note_count()
+        self.store.integrity.note_count()
         self.store.close()
 
     def now(self) -> datetime:
@@ -217,22 +217,22 @@ class _Day:
             new_post(one, key, self.now(), refused)
             for one, (_, key) in zip(sent, several, strict=True)
         ]
-        for job, one in zip(self.store.append_posts(run, new), new, strict=True):
+        for job, one in zip(self.store.posts.append_all(run, new), new, strict=True):
             self.told(_answer(run, one, job.outcome()))
 
     def read(self, run: int, count: int) -> None:
         made = [reading(60.0 * self.minute + i) for i in range(count)]
         self.minute += 1
-        self.store.append_readings(run, 0.0, made)
+        self.store.readings.append(run, 0.0, made)
         self.told(*(f"reading {run} {one.monotonic_s}" for one in made))
 
     def event(self, run: int | None, kind: str) -> None:
         now = self.now()
-        self.store.log_event(now, run, kind, value=1)
+        self.store.log.append(now, run, kind, value=1)
         self.told(f"event {run} {kind} {now.isoformat()}")
 
     def change(self, expected: RunState, runs: Sequence[int], **values: object) -> None:
-        self.store.change_runs(dict.fromkeys(runs, values), [expected])
+        self.store.runs.change_all(dict.fromkeys(runs, values), [expected])
         self.told(*(f"run {run} {values['state']}" for run in runs))
 
     def armed(self, team: str, **values: object) -> Run:
@@ -249,11 +249,11 @@ class _Day:
             "elapsed_s": 60.0,
             "energy_wh": 0.6,
         }
-        self.store.flush_served()
+        self.store.served.flush()
         event = Event(
-            utc, run, RUN_CLOSED, {"by": "logout", **self.store.closing_evidence(run)}
+            utc, run, RUN_CLOSED, {"by": "logout", **self.store.closings.evidence(run)}
         )
-        self.store.change_runs(
+        self.store.runs.change_all(
             {run: {"state": "closed", **end}}, [RunState.OPEN], event
         )
         self.told(f"run {run} closed", f"event {run} closed {utc}")
@@ -266,28 +266,32 @@ class _Day:
             state=RunState.OPEN,
             opened_utc=self.now().isoformat(),
         )
-        self.store.watch(START)
+        self.store.integrity.watch(START)
         for at in range(12):
             served = [(5 * at + i, 1000) for i in range(5)]
-            self.store.log_served(run, served, float(at))
+            self.store.served.append(run, served, float(at))
             self.read(run, 3)
             self.post(run, 5 + at, key=f"key-{at}" if at % 2 else None)
             self.told(*(f"served {run} {image}" for image, _ in served))
             self.publish(run)
             if at % 3 == 0:
-                self.store.watch(START)
+                self.store.integrity.watch(START)
         self.post(run, LARGE, key="large")
-        self.store.watch(START)
+        self.store.integrity.watch(START)
         self.posts(run, [(3, None), (LARGE // 5, "second"), (1, "third")])
         self.at_once(run, 5)
         self.post(run, 4, refused=Refused(2, ((1, "form", "a"), (2, "form", "b"))))
         self.close(run)
         self.judge(run)
-        self.store.watch(START)
+        self.store.integrity.watch(START)
 
     def at_once(self, run: int, count: int) -> None:
         """The posts of several threads in one commit: the first one is held up until the others wait."""
-        group, leads, goes_on = self.store._group, threading.Event(), threading.Event()  # noqa: SLF001 - to hold up a commit
+        group, leads, goes_on = (
+            self.store.database.group,
+            threading.Event(),
+            threading.Event(),
+        )
 
         def hold(_: object) -> bool:
             leads.set()
@@ -306,13 +310,13 @@ class _Day:
 
     def _one_of_many(self, run: int, number: int) -> str:
         one = new_post(rows(2 + number, seed=1000 + number), f"thread-{number}", START)
-        (job,) = self.store.append_posts(run, [one])
+        (job,) = self.store.posts.append_all(run, [one])
         return _answer(run, one, job.outcome())
 
     def publish(self, run: int) -> None:
         """By another connection, which does not wait for the disk; nobody is told anything."""
         utc = self.now().isoformat()
-        self.publisher.set_provisional(Provisional(run, utc, 0.5, 1.0, 0.5, 10))
+        self.publisher.provisional.set(Provisional(run, utc, 0.5, 1.0, 0.5, 10))
 
     def judge(self, run: int) -> None:
         utc = self.now().isoformat()
@@ -335,9 +339,9 @@ class _Day:
             None,
             0.4,
         )
-        self.store.add_score(score)
+        self.store.scores.add(score)
         self.told(f"score {run} {utc}", *(f"check {one.code}" for one in checks))
-        self.store.add_interval(
+        self.store.scores.add_interval(
             score,
             ScoreInterval(0.95, 1000, 1, 0.4, 0.6, 0.7, 0.9, 0.001),
             np.ones(1000),
@@ -351,10 +355,10 @@ class _Day:
         )
         for at in range(6):
             for run in both:
-                self.store.log_served(run, [(at, 2000)], float(at))
+                self.store.served.append(run, [(at, 2000)], float(at))
                 self.read(run, 2)
                 self.post(run, 20 * at, key=f"key-{at}")
-            self.store.watch(START)
+            self.store.integrity.watch(START)
         for run in both:
             self.close(run)
         self.change(
@@ -369,22 +373,22 @@ class _Day:
         handed_in = Submission(
             0, "", "ovic", "otters", "public", "b", "m.tflite", "0" * 64, "d" * 64, True
         )
-        number = self.store.accept_submission(handed_in, self.now(), 3).id
+        number = self.store.submissions.accept(handed_in, self.now(), 3).id
         self.told("submissions m.tflite")
         measured = ModelMeasurement(self.now().isoformat(), True, "Measured.")
-        self.store.add_measurement(number, measured, b"{}" * 3000)
+        self.store.submissions.add_measurement(number, measured, b"{}" * 3000)
         self.told("measurements Measured.")
 
     def operators(self) -> None:
-        self.store.add_operator("ada", "no hash", self.now())
+        self.store.operators.add("ada", "no hash", self.now())
         self.told("operators ada")
         now = self.now()
-        with self.store.act(now, None, None, operator="ada", action="announce"):
-            self.store.announce("ada", "Lunch.", now)
+        with self.store.log.act(now, None, None, operator="ada", action="announce"):
+            self.store.announcements.add("ada", "Lunch.", now)
         self.told("announcements Lunch.", f"event None operator {now.isoformat()}")
-        self.store.change_queue(lambda _: ["voles"])
+        self.store.queue.change(lambda _: ["voles"])
         self.told("queue voles")
-        self.store.add_review(1, Review("ada", "It stands.", now.isoformat(), ("a",)))
+        self.store.reviews.add(1, Review("ada", "It stands.", now.isoformat(), ("a",)))
         self.told("reviews It stands.")
 
 

@@ -92,22 +92,22 @@ def _found(
     ):  # never synced, and mapped into memory: anything may be in it
         database.with_name(f"{DATABASE_NAME}-shm").write_bytes(rng.randbytes(32768))
     try:
-        with closing(Store(database)) as store:
-            store.require_complete()
+        with closing(Store.open(database)) as store:
+            store.integrity.require_complete()
         assert not database.with_name(
             f"{DATABASE_NAME}-wal"
         ).exists()  # all of it is in the one file
         left = hash(database.read_bytes())
         if left not in known:
-            with closing(Store(database)) as store:
-                store.require_sound()
+            with closing(Store.open(database)) as store:
+                store.integrity.require_sound()
                 _require_chains(store)
-                known[left] = content(store._rows)  # noqa: SLF001 - every column, as stored
+                known[left] = content(store.database.rows)
         if rng.random() < 0.02:  # and the contest goes on
-            with closing(Store(database)) as store:
-                store.log_event(START, None, "later")
-                store.note_count()
-                assert content(store._rows) != known[left]  # noqa: SLF001 - every column, as stored
+            with closing(Store.open(database)) as store:
+                store.log.append(START, None, "later")
+                store.integrity.note_count()
+                assert content(store.database.rows) != known[left]
         return known[left]
     except (RefereeError, sqlite3.Error) as error:
         return f"{type(error).__name__}: {error}"
@@ -115,19 +115,21 @@ def _found(
 
 def _require_chains(store: Store) -> None:
     """Every receipt's link follows from the one before, every event's too; a close binds what the run has."""
-    number, _, head = store.log_head()
+    number, _, head = store.log.head()
     link = LOG_START
-    for event in store._rows(  # noqa: SLF001 - every column, as stored
+    for event in store.database.rows(
         "SELECT utc, run, kind, detail, link FROM events ORDER BY id"
     ):
         link = log_link(link, event_digest(*tuple(event)[:4]))
         assert link == event["link"]
     assert (number == 0) or link.hex() == head
-    for run in store.runs():
+    for run in store.runs.find():
         link = run_start(
             "0123456789ab", run.id, run.nonce, run.team, run.testset_digest, None
         )
-        posts = store._rows("SELECT * FROM posts WHERE run = ? ORDER BY id", run.id)  # noqa: SLF001 - every column, as stored
+        posts = store.database.rows(
+            "SELECT * FROM posts WHERE run = ? ORDER BY id", run.id
+        )
         for at, post in enumerate(posts, start=1):
             assert (post["number"], post["previous"]) == (at, link)
             values = (post["received_utc"], post["row_count"], post["received_total"])
@@ -135,10 +137,10 @@ def _require_chains(store: Store) -> None:
             link = receipt_link(
                 link, at, hashlib.sha256(post["body"]).hexdigest(), *values, *of_meter
             )
-        evidence = store.closing_evidence(run.id)
+        evidence = store.closings.evidence(run.id)
         assert (evidence["posts"], evidence["head"]) == (len(posts), link.hex())
         closes = [
-            event for event in store.events(run.id) if event["kind"] == RUN_CLOSED
+            event for event in store.log.of_run(run.id) if event["kind"] == RUN_CLOSED
         ]
         assert [event | evidence for event in closes] == closes
         assert len(closes) == (run.closed_utc is not None)

@@ -23,7 +23,7 @@ from referee.config import CONFIG_NAME
 from referee.contest import Contest, create_contest, open_contest
 from referee.judging.board import Publisher, empty_board, public_hall
 from referee.store import DATABASE_NAME, Event, Job, NewPost, Store
-from referee.store.identity import _COUNT  # a mutant is of the inside
+from referee.store.integrity import _COUNT  # a mutant is of the inside
 from referee.web.live_process import make_copies
 from tests.powercut import recording
 from tests.powercut.contest import CONFIG, Recording, record_contest
@@ -99,7 +99,10 @@ def test_an_upgrade_that_is_cut_is_made_by_the_next_start(
     if has_journal:  # which begins with a copy of the whole database
         (place / "contest" / CONFIG_NAME).write_text(CONFIG)
     database = old_file(place / "contest" / DATABASE_NAME, 7)
-    with recording.recorded(place / "contest") as journal, closing(Store(database)):
+    with (
+        recording.recorded(place / "contest") as journal,
+        closing(Store.open(database)),
+    ):
         pass
     whole, rng, left = held(database), random.Random(1), place / "left"  # noqa: S311 - not for secrets
     for _, disk in journal.disks():
@@ -107,17 +110,16 @@ def test_an_upgrade_that_is_cut_is_made_by_the_next_start(
             disk.cuts(rng, 1) if rng.random() < UPGRADES / len(journal.steps) else ()
         ):
             lay(disk.left(kept), left)
-            with closing(Store(left / DATABASE_NAME)) as store:
-                store.require_sound()
+            with closing(Store.open(left / DATABASE_NAME)) as store:
+                store.integrity.require_sound()
             assert held(left / DATABASE_NAME) == whole
 
 
-class NotDurable(Store):
-    """Commits that wait neither for the disk nor for a journal."""
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._connection.execute("PRAGMA synchronous=NORMAL")
+def not_durable(*given: Any, **named: Any) -> Store:
+    """Open a store whose commits wait neither for the disk nor for a journal."""
+    store = Store.open(*given, **named)
+    store.database.connection.execute("PRAGMA synchronous=NORMAL")
+    return store
 
 
 class AnswersFirst(Connection):
@@ -139,58 +141,68 @@ class AnswersFirst(Connection):
         super().close()
 
 
-class CountsFirst(Store):
-    """The count beside the database is noted before the commit."""
+def counts_first(*given: Any, **named: Any) -> Store:
+    """Open a store that notes the count beside the database before the commit."""
+    store = Store.open(*given, **named)
+    waiting = store.served._waiting  # noqa: SLF001 - a part of each commit
+    write = waiting.write
 
-    def _take_along(self) -> int:
-        taken = super()._take_along()
-        count = self._connection.execute(_COUNT).fetchone()[0]
-        with self._count_file().open(
-            "r+b" if self._count_file().exists() else "wb", buffering=0
-        ) as file:
+    def count_and_write(connection: Any) -> int:
+        taken = write(connection)
+        count = connection.execute(_COUNT).fetchone()[0]
+        path = store.integrity.count_file()
+        with path.open("r+b" if path.exists() else "wb", buffering=0) as file:
             file.write(b"%020d\n" % count)
         return taken
 
+    waiting.write = count_and_write  # type: ignore[method-assign]
+    return store
 
-class ClosesInTwo(Store):
-    """The event of a run's close follows in a transaction of its own."""
 
-    def change_runs(
-        self, changes: Any, expected: Any, event: Event | None = None
-    ) -> Any:
-        changed = super().change_runs(changes, expected)
+def closes_in_two(*given: Any, **named: Any) -> Store:
+    """Open a store in which the event of a run's close follows in a transaction of its own."""
+    store = Store.open(*given, **named)
+    change_all = store.runs.change_all
+
+    def change_first(changes: Any, expected: Any, event: Event | None = None) -> Any:
+        changed = change_all(changes, expected)
         if event is not None:
-            self.append_events(
-                event.run,
-                [(datetime.fromisoformat(event.utc), event.kind, dict(event.detail))],
-            )
+            when = datetime.fromisoformat(event.utc)
+            store.log.append_all(event.run, [(when, event.kind, dict(event.detail))])
         return changed
 
+    store.runs.change_all = change_first  # type: ignore[method-assign]
+    return store
 
-class TwoTransactions(Store):
-    """The rows of a large body follow in a transaction of their own."""
 
-    def append_posts(self, run: int, posts: Sequence[NewPost]) -> Sequence[Job[Any]]:
+def two_transactions(*given: Any, **named: Any) -> Store:
+    """Open a store in which the rows of a large body follow in a transaction of their own."""
+    store = Store.open(*given, **named)
+    append_all = store.posts.append_all
+
+    def append_first(run: int, posts: Sequence[NewPost]) -> Sequence[Job[Any]]:
         if not isinstance(posts[0].taken, np.ndarray) or len(posts[0].taken) < 1000:
-            return super().append_posts(run, posts)
-        stored = super().append_posts(
-            run, [posts[0]._replace(taken=posts[0].taken[:1000])]
-        )
-        with self._transaction() as connection:
+            return append_all(run, posts)
+        first = posts[0]._replace(taken=posts[0].taken[:1000])
+        stored = append_all(run, [first])
+        with store.database.transaction() as connection:
             connection.execute(
                 "UPDATE posts SET rows = ? WHERE id = (SELECT max(id) FROM posts)",
                 (posts[0].taken.tobytes(),),
             )
         return stored
 
+    store.posts.append_all = append_first  # type: ignore[method-assign]
+    return store
+
 
 @pytest.mark.parametrize(
     ("how", "what"),
     [
-        ({"store": NotDurable}, "lost"),
+        ({"store": not_durable}, "lost"),
         ({"forgets": JOURNAL}, "lost"),
         ({"connection": AnswersFirst}, "lost"),
-        ({"store": CountsFirst}, "lacks the last"),
+        ({"store": counts_first}, "lacks the last"),
         ({"forgets": "-wal"}, "lost"),
         ({"forgets": "contest.db"}, ""),
     ],
@@ -215,9 +227,9 @@ def test_a_store_that_would_lose_something_is_caught(
     assert what in examined.faults[0]
 
 
-@pytest.mark.parametrize("store", [TwoTransactions, ClosesInTwo])
+@pytest.mark.parametrize("store", [two_transactions, closes_in_two])
 def test_what_is_stored_in_two_transactions_is_caught(
-    place: Path, store: type[Store]
+    place: Path, store: Callable[..., Store]
 ) -> None:
     assert recorded(place, store=store).faults()
 
@@ -251,7 +263,7 @@ def test_an_event_of_the_process_that_publishes_is_on_disk_when_it_can_be_seen(
     )
     create_contest(place / "day", settings)
     with open_contest(place / "day") as contest:
-        contest.store.publish(
+        contest.store.published.publish(
             empty_board(contest), public_hall(contest), START
         )  # which does not change
     with (
@@ -261,9 +273,9 @@ def test_an_event_of_the_process_that_publishes_is_on_disk_when_it_can_be_seen(
         contest.store.forgo_durability()
         ACTS[kind](contest)
         seen = len(journal.steps)
-        assert contest.store.events_after(0, 9)[1][0]["kind"] == kind
+        assert contest.store.log.newest_after(0, 9)[1][0]["kind"] == kind
         disk = next(disk for number, disk in journal.disks() if number == seen)
         left = disk.left([])
     lay(left, place / "left")
-    with closing(Store(place / "left" / DATABASE_NAME)) as store:
-        assert store.events_after(0, 9)[1][0]["kind"] == kind
+    with closing(Store.open(place / "left" / DATABASE_NAME)) as store:
+        assert store.log.newest_after(0, 9)[1][0]["kind"] == kind

@@ -138,7 +138,7 @@ def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> Non
         for name in SECRETS:
             (tmp_path / "left/contest" / name).chmod(0o600)
         with open_contest(tmp_path / "left/contest") as contest:
-            assert contest.store.teams() == {}
+            assert contest.store.teams.all() == {}
     assert complete
 
 
@@ -258,7 +258,7 @@ def test_no_other_place_of_the_program_writes_whole_files() -> None:
     root = Path(__file__).parents[2]
     found = {
         str(path.relative_to(root))
-        for room in ("referee", "power", "client", "datasets")
+        for room in ("referee", "tracks", "scoring", "power", "client", "datasets")
         for path in (root / room).rglob("*.py")
         if WRITES.search(path.read_text())
     }

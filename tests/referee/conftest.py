@@ -54,7 +54,7 @@ def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    made = Store(tmp_path / "contest.db", create=True)
+    made = Store.open(tmp_path / "contest.db", create=True)
     yield made
     made.close()
 

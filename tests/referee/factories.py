@@ -143,9 +143,9 @@ def run_record(**different: Any) -> Run:
 def stored_run(store: Store, **different: Any) -> Run:
     """An armed run of a registered team, in the store."""
     new = run_record(**different)
-    if new.team not in store.teams():
-        store.add_team(new.team, "no hash", START)
-    return store.arm_run(new, START, np.arange(1, new.images + 1))
+    if new.team not in store.teams.all():
+        store.teams.add(new.team, "no hash", START)
+    return store.runs.arm(new, START, np.arange(1, new.images + 1))
 
 
 def reading(monotonic_s: float = 0.0, **different: Any) -> Reading:
@@ -244,8 +244,8 @@ class House:
         self.contest = self.stack.enter_context(open_contest(self.folder))
         self.control = self.started(self.contest)
         for team in (TEAM, "badgers"):
-            if team not in self.contest.store.teams():
-                self.contest.store.add_team(team, "no hash", START)
+            if team not in self.contest.store.teams.all():
+                self.contest.store.teams.add(team, "no hash", START)
 
     @property
     def store(self) -> Store:
@@ -269,7 +269,7 @@ class House:
 
     def abandon(self) -> None:
         """What is left of a process after kill -9: no thread, no link, no meter with its settings restored."""
-        for run in self.store.runs(RunState.OPEN):
+        for run in self.store.runs.find(RunState.OPEN):
             with suppress(RefereeError):  # one that this server has not taken up
                 live = self.control.live(run.id)
                 live.done.set()

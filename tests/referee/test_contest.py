@@ -46,7 +46,7 @@ def test_a_new_contest_opens_with_its_test_set_and_stations(
         with pytest.raises(RefereeError, match="the stations are one, two") as failure:
             contest.station("three")
         assert failure.value.code == "station-unknown"
-        assert contest.store.runs() == []
+        assert contest.store.runs.find() == []
 
 
 def test_the_secrets_are_for_the_owner_only_and_differ_by_contest(
@@ -88,7 +88,7 @@ def test_the_database_is_closed_at_the_end(folder: Path) -> None:
     with open_contest(folder) as contest:
         store = contest.store
     with pytest.raises(Exception, match="closed"):
-        store.runs()
+        store.runs.find()
 
 
 @pytest.mark.parametrize("name", ["secret", "operator-key"])

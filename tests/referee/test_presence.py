@@ -8,7 +8,6 @@ from referee import operating_system
 from referee.errors import RefereeError
 from referee.presence import entries, is_file, is_folder, is_free, is_there, status
 from referee.store import Store
-from referee.store.read_only import ReadOnlyStore
 from referee.web import sole_server
 from tests.contest_day import called
 from tests.forbidden import LOOP, loop_at
@@ -86,10 +85,10 @@ def test_a_database_whose_log_cannot_be_looked_at_is_not_read_without_it(
 ) -> None:
     (tmp_path / "copy").mkdir()
     copy = tmp_path / "copy" / "contest.db"
-    store.copy_to(copy)
+    store.integrity.copy_to(copy)
     loop_at(Path(f"{copy}-wal"))
     with pytest.raises(RefereeError, match=LOOP):
-        ReadOnlyStore(copy)
+        Store.read_only(copy)
 
 
 def test_a_system_that_does_not_show_its_locks_names_no_process(

@@ -64,7 +64,8 @@ def overlap(a: Box, b: Box) -> float:
 
 
 def threshold(metric: str, box: Box, iou: float) -> float:
-    width, height = box[2] - box[0] + 1, box[3] - box[1] + 1
+    width = box[2] - box[0] + 1
+    height = box[3] - box[1] + 1
     if metric == "lpirc":
         return iou
     return min(iou, width * height / ((width + 10) * (height + 10)))
@@ -116,7 +117,11 @@ def voc_answer(
             if row[1] == category and (row[0], category) not in banned
         ]
         marks = _voc_marks(
-            objects, sorted(mine, key=lambda row: -row[2]), category, difficult, iou
+            objects,
+            sorted(mine, key=lambda row: -row[2]),
+            category,
+            difficult,
+            iou,
         )
         total = sum(
             not difficult[image, category, box]
@@ -125,7 +130,9 @@ def voc_answer(
         )
         result.ap[category] = _voc_average(marks, total, metric) if total else None
         result.counts[category] = Counts(
-            total, marks.count("true"), marks.count("false")
+            total,
+            marks.count("true"),
+            marks.count("false"),
         )
     scored = [value for value in result.ap.values() if value is not None]
     result.map = sum(scored) / len(scored) if scored else 0.0
@@ -147,13 +154,16 @@ def _voc_marks(
     difficult: dict[tuple[int, int, Box], bool],
     iou: float,
 ) -> list[str]:
-    marks, taken = [], set()
+    marks = []
+    taken = set()
     for row in rows:
-        best, choice = float("-inf"), None
+        best = float("-inf")
+        choice = None
         for place, box in enumerate(objects.get(row[0], [])):
             shared = overlap(row[3:], box)
             if shared > 0 and shared > best:
-                best, choice = shared, place
+                best = shared
+                choice = place
         if choice is None or best < iou:
             marks.append("false")
         elif difficult[row[0], category, objects[row[0]][choice]]:
@@ -170,7 +180,8 @@ def _voc_average(marks: list[str], total: int, metric: str) -> float:
     true = false = 0
     points = [(0.0, 0.0)]
     for mark in marks:
-        true, false = true + (mark == "true"), false + (mark == "false")
+        true = true + (mark == "true")
+        false = false + (mark == "false")
         points.append((true / total, true / (true + false) if true + false else 0.0))
     if metric == "voc-11":
         wanted = [0.1 * step for step in range(11)]
@@ -185,7 +196,9 @@ def _voc_average(marks: list[str], total: int, metric: str) -> float:
 
 
 def _objects(
-    truth: GroundTruth, category: int, banned: set[tuple[int, int]]
+    truth: GroundTruth,
+    category: int,
+    banned: set[tuple[int, int]],
 ) -> dict[int, list[Box]]:
     objects: dict[int, list[Box]] = {}
     for image, of, box, crowd in zip(
@@ -209,12 +222,14 @@ def _found(
     found = set()
     taken: set[tuple[int, int]] = set()
     for number, row in sorted(rows, key=lambda item: (-item[1][2], item[0])):
-        best, choice = 0.0, None
+        best = 0.0
+        choice = None
         for place, box in enumerate(objects.get(row[0], [])):
             shared = overlap(row[3:], box)
             free = (row[0], place) not in taken
             if free and shared >= threshold(metric, box, iou) and shared > best:
-                best, choice = shared, place
+                best = shared
+                choice = place
         if choice is not None:
             taken.add((row[0], choice))
             found.add(number)

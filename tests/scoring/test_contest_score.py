@@ -16,7 +16,9 @@ CHAMPIONS = [
 
 @pytest.mark.parametrize(("map_value", "energy_wh", "published"), CHAMPIONS)
 def test_published_scores_come_out(
-    map_value: float, energy_wh: float, published: str
+    map_value: float,
+    energy_wh: float,
+    published: str,
 ) -> None:
     assert format_score(score(map_value, energy_wh)) == published
 

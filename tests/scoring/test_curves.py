@@ -15,10 +15,21 @@ BOX = (10.0, 10.0, 29.0, 29.0)
 
 def test_a_point_by_true_positive() -> None:
     truth = oracle.ground_truth(
-        [1, 2], [1, 2, 3], [(1, 1, *BOX), (2, 1, *BOX), (2, 3, *BOX)]
+        [1, 2],
+        [1, 2, 3],
+        [
+            (1, 1, *BOX),
+            (2, 1, *BOX),
+            (2, 3, *BOX),
+        ],
     )
     miss = (90.0, 90.0, 99.0, 99.0)
-    rows = [(2, 1, 0.3, *BOX), (1, 1, 0.9, *BOX), (1, 1, 0.5, *miss), (1, 2, 0.5, *BOX)]
+    rows = [
+        (2, 1, 0.3, *BOX),
+        (1, 1, 0.9, *BOX),
+        (1, 1, 0.5, *miss),
+        (1, 2, 0.5, *BOX),
+    ]
     curves = precision_recall_curves(truth, oracle.detections(rows))
     assert list(curves) == [1, 3]
     assert curves[1].rank.tolist() == [1, 3]

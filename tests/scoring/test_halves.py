@@ -25,14 +25,22 @@ from tests.scoring import oracle
 
 EXACT = 1e-12
 BOX = (10.0, 10.0, 29.0, 29.0)
-BOXES = st.sampled_from([(0, 0, 9, 9), (1, 0, 10, 9), (0, 2, 9, 11), (50, 50, 59, 59)])
+BOXES = st.sampled_from(
+    [
+        (0, 0, 9, 9),
+        (1, 0, 10, 9),
+        (0, 2, 9, 11),
+        (50, 50, 59, 59),
+    ]
+)
 CONFIDENCES = st.sampled_from([0.5, 0.5, 0.9, 0.3, 0.1])
 
 
 @st.composite
 def contests(draw: st.DrawFn) -> tuple[GroundTruth, Detections, set[tuple[int, int]]]:
     images = draw(st.sampled_from([[1], [1, 2], [4, 5, 9], [2, 3, 5, 7, 11, 13]]))
-    image, category = st.sampled_from(images), st.sampled_from([1, 2])
+    image = st.sampled_from(images)
+    category = st.sampled_from([1, 2])
     objects = draw(st.lists(st.tuples(image, category, BOXES), max_size=10))
     rows = draw(st.lists(st.tuples(image, category, CONFIDENCES, BOXES), max_size=24))
     truth = oracle.ground_truth(images, [1, 2], [(i, c, *box) for i, c, box in objects])
@@ -96,13 +104,16 @@ def some_contest(images: int = 40) -> tuple[GroundTruth, Detections]:
         for left in (10.0 + chance.integers(0, 9), 40.0)
     ]
     return oracle.ground_truth(
-        range(1, images + 1), [1, 2, 3], objects
+        range(1, images + 1),
+        [1, 2, 3],
+        objects,
     ), oracle.detections(rows)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_larger_contest_agrees_too_however_it_is_cut(
-    metric: str, monkeypatch: pytest.MonkeyPatch
+    metric: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     truth, found = some_contest()
     whole = half_maps(truth, found, metric)
@@ -133,7 +144,8 @@ def test_sums_have_an_order_that_a_loop_repeats_bit_by_bit() -> None:
             )
             if c == category and i in inside
         )
-        precisions, taken = [], set()
+        precisions = []
+        taken = set()
         for rank, (_, image, place) in enumerate(rows, start=1):
             if (
                 image not in taken and found.boxes[place][0] < 30
@@ -168,7 +180,10 @@ def test_a_category_has_its_halves_alone_as_with_the_others() -> None:
     )
     assert half_averages(alone, of_two, "lpirc", seed=4).tolist() == whole[1:2].tolist()
     without = half_averages(
-        truth.of_objects(truth.category != 2), found, "lpirc", seed=4
+        truth.of_objects(truth.category != 2),
+        found,
+        "lpirc",
+        seed=4,
     )
     assert np.isnan(without[1]).all()
     assert without[[0, 2]].tolist() == whole[[0, 2]].tolist()
@@ -196,7 +211,10 @@ def test_the_seed_decides() -> None:
 )
 @pytest.mark.parametrize("metric", ["lpirc", "voc-11", "voc-area"])
 def test_where_no_choice_of_images_matters_there_is_no_width(
-    metric: str, truth: GroundTruth, rows: list[oracle.DetectionRow], value: float
+    metric: str,
+    truth: GroundTruth,
+    rows: list[oracle.DetectionRow],
+    value: float,
 ) -> None:
     assert set(half_maps(truth, oracle.detections(rows), metric).tolist()) == {value}
 
@@ -211,7 +229,9 @@ def test_the_halves_of_a_pair_share_the_images_out(images: int) -> None:
 
 def test_the_halves_are_drawn_by_whole_numbers_that_any_machine_has() -> None:
     """The keys by the words of docs/bundle.md, with plain Python."""
-    images, seed, mask = 9, 3, 2**64 - 1
+    images = 9
+    seed = 3
+    mask = 2**64 - 1
 
     def key(place: int) -> int:
         state = (seed + (place + 1) * 0x9E3779B97F4A7C15) & mask

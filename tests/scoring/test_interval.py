@@ -42,7 +42,8 @@ def test_three_intervals_are_told_apart() -> None:
     assert found.other == pytest.approx(
         (0.32 - 2.772 * spread, 0.32 + 2.772 * spread), abs=1e-4
     )
-    low, high = 0.32 - 0.0241421 - 1.96 * spread, 0.32 - 0.01 + 1.96 * spread
+    low = 0.32 - 0.0241421 - 1.96 * spread
+    high = 0.32 - 0.01 + 1.96 * spread
     assert found.unlimited == pytest.approx((low, high), abs=1e-5)
 
 
@@ -77,7 +78,8 @@ def test_both_sources_add_up_in_the_score_s_interval() -> None:
 
 
 def test_a_lead_on_every_half_is_sure_however_far_the_halves_spread() -> None:
-    better, other = run(0.302, WIDE + 0.002), run(0.3, WIDE)
+    better = run(0.302, WIDE + 0.002)
+    other = run(0.3, WIDE)
     assert chance_of_order(better, other) == 1.0
     assert chance_of_order(other, better) == 0.0
 
@@ -139,7 +141,8 @@ def test_the_spread_between_attempts_counts_and_few_attempts_widen_it() -> None:
 
 
 def test_a_wasteful_second_attempt_does_not_make_a_rivals_lead_unsure() -> None:
-    better, other = run(own_limit=0.01), run(energy_wh=1.05, own_limit=0.01)
+    better = run(own_limit=0.01)
+    other = run(energy_wh=1.05, own_limit=0.01)
     wasteful = replace(other, energy_spread=EnergySpread(0.8, 2))
     assert chance_of_order(better, wasteful) == chance_of_order(better, other) > 0.99
 
@@ -167,6 +170,8 @@ def test_an_order_by_energy_has_no_images_and_one_by_map_no_energy() -> None:
     ],
 )
 def test_student_s_distribution_is_that_of_the_tables(
-    t: float, freedom: float, chance: float
+    t: float,
+    freedom: float,
+    chance: float,
 ) -> None:
     assert _student(t, freedom) == pytest.approx(chance, abs=1e-6)

@@ -24,7 +24,8 @@ EXACT = 1e-12
 def corners(draw: st.DrawFn) -> oracle.Box:
     # Small whole and half pixels: exact halves, touching and equal boxes come up by themselves.
     step = st.integers(-2, 12).map(lambda half: half / draw(st.sampled_from([1, 2])))
-    left, top = draw(step), draw(step)
+    left = draw(step)
+    top = draw(step)
     size = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 9.0])
     return left, top, left + draw(size), top + draw(size)
 
@@ -36,7 +37,8 @@ def contests(
     ids = st.integers(1, 9) | st.sampled_from([20180000001, 20180000500, 2**40])
     images = sorted(draw(st.sets(ids, min_size=1, max_size=3)))
     categories = sorted(draw(st.sets(st.integers(1, 200), min_size=1, max_size=3)))
-    image, category = st.sampled_from(images), st.sampled_from(categories)
+    image = st.sampled_from(images)
+    category = st.sampled_from(categories)
     # A few boxes that recur: else a random detection would rarely meet a random object.
     box = st.sampled_from(draw(st.lists(corners(), min_size=1, max_size=5)))
     objects = draw(st.lists(st.tuples(image, category, box), max_size=10))
@@ -73,7 +75,10 @@ def test_the_oracle_agrees(metric: str, contest: tuple, iou: float) -> None:
 @pytest.mark.parametrize("metric", ["voc-area", "voc-11"])
 @given(contests(), st.sampled_from([0.3, 0.5, 0.75, 1.0]), st.integers(0, 2**30))
 def test_the_voc_oracle_agrees(
-    metric: str, contest: tuple, iou: float, seed: int
+    metric: str,
+    contest: tuple,
+    iou: float,
+    seed: int,
 ) -> None:
     truth, rows, blacklist = contest
     # One flag for a box wherever it recurs, so that the oracle can tell objects by their boxes.
@@ -91,12 +96,15 @@ def test_the_voc_oracle_agrees(
 @settings(max_examples=15)
 @given(contests(), st.data())
 def test_the_map_over_time_is_that_of_what_is_there(
-    metric: str, contest: tuple, data: st.DataObject
+    metric: str,
+    contest: tuple,
+    data: st.DataObject,
 ) -> None:
     truth, rows, _ = contest
     truth = replace(truth, difficult=truth.boxes[:, 0] > 3)
     moments = st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))
-    since, found = np.array(data.draw(moments), np.int64), oracle.detections(rows)
+    since = np.array(data.draw(moments), np.int64)
+    found = oracle.detections(rows)
     expected = [
         evaluate(truth, chosen(found, np.flatnonzero(since <= at)), metric).map
         for at in range(3)
@@ -108,7 +116,8 @@ def test_the_map_over_time_is_that_of_what_is_there(
 
 @given(contests(), st.randoms(use_true_random=False))
 def test_the_network_cannot_change_a_score(
-    contest: tuple, chance: random.Random
+    contest: tuple,
+    chance: random.Random,
 ) -> None:
     truth, rows, _ = contest
     waiting = {
@@ -145,7 +154,10 @@ def test_image_numbers_carry_no_weight(contest: tuple, stride: int) -> None:
         )
     ]
     renamed = oracle.ground_truth(
-        sorted(new.values()), truth.category_ids.tolist(), objects, truth.crowd.tolist()
+        sorted(new.values()),
+        truth.category_ids.tolist(),
+        objects,
+        truth.crowd.tolist(),
     )
     moved = oracle.detections([(new[row[0]], *row[1:]) for row in rows])
     assert evaluate(renamed, moved).ap == evaluate(truth, oracle.detections(rows)).ap
@@ -153,7 +165,8 @@ def test_image_numbers_carry_no_weight(contest: tuple, stride: int) -> None:
 
 @given(contests(), st.permutations(range(3)))
 def test_image_numbers_may_be_permuted_when_no_confidence_recurs(
-    contest: tuple, order: list[int]
+    contest: tuple,
+    order: list[int],
 ) -> None:
     truth, rows, _ = contest
     ids = truth.image_ids.tolist()
@@ -171,7 +184,10 @@ def test_image_numbers_may_be_permuted_when_no_confidence_recurs(
         )
     ]
     renamed = oracle.ground_truth(
-        ids, truth.category_ids.tolist(), objects, truth.crowd.tolist()
+        ids,
+        truth.category_ids.tolist(),
+        objects,
+        truth.crowd.tolist(),
     )
     moved = oracle.detections([(new[row[0]], *row[1:]) for row in distinct])
     assert (
@@ -203,7 +219,8 @@ def test_a_later_false_positive_of_lowest_confidence_changes_nothing(
     contest: tuple,
 ) -> None:
     truth, rows, _ = contest
-    image, category = int(truth.image_ids[0]), int(truth.category_ids[0])
+    image = int(truth.image_ids[0])
+    category = int(truth.category_ids[0])
     more = [*rows, (image, category, -9.0, 900.0, 900.0, 901.0, 901.0)]
     assert (
         evaluate(truth, oracle.detections(more)).ap

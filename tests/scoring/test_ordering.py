@@ -27,7 +27,8 @@ def test_values_that_differ_in_their_last_bits_are_told_apart() -> None:
 @given(st.lists(st.integers(0, 2**34)))
 @pytest.mark.parametrize("limit", [2**34 + 1, 2**62])
 def test_codes_are_sorted_stably_whether_a_key_holds_them_or_not(
-    limit: int, codes: list[int]
+    limit: int,
+    codes: list[int],
 ) -> None:
     array = np.array(codes, np.int64)
     expected = np.argsort(array, kind="stable")

@@ -13,7 +13,11 @@ from lpirc_score.metrics.overlap import Edges, overlaps, shared_over_union
 coordinate = st.floats(-1e4, 1e4)
 side = st.floats(0, 1e4)
 boxes = st.builds(
-    lambda x, y, w, h: (x, y, x + w, y + h), coordinate, coordinate, side, side
+    lambda x, y, w, h: (x, y, x + w, y + h),
+    coordinate,
+    coordinate,
+    side,
+    side,
 )
 
 
@@ -42,14 +46,17 @@ def iou(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     ],
 )
 def test_pixels_are_inclusive(
-    a: tuple[float, ...], b: tuple[float, ...], expected: float
+    a: tuple[float, ...],
+    b: tuple[float, ...],
+    expected: float,
 ) -> None:
     assert iou(a, b) == expected
 
 
 @given(boxes, boxes)
 def test_overlap_is_symmetric_and_between_none_and_all(
-    a: tuple[float, ...], b: tuple[float, ...]
+    a: tuple[float, ...],
+    b: tuple[float, ...],
 ) -> None:
     assert 0.0 <= iou(a, b) <= 1.0 + 1e-12
     assert iou(a, b) == pytest.approx(iou(b, a), abs=1e-12)
@@ -62,9 +69,15 @@ def test_a_box_overlaps_itself_wholly(box: tuple[float, ...]) -> None:
 
 @given(boxes, boxes)
 def test_overlap_shrinks_when_a_box_grows_around_another(
-    a: tuple[float, ...], b: tuple[float, ...]
+    a: tuple[float, ...],
+    b: tuple[float, ...],
 ) -> None:
-    hull = (min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
+    hull = (
+        min(a[0], b[0]),
+        min(a[1], b[1]),
+        max(a[2], b[2]),
+        max(a[3], b[3]),
+    )
     size, whole = Edges.of_corners(np.array([a, hull], float)).area
     assert iou(a, hull) == pytest.approx(size / whole)
 
@@ -77,7 +90,12 @@ def test_corners_at_the_end_of_the_numbers_overlap_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("width", "height", "expected"),
-    [(10, 10, 0.25), (1, 1, 1 / 121), (100, 100, 0.5), (20, 30, 0.5)],
+    [
+        (10, 10, 0.25),
+        (1, 1, 1 / 121),
+        (100, 100, 0.5),
+        (20, 30, 0.5),
+    ],
 )
 def test_small_objects_ask_for_less(width: int, height: int, expected: float) -> None:
     box = np.array([[0, 0, width - 1, height - 1]], float)
@@ -90,10 +108,13 @@ def test_a_lower_threshold_stays_what_it_is() -> None:
 
 @given(boxes, boxes, st.booleans())
 def test_no_shared_side_of_an_overlap_is_below_the_least(
-    a: tuple[float, ...], b: tuple[float, ...], as_coco: bool
+    a: tuple[float, ...],
+    b: tuple[float, ...],
+    as_coco: bool,
 ) -> None:
     edges = Edges.of_coco if as_coco else Edges.of_corners
-    one, other = edges(np.array([a], float)), edges(np.array([b], float))
+    one = edges(np.array([a], float))
+    other = edges(np.array([b], float))
     width, height = (
         np.minimum(one.far[axis], other.far[axis])
         - np.maximum(one.near[axis], other.near[axis])

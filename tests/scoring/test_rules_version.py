@@ -87,7 +87,9 @@ def fixed_contest() -> tuple[GroundTruth, Detections]:
     wide_high = truth.boxes[:, 2:] - truth.boxes[:, :2] + 1
     coco_boxes = np.hstack([truth.boxes[:, :2], wide_high])
     return replace(
-        truth, area=wide_high.prod(axis=1), coco_boxes=coco_boxes
+        truth,
+        area=wide_high.prod(axis=1),
+        coco_boxes=coco_boxes,
     ), oracle.detections(rows)
 
 
@@ -109,7 +111,9 @@ def test_parts_are_read_by_name_and_a_later_one_cannot_pose_as_an_earlier() -> N
     parts = signature_parts(
         "lpirc|iou:0.5|rules:1|mode:rms|meter:ACME X|rules:9|mode:dc 1|metric:coco"
     )
-    assert (parts["metric"], parts["rules"], parts["mode"]) == ("lpirc", "1", "rms")
+    assert parts["metric"] == "lpirc"
+    assert parts["rules"] == "1"
+    assert parts["mode"] == "rms"
     assert signature_parts("coco|iou:0.5:0.95")["iou"] == "0.5:0.95"
     assert "rules" not in signature_parts(
         "lpirc|iou:0.5|blacklist:none|v:0.1.0|window:600s|meter:None"

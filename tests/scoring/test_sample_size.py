@@ -42,15 +42,18 @@ class Population:
         ]
 
     def drawn(
-        self, images: NDArray[np.integer]
+        self,
+        images: NDArray[np.integer],
     ) -> tuple[GroundTruth, list[Detections]]:
-        rows, entries = [], [[], []]
+        rows = []
+        entries = [[], []]
         for number, image in enumerate(images.tolist(), start=1):
             for place, category in enumerate(self.objects[image].tolist()):
                 box = (100 * place, 0, 100 * place + 50, 50)
                 rows.append((number, category, *box, False))
                 for entry, found in zip(entries, self.found, strict=True):
-                    hit, sure = found[image][0][place], found[image][1][place]
+                    hit = found[image][0][place]
+                    sure = found[image][1][place]
                     entry.append(
                         (
                             number,
@@ -61,7 +64,9 @@ class Population:
                     )
         names = dict.fromkeys(range(1, len(images) + 1), "")
         truth = GroundTruth.of_corners(
-            names, {one: str(one) for one in range(1, CATEGORIES + 1)}, rows
+            names,
+            {one: str(one) for one in range(1, CATEGORIES + 1)},
+            rows,
         )
         return truth, [Detections.from_rows(np.array(entry)) for entry in entries]
 
@@ -73,7 +78,8 @@ def gap_of(truth: GroundTruth, entries: list[Detections]) -> float:
 
 def test_so_many_images_find_the_gap_as_often_as_promised() -> None:
     """The share of sets of that size whose 95 % interval leaves out 0 is the power, give or take 0.1."""
-    population, chance = Population(3), np.random.default_rng(4)
+    population = Population(3)
+    chance = np.random.default_rng(4)
     gap = gap_of(*population.drawn(np.arange(POPULATION)))
     pilot = population.drawn(chance.choice(POPULATION, 600, replace=False))
     images = images_needed(difference_sd(*pilot), 600, gap, POWER)
@@ -87,9 +93,13 @@ def test_so_many_images_find_the_gap_as_often_as_promised() -> None:
 
 def test_one_entry_alone_asks_for_more_images_than_the_pair() -> None:
     truth, entries = Population(5).drawn(np.arange(300))
-    alone, paired = difference_sd(truth, entries[:1]), difference_sd(truth, entries)
+    alone = difference_sd(truth, entries[:1])
+    paired = difference_sd(truth, entries)
     assert images_needed(alone, 300, 0.01, POWER) > images_needed(
-        paired, 300, 0.01, POWER
+        paired,
+        300,
+        0.01,
+        POWER,
     )
     with pytest.raises(RefereeError, match="both entries are the same"):
         difference_sd(truth, [entries[0], entries[0]])
@@ -101,7 +111,13 @@ def test_the_gap_of_a_set_needs_that_set() -> None:
 
 
 def test_the_command_says_how_many(tmp_path: Path) -> None:
-    made = synthesize(tmp_path / "set", images=20, categories=3, seed=1, size=(64, 64))
+    made = synthesize(
+        tmp_path / "set",
+        images=20,
+        categories=3,
+        seed=1,
+        size=(64, 64),
+    )
     truth = json.loads(made.ground_truth_path.read_text())["annotations"]
     lines = ["image,class,confidence,xmin,ymin,xmax,ymax"]
     for one in truth:

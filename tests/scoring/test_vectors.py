@@ -32,12 +32,16 @@ def _need_data() -> None:
 
 def table(name: str, file: str) -> NDArray[np.float64]:
     return np.loadtxt(
-        DATA / "vectors" / name / file, delimiter=",", skiprows=1, ndmin=2
+        DATA / "vectors" / name / file,
+        delimiter=",",
+        skiprows=1,
+        ndmin=2,
     )
 
 
 def scored(name: str, metric: str = "ilsvrc-det") -> Evaluation:
-    objects, found = table(name, "gt.csv"), table(name, "det.csv")
+    objects = table(name, "gt.csv")
+    found = table(name, "det.csv")
     images = sorted(table(name, "images.csv")[:, 0].astype(int).tolist())
     categories = sorted(
         {*objects[:, 1].astype(int).tolist(), *found[:, 1].astype(int).tolist()}
@@ -65,7 +69,8 @@ def test_the_official_evaluator_agrees(name: str) -> None:
 @pytest.mark.parametrize("metric", ["lpirc", "ilsvrc-det"])
 def test_counts_are_those_of_the_oracle(name: str, metric: str) -> None:
     result = scored(name, metric)
-    objects, found = table(name, "gt.csv"), table(name, "det.csv")
+    objects = table(name, "gt.csv")
+    found = table(name, "det.csv")
     truth = oracle.ground_truth(
         sorted(table(name, "images.csv")[:, 0].astype(int).tolist()),
         sorted(result.ap),
@@ -80,14 +85,18 @@ def test_a_category_without_objects_is_no_part_of_the_mean() -> None:
     result = scored("ilsvrc_one_image")
     assert result.ap[3] is None
     assert result.counts[3] == Counts(
-        0, 0, (table("ilsvrc_one_image", "det.csv")[:, 1] == 3).sum()
+        0,
+        0,
+        (table("ilsvrc_one_image", "det.csv")[:, 1] == 3).sum(),
     )
     assert result.categories_with_ground_truth == 2
 
 
 def test_the_champions_have_their_published_scores() -> None:
     rows = np.loadtxt(
-        DATA / "tables" / "lpirc_champions.csv", delimiter=",", skiprows=1
+        DATA / "tables" / "lpirc_champions.csv",
+        delimiter=",",
+        skiprows=1,
     )
     assert [format_score(score(row[1], row[2])) for row in rows] == [
         f"{row[3]:.4f}" for row in rows

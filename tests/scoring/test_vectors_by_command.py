@@ -28,7 +28,10 @@ def _need_vectors() -> None:
 
 
 def scored(
-    name: str, metric: str, *options: str, suffix: str = "csv"
+    name: str,
+    metric: str,
+    *options: str,
+    suffix: str = "csv",
 ) -> tuple[dict[str, Any], list[str]]:
     folder = VECTORS / name
     files = [str(folder / f"gt.{suffix}"), str(folder / f"det.{suffix}")]
@@ -74,7 +77,8 @@ def test_the_official_voc_programs_agree(name: str) -> None:
     rows = expected(name, "expected.csv")
     assert rows
     for row in rows:
-        metric, iou = row["method"].replace("_", "-"), row["iou"]
+        metric = row["method"].replace("_", "-")
+        iou = row["iou"]
         document, warnings = scored(name, metric, "--iou", iou)
         assert document["ap"][row["class"]] == pytest.approx(
             float(row["ap"]), abs=EXACT
@@ -94,10 +98,15 @@ def test_counts_are_those_of_the_toy_example() -> None:
     found = read_detections(folder / "det.csv", truth)
     for row in expected("rp_review_toyexample", "expected.csv"):
         result = evaluate(
-            truth, found, row["method"].replace("_", "-"), float(row["iou"])
+            truth,
+            found,
+            row["method"].replace("_", "-"),
+            float(row["iou"]),
         )
         assert result.counts[int(row["class"])] == Counts(
-            int(row["npos"]), int(row["tp"]), int(row["fp"])
+            int(row["npos"]),
+            int(row["tp"]),
+            int(row["fp"]),
         )
 
 

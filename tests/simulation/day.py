@@ -143,7 +143,7 @@ def _reckon(made: Hall, watch: Watch) -> None:
 def _last_act(made: Hall) -> None:
     """The operator unveils the board, and takes the first of the ranking out."""
     with open_contest(made.folder) as contest:
-        row, places = contest.store.published(), standings(contest).places
+        row, places = contest.store.published.get(), standings(contest).places
     try:
         if row is not None and row.state is not BoardState.LIVE:
             made.operate("/board/unveil", places="all")
@@ -163,21 +163,23 @@ def _open_runs(found: Records) -> Iterator[str]:
 
 
 def _provisional(contest: Contest) -> Iterator[str]:
-    for run in contest.store.runs(RunState.CLOSED):
-        seen = contest.store.provisional(run.id)
-        if seen is None or seen.detections != contest.store.count_detections(run.id):
+    for run in contest.store.runs.find(RunState.CLOSED):
+        seen = contest.store.provisional.of_run(run.id)
+        if seen is None or seen.detections != contest.store.posts.count_detections(
+            run.id
+        ):
             yield f"run {run.id} is closed, and its provisional score has seen {seen}"
 
 
 def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
     ground_truth = read_ground_truth(contest.test_set.folder)
-    for run in contest.store.runs(RunState.JUDGED):
-        judged = contest.store.latest_score(run.id)
+    for run in contest.store.runs.find(RunState.JUDGED):
+        judged = contest.store.scores.latest(run.id)
         assert judged is not None
-        order = contest.store.image_order(run.id)
+        order = contest.store.runs.image_order(run.id)
         attempt = made.model.attempts.get(run.id)
         rows = np.array(_rows_of(found, made, run.id)).reshape(-1, 7)
-        served = set(contest.store.served_images(run.id))
+        served = set(contest.store.served.images(run.id))
         if attempt is not None and not attempt.served <= served <= attempt.asked_for:
             yield f"run {run.id} was served {attempt.served}, asked for {attempt.asked_for}; on record are {served}"
         if not contest.config.count_unserved:
@@ -191,7 +193,7 @@ def _scores(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
             yield f"run {run.id} has the score {judged.score}, not {wanted}"
         if run.id in made.model.to_be_reviewed and not judged.needs_review:
             yield f"run {run.id} has an energy of someone at the panel, and needs no review"
-        seen = contest.store.provisional(run.id)
+        seen = contest.store.provisional.of_run(run.id)
         if seen is not None and seen.detections == sum(
             post["row_count"] for post in found.posts[run.id]
         ):
@@ -211,7 +213,7 @@ def _closings(made: Hall, contest: Contest, found: Records) -> Iterator[str]:
         closed = [event for event in events if event["kind"] == "closed"]
         if (
             closed
-            and closed[-1] | (now := contest.store.closing_evidence(run)) != closed[-1]
+            and closed[-1] | (now := contest.store.closings.evidence(run)) != closed[-1]
         ):
             yield f"run {run} was closed with {closed}, and now it has {now}"
         if len(closed) > 1:
@@ -241,7 +243,7 @@ def _rows_of(found: Records, made: Hall, run: int) -> list[list[float]]:
 
 
 def _board(contest: Contest) -> Iterator[str]:
-    row = contest.store.published()
+    row = contest.store.published.get()
     if row is None:
         yield "nothing is published"
         return
@@ -253,12 +255,14 @@ def _board(contest: Contest) -> Iterator[str]:
         for part in ("ranking", "unranked", "left_out", "attempts", "prizes"):
             if told[part] != expected[part]:
                 yield f"the board shows {part} {told[part]}, recomputed it is {expected[part]}"
-    runs = {one.id: one for one in contest.store.runs()}
+    runs = {one.id: one for one in contest.store.runs.find()}
     best: dict[str, tuple[float, int]] = {}
-    reviews = contest.store.latest_reviews()
+    reviews = contest.store.reviews.latest()
     for run in runs.values():
         judged = (
-            contest.store.latest_score(run.id) if run.state is RunState.JUDGED else None
+            contest.store.scores.latest(run.id)
+            if run.state is RunState.JUDGED
+            else None
         )
         if (
             judged is not None

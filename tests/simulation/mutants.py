@@ -19,9 +19,12 @@ from referee.runs.control import RunControl
 from referee.runs.meters import StationMeters
 from referee.runs.open_run import OpenRun
 from referee.runs.window import Window, elapsed_s
-from referee.store import NewPost, Store, log, posts, scores
+from referee.store import NewPost, event_chain, post_table
 from referee.store.group_commit import GroupCommit, Job
+from referee.store.post_table import PostTable
 from referee.store.records import Post, Run, RunState
+from referee.store.run_table import RunTable
+from referee.store.score_table import ScoreTable
 from tests.simulation.day import Outcome, simulate
 
 Mutant = Callable[[], AbstractContextManager[object]]
@@ -51,7 +54,7 @@ def the_key_is_ignored() -> AbstractContextManager[object]:
     return patch.object(OpenRun, "accept", accept)
 
 
-def _unstored(store: Store, run: int, new: Sequence[NewPost]) -> list[Job[Any]]:
+def _unstored(store: PostTable, run: int, new: Sequence[NewPost]) -> list[Job[Any]]:
     """Receipts as they would be if these posts were stored."""
     jobs, total = [], store.count_detections(run)
     for post in new:
@@ -64,10 +67,10 @@ def _unstored(store: Store, run: int, new: Sequence[NewPost]) -> list[Job[Any]]:
 
 
 def a_receipt_before_the_commit() -> AbstractContextManager[object]:
-    plain = Store.append_posts
+    plain = PostTable.append_all
 
     def append_posts(
-        self: Store, run: int, new: Sequence[NewPost]
+        self: PostTable, run: int, new: Sequence[NewPost]
     ) -> Sequence[Job[Any]]:
         jobs = _unstored(self, run, new)
 
@@ -78,14 +81,14 @@ def a_receipt_before_the_commit() -> AbstractContextManager[object]:
         threading.Thread(target=later, daemon=True).start()
         return jobs
 
-    return patch.object(Store, "append_posts", append_posts)
+    return patch.object(PostTable, "append_all", append_posts)
 
 
 def a_failed_commit_is_acknowledged() -> AbstractContextManager[object]:
-    plain = Store.append_posts
+    plain = PostTable.append_all
 
     def append_posts(
-        self: Store, run: int, new: Sequence[NewPost]
+        self: PostTable, run: int, new: Sequence[NewPost]
     ) -> Sequence[Job[Any]]:
         jobs = plain(self, run, new)
         told = _unstored(self, run, new)
@@ -94,7 +97,7 @@ def a_failed_commit_is_acknowledged() -> AbstractContextManager[object]:
             for job, one in zip(jobs, told, strict=True)
         ]
 
-    return patch.object(Store, "append_posts", append_posts)
+    return patch.object(PostTable, "append_all", append_posts)
 
 
 def a_commit_of_several_loses_one() -> AbstractContextManager[object]:
@@ -160,23 +163,29 @@ def a_board_that_stands_still() -> AbstractContextManager[object]:
 
 
 def void_runs_are_ranked() -> AbstractContextManager[object]:
-    plain = Store.runs
+    plain = RunTable.find
 
-    def runs(self: Store, state: RunState | None = None, **equals: object) -> list[Run]:
+    def runs(
+        self: RunTable, state: RunState | None = None, **equals: object
+    ) -> list[Run]:
         found = plain(self, state, **equals)
         if state is RunState.JUDGED and not equals:
             found += [
-                run for run in plain(self, RunState.VOID) if self.latest_score(run.id)
+                run
+                for run in plain(self, RunState.VOID)
+                if ScoreTable(self._database).latest(run.id)
             ]
         return found
 
-    return patch.object(Store, "runs", runs)
+    return patch.object(RunTable, "find", runs)
 
 
 def _other_head(changed: Callable[[Any], Any]) -> AbstractContextManager[object]:
     """The head of a run's chain, changed before it is used."""
-    plain = posts._head  # noqa: SLF001 - a mutant is of the inside
-    return patch.object(posts, "_head", lambda *arguments: changed(plain(*arguments)))
+    plain = post_table._head  # noqa: SLF001 - a mutant is of the inside
+    return patch.object(
+        post_table, "_head", lambda *arguments: changed(plain(*arguments))
+    )
 
 
 def a_total_that_is_one_too_high() -> AbstractContextManager[object]:
@@ -189,13 +198,13 @@ def a_total_that_is_one_too_high() -> AbstractContextManager[object]:
 
 def a_repeat_that_gets_another_receipt() -> AbstractContextManager[object]:
     newest = "(SELECT max(received_total) FROM posts AS p WHERE p.run = posts.run)"
-    sql = posts._FIND.replace("received_total", newest)  # noqa: SLF001 - a mutant is of the inside
-    return patch.object(posts, "_FIND", sql)
+    sql = post_table._FIND.replace("received_total", newest)  # noqa: SLF001 - a mutant is of the inside
+    return patch.object(post_table, "_FIND", sql)
 
 
 def a_void_that_is_not_stored() -> AbstractContextManager[object]:
     def void(self: RunControl, run: int, reason: str) -> Run:
-        found = self._store.run(run)
+        found = self._store.runs.get(run)
         return replace(found, state=RunState.VOID, void_reason=reason)
 
     return patch.object(RunControl, "void", void)
@@ -252,26 +261,26 @@ def a_link_that_is_skipped() -> AbstractContextManager[object]:
 
 
 def an_event_that_is_not_chained() -> AbstractContextManager[object]:
-    plain = log.log_link
+    plain = event_chain.log_link
 
     def log_link(previous: bytes, digest: bytes) -> bytes:
-        return plain(log.LOG_START if digest[0] < 8 else previous, digest)
+        return plain(event_chain.LOG_START if digest[0] < 8 else previous, digest)
 
-    return patch.object(log, "log_link", log_link)
+    return patch.object(event_chain, "log_link", log_link)
 
 
 def a_score_with_yesterdays_energy() -> AbstractContextManager[object]:
-    plain = Store.add_score
+    plain = ScoreTable.add
 
-    def add_score(self: Store, score: Any, *rest: Any) -> None:
-        before = self.latest_score(score.run)
+    def add_score(self: ScoreTable, score: Any, *rest: Any) -> None:
+        before = self.latest(score.run)
         if before is not None:
             score = replace(
                 score, score=before.score, energy_wh=before.energy_wh, map=0.5
             )
         plain(self, score, *rest)
 
-    return patch.object(scores.ScoreTables, "add_score", add_score)
+    return patch.object(ScoreTable, "add", add_score)
 
 
 MUTANTS: dict[str, Mutant] = {

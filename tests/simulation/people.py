@@ -415,7 +415,7 @@ class Mishap:
         is_writing = self.random.random() < 0.5
         for _ in range(self.random.choice((0, 400, 400))):
             server = self.hall.server
-            waits = server is not None and server.contest.store._served  # noqa: SLF001 - what waits shows only inside
+            waits = server is not None and server.contest.store.served.waiting
             if self.hall.host.writer is not None if is_writing else waits:
                 return
             self.hall.scheduler.sleep(0.01)

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lpirc_client.harness.settings import PRESETS
-from lpirc_tracks import GROUP, rules, track_named, track_names
+from lpirc_tracks import TRACKS, track_named, track_names
 from lpirc_tracks.rules.aiotbench import COOLDOWN_S
 from referee.errors import RefereeError
 from tests.tracks.runs import entry, measured
@@ -36,25 +35,25 @@ class Fastest(Track):
 
 ONE = Fastest(name="{name}", title="Fastest", metric="images/s", task="classification",
               preprocessing="resize", accuracy="top-1")
-TRACKS = (ONE,)
 """
 
 
-@pytest.fixture
-def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder whose files are files of the package of rules."""
-    monkeypatch.setattr(rules, "__path__", [*rules.__path__, str(tmp_path)])
-    return tmp_path
-
-
-def plug_in(folder: Path, name: str, value: str) -> None:
+def plug_in(folder: Path, *points: str, group: str = TRACKS.group) -> None:
     """What an installed distribution leaves: a module, and metadata that name it."""
-    metadata = folder / "some_track-1.0.dist-info"
+    metadata = folder / f"{folder.name}-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: some-track\nVersion: 1.0\n"
-    )
-    (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {value}\n")
+    words = f"Metadata-Version: 2.1\nName: {folder.name}\nVersion: 1.0\n"
+    (metadata / "METADATA").write_text(words)
+    (metadata / "entry_points.txt").write_text("\n".join([f"[{group}]", *points]))
+
+
+@pytest.fixture
+def some_track(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a distribution of that name, on the path of imports."""
+    folder = tmp_path / "some-track"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
 
 
 def test_the_shipped_tracks_are_found_by_name() -> None:
@@ -86,9 +85,10 @@ def test_every_track_runs_one_thread_and_says_what_it_needs() -> None:
     }
 
 
-def test_a_new_rule_is_one_file(dropped: Path) -> None:
-    (dropped / "fastest_of_all.py").write_text(RULE.format(name="fastest"))
-    assert "fastest" in track_names()
+def test_a_new_rule_is_one_file_and_one_line(some_track: Path) -> None:
+    (some_track / "fastest_of_all.py").write_text(RULE.format(name="fastest"))
+    plug_in(some_track, "fastest = fastest_of_all:ONE")
+    assert sorted([*SHIPPED, "fastest"]) == list(track_names())
     track = track_named("fastest", {"bonus": 2})
     places = track.rank([entry("ant", 1, 50, 20.0), entry("bee", 2, 50, 10.0)])
     assert [
@@ -99,24 +99,33 @@ def test_a_new_rule_is_one_file(dropped: Path) -> None:
     ]
 
 
-def test_a_name_is_given_once(dropped: Path) -> None:
-    (dropped / "second_ovic.py").write_text(RULE.format(name="ovic-detection"))
-    with pytest.raises(RefereeError, match="'ovic-detection' is given twice"):
-        track_names()
-
-
-def test_a_file_whose_tracks_are_none_is_named(dropped: Path) -> None:
-    (dropped / "wrong_rule.py").write_text("TRACKS = (7,)\n")
-    with pytest.raises(RefereeError, match=r"rules\.wrong_rule: TRACKS holds 7"):
-        track_names()
-
-
-def test_a_plug_in_is_found_by_its_entry_point(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_name_is_given_once(
+    some_track: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "plugged_rule.py").write_text(RULE.format(name="plugged"))
-    plug_in(tmp_path, "plugged", "plugged_rule:ONE")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    other = tmp_path / "other-track"
+    other.mkdir()
+    monkeypatch.syspath_prepend(str(other))
+    for folder in (some_track, other):
+        plug_in(folder, "fastest = nothing_here:ONE")
+    words = "fastest of lpirc.tracks is given by other-track and some-track"
+    with pytest.raises(RefereeError, match=words):
+        track_named("fastest")
+    assert track_named("ovic-detection").name == "ovic-detection"
+
+
+def test_no_plug_in_takes_the_name_of_a_shipped_track(some_track: Path) -> None:
+    plug_in(some_track, "ovic-detection = nothing_here:ONE")
+    assert track_named("ovic-detection").title == "OVIC object detection"
+    broken: list[RefereeError] = []
+    assert [one.name for one in TRACKS.each(broken.append)] == SHIPPED
+    (sentence,) = [one.sentence for one in broken]
+    assert "of some-track in lpirc.tracks is left out" in sentence
+
+
+@pytest.mark.parametrize("group", ["lpirc.tracks", "lpirc_referee.tracks"])
+def test_a_plug_in_is_found_by_its_entry_point(some_track: Path, group: str) -> None:
+    (some_track / "plugged_rule.py").write_text(RULE.format(name="plugged"))
+    plug_in(some_track, "plugged = plugged_rule:ONE", group=group)
     assert sorted([*SHIPPED, "plugged"]) == list(track_names())
     assert track_named("plugged").measure(measured(latency_ms=10.0)).value == 100.0
 
@@ -127,18 +136,21 @@ def test_a_plug_in_is_found_by_its_entry_point(
         ("plugged", "no_such_module:ONE", "cannot be loaded"),
         ("plugged", "json:dumps", "is not the Track 'plugged'"),
         ("renamed", "badly_plugged:ONE", "is not the Track 'renamed'"),
+        ("plugged", "badly_plugged:SEVEN", "is not the Track 'plugged' but 7"),
     ],
 )
 def test_a_broken_plug_in_is_named_and_harms_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, word: str
+    some_track: Path, name: str, value: str, word: str
 ) -> None:
-    (tmp_path / "badly_plugged.py").write_text(RULE.format(name="other"))
-    plug_in(tmp_path, name, value)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    (some_track / "badly_plugged.py").write_text(
+        RULE.format(name="other") + "SEVEN = 7\n"
+    )
+    plug_in(some_track, f"{name} = {value}")
     assert track_named("ovic-detection").name == "ovic-detection"
     with pytest.raises(RefereeError, match=word) as caught:
         track_named(name)
     assert caught.value.code == "bad-track"
+    assert f"{name} = {value} of some-track" in caught.value.sentence
 
 
 def test_an_unknown_track_is_told_the_names() -> None:

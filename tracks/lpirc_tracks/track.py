@@ -1,7 +1,6 @@
 """The base of all rules of model tracks: a frozen value with settings that judges runs and ranks a field. Pure.
 
-A new rule is one file in `tracks/lpirc_tracks/rules/` (or a plug-in, see `lpirc_tracks`): a frozen dataclass that
-extends `Track`, and `TRACKS`, a tuple of its instances.
+A new rule is a frozen dataclass that extends `Track`, and an entry point `lpirc.tracks` for each of its instances.
 """
 
 from __future__ import annotations

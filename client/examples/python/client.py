@@ -19,12 +19,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 BATCH = 50  # images a request, fetched while the detector works on those before
-POST_EVERY = (
-    20  # images a POST; near the end of the window each image is posted at once
-)
+# Near the end of the window each image is posted at once.
+POST_EVERY = 20  # images
 NEAR_END_S = 5.0
 LOGIN_S = 30.0  # how long to try to reach the referee before the window is known
-ANSWER_S, METER_S = 15.0, 60.0  # the log-in and the log-out wait for the meter
+ANSWER_S = 15.0
+METER_S = 60.0  # the log-in and the log-out wait for the meter
 
 
 def detect(jpeg: bytes, categories: list[dict[str, Any]]) -> list[tuple[float, ...]]:
@@ -52,7 +52,8 @@ class Refused(Exception):
 
     def __init__(self, code: str, detail: str, again_s: float | None = None) -> None:
         super().__init__(f"{code}: {detail}")
-        self.code, self.again_s = code, again_s
+        self.code = code
+        self.again_s = again_s
 
 
 class Window:
@@ -90,7 +91,8 @@ class Referee:
             parts.hostname, parts.port, timeout=timeout_s
         )
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._url, self._window = url, window
+        self._url = url
+        self._window = window
 
     def ask(
         self,
@@ -100,7 +102,8 @@ class Referee:
         headers: dict[str, str] | None = None,
     ) -> bytes:
         """Return the answer's body. Raises Refused."""
-        pause_s, said = 0.1, ""
+        pause_s = 0.1
+        said = ""
         while True:
             try:
                 return self._attempt(
@@ -176,7 +179,8 @@ def refusal(url: str, answer: http.client.HTTPResponse, content: bytes) -> Refus
 
 def login(url: str, window: Window, team: str, password: str) -> dict[str, Any]:
     """Open the team's run, waiting until it is armed and started. Raises Refused."""
-    referee, said = Referee(url, window, timeout_s=METER_S), ""
+    referee = Referee(url, window, timeout_s=METER_S)
+    said = ""
     body = json.dumps({"team": team, "password": password}).encode()
     while True:
         try:
@@ -207,9 +211,13 @@ def images(referee: Referee, first: int, last: int) -> Iterator[tuple[int, bytes
 
 def run(url: str, team: str, password: str, first: int) -> None:
     """Answer all images from `first` on, and log out, unless the window is over before. Raises Refused."""
-    window, done, rows = Window(), first - 1, []
+    window = Window()
+    done = first - 1
+    rows = []
     session = login(url, window, team, password)
-    token, last, categories = session["token"], session["images"], session["categories"]
+    token = session["token"]
+    last = session["images"]
+    categories = session["categories"]
     say(f"run {session['run']}: {last} images in {window.left_s:.0f} s")
     posting = Referee(url, window, token)
     try:
@@ -221,7 +229,8 @@ def run(url: str, team: str, password: str, first: int) -> None:
                 or window.left_s < NEAR_END_S
             ):
                 posting.post(rows)
-                rows, done = [], number
+                rows = []
+                done = number
                 say(f"image {done} of {last}, {window.left_s:.0f} s left")
     except BaseException as error:
         if isinstance(error, Refused) and error.code == "window-closed":

@@ -109,11 +109,9 @@ def kept(
     """
     order = np.argsort(-scores, kind="stable")
     left, top, right, bottom = np.ascontiguousarray(boxes[order].T)
-    areas, classes, alive = (
-        (right - left).clip(0) * (bottom - top).clip(0),
-        classes[order],
-        scores[order] >= 0,
-    )
+    areas = (right - left).clip(0) * (bottom - top).clip(0)
+    classes = classes[order]
+    alive = scores[order] >= 0
     for best in range(len(order) if settings["iou"] < 1 else 0):
         if alive[best]:
             if alive[:best].sum() == settings["max"]:

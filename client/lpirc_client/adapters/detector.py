@@ -126,7 +126,8 @@ class Adapter:
         """Yield (category id, confidence, xmin, ymin, xmax, ymax), the best first; inclusive pixels."""
         if categories is not self._known[0]:
             self._known = categories, self._ids(categories)
-        settings, (_, ids) = self._settings, self._known
+        settings = self._settings
+        _, ids = self._known
         with Image.open(io.BytesIO(jpeg)) as opened:
             image = opened.convert("RGB")
         arrays = self._model.run(
@@ -140,7 +141,9 @@ class Adapter:
             & np.isin(classes, list(ids))
             & np.isfinite(sides).all(axis=1)
         )
-        sides, scores, classes = sides[fits], scores[fits], classes[fits]
+        sides = sides[fits]
+        scores = scores[fits]
+        classes = classes[fits]
         sides = boxes.in_image(sides, settings, image.size)
         for best in boxes.kept(sides, scores, classes, settings):
             left, top, right, bottom = sides[best].clip(0, image.size * 2).tolist()
@@ -153,10 +156,8 @@ class Adapter:
 
         Where the categories are not known, as in a dry run on any images, the ids are the class numbers.
         """
-        names, wanted = (
-            self._settings["names"],
-            {one.name.casefold(): one.id for one in categories},
-        )
+        names = self._settings["names"]
+        wanted = {one.name.casefold(): one.id for one in categories}
         ids = {
             number: wanted[name.casefold()]
             for number, name in names.items()

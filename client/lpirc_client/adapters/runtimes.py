@@ -23,17 +23,13 @@ def onnx(path: Path, threads: int) -> Model:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = (
-        threads,
-        3,
-    )  # 3: errors only
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3  # errors only
     session = onnxruntime.InferenceSession(
         str(path), options, onnxruntime.get_available_providers()
     )
-    inputs, names = (
-        session.get_inputs(),
-        [output.name for output in session.get_outputs()],
-    )
+    inputs = session.get_inputs()
+    names = [output.name for output in session.get_outputs()]
     shapes = [
         [side if isinstance(side, int) else None for side in one.shape]
         for one in inputs
@@ -57,7 +53,8 @@ def litert(path: Path, threads: int) -> Model:
 
     model = Interpreter(model_path=str(path), num_threads=threads or None)
     model.allocate_tensors()
-    inputs, outputs = model.get_input_details(), model.get_output_details()
+    inputs = model.get_input_details()
+    outputs = model.get_output_details()
 
     def run(values: Any) -> list[Any]:
         model.set_tensor(
@@ -70,10 +67,8 @@ def litert(path: Path, threads: int) -> Model:
             for one in outputs
         ]
 
-    shapes, names = (
-        [one["shape"].tolist() for one in inputs],
-        [one["name"] for one in outputs],
-    )
+    shapes = [one["shape"].tolist() for one in inputs]
+    names = [one["name"] for one in outputs]
     return Model(shapes, names, {"boxes": "fraction"}, run)
 
 

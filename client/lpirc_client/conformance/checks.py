@@ -23,7 +23,9 @@ from lpirc_client.receipts import link_of
 from lpirc_client.wire import Login, login_from
 from lpirc_client.zip_stream import numbered
 
-SESSION, ROWS, REMAINING = "/v1/session", "/v1/detections", "X-Window-Remaining-Ms"
+SESSION = "/v1/session"
+ROWS = "/v1/detections"
+REMAINING = "X-Window-Remaining-Ms"
 FORM_ROW = "image_name=%s&CLASS_ID=%s&confidence=%s&xmin=%s&ymin=%s&xmax=%s&ymax=%s"
 LARGEST_BODY_BYTES = 4 * 2**20
 EARLY_S = 3.0  # a refusal can do with the head of a request
@@ -45,7 +47,8 @@ class Checks(Connection):
         self, url: str, team: str, password: str = "", ca_cert: str | None = None
     ) -> None:
         super().__init__(url, ca_cert)
-        self.team, self.password = team, password
+        self.team = team
+        self.password = password
         self.answers: list[requests.Response] = []
         self.receipts_given: list[dict[str, Any]] = []
 
@@ -55,17 +58,16 @@ class Checks(Connection):
         in_run = names[names.index(IN_RUN[0]) : names.index(IN_RUN[1])]
         with self:
             for name in names:
-                started_s, has_run = time.monotonic(), hasattr(self, "run")
+                started_s = time.monotonic()
+                has_run = hasattr(self, "run")
                 can = (
                     has_run
                     or name not in in_run
                     or (self.password and name == in_run[0])
                 )
                 check = getattr(self, name) if can else lambda: "it needs a run"
-                outcome, took_s = (
-                    self._outcome(check),
-                    round(time.monotonic() - started_s, 3),
-                )
+                outcome = self._outcome(check)
+                took_s = round(time.monotonic() - started_s, 3)
                 yield Finding(
                     name[len("_check_") :].replace("_", "-"), *outcome, took_s=took_s
                 )
@@ -177,7 +179,8 @@ class Checks(Connection):
         )
 
     def _check_image_head(self) -> None:
-        before, path = self._standing("images_served"), f"/v1/images/{self.run.images}"
+        before = self._standing("images_served")
+        path = f"/v1/images/{self.run.images}"
         _same(
             "Content-Length",
             self._ask("HEAD", path, "200").headers.get("Content-Length", "0"),
@@ -192,7 +195,8 @@ class Checks(Connection):
     def _check_batch(self) -> str | None:
         if self.paths and "/v1/images" not in self.paths:
             return "its OpenAPI document has no batches"
-        last, first = self.run.images, max(1, self.run.images - 1)
+        last = self.run.images
+        first = max(1, self.run.images - 1)
         content = self._ask("GET", f"/v1/images?first={first}&count=5", "200").content
         images = dict(numbered(io.BytesIO(content).read, first))
         _same("images, cut at the last one", list(images), list(range(first, last + 1)))
@@ -234,10 +238,8 @@ class Checks(Connection):
         self._post(b" []", "409 key-reused", Idempotency_Key=KEY)
 
     def _check_bad_row(self) -> None:
-        before, rows = (
-            self._standing("detections_accepted"),
-            self._rows(1, self.run.images + 1),
-        )
+        before = self._standing("detections_accepted")
+        rows = self._rows(1, self.run.images + 1)
         refusal = self._post(json.dumps(rows).encode(), "422 bad-rows")
         _same(
             "lines, total",
@@ -278,10 +280,8 @@ class Checks(Connection):
         for answer in [
             one for one in self.answers if "Authorization" in one.request.headers
         ]:
-            what, text = (
-                f"{REMAINING} of {answer.request.path_url}",
-                answer.headers.get(REMAINING, "none"),
-            )
+            what = f"{REMAINING} of {answer.request.path_url}"
+            text = answer.headers.get(REMAINING, "none")
             is_less = text.isdigit() and int(text) <= left_ms
             _require(is_less, f"{what}: expected at most {left_ms:.0f}, got {text}")
             left_ms = int(text)
@@ -312,7 +312,8 @@ class Checks(Connection):
 
     def _check_problem_documents(self) -> None:
         for answer in [one for one in self.answers if one.status_code >= 400]:
-            document, kind = json_object(answer), answer.headers.get("Content-Type")
+            document = json_object(answer)
+            kind = answer.headers.get("Content-Type")
             got = kind, document.get("status"), type(document.get("detail")).__name__
             _same(
                 answer.request.path_url,
@@ -322,7 +323,8 @@ class Checks(Connection):
 
     def _check_documented(self) -> str | None:
         for answer in self.answers if self.paths else ():
-            status, method = str(answer.status_code), str(answer.request.method)
+            status = str(answer.status_code)
+            method = str(answer.request.method)
             path = urlsplit(answer.url).path[len(self._prefix) :]
             known = [
                 self.paths[one]

@@ -24,7 +24,8 @@ from lpirc_client.rows import PACKED_TYPE
 
 PIECE_BYTES = 16384
 LINGER_S = 3.0  # after the end of the run, for a client that goes on
-TEXT_ROW, JSON_ROW = rb"(?m)^\s*(\d{1,9})", rb"\[\s*(\d{1,9})"
+TEXT_ROW = rb"(?m)^\s*(\d{1,9})"
+JSON_ROW = rb"\[\s*(\d{1,9})"
 FORM = "application/x-www-form-urlencoded"
 ROWS_BY_TYPE = {
     "text/plain": TEXT_ROW,
@@ -36,7 +37,8 @@ ROWS_BY_TYPE = {
 class Proxy(ThreadingTCPServer):
     """Listens for a client of the referee at `url`; a thread for each connection fills `exchanges`."""
 
-    allow_reuse_address, daemon_threads = FREES_PORTS_LATE, True
+    allow_reuse_address = FREES_PORTS_LATE
+    daemon_threads = True
     request_queue_size = 128
     timeout = 0.1
 
@@ -46,7 +48,9 @@ class Proxy(ThreadingTCPServer):
         self.exchanges: dict[int, Exchange] = {}
         self.clients: set[int] = set()
         self.asking: set[int] = set()
-        self.known_s, self.end_s, self.is_out = 0.0, float("inf"), False
+        self.known_s = 0.0
+        self.end_s = float("inf")
+        self.is_out = False
         super().__init__(address, Passage)
 
     def serve(self) -> None:
@@ -62,9 +66,11 @@ class Proxy(ThreadingTCPServer):
         """Learn from a whole answer when the run ends; one that comes late must not undo a log-out."""
         if seen.started_s < self.known_s:
             return
-        self.known_s, now_s = seen.started_s, time.monotonic()
+        self.known_s = seen.started_s
+        now_s = time.monotonic()
         if seen.route in LOGOUT and seen.status == 200:
-            self.is_out, left_ms = True, "0"
+            self.is_out = True
+            left_ms = "0"
         if left_ms.isdecimal():
             self.end_s = (
                 now_s + int(left_ms) / 1000 if int(left_ms) else min(self.end_s, now_s)
@@ -106,7 +112,8 @@ class Passage(BaseHTTPRequestHandler):
         self, code: int, message: str | None = None, explain: str | None = None
     ) -> None:
         """Refuse what is not HTTP, in a referee's way, and note it."""
-        now_s, answer = time.monotonic(), {"detail": f"This is not HTTP: {message}"}
+        now_s = time.monotonic()
+        answer = {"detail": f"This is not HTTP: {message}"}
         refused = Exchange(self.number, "? /v1/", now_s, now_s, int(code), answer)
         self.server.exchanges[next(self.server.numbers)] = refused
         self.wfile.write(
@@ -117,7 +124,8 @@ class Passage(BaseHTTPRequestHandler):
 
     def _pass_on(self) -> None:
         """Pass on one request and its answer. Raises OSError if the client has gone."""
-        started_s, length = time.monotonic(), self.headers.get("Content-Length", "0")
+        started_s = time.monotonic()
+        length = self.headers.get("Content-Length", "0")
         has_end = (
             re.fullmatch(r"\d{1,8}", length) and "Transfer-Encoding" not in self.headers
         )
@@ -125,13 +133,15 @@ class Passage(BaseHTTPRequestHandler):
         is_cut = bool(has_end) and len(body) < int(length)
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         target = self.path[len(self.server.referee.path.rstrip("/")) :]
-        path, self.place = urlsplit(target).path, next(self.server.numbers)
+        path = urlsplit(target).path
+        self.place = next(self.server.numbers)
         self.server.exchanges[self.place] = Exchange(
             self.number, f"{self.command} {path.rstrip('0123456789')}", started_s, is_unread=is_cut,
             media_type=kind, images=_images(target, kind, body), key=self.headers.get("Idempotency-Key", ""),
             sha256=hashlib.sha256(body).hexdigest() if has_end else "",
         )  # fmt: skip
-        is_last, self.close_connection = self.close_connection, True
+        is_last = self.close_connection
+        self.close_connection = True
         self.server.asking.add(self.number)
         answer = None if is_cut else self._answer_to(body)
         if answer is None or answer.will_close:
@@ -171,7 +181,9 @@ class Passage(BaseHTTPRequestHandler):
 
     def _pass_back(self, answer: http.client.HTTPResponse) -> bool:
         """Pass the answer on, and note it; return whether it was whole."""
-        has_left, content, piece = _has_ended(self.connection), b"", b"-"
+        has_left = _has_ended(self.connection)
+        content = b""
+        piece = b"-"
         is_chunked = answer.chunked and self.command != "HEAD"
         is_json = "json" in answer.getheader("Content-Type", "")
         lines = [f"HTTP/{answer.version / 10} {answer.status} {answer.reason}"]

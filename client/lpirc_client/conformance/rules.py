@@ -17,12 +17,16 @@ LOGIN = (
     "POST /get_token",
 )
 LOGOUT = ("DELETE /v1/session", "GET /logout", "POST /logout")
-STATUS, ROWS, IMAGE = "GET /v1/session", "POST /v1/detections", "GET /v1/images/"
+STATUS = "GET /v1/session"
+ROWS = "POST /v1/detections"
+IMAGE = "GET /v1/images/"
 FETCHES = (IMAGE, "GET /v1/images", "PUT /v1/display/")
 LEGACY_FETCHES = tuple(
     f"{method} /{what}" for method in ("GET", "POST") for what in ("image", "zipimages")
 )
-POLL_S, SILENCE_S, FEW = 1.0, 30.0, 3
+POLL_S = 1.0
+SILENCE_S = 30.0
+FEW = 3
 # Refusals that another rule reports, or that are not the client's fault: it waits then, or the operator must act.
 EXCUSED = (
     "window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests",
@@ -65,7 +69,8 @@ class Run:
     """All that was seen, sorted for the rules."""
 
     def __init__(self, seen: Sequence[Exchange]) -> None:
-        self.all, self.version_1 = seen, [one for one in seen if " /v1/" in one.route]
+        self.all = seen
+        self.version_1 = [one for one in seen if " /v1/" in one.route]
         requests = Counter(one.connection for one in seen)
         alone = [one for one in self.version_1 if requests[one.connection] == 1]
         self.lone = [one for one in alone if not one.is_ended_by_referee]
@@ -105,7 +110,8 @@ class Run:
 
     def waited_s(self) -> float:
         """Return for how long of the run the client waited for an answer; else the referee waited for the client."""
-        reached_s, waited_s = self.opened_s, 0.0
+        reached_s = self.opened_s
+        waited_s = 0.0
         for one in self.all:
             waited_s += max(0.0, one.ended_s - max(one.started_s, reached_s))
             reached_s = max(reached_s, one.ended_s)
@@ -115,11 +121,9 @@ class Run:
         """Return what each rule found, in the order of RULES."""
         findings = []
         for name, (severity, advice, rule) in RULES.items():
-            broken, detail, first_s = (
-                sorted(rule(self), key=lambda one: one.started_s),
-                "",
-                None,
-            )
+            broken = sorted(rule(self), key=lambda one: one.started_s)
+            detail = ""
+            first_s = None
             if broken:
                 first_s = round(broken[0].started_s - self.opened_s, 3)
                 said = (broken[0].answer.get("problems") or [broken[0].answer])[0]

@@ -37,8 +37,10 @@ def measure(
     if len(images) < LEAST_IMAGES:
         sentence = f"{len(images)} image: the first is warm-up and not counted, so at least two are needed"
         raise ModelError("too-few-images", sentence, images=len(images))
-    sha256, started = digest(images), datetime.now(UTC)
-    temperature_c, throttled = device.temperature_c(), device.throttle_count()
+    sha256 = digest(images)
+    started = datetime.now(UTC)
+    temperature_c = device.temperature_c()
+    throttled = device.throttle_count()
     rules = validator.rules_of(model, settings)
     with ModelProcess(
         model.path.name, settings.core, confinement_with(settings.delegate)
@@ -55,8 +57,10 @@ def measure(
             what = "its input is uint8; --mean and --sigma are for float32"
             raise ModelError("bad-preprocessing", f"{process.name}: {what}")
         passes = Passes(process, signature, images, settings, report)
-        repeats, energy_loop = passes.repeats(), passes.energy_loop()
-    first, predictions = repeats[0], passes.predictions
+        repeats = passes.repeats()
+        energy_loop = passes.energy_loop()
+    first = repeats[0]
+    predictions = passes.predictions
     document: dict[str, Any] = {
         "result_version": RESULT_VERSION,
         "task": settings.task,
@@ -134,11 +138,9 @@ def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
     model, ms, settings, device = (
         document[key] for key in ("model", "latency", "settings", "device")
     )
-    unusable, core, confinement = (
-        document["unusable"],
-        settings["core"],
-        document["confinement"],
-    )
+    unusable = document["unusable"]
+    core = settings["core"]
+    confinement = document["confinement"]
     size = f"{model['size_bytes']} bytes, input {model['input']['shape']}"
     images = f"{document['processed']} of {document['images']['count']}"
     outer = f"first {ms['first_ms']:.3f} (not counted), min {ms['min_ms']:.3f}, max {ms['max_ms']:.3f}"
@@ -184,7 +186,8 @@ def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _temperature(device: dict[str, Any]) -> str:
-    before, after = device["temperature_c_before"], device["temperature_c_after"]
+    before = device["temperature_c_before"]
+    after = device["temperature_c_after"]
     return (
         "unknown"
         if before is None or after is None

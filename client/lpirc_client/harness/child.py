@@ -184,10 +184,12 @@ def main(arguments: list[str]) -> int:
         try:
             message, payload = worker.answer(*frame)
         except ImportError as error:
-            message, payload = {"failed": "ImportError", "reason": str(error.name)}, b""
+            message = {"failed": "ImportError", "reason": str(error.name)}
+            payload = b""
         except Exception as error:  # noqa: BLE001 - whatever a model raises is the answer
             reason = " ".join(str(error).split())[:REASON_CHARACTERS]
-            message, payload = {"failed": type(error).__name__, "reason": reason}, b""
+            message = {"failed": type(error).__name__, "reason": reason}
+            payload = b""
         del frame
         send(answers, message, payload)
     return 0

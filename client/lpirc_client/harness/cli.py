@@ -11,7 +11,9 @@ from lpirc_client import terminal
 from lpirc_client.completion import PrintCompletion
 from lpirc_client.errors import ClientError
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE = 0
+FAILED = 1
+INTERRUPTED = 130
 OLDEST = (3, 11)
 EXAMPLE = "example: lpirc-harness bench model.tflite --images DIR --track ovic-detection --out result.json"
 

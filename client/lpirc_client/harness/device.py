@@ -27,7 +27,8 @@ def temperature_c(root: Path = Path("/")) -> float | None:
     """Return the hottest processor sensor, else the hottest of all sensors; None without any."""
     zones: list[tuple[str, float]] = []
     for folder in sorted((root / "sys/class/thermal").glob("thermal_zone*")):
-        kind, millidegrees = _line(folder / "type"), _line(folder / "temp")
+        kind = _line(folder / "type")
+        millidegrees = _line(folder / "temp")
         if (
             kind is not None
             and millidegrees is not None

@@ -43,10 +43,8 @@ def receive(
     text_length, payload_length = HEAD.unpack(head)
     if text_length > LARGEST_JSON or payload_length > largest:
         raise BrokenFrameError(f"a message of {text_length} and {payload_length} bytes")
-    text, payload = (
-        _exactly(descriptor, text_length, wait),
-        _exactly(descriptor, payload_length, wait),
-    )
+    text = _exactly(descriptor, text_length, wait)
+    payload = _exactly(descriptor, payload_length, wait)
     return None if text is None or payload is None else (_parsed(text), payload)
 
 
@@ -78,7 +76,8 @@ def _parsed(text: bytearray) -> Message:
 
 def _exactly(descriptor: int, length: int, wait: Wait) -> bytearray | None:
     content = bytearray(length)
-    view, got = memoryview(content), 0
+    view = memoryview(content)
+    got = 0
     while got < length:
         wait(descriptor, EVENT_READ)
         with suppress(BlockingIOError):

@@ -55,7 +55,8 @@ class LoadedModel(ABC):
         It answers at least one. Raises ValueError if an output's shape differs from the signature's.
         """
         take, fetches = self.views()
-        invoke, clock = self.invoke, time.perf_counter_ns
+        invoke = self.invoke
+        clock = time.perf_counter_ns
         times_ns = np.zeros(len(pixels), np.int64)
         kept = [
             np.zeros((len(pixels), *one.shape), np.dtype(one.dtype))
@@ -63,7 +64,9 @@ class LoadedModel(ABC):
         ]
         shapes = [one.shape[1:] for one in kept]
         slots = list(zip(fetches, kept, shapes, strict=True))
-        start_monotonic_s, until_ns, done = time.monotonic(), clock() + slice_ns, 0
+        start_monotonic_s = time.monotonic()
+        until_ns = clock() + slice_ns
+        done = 0
         before_s = time.thread_time()
         for image in pixels:
             take()[0] = image
@@ -84,7 +87,8 @@ class LoadedModel(ABC):
             budget_ns -= took_ns
             if budget_ns <= 0 or after_ns >= until_ns:
                 break
-        processor_s, end_monotonic_s = time.thread_time() - before_s, time.monotonic()
+        processor_s = time.thread_time() - before_s
+        end_monotonic_s = time.monotonic()
         outputs = [room[:done] for room in kept]
         return Run(
             times_ns[:done], outputs, start_monotonic_s, end_monotonic_s, processor_s
@@ -92,8 +96,10 @@ class LoadedModel(ABC):
 
     def repeat(self, seconds: float) -> tuple[int, float, float]:
         """Invoke on the last input for this long; return how often, and the monotonic start and end."""
-        invoke, clock = self.invoke, time.monotonic
-        start_s, count = clock(), 0
+        invoke = self.invoke
+        clock = time.monotonic
+        start_s = clock()
+        count = 0
         while True:
             invoke()
             count += 1

@@ -18,7 +18,8 @@ def is_stable(repeat_means_ms: Sequence[float]) -> bool:
     last = repeat_means_ms[-STABLE_REPEATS:]
     if len(last) < STABLE_REPEATS:
         return False
-    half_width, middle = (max(last) - min(last)) / 2, (max(last) + min(last)) / 2
+    half_width = (max(last) - min(last)) / 2
+    middle = (max(last) + min(last)) / 2
     return half_width <= STABLE_SHARE * middle
 
 

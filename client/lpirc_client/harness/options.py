@@ -19,7 +19,8 @@ from lpirc_client.harness.settings import (
 from lpirc_client.option_types import positive_seconds, seconds, whole
 
 MOST_THREADS = 1024
-LARGEST_LEVEL, LEAST_SIGMA = 1e6, 1e-6
+LARGEST_LEVEL = 1e6
+LEAST_SIGMA = 1e-6
 
 
 def add_parsers(subparsers: Any) -> None:

@@ -46,16 +46,16 @@ class Answers:
     ) -> Answers:
         """Parse the answer to `run`. Raises ModelError `model-crashed` if a broken process sent something else."""
         try:
-            done, at = int(head["done"]), 8 * int(head["done"])
-            times_ns, outputs = np.frombuffer(content[:at], np.int64), []
+            done = int(head["done"])
+            at = 8 * int(head["done"])
+            times_ns = np.frombuffer(content[:at], np.int64)
+            outputs = []
             for tensor in signature.outputs:
                 size = done * math.prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
                 outputs.append(_values(content[at : at + size], done, tensor))
                 at += size
-            start_s, end_s = (
-                float(head["start_monotonic_s"]),
-                float(head["end_monotonic_s"]),
-            )
+            start_s = float(head["start_monotonic_s"])
+            end_s = float(head["end_monotonic_s"])
             processor_s = float(head["processor_s"])
             is_sound = (
                 at == len(content)
@@ -122,14 +122,13 @@ def detections(
     It drops what cannot be scored: rows with a number that is not finite or out of range, or a class below 0, and boxes
     whose far side lies before the near one. Boxes that leave the image stay as they are.
     """
-    boxes, classes, scores = (
-        answers.outputs[0][:, 0],
-        answers.outputs[1][:, 0],
-        answers.outputs[2][:, 0],
-    )
+    boxes = answers.outputs[0][:, 0]
+    classes = answers.outputs[1][:, 0]
+    scores = answers.outputs[2][:, 0]
     with np.errstate(invalid="ignore", over="ignore"):
         scale = np.array(sizes, np.float64)[:, None, :]
-        near, far = boxes[..., [1, 0]] * scale, boxes[..., [3, 2]] * scale
+        near = boxes[..., [1, 0]] * scale
+        far = boxes[..., [3, 2]] * scale
         numbers = np.concatenate(
             [
                 np.floor(classes + (COCO_FIRST + 0.5))[..., None],
@@ -164,7 +163,8 @@ def check_counts(
     wrong = np.flatnonzero(counts != DETECTIONS)
     if not len(wrong):
         return []
-    count, picture = float(counts[wrong[0]]), what[int(wrong[0])]
+    count = float(counts[wrong[0]])
+    picture = what[int(wrong[0])]
     sentence = f"{name}: it returns {count:g} detections of {picture}; its output 3 (count) must be {DETECTIONS}"
     return [
         ModelError(

@@ -66,8 +66,11 @@ class Passes:
         settings: Settings,
         report: Callable[[str], None],
     ) -> None:
-        self._process, self._signature = process, signature
-        self._images, self._settings, self._report = images, settings, report
+        self._process = process
+        self._signature = signature
+        self._images = images
+        self._settings = settings
+        self._report = report
         self.predictions = Predictions()
         self.span_s: list[float] = []
         self.processor_s = 0.0
@@ -86,7 +89,8 @@ class Passes:
         return done
 
     def _repeat(self, *, is_first: bool) -> Repeat:
-        repeat, total = Repeat(), len(self._images)
+        repeat = Repeat()
+        total = len(self._images)
         left_ns = _ns(self._settings.budget_s)
         mean_ns = SLICE_S * 1e9
         while repeat.processed < total and left_ns > 0:

@@ -89,10 +89,8 @@ def whole(height: int, width: int) -> Crop:
 
 def central_crop(height: int, width: int) -> Crop:
     """OVIC's central 0.875: per side start = round((side - 0.875 side) / 2), new = round(side - 2 start), half up."""
-    top, left = (
-        _half_up((height - FRACTION * height) / 2),
-        _half_up((width - FRACTION * width) / 2),
-    )
+    top = _half_up((height - FRACTION * height) / 2)
+    left = _half_up((width - FRACTION * width) / 2)
     return Crop(top, left, _half_up(height - 2 * top), _half_up(width - 2 * left))
 
 
@@ -114,12 +112,12 @@ def resized(pixels: Pixels, height: int, width: int) -> Pixels:
 
     In float32, as a + (b - a) * share, which keeps even colours exactly; then rounded half up to 8 bits.
     """
-    rows, columns = (
-        _Weights.of(len(pixels), height),
-        _Weights.of(pixels.shape[1], width),
-    )
-    upper, lower = pixels[rows.first], pixels[rows.second]
-    top, bottom = columns.between(upper), columns.between(lower)
+    rows = _Weights.of(len(pixels), height)
+    columns = _Weights.of(pixels.shape[1], width)
+    upper = pixels[rows.first]
+    lower = pixels[rows.second]
+    top = columns.between(upper)
+    bottom = columns.between(lower)
     mixed = top + (bottom - top) * rows.share[:, None, None]
     return np.floor(mixed + np.float32(0.5)).astype(np.uint8)
 

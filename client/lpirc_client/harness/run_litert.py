@@ -32,10 +32,8 @@ class RuntimeModel(LoadedModel):
             model_content=bytes(data), num_threads=threads, **options
         )
         self._interpreter.allocate_tensors()
-        inputs, outputs = (
-            self._interpreter.get_input_details(),
-            self._interpreter.get_output_details(),
-        )
+        inputs = self._interpreter.get_input_details()
+        outputs = self._interpreter.get_output_details()
         self.signature = Signature(
             tuple(_tensor(details) for details in inputs),
             tuple(_tensor(details) for details in outputs),
@@ -73,10 +71,8 @@ def _total_bytes(interpreter: Interpreter) -> int:
 
 def _tensor(details: dict[str, Any]) -> Tensor:
     quantization = details["quantization_parameters"]
-    scales, zeros = (
-        quantization["scales"].tolist(),
-        quantization["zero_points"].tolist(),
-    )
+    scales = quantization["scales"].tolist()
+    zeros = quantization["zero_points"].tolist()
     scale, zero = (
         (scales[0], zeros[0]) if len(scales) == 1 and len(zeros) == 1 else (0.0, 0)
     )

@@ -26,10 +26,8 @@ PROVIDERS = {
 TYPES = {"float": "float32", "double": "float64"}
 """ONNX's names of types where they are not numpy's."""
 
-FOLDER_ENTRY, NO_FOLDER = (
-    "session.model_external_initializers_file_folder_path",
-    "/dev/null",
-)
+FOLDER_ENTRY = "session.model_external_initializers_file_folder_path"
+NO_FOLDER = "/dev/null"
 """A model is one file: the runtime would read weights from any file below the current folder."""
 
 
@@ -39,16 +37,15 @@ class RuntimeModel(LoadedModel):
     def __init__(
         self, data: bytes | bytearray, threads: int, delegate: str = DEFAULT_DELEGATE
     ) -> None:
-        provider, available = (
-            PROVIDERS.get(delegate, delegate),
-            onnxruntime.get_available_providers(),
-        )
+        provider = PROVIDERS.get(delegate, delegate)
+        available = onnxruntime.get_available_providers()
         if provider not in available:
             raise ValueError(
                 f"it has no {provider} here; it has {', '.join(available)}"
             )
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
         options.log_severity_level = 4  # fatal errors only
         options.add_session_config_entry(FOLDER_ENTRY, NO_FOLDER)
         self._session = onnxruntime.InferenceSession(
@@ -56,7 +53,8 @@ class RuntimeModel(LoadedModel):
         )
         if self._session.get_providers()[0] != provider:
             raise ValueError(f"{provider} does not work on this device")
-        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        inputs = self._session.get_inputs()
+        outputs = self._session.get_outputs()
         tensors = tuple(map(_tensor, inputs)), tuple(map(_tensor, outputs))
         self.signature = Signature(*tensors, provider, version("onnxruntime"))
         self._bound: tuple[View, list[View]] | None = None

@@ -16,12 +16,10 @@ PREPROCESSINGS = ("resize", "central-crop", "central-square")
 RUNTIMES = ("litert", "onnxruntime")
 RULES = ("ovic", "open")
 CHANNELS = ("RGB", "BGR")
-DEFAULT_DELEGATE, XNNPACK, NO_DELEGATE, CPU_PROVIDER = (
-    "default",
-    "xnnpack",
-    "none",
-    "CPUExecutionProvider",
-)
+DEFAULT_DELEGATE = "default"
+XNNPACK = "xnnpack"
+NO_DELEGATE = "none"
+CPU_PROVIDER = "CPUExecutionProvider"
 DEFAULT_PREPROCESSING = {"classification": "central-crop", "detection": "resize"}
 
 

@@ -23,7 +23,9 @@ LOOPBACK = "lo"
 CGROUPS = Path("/sys/fs/cgroup")
 LIMITS = {"memory": ("memory.max", "memory.limit_in_bytes"), "pids": ("pids.max",)}
 """The files of a control group with a limit, of the second version and of the first."""
-MODEL, IMAGES, REQUEST = "model", "images", "request.json"
+MODEL = "model"
+IMAGES = "images"
+REQUEST = "request.json"
 
 
 def main(archive: IO[bytes], answers: IO[bytes]) -> None:

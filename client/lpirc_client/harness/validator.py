@@ -115,7 +115,8 @@ def _input_problems(signature: Signature, rules: str) -> Iterator[ModelError]:
             inputs=count,
         )
         return
-    dtype, shape = signature.inputs[0].dtype, list(signature.inputs[0].shape)
+    dtype = signature.inputs[0].dtype
+    shape = list(signature.inputs[0].shape)
     if dtype not in INPUT_TYPES[rules]:
         hint = "" if rules == "open" else " (a float model begins with DEQUANTIZE)"
         what = (
@@ -145,7 +146,8 @@ def _output_problems(
 ) -> Iterator[ModelError]:
     wanted = OUTPUTS[task]
     if len(signature.outputs) != len(wanted):
-        count, names = len(signature.outputs), ", ".join(name for name, _ in wanted)
+        count = len(signature.outputs)
+        names = ", ".join(name for name, _ in wanted)
         what = f"its number of outputs is {count}; {task} has {len(wanted)}: {names}"
         yield ModelError("wrong-outputs", what, outputs=count)
         return
@@ -164,7 +166,8 @@ def _output_problem(
     shapes: tuple[tuple[int, ...], ...],
     rules: str,
 ) -> Iterator[ModelError]:
-    where, dtype = f"its output {number} ({name})", tensor.dtype
+    where = f"its output {number} ({name})"
+    dtype = tensor.dtype
     if tensor.shape not in shapes:
         found = list(tensor.shape)
         what = f"{where} is {found}; it must be {' or '.join(str(list(one)) for one in shapes)}"

@@ -47,7 +47,8 @@ WORST_FIT = 0.55
 FILLS = ("plain", "striped", "checked", "dotted")
 DARK = 0.72  # of the bright parts' brightness: between half and full
 # Shares of dark pixels: below them plain, between them dotted, above them striped or checked.
-FEW_DARK, HALF_DARK = 0.1, 0.39
+FEW_DARK = 0.1
+HALF_DARK = 0.39
 STEPS = (2, 3, 4)  # pixels, along a diagonal stripe
 STRIPED = 0.8
 
@@ -100,7 +101,8 @@ def _fill_of(brightness: NDArray[np.uint8], mask: NDArray[np.bool_]) -> str:
 
 def _agreement(dark: NDArray[np.bool_], mask: NDArray[np.bool_]) -> float:
     """Return how often a pixel is as dark as its neighbours up and to the right, some steps away."""
-    same, all_pairs = 0, 1
+    same = 0
+    all_pairs = 1
     for step in STEPS:
         both = mask[step:, :-step] & mask[:-step, step:]
         same += int(

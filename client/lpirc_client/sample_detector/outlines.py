@@ -16,7 +16,10 @@ SIDE = 24  # of the square that masks are compared in
 CANVAS = 240
 TURNS = (-0.2, -0.1, 0.0, 0.1, 0.2)  # radians
 CUTS = (0.12, 0.25)  # of a shape's width or height, lost beyond the image's edge
-LEFT, TOP, RIGHT, BOTTOM = 1, 2, 4, 8
+LEFT = 1
+TOP = 2
+RIGHT = 4
+BOTTOM = 8
 ASPECT_SPREAD = 0.3  # of the logarithm of width / height: shapes come stretched
 
 Corners = List[Tuple[float, float]]
@@ -81,7 +84,8 @@ def _cut_off(mask: NDArray[np.uint8]) -> list[tuple[int, NDArray[np.uint8]]]:
     height, width = mask.shape
     parts = [(0, mask)]
     for cut in CUTS:
-        x, y = round(cut * width), round(cut * height)
+        x = round(cut * width)
+        y = round(cut * height)
         parts += [
             (LEFT, _trimmed(mask[:, x:])),
             (RIGHT, _trimmed(mask[:, : width - x])),
@@ -92,7 +96,8 @@ def _cut_off(mask: NDArray[np.uint8]) -> list[tuple[int, NDArray[np.uint8]]]:
 
 
 def _trimmed(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    rows = np.flatnonzero(mask.any(axis=1))
+    columns = np.flatnonzero(mask.any(axis=0))
     return mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
@@ -106,7 +111,9 @@ def _drawn(name: str, turn: float) -> NDArray[np.uint8]:
 
 
 def _placed(corners: Corners, turn: float, scale: float) -> Corners:
-    cos, sin, middle = math.cos(turn), math.sin(turn), CANVAS / 2
+    cos = math.cos(turn)
+    sin = math.sin(turn)
+    middle = CANVAS / 2
     size = scale * middle * 0.7
     return [
         (middle + size * (x * cos - y * sin), middle + size * (x * sin + y * cos))

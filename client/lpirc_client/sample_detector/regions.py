@@ -46,7 +46,9 @@ def _runs(classes: NDArray[np.uint8]) -> tuple[Ints, Ints, Ints]:
     in_row = (
         columns[:-1] < width
     )  # the column past the last only closes a row's last run
-    rows, starts, ends = rows[:-1][in_row], columns[:-1][in_row], columns[1:][in_row]
+    rows = rows[:-1][in_row]
+    starts = columns[:-1][in_row]
+    ends = columns[1:][in_row]
     kept = classes[rows, starts] != 0
     return rows[kept], starts[kept], ends[kept]
 
@@ -57,7 +59,8 @@ def _roots(
     """Return for each run the lowest index of a run that it is connected with."""
     above, below = _touching(rows, starts, ends, width + 1)
     same = values[above] == values[below]
-    above, below = above[same], below[same]
+    above = above[same]
+    below = below[same]
     roots = np.arange(len(rows))
     while True:
         low = np.minimum(roots[above], roots[below])
@@ -85,7 +88,9 @@ def _touching(rows: Ints, starts: Ints, ends: Ints, stride: int) -> tuple[Ints, 
 
 
 def _region(value: int, rows: Ints, starts: Ints, ends: Ints) -> Region:
-    ymin, xmin, xmax = int(rows[0]), int(starts.min()), int(ends.max()) - 1
+    ymin = int(rows[0])
+    xmin = int(starts.min())
+    xmax = int(ends.max()) - 1
     ymax = int(rows[-1])
     mask = np.zeros((ymax - ymin + 1, xmax - xmin + 1), dtype=np.bool_)
     for row, start, end in zip(rows - ymin, starts - xmin, ends - xmin):

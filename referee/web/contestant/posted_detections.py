@@ -105,7 +105,10 @@ def _repeated(
     run = stored_run_of(service.callers, asked, session)
     require_own(service.callers, asked, session, run)
     if body is None:
-        slots, address = service.limits.unauthenticated, asked.environ.get("REMOTE_ADDR", "")
+        slots, address = (
+            service.limits.unauthenticated,
+            asked.environ.get("REMOTE_ADDR", ""),
+        )
         if not slots.acquire(address):
             raise too_many_requests()
         try:

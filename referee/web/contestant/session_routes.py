@@ -22,8 +22,8 @@ from referee.web.app_parts import part
 from referee.web.callers import Callers, open_run_of, own_run_of
 from referee.web.contestant import image_batches, posted_detections, single_image
 from referee.web.http_answers import through_flask
-from referee.web.request_bodies import read_texts
 from referee.web.published_board import PublishedBoard
+from referee.web.request_bodies import read_texts
 from referee.web.request_slots import prefer_slot
 from referee.web.run_service import RunService
 from referee.web.team_login import issue_token, require_password
@@ -116,8 +116,8 @@ def _closed_session(run: Run) -> dict[str, object]:
         "run": run.id,
         "phase": phase,
         "remaining_s": 0.0,
-        "images_served": len(store.served_images(run.id)),
-        "detections_accepted": store.count_detections(run.id),
+        "images_served": len(store.served.images(run.id)),
+        "detections_accepted": store.posts.count_detections(run.id),
     } | (_rules(run) | _closing(run.id) | _provisional(run))
 
 
@@ -128,7 +128,7 @@ def _provisional(found: Run) -> dict[str, object]:
         return {}
     if part(PublishedBoard).is_frozen():
         return {"provisional": None}
-    run = contest.store.run(found.id)
+    run = contest.store.runs.get(found.id)
     released = released_of(contest, run, now)
     state = figures_of(contest, run, now).figure_state
     if released is None:
@@ -151,7 +151,7 @@ def log_out() -> Response:
         phase=RunState.VOID if run.state is RunState.VOID else RunState.CLOSED,
         elapsed_s=run.elapsed_s,
         energy_wh=run.energy_wh,
-        detections_accepted=callers.contest.store.count_detections(run.id),
+        detections_accepted=callers.contest.store.posts.count_detections(run.id),
         **_closing(run.id),
     )
 
@@ -162,7 +162,7 @@ def _closing(run: int) -> dict[str, object]:
     A log-out does not fail for a key that cannot be read.
     """
     contest = part(Callers).contest
-    closing = contest.store.closing(run)
+    closing = contest.store.closings.of_run(run)
     if closing is None:
         return {}
     try:

@@ -140,7 +140,7 @@ def log_in() -> Response:
 
 def _last_run(team: str, not_armed: NotArmed) -> Run:
     """The team's last run, which is over: its token opens nothing, but was given again to whoever logged in again."""
-    for run in reversed(part(Callers).contest.store.runs(team=team)):
+    for run in reversed(part(Callers).contest.store.runs.find(team=team)):
         if run.state in (RunState.CLOSED, RunState.JUDGED):
             return run
     raise not_armed
@@ -298,7 +298,7 @@ def log_out() -> Response:
     """Close the run and stop its meter; a second time changes nothing."""
     callers = part(Callers)
     session = _session(read_form().field("token"))
-    run = callers.contest.store.run(session.run)
+    run = callers.contest.store.runs.get(session.run)
     require_own(callers, present_request(), session, run)
     callers.control.close(run.id, "logout")
     return text(LOGGED_OUT)
@@ -355,6 +355,6 @@ def _no_image() -> Iterator[None]:
 def _was_stored(session: Session, key: str) -> bool:
     callers = part(Callers)
     store = callers.contest.store
-    run = store.run(session.run)
+    run = store.runs.get(session.run)
     require_own(callers, present_request(), session, run)
-    return store.find_post(run.id, key) is not None
+    return store.posts.find(run.id, key) is not None

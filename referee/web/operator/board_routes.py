@@ -26,10 +26,10 @@ def freeze() -> Response:
     """Freeze the board, on disk before it is answered; a frozen one stays as it is."""
     board = part(PublishedBoard)
     contest = board.contest
-    found = contest.store.published()
+    found = contest.store.published.get()
     if found is None or found.state is BoardState.LIVE:
         with act("board-freeze"):
-            contest.store.freeze_board(board.clock.utc(), empty_board(contest))
+            contest.store.published.freeze(board.clock.utc(), empty_board(contest))
     return _changed(board)
 
 
@@ -47,7 +47,7 @@ def unveil() -> Response:
         )
     board = part(PublishedBoard)
     contest, now = board.contest, board.clock.utc()
-    found = contest.store.published()
+    found = contest.store.published.get()
     if found is None or found.state is BoardState.LIVE:
         raise RefereeError(
             "board-state",
@@ -57,7 +57,7 @@ def unveil() -> Response:
     places = 1 if wanted == "1" else MANY
     with act("board-unveil", places=wanted):
         is_as_seen = not seen or seen == str(found.unveiled)
-        if not is_as_seen or not contest.store.unveil_board(
+        if not is_as_seen or not contest.store.published.unveil(
             now, final, found.unveiled, places
         ):
             sentence = "Another operator has just unveiled; look at the board, then go on from there."

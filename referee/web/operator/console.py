@@ -85,7 +85,7 @@ def login() -> Response:
 @blueprint.get("/runs/<int:number>/report")
 def report(number: int) -> Response:
     """The report of a run that is over, written now."""
-    run = part(Callers).contest.store.run(number)
+    run = part(Callers).contest.store.runs.get(number)
     if run.state not in OVER:
         sentence = f"Run {number} is {run.state}; there is a report once it is closed."
         raise RefereeError("run-state", sentence, run=number)
@@ -98,7 +98,9 @@ def report(number: int) -> Response:
 @blueprint.post("/reports")
 def reports() -> Response:
     """Write the reports of all runs that are over into the contest folder."""
-    numbers = [run.id for run in part(Callers).contest.store.runs() if run.state in OVER]
+    numbers = [
+        run.id for run in part(Callers).contest.store.runs.find() if run.state in OVER
+    ]
     paths = _reports(numbers) if numbers else []
     where = f"; they are in {paths[0].parent}" if paths else ""
     return jsonify(runs=numbers, sentence=f"Reports written: {len(paths)}{where}.")

@@ -27,12 +27,12 @@ def draw() -> Response:
     contest = part(Callers).contest
     busy = {
         run.team
-        for run in contest.store.runs()
+        for run in contest.store.runs.find()
         if run.state in (RunState.ARMED, RunState.OPEN)
     }
-    used = contest.store.attempts_used()
+    used = contest.store.runs.attempts_used()
     limit = contest.config.attempts
-    teams = contest.store.teams()
+    teams = contest.store.teams.all()
     drawn = [
         team
         for team, off in teams.items()
@@ -40,7 +40,7 @@ def draw() -> Response:
     ]
     secrets.SystemRandom().shuffle(drawn)
     with act("draw"):
-        return jsonify(queue=contest.store.change_queue(lambda _: drawn))
+        return jsonify(queue=contest.store.queue.change(lambda _: drawn))
 
 
 @blueprint.post("/queue/<any(add,absent,remove):action>")
@@ -48,7 +48,7 @@ def change(action: str) -> Response:
     """Add a team at the end of the queue; move one that is absent there; take one out."""
     (team,) = read_texts("team")
     if action == "add":
-        part(Callers).contest.store.require_team(team)
+        part(Callers).contest.store.teams.require(team)
 
     def changed(queue: list[str]) -> list[str]:
         if action == "add" and team in queue:
@@ -62,7 +62,7 @@ def change(action: str) -> Response:
         return others if action == "remove" else [*others, team]
 
     with act(f"queue-{action}", team=team):
-        return jsonify(queue=part(Callers).contest.store.change_queue(changed))
+        return jsonify(queue=part(Callers).contest.store.queue.change(changed))
 
 
 @blueprint.post("/announcements")
@@ -77,7 +77,7 @@ def announce() -> tuple[Response, int]:
         )
     store, now = part(Callers).contest.store, part(Callers).clock.utc()
     with act("announce", text=text):
-        number = store.announce(str(acting()), text, now)
+        number = store.announcements.add(str(acting()), text, now)
     return jsonify(id=number, text=text), 201
 
 
@@ -86,5 +86,5 @@ def withdraw(number: int) -> Response:
     """Withdraw an announcement."""
     store, now = part(Callers).contest.store, part(Callers).clock.utc()
     with act("withdraw", announcement=number):
-        store.withdraw_announcement(number, now)
+        store.announcements.withdraw(number, now)
     return jsonify(id=number)

@@ -24,8 +24,8 @@ from referee.web.callers import (
 )
 from referee.web.operator.operators_desk import OperatorsDesk
 from referee.web.problem_documents import answer_to, note_refusal
-from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.refused_requests import Refusals
+from referee.web.request_bodies import LARGEST_DOCUMENT_BYTES, read_body
 from referee.web.request_slots import OPERATOR_PATH
 from referee.web.web_request import Operator, present_request
 
@@ -111,9 +111,9 @@ def log_in() -> Response:
         return _redirect(f"{OPERATOR_PATH}/login?{back}")
     operator = operator_named(proved)
     now = callers.clock.utc()
-    with contest.store.act(now, None, None, **_record(operator), action="log-in"):
+    with contest.store.log.act(now, None, None, **_record(operator), action="log-in"):
         drawn = secrets.token_hex(GENERATION_BYTES)
-        generation = contest.store.begin_session(str(operator), drawn)
+        generation = contest.store.operators.begin_session(str(operator), drawn)
     session = replace(proved, generation=generation)
     response = _redirect(wanted)
     is_secure = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
@@ -134,8 +134,8 @@ def log_out() -> Response:
     """End all sessions of this operator, on disk before it is answered: no copy of a cookie outlives it."""
     require_operator()
     store, now = part(Callers).contest.store, part(Callers).clock.utc()
-    with store.act(now, None, None, **who(), action="log-out"):
-        store.end_sessions(str(acting()))
+    with store.log.act(now, None, None, **who(), action="log-out"):
+        store.operators.end_sessions(str(acting()))
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
     return response
@@ -159,7 +159,11 @@ def _proved(name: str, password: str) -> OperatorSession:
         return OperatorSession(
             name, tokens.stamp(secret, key), "", expires_s, by_key=True
         )
-    stored = None if is_reserved(name) else contest.store.operators().get(name)
+    stored = (
+        None
+        if is_reserved(name)
+        else contest.store.operators.password_hashes().get(name)
+    )
     address, now_s = request.remote_addr or "", clock.monotonic_s()
     passwords = part(OperatorsDesk).passwords
     passwords.require(address, name, stored, password, now_s)

@@ -40,7 +40,7 @@ def act(
     desk, named = part(OperatorsDesk), who() | {"action": action}
     store, now = desk.callers.contest.store, desk.callers.clock.utc()
     try:
-        with store.act(now, run, turns_to, **named, **detail):
+        with store.log.act(now, run, turns_to, **named, **detail):
             yield
     finally:
         desk.status.renew()
@@ -95,7 +95,7 @@ def start() -> Response:
 @blueprint.post("/runs/<int:number>/close")
 def close(number: int) -> Response:
     """Close an open run now."""
-    run = part(Callers).contest.store.run(number)
+    run = part(Callers).contest.store.runs.get(number)
     if run.state is RunState.ARMED:
         raise RefereeError(
             "run-state",
@@ -119,7 +119,7 @@ def void(number: int) -> Response:
 @blueprint.post("/runs/<int:number>/unvoid")
 def unvoid(number: int) -> Response:
     """Take a void run back into the contest."""
-    was_void = part(Callers).contest.store.run(number).void_reason
+    was_void = part(Callers).contest.store.runs.get(number).void_reason
     with act("unvoid", number, was_void=was_void, reason=_reason()):
         back = part(Callers).control.unvoid(number)
     return jsonify(run_document(back))
@@ -132,14 +132,14 @@ def review(number: int) -> Response:
     contest, now = part(Callers).contest, part(Callers).clock.utc()
     with act("review", number, note=note):
         kept = let_stand(contest, number, str(acting()), note, now)
-    judged = contest.store.latest_score(number)
+    judged = contest.store.scores.latest(number)
     return jsonify(asdict(kept) | {"run": number, "score": judged and judged.score})
 
 
 @blueprint.post("/runs/<int:number>/judge")
 def judge(number: int) -> Response:
     """Judge a closed run, or judge it again, in a process of its own; the status says when it is done."""
-    run = part(Callers).contest.store.run(number)
+    run = part(Callers).contest.store.runs.get(number)
     if run.state not in (RunState.CLOSED, RunState.JUDGED):
         raise RefereeError(
             "run-state",
@@ -152,14 +152,16 @@ def judge(number: int) -> Response:
 @blueprint.post("/judge")
 def judge_all() -> Response:
     """Judge every run that is closed and not judged yet."""
-    return _judge([run.id for run in part(Callers).contest.store.runs(RunState.CLOSED)])
+    return _judge(
+        [run.id for run in part(Callers).contest.store.runs.find(RunState.CLOSED)]
+    )
 
 
 def _judge(numbers: list[int]) -> Response:
     desk = part(OperatorsDesk)
     store, now = desk.callers.contest.store, desk.callers.clock.utc()
     for number in numbers:
-        store.log_event(now, number, "operator", **who(), action="judge")
+        store.log.append(now, number, "operator", **who(), action="judge")
     desk.judging.ask(numbers)
     desk.status.renew()
     return jsonify(judging=numbers)

@@ -15,6 +15,7 @@ from referee.store.records import Published
 from referee.web.app_parts import part
 from referee.web.html_pages import page, rendered
 from referee.web.http_answers import Answer, through_flask
+from referee.web.plugged_pages import PluggedPages
 from referee.web.public.kept_answers import Kept, answer_of, keep
 from referee.web.published_board import PublishedBoard
 from referee.web.web_request import WebRequest, present_request
@@ -45,7 +46,7 @@ def front() -> AnyResponse:
         200,
         live=live,
         contest=config.name,
-        tracks=config.tracks,
+        links=part(PluggedPages).links,
         **hall,
     )
 

@@ -94,7 +94,9 @@ def _average(category: AnyCategory, metric: str) -> float | None:
         return category.average_precision()
     objects = len(category.object_images)
     ranks = np.flatnonzero(category.is_true) + 1
-    return rule_named(metric).average(ranks, objects) if objects else None
+    if objects:
+        return rule_named(metric).average(ranks, objects)
+    return None
 
 
 def _of_halves(category: AnyCategory, metric: str, images: int) -> Floats:

@@ -107,7 +107,9 @@ def find(
     is_error = found < 0 if rule is TIDECV else found == UNMATCHED
     left = is_error.take(pairs.detection) & ~ignored.take(pairs.object)
     # For tidecv a box that overlaps by exactly the threshold is misplaced, although it may find an object.
-    is_placed = pairs.overlap > needed.take(pairs.object) if rule is TIDECV else meets
+    is_placed = meets
+    if rule is TIDECV:
+        is_placed = pairs.overlap > needed.take(pairs.object)
     outcome, about = _errors(
         pairs.take(left),
         is_own[left],

@@ -91,15 +91,11 @@ def analyse_errors(
             ap[np.isnan(ap) & (np.diff(counts_before(counted, starts)) > 0)] = 0.0
         return ap
 
-    own, objects = (
-        _Listing.of(found, found.category, categories),
-        in_category(found.objects),
-    )
+    own = _Listing.of(found, found.category, categories)
+    objects = in_category(found.objects)
     listed = own.outcome == TRUE, own.counted, own.starts
-    ap, ordered = (
-        judged(*listed, objects),
-        judged(listed[0], listed[0], own.starts, objects),
-    )
+    ap = judged(*listed, objects)
+    ordered = judged(listed[0], listed[0], own.starts, objects)
     mended = {
         ErrorType.MISSED: judged(*listed, objects - in_category(found.missed)),
         ErrorType.FALSE_POSITIVE: np.where(np.isnan(ap), ap, np.nan_to_num(ordered)),
@@ -109,16 +105,17 @@ def analyse_errors(
     named[found.mends] = found.object_category[found.object[found.mends]]
     renamed = _Listing.of(found, named, categories)
     for kind, type_ in enumerate(OF_DETECTIONS):
-        rows = renamed if type_ is ErrorType.CLASSIFICATION else own
+        rows = own
+        if type_ is ErrorType.CLASSIFICATION:
+            rows = renamed
         is_kind = rows.outcome == kind
         mends = is_kind & rows.mends
-        true, counted = (
-            (rows.outcome == TRUE) | mends,
-            (rows.counted & ~is_kind) | mends,
-        )
+        true = (rows.outcome == TRUE) | mends
+        counted = (rows.counted & ~is_kind) | mends
         mended[type_] = judged(true, counted, rows.starts, objects)
 
-    reached, scored = mean_known(ap), np.flatnonzero(objects)
+    reached = mean_known(ap)
+    scored = np.flatnonzero(objects)
     lost = (ordered - ap)[scored]
     share = 1 / max(1, len(scored)) / np.maximum(objects, 1)
     errors = np.bincount(
@@ -155,10 +152,8 @@ class _Listing:
     @classmethod
     def of(cls, found: Findings, category: Ints, categories: int) -> _Listing:
         order, codes = ascending_codes(category.take(found.members), categories)
-        order, starts = (
-            found.members.take(order),
-            np.searchsorted(codes, np.arange(categories + 1)),
-        )
+        order = found.members.take(order)
+        starts = np.searchsorted(codes, np.arange(categories + 1))
         return cls(
             order,
             starts,
@@ -223,10 +218,8 @@ def worst_images(
     for image, its_cost in zip(
         images.ids[worst].tolist(), cost[worst].tolist(), strict=True
     ):
-        rows, objects = (
-            np.flatnonzero(detections.image == image),
-            np.flatnonzero(ground_truth.image == image),
-        )
+        rows = np.flatnonzero(detections.image == image)
+        objects = np.flatnonzero(ground_truth.image == image)
         rows = rows[np.lexsort((-detections.confidence[rows], -analysis.cost[rows]))]
         false = int((analysis.found.outcome[rows] >= 0).sum())
         unfound = int(analysis.found.unfound[objects].sum())

@@ -80,7 +80,8 @@ def score_interval(
     deviation is the limit / sqrt(3).
     """
     score = value / energy_wh
-    of_images, of_energy = spread / energy_wh, score * limit
+    of_images = spread / energy_wh
+    of_energy = score * limit
     half_width = Z * math.sqrt(of_images * of_images + of_energy * of_energy / 3)
     return max(score - half_width, 0.0), score + half_width
 
@@ -113,7 +114,9 @@ class EnergySpread:
     @property
     def freedom(self) -> float:
         """The degrees of freedom of the deviation."""
-        return math.inf if self.attempts is None else self.attempts - 1
+        if self.attempts is None:
+            return math.inf
+        return self.attempts - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +141,9 @@ class Halved:
         """What is compared, the more the better."""
         if of == "energy":
             return 1 / self.energy_wh
-        return self.map if of == "map" else self.map / self.energy_wh
+        if of == "map":
+            return self.map
+        return self.map / self.energy_wh
 
 
 def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> float:
@@ -149,13 +154,12 @@ def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> fl
     wasteful second attempt would make the lead of a rival with one attempt look unsure. Few attempts widen it to
     Student's distribution with the effective degrees of freedom of Welch and Satterthwaite (JCGM 100:2008, G.4.1).
     """
-    first, second = better.value(of), other.value(of)
+    first = better.value(of)
+    second = other.value(of)
     if first == second:
         return 0.5
-    variance, by_freedom = (
-        (0.0 if of == "energy" else _variance_of_halves(better, other)),
-        0.0,
-    )
+    variance = 0.0 if of == "energy" else _variance_of_halves(better, other)
+    by_freedom = 0.0
     is_shared = better.meter is not None and better.meter == other.meter
     are_known = better.energy_spread is not None and other.energy_spread is not None
     for one in (better, other) if of != "map" else ():
@@ -166,7 +170,9 @@ def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> fl
             variance += one.energy_spread.variance
             by_freedom += one.energy_spread.variance**2 / one.energy_spread.freedom
     if variance == 0:
-        return 1.0 if first > second else 0.0
+        if first > second:
+            return 1.0
+        return 0.0
     ahead = 2 * (first - second) / (first + second)
     return _student(
         ahead / math.sqrt(variance),
@@ -180,7 +186,8 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
     Two halves are independent sets, so half of their difference varies as a whole does; what both teams have in common
     cancels.
     """
-    first, second = _by_half(one), _by_half(other)
+    first = _by_half(one)
+    second = _by_half(other)
     if one.images is not None and one.images == other.images:
         return float(np.mean((first - second) ** 2))
     return float(np.mean(first**2) + np.mean(second**2))
@@ -189,7 +196,9 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
 def _by_half(one: Halved) -> Floats:
     """Half of how the halves of each pair differ, relative to the mAP."""
     difference: Floats = (one.halves[::2] - one.halves[1::2]) / 2
-    return difference / one.map if one.map else difference
+    if one.map:
+        return difference / one.map
+    return difference
 
 
 def _student(t: float, freedom: float) -> float:

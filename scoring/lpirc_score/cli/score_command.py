@@ -119,10 +119,8 @@ def score(
         )
     for file in filter(None, (ground_truth, images)):
         require_regular(file)  # it is read twice: for the digest and for the boxes
-    truth, digest = (
-        read_ground_truth(ground_truth, images),
-        _digest(ground_truth, images),
-    )
+    truth = read_ground_truth(ground_truth, images)
+    digest = _digest(ground_truth, images)
 
     @cache
     def read(
@@ -158,7 +156,8 @@ def score(
 def _show(results: list[Result], orders: list[Order], *, as_json: bool) -> None:
     documents = [as_document(one) for one in results]
     if len(results) == 1:
-        document, show = documents[0], partial(_print_table, results[0])
+        document = documents[0]
+        show = partial(_print_table, results[0])
     else:
         files = [
             {"file": str(one.file)} | document
@@ -244,7 +243,8 @@ def _evaluated(
     iou: float | None,
     digest: str,
 ) -> Evaluation:
-    truth, detections = submission.ground_truth, submission.detections
+    truth = submission.ground_truth
+    detections = submission.detections
     if engine == ENGINES[0]:
         return evaluate(truth, detections, metric, iou, banned, digest)
     # Only who asks for it waits for its import, and needs it installed.
@@ -264,7 +264,8 @@ def _write_curves(path: Path, results: list[Result], iou: float | None) -> None:
     curves: dict[str, Curves] = {}
     names: dict[int, str] = {}
     for one in results:
-        of, metric = (one.truth, one.detections), one.evaluation.metric
+        of = (one.truth, one.detections)
+        metric = one.evaluation.metric
         names |= dict(
             zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
         )
@@ -311,21 +312,23 @@ def _digest(ground_truth: Path, images: Path | None) -> str:
 
 
 def _iou(evaluation: Evaluation) -> str:
-    return ".50:.95, counts at .50" if evaluation.iou is None else f"{evaluation.iou:g}"
+    if evaluation.iou is None:
+        return ".50:.95, counts at .50"
+    return f"{evaluation.iou:g}"
 
 
 def _print_table(result: Result) -> None:
-    evaluation, truth = result.evaluation, result.truth
-    figures, title = (
-        ("objects", "found", "false", "AP"),
-        f"{evaluation.metric}, IoU {_iou(evaluation)}",
-    )
+    evaluation = result.evaluation
+    truth = result.truth
+    figures = ("objects", "found", "false", "AP")
+    title = f"{evaluation.metric}, IoU {_iou(evaluation)}"
     table = figures_table("id", "category", figures=figures, title=title)
     table.columns[0].justify = "right"
     for category, name in zip(
         truth.category_ids.tolist(), truth.category_names, strict=True
     ):
-        counts, ap = evaluation.counts[category], evaluation.ap[category]
+        counts = evaluation.counts[category]
+        ap = evaluation.ap[category]
         numbers = (counts.objects, counts.true_positives, counts.false_positives)
         table.add_row(
             str(category),

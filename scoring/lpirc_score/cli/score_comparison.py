@@ -92,7 +92,9 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
 
 
 def _reached(result: Result) -> float:
-    return result.evaluation.map if result.score is None else result.score
+    if result.score is None:
+        return result.evaluation.map
+    return result.score
 
 
 def _halved(result: Result, iou: float | None) -> Halved:

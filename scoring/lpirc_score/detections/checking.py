@@ -80,7 +80,9 @@ def is_known(
 def bad_rows(problems: ProblemList) -> CodedError:
     """The error for a body with at least one problem."""
     line, problem = min(problems.first)
-    more = f" (and {problems.total - 1} more problems)" if problems.total > 1 else ""
+    more = ""
+    if problems.total > 1:
+        more = f" (and {problems.total - 1} more problems)"
     return BadRows(
         "bad-rows",
         f"Nothing was taken: line {line}: {problem}{more}.",

@@ -21,7 +21,8 @@ from lpirc_testsets.values import text_number
 
 FIELDS = (b"image_name", b"CLASS_ID", b"confidence", b"xmin", b"ymin", b"xmax", b"ymax")
 _KEYS = tuple(b"&" + name + b"=" for name in FIELDS)
-_IMAGE, _CATEGORY = 0, 1
+_IMAGE = 0
+_CATEGORY = 1
 _ROW_MARKS = b"".join(_KEYS).translate(None, NUMBER_CHARACTERS)
 _SUFFIX = b".jpg"
 _LONGEST_TEXT = 200
@@ -110,7 +111,9 @@ def _interleaved_rows(form: bytes) -> Rows | None:
     for key in _KEYS:
         form = form.replace(key, b",")
     values = flat_array(form[1:], (count, 7))
-    return None if values is None else Rows.numbered(values)
+    if values is None:
+        return None
+    return Rows.numbered(values)
 
 
 def _grouped_rows(form: bytes) -> Rows | None:
@@ -131,10 +134,12 @@ def _grouped_rows(form: bytes) -> Rows | None:
         lists.append(values)
     counts = {values.count(b",") + 1 for values in lists}
     # Lists of unequal length are reported by the slow path.
-    array = (
-        flat_array(b",".join(lists), (7, counts.pop())) if len(counts) == 1 else None
-    )
-    return None if array is None else Rows.numbered(array.T)
+    array = None
+    if len(counts) == 1:
+        array = flat_array(b",".join(lists), (7, counts.pop()))
+    if array is None:
+        return None
+    return Rows.numbered(array.T)
 
 
 def _lists(form: bytes) -> list[list[bytes]]:
@@ -144,7 +149,9 @@ def _lists(form: bytes) -> list[list[bytes]]:
 
 def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
     """The rows, and of each of the others its first problem."""
-    problems, values, lines = ProblemList(), array("d"), []
+    problems = ProblemList()
+    values = array("d")
+    lines = []
     for line, texts in enumerate(zip_longest(*lists, fillvalue=b""), start=1):
         try:
             values.extend(

@@ -34,4 +34,6 @@ def elements(text: str) -> Iterator[object]:
 
 def _after_gap(text: str, at: int) -> int:
     gap = _GAP.match(text, at)
-    return gap.end() if gap else at
+    if gap:
+        return gap.end()
+    return at

@@ -24,7 +24,8 @@ def flat_array(numbers: bytes, shape: tuple[int, int]) -> NDArray[np.float64] | 
     None for anything else, or for another count. The text must hold only the characters of numbers, commas and blanks:
     strings, true, false and null would be taken for numbers.
     """
-    packed, at = [], 0
+    packed = []
+    at = 0
     try:
         while at < len(numbers):
             end = numbers.find(b",", at + PIECE_BYTES)
@@ -37,4 +38,6 @@ def flat_array(numbers: bytes, shape: tuple[int, int]) -> NDArray[np.float64] | 
     except (ValueError, OverflowError, struct.error):
         return None
     array = np.frombuffer(packed[0] if len(packed) == 1 else b"".join(packed))
-    return array.reshape(shape) if len(array) == shape[0] * shape[1] else None
+    if len(array) == shape[0] * shape[1]:
+        return array.reshape(shape)
+    return None

@@ -85,11 +85,9 @@ class Rows:
     @classmethod
     def joined(cls, parts: Iterable[Rows]) -> Rows:
         """The rows of parts that follow one another, up to `ENOUGH_PROBLEMS`."""
-        values, lines, problems = (
-            [np.empty((0, 7))],
-            [np.empty(0, np.int64)],
-            ProblemList(),
-        )
+        values = [np.empty((0, 7))]
+        lines = [np.empty(0, np.int64)]
+        problems = ProblemList()
         for part in parts:
             values.append(part.values)
             lines.append(np.asarray(part.lines, np.int64))

@@ -26,17 +26,21 @@ def parse_text(body: bytes) -> Rows:
     """Read lines of seven numbers; what is wrong with others is in the rows' `unreadable`."""
     if b"\r" in body:
         body = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return _part(body, 1) if len(body) <= PIECE_BYTES else Rows.joined(_parts(body))
+    if len(body) <= PIECE_BYTES:
+        return _part(body, 1)
+    return Rows.joined(_parts(body))
 
 
 def _parts(body: bytes) -> Iterator[Rows]:
     # A bad line makes only its own part slow to read.
-    at, line = 0, 1
+    at = 0
+    line = 1
     while at < len(body):
         end = body.find(b"\n", at + PIECE_BYTES) + 1 or len(body)
         piece = body[at:end]
         yield _part(piece, line)
-        at, line = end, line + piece.count(b"\n")
+        at = end
+        line = line + piece.count(b"\n")
 
 
 def _part(piece: bytes, line: int) -> Rows:
@@ -54,18 +58,18 @@ def _regular(piece: bytes, line: int) -> Rows | None:
     values = _same_form(lines)
     if values is None:
         values = _same_form(lines.replace(b", ", b",").replace(b" \n", b"\n"))
-    return None if values is None else Rows.numbered(values, line)
+    if values is None:
+        return None
+    return Rows.numbered(values, line)
 
 
 def _same_form(lines: bytes) -> NDArray[np.float64] | None:
     """The rows (n, 7) if what is left without numbers is just the marks of lines of seven."""
     marks = lines.translate(_COMMAS, NUMBER_CHARACTERS) + b"\n"
     count = len(marks) // len(_ROW_MARKS)
-    return (
-        flat_array(lines.translate(_FLAT), (count, 7))
-        if marks == _ROW_MARKS * count
-        else None
-    )
+    if marks == _ROW_MARKS * count:
+        return flat_array(lines.translate(_FLAT), (count, 7))
+    return None
 
 
 def _irregular(piece: bytes, line: int) -> Rows | None:

@@ -123,7 +123,8 @@ def _table(overlaid: Mapping[str, Curves], names: Mapping[int, str]) -> bytes:
         if kind in kinds
         for column in fields(kind)
     )
-    text, several = io.StringIO(), len(overlaid) > 1
+    text = io.StringIO()
+    several = len(overlaid) > 1
     writer = csv.writer(text)
     writer.writerow((*["of"] * several, "category", "name", *columns))
     for what, curves in overlaid.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,15 +51,14 @@ def averages(
     Of detections (M,) by category and rank, category k holds `starts[k]` .. `starts[k + 1] - 1`; `true` ones count.
     """
     ranks, bounds = true_ranks(true, counted, starts)
-    parts = zip(
-        bounds[:-1].tolist(), bounds[1:].tolist(), objects.tolist(), strict=True
-    )
-    return np.array(
-        [
-            average(ranks[low:high], count) if count else math.nan
-            for low, high, count in parts
-        ]
-    )
+    parts = pairwise(bounds.tolist())
+    found = []
+    for count, (low, high) in zip(objects.tolist(), parts, strict=True):
+        ap = math.nan
+        if count:
+            ap = average(ranks[low:high], count)
+        found.append(ap)
+    return np.array(found, np.float64)
 
 
 def true_ranks(true: Bools, counted: Bools, starts: Ints) -> tuple[Ints, Ints]:
@@ -81,4 +81,6 @@ def counts_before(marked: Bools, places: Ints) -> Ints:
 def mean_known(values: Floats) -> float:
     """Return the exact mean of the values (K,) that are not NaN, 0 without any."""
     known = values[~np.isnan(values)].tolist()
-    return math.fsum(known) / len(known) if known else 0.0
+    if known:
+        return math.fsum(known) / len(known)
+    return 0.0

@@ -168,7 +168,8 @@ def ranked_coco(
 ) -> Iterator[CocoCategory]:
     """Match in the range of all areas: every category in the order of the ids. Raises as `evaluate_coco` does."""
     matching = _Matching(ground_truth, detections, banned)
-    groups, ignored = matching.groups, matching.ignored[_ALL]
+    groups = matching.groups
+    ignored = matching.ignored[_ALL]
     counted = groups.objects[~ignored]
     object_images = groups.images.places(ground_truth.image[counted]).astype(np.uint32)
     object_categories = ground_truth.category[counted]
@@ -182,7 +183,8 @@ def ranked_coco(
         for bit, (counts_here, true_here) in zip(_BITS, at_each_iou, strict=True):
             counts[counts_here] |= bit
             is_true[true_here] |= bit
-        confidence, image = detections.confidence[batch.members], images[batch.members]
+        confidence = detections.confidence[batch.members]
+        image = images[batch.members]
         bounds = pairwise(batch.bounds.tolist())
         for id_, (low, high) in zip(
             groups.categories.ids[first:last], bounds, strict=True
@@ -222,7 +224,8 @@ class _Matching:
         groups = group_objects(
             ground_truth, np.ones(len(ground_truth.image), np.bool_), banned
         )
-        self.groups, self._detections = groups, detections
+        self.groups = groups
+        self._detections = detections
         self.crowd = ground_truth.crowd[groups.objects]
         self.ignored = self.crowd | ~_inside(ground_truth.area[groups.objects])
         edges = Edges.of_coco(ground_truth.coco_boxes[groups.objects])
@@ -233,7 +236,8 @@ class _Matching:
 
     def batch(self, first: int, last: int) -> _Batch:
         """The categories `first` .. `last - 1`."""
-        listing, detections = self.listing, self._detections
+        listing = self.listing
+        detections = self._detections
         members, ranks = listing.ranked(
             first, last, detections.confidence, ties_by_image=True
         )
@@ -332,4 +336,6 @@ def _summarize(results: Mapping[str, AreaResult]) -> dict[str, float | None]:
 
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
+    if known:
+        return math.fsum(known) / len(known)
+    return None

@@ -72,13 +72,13 @@ def rank(
     counted = np.zeros(
         len(inside) + 1, np.int32
     )  # how many detections before each one count
-    precision, found, listed = [], [], []
+    precision = []
+    found = []
+    listed = []
     for counts, true in matched_at_each_iou(pairs, ignored, crowd, inside):
         np.cumsum(counts, out=counted[1:])
-        category, place = (
-            np.searchsorted(bounds, true, side="right") - 1,
-            within.take(true),
-        )
+        category = np.searchsorted(bounds, true, side="right") - 1
+        place = within.take(true)
         found.append(
             [
                 np.bincount(category[place < most], minlength=len(objects))

@@ -143,7 +143,8 @@ def _dataset(ground_truth: GroundTruth, annotations: list[dict[str, Any]]) -> An
 
 def _counts(evaluator: Any, categories: int) -> list[Counts]:
     """Count at IoU .5, all areas, from the results by category, range of areas and image."""
-    images, ranges = len(evaluator.params.imgIds), len(evaluator.params.areaRng)
+    images = len(evaluator.params.imgIds)
+    ranges = len(evaluator.params.areaRng)
     found = []
     for category in range(categories):
         first = category * ranges * images
@@ -166,4 +167,6 @@ def _counts(evaluator: Any, categories: int) -> list[Counts]:
 
 
 def _known(value: float) -> float | None:
-    return None if value == -1 else float(value)
+    if value == -1:
+        return None
+    return float(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,11 @@ class Ids:
         """Return the places (M,) of ids (M,). Raises `CodedError` `unknown-image` or `unknown-category`."""
         if not len(wanted):
             return np.zeros(0, np.int64)
-        first, last = (
-            (int(self.ids[0]), int(self.ids[-1])) if len(self.ids) else (0, -1)
-        )
+        first = 0
+        last = -1
+        if len(self.ids):
+            first = int(self.ids[0])
+            last = int(self.ids[-1])
         if wanted.min() < first or wanted.max() > last:
             self._refuse((wanted < first) | (wanted > last), wanted)
         if last - first < _WIDEST_SPAN:
@@ -72,16 +75,14 @@ class Groups:
 
     def counts(self, which: NDArray[np.bool_]) -> Ints:
         """Return how many of the sorted objects that are marked (G,) each category (K,) has."""
-        places = np.repeat(
-            self.keys // max(len(self.images.ids), 1), np.diff(self.starts)
-        )
+        categories = self.keys // max(len(self.images.ids), 1)
+        places = np.repeat(categories, np.diff(self.starts))
         return np.bincount(places[which], minlength=len(self.categories.ids))
 
     def of_categories(self, first: int, last: int) -> slice:
         """The groups of the categories at the places `first` .. `last - 1`."""
-        low, high = np.searchsorted(
-            self.keys, np.array([first, last]) * len(self.images.ids)
-        ).tolist()
+        ends = np.array([first, last]) * len(self.images.ids)
+        low, high = np.searchsorted(self.keys, ends).tolist()
         return slice(low, high)
 
 
@@ -97,9 +98,8 @@ def group_objects(
     banned_keys = np.unique(_codes(images, categories, banned[:, 0], banned[:, 1]))
     every_key = _codes(images, categories, ground_truth.image, ground_truth.category)
     chosen = np.flatnonzero(counted & ~np.isin(every_key, banned_keys))
-    order, codes = ascending_codes(
-        every_key[chosen], len(images.ids) * len(categories.ids)
-    )
+    limit = len(images.ids) * len(categories.ids)
+    order, codes = ascending_codes(every_key[chosen], limit)
     keys, starts = np.unique(codes, return_index=True)
     return Groups(
         images,
@@ -134,11 +134,10 @@ class Listing:
     def batches(self) -> Iterator[tuple[int, int]]:
         """Cut the categories into runs `first` .. `last - 1`: only one run is in memory at a time."""
         first = 0
-        for last in range(min(1, len(self.starts) - 1), len(self.starts)):
-            if (
-                self.starts[last] - self.starts[first] >= _BATCH
-                or last == len(self.starts) - 1
-            ):
+        end = len(self.starts) - 1
+        for last in range(min(1, end), end + 1):
+            size = self.starts[last] - self.starts[first]
+            if size >= _BATCH or last == end:
                 yield first, last
                 first = last
 
@@ -154,19 +153,20 @@ class Listing:
         Return them (n,) in that order, and the rank (n,) from 0 of each as it stands in `order`. Of equal confidences
         the lower image comes first, or only the earlier arrival.
         """
-        bounds = self.starts[first : last + 1] - self.starts[first]
-        members = self.order[self.starts[first] : self.starts[last]].astype(np.int64)
+        begin = self.starts[first]
+        end = self.starts[last]
+        members = self.order[begin:end].astype(np.int64)
+        bounds = self.starts[first : last + 1] - begin
         turns = np.empty(len(members), np.int64)
-        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        for low, high in pairwise(bounds.tolist()):
             part = members[low:high]
             if ties_by_image:
-                turns[low:high] = descending(confidence.take(part))
+                order = descending(confidence.take(part))
             else:
                 arrival = np.argsort(part)
-                turns[low:high] = arrival.take(
-                    descending(confidence.take(part.take(arrival)))
-                )
-            turns[low:high] += low
+                by_arrival = confidence.take(part.take(arrival))
+                order = arrival.take(descending(by_arrival))
+            turns[low:high] = order + low
         ranks = np.empty(len(members), np.int64)
         ranks[turns] = np.arange(len(members))
         return members.take(turns), ranks
@@ -174,16 +174,19 @@ class Listing:
 
 def list_detections(detections: Detections, groups: Groups) -> Listing:
     """Sort detections and leave out the blacklisted. Raises `CodedError` `unknown-image` or `unknown-category`."""
-    images, categories = len(groups.images.ids), len(groups.categories.ids)
-    codes = _codes(
-        groups.images, groups.categories, detections.image, detections.category
-    )
+    images = len(groups.images.ids)
+    categories = len(groups.categories.ids)
+    columns = (detections.image, detections.category)
+    codes = _codes(groups.images, groups.categories, *columns)
     order, codes = ascending_codes(codes, images * categories)
     if len(groups.blacklisted):
         counted = ~np.isin(codes, groups.blacklisted)
-        order, codes = order[counted], codes[counted]
+        order = order[counted]
+        codes = codes[counted]
     opens = np.ones(len(codes), np.bool_)
     np.not_equal(codes[1:], codes[:-1], out=opens[1:])
-    starts = np.searchsorted(codes, np.arange(categories + 1) * images)
-    low, high = (np.searchsorted(codes, groups.keys + next_) for next_ in (0, 1))
+    begins = np.arange(categories + 1) * images
+    starts = np.searchsorted(codes, begins)
+    low = np.searchsorted(codes, groups.keys)
+    high = np.searchsorted(codes, groups.keys + 1)
     return Listing(order.astype(np.int32), opens, starts, low, high)

@@ -36,7 +36,9 @@ class Pairs:
 
     def take(self, which: Ints | NDArray[np.bool_]) -> Pairs:
         """Return the pairs at these places, in their order."""
-        at = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        at = which
+        if which.dtype == np.bool_:
+            at = np.flatnonzero(which)
         return Pairs(
             self.detection.take(at), self.object.take(at), self.overlap.take(at)
         )
@@ -55,7 +57,8 @@ class Objects:
 
     def least_sides(self) -> tuple[Floats, Floats]:
         """By axis, sides (G,) that no shared side of a pair is below."""
-        return self.edges.least_sides(np.where(self.crowd, 0.0, self.thresholds))
+        needed = np.where(self.crowd, 0.0, self.thresholds)
+        return self.edges.least_sides(needed)
 
 
 def pairs_of(
@@ -68,39 +71,43 @@ def pairs_of(
 ) -> Pairs:
     """Return the pairs of the categories `first` .. `last - 1`; those of a detection ascend by object.
 
-    Places of detections count from the first of these categories. `edges` gives the edges of detections (M,) of the
-    submission. A crowded image costs time, not memory: pairs are made in portions, of detections whose groups have
-    equally many objects.
+    Places of detections are relative to the first of these categories. `edges` gives the edges of detections (M,) of
+    the submission. A crowded image costs time, not memory: pairs are made in portions, of detections whose groups
+    have equally many objects.
     """
     which = groups.of_categories(first, last)
-    low, high, begins = (
-        listing.low[which],
-        listing.high[which],
-        groups.starts[:-1][which],
-    )
-    counts = groups.starts[1:][which] - begins
+    low = listing.low[which]
+    high = listing.high[which]
+    begins = groups.starts[:-1][which]
+    ends = groups.starts[1:][which]
+    counts = ends - begins
+
     met = np.flatnonzero(high > low)
-    met = met.take(np.argsort(counts.take(met), kind="stable"))
-    sizes, counts = high.take(met) - low.take(met), counts.take(met)
+    by_count = np.argsort(counts.take(met), kind="stable")
+    met = met.take(by_count)
+    sizes = high.take(met) - low.take(met)
+    counts = counts.take(met)
+
     least = objects.least_sides()
-    found = [Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    nothing = np.empty(0, np.int64)
+    found = [Pairs(nothing, nothing, np.empty(0))]
     for one, end in _portions(sizes, counts):
-        part, size, count = met[one:end], sizes[one:end], int(counts[one])
-        places = np.repeat(low.take(part) - (np.cumsum(size) - size), size) + np.arange(
-            size.sum()
-        )
+        part = met[one:end]
+        size = sizes[one:end]
+        count = int(counts[one])
+        before = np.cumsum(size) - size
+        places = np.repeat(low.take(part) - before, size)
+        places += np.arange(len(places))
         begin = np.repeat(begins.take(part), size)
         step = max(1, _PAIRS_AT_ONCE // count)
         for at in range(0, len(places), step):
             rows = places[at : at + step]
             columns = np.arange(count)[:, None] + begin[at : at + step]
             with np.errstate(all="ignore"):  # corners near 1e308 overlap nothing
-                detected = edges(listing.order.take(rows).astype(np.int64))
-                found.append(
-                    _above(
-                        rows - listing.starts[first], detected, columns, objects, least
-                    )
-                )
+                members = listing.order.take(rows).astype(np.int64)
+                at_rows = rows - listing.starts[first]
+                pairs = _above(at_rows, edges(members), columns, objects, least)
+                found.append(pairs)
     parts = zip(*(vars(each).values() for each in found), strict=True)
     return Pairs(*map(np.concatenate, parts))
 
@@ -108,8 +115,11 @@ def pairs_of(
 def _portions(sizes: Ints, counts: Ints) -> Iterator[tuple[int, int]]:
     """Cut groups where the number of objects changes, and after every _PAIRS_AT_ONCE pairs."""
     done = np.cumsum(sizes * counts) // _PAIRS_AT_ONCE
-    cuts = np.flatnonzero((counts[1:] != counts[:-1]) | (done[1:] != done[:-1])) + 1
-    yield from pairwise([0, *cuts.tolist(), len(sizes)] if len(sizes) else [])
+    is_other_count = counts[1:] != counts[:-1]
+    is_other_part = done[1:] != done[:-1]
+    cuts = np.flatnonzero(is_other_count | is_other_part) + 1
+    if len(sizes):
+        yield from pairwise([0, *cuts.tolist(), len(sizes)])
 
 
 def _above(
@@ -125,27 +135,25 @@ def _above(
     width -= np.maximum(detected.near[0], edges.near[0].take(columns))
     width += edges.extra
     kept = np.flatnonzero(width >= least[0].take(columns))
-    row, column, width = (
-        kept % len(places),
-        columns.ravel().take(kept),
-        width.ravel().take(kept),
-    )
+    row = kept % len(places)
+    column = columns.ravel().take(kept)
+    width = width.ravel().take(kept)
     height = np.minimum(detected.far[1].take(row), edges.far[1].take(column))
     height -= np.maximum(detected.near[1].take(row), edges.near[1].take(column))
     height += edges.extra
     kept = np.flatnonzero(height >= least[1].take(column))
-    row, column, width, height = (
-        row.take(kept),
-        column.take(kept),
-        width.take(kept),
-        height.take(kept),
-    )
+    row = row.take(kept)
+    column = column.take(kept)
+    width = width.take(kept)
+    height = height.take(kept)
     area = detected.area.take(row)
     overlap = shared_over_union(width, height, area, edges.area.take(column))
     crowds = np.flatnonzero(objects.crowd.take(column))
     overlap[crowds] = width[crowds] * height[crowds] / area[crowds]
-    kept = np.flatnonzero((overlap >= objects.thresholds.take(column)) & (overlap > 0))
-    return Pairs(places.take(row.take(kept)), column.take(kept), overlap.take(kept))
+    is_enough = overlap >= objects.thresholds.take(column)
+    kept = np.flatnonzero(is_enough & (overlap > 0))
+    detections = places.take(row.take(kept))
+    return Pairs(detections, column.take(kept), overlap.take(kept))
 
 
 def in_turn(pairs: Pairs, ranks: Ints, last_first: bool = False) -> Pairs:
@@ -155,14 +163,24 @@ def in_turn(pairs: Pairs, ranks: Ints, last_first: bool = False) -> Pairs:
     """
     rank = ranks.take(pairs.detection)
     bits = len(rank).bit_length()
-    turn = np.sort((rank << bits) | np.arange(len(rank))) & ((1 << bits) - 1)
+    position = np.arange(len(rank))
+    keys = np.sort((rank << bits) | position)
+    turn = keys & ((1 << bits) - 1)
     rank = rank.take(turn)
+
     again = rank[1:] == rank[:-1]
-    several = np.flatnonzero(np.append(again, False) | np.append(False, again))
+    has_next = np.append(again, False)
+    has_former = np.append(False, again)
+    several = np.flatnonzero(has_next | has_former)
     if len(several):
         rivals = turn.take(several)
-        keys = (-pairs.overlap.take(rivals), rank.take(several))
-        order = np.lexsort((-pairs.object.take(rivals), *keys) if last_first else keys)
+        by_overlap = -pairs.overlap.take(rivals)
+        by_rank = rank.take(several)
+        # The last key of lexsort comes first.
+        sort_keys = [by_overlap, by_rank]
+        if last_first:
+            sort_keys.insert(0, -pairs.object.take(rivals))
+        order = np.lexsort(sort_keys)
         turn[several] = rivals.take(order)
     return Pairs(rank, pairs.object.take(turn), pairs.overlap.take(turn))
 
@@ -187,18 +205,16 @@ def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) ->
     free = np.ones(len(shared), np.bool_)
     while len(pairs.detection):
         places = np.arange(len(pairs.detection))
-        first_claim[pairs.object[::-1]] = places[
-            ::-1
-        ]  # the last write stays: the earliest claim
-        unrivalled = (first_claim.take(pairs.object) == places) | shared.take(
-            pairs.object
-        )
-        settled = pairs.take(first_pairs(pairs) & unrivalled)
+        # The last write stays: the earliest claim.
+        first_claim[pairs.object[::-1]] = places[::-1]
+        is_earliest = first_claim.take(pairs.object) == places
+        is_unrivalled = is_earliest | shared.take(pairs.object)
+        settled = pairs.take(first_pairs(pairs) & is_unrivalled)
+
         taken_by[settled.detection] = settled.object
         free[settled.object] = shared.take(settled.object)
-        pairs = pairs.take(
-            free.take(pairs.object) & (taken_by.take(pairs.detection) == UNMATCHED)
-        )
+        is_waiting = taken_by.take(pairs.detection) == UNMATCHED
+        pairs = pairs.take(free.take(pairs.object) & is_waiting)
     return taken_by
 
 

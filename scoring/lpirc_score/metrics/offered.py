@@ -64,7 +64,9 @@ def scores_by_blocks(name: str) -> bool:
 def rule_shown(name: str) -> Rule:
     """Return the rule whose curves and errors are shown for a metric: that of `lpirc` where it has none."""
     metric = metric_named(name)
-    return metric if isinstance(metric, Rule) else lpirc.METRIC
+    if isinstance(metric, Rule):
+        return metric
+    return lpirc.METRIC
 
 
 def tolerance_of(name: str) -> Tolerance:
@@ -99,15 +101,21 @@ def signature_of(
 
 
 def not_installed(name: str, engine: str | None) -> str:
-    """Return a sentence on a metric of another distribution, the `engine` of a signature, that is missing here.
+    """Return a sentence on a metric whose `engine`, as a signature names it, is missing here.
 
-    Without an `engine`, or where the metric is installed, it is empty.
+    Without an `engine`, or where that one is installed, it is empty. Raises as `metric_named`.
     """
-    if engine is None or name in metric_names():
+    if engine is None:
+        return ""
+    if name not in metric_names():
+        here = "which is not installed here"
+    elif engine_of(name) != engine:
+        here = f"and here {engine_of(name) or 'lpirc-score'} is installed"
+    else:
         return ""
     return (
-        f"The metric {name} is computed by {engine}, which is not installed here; "
-        f"install it and verify again."
+        f"The metric {name} was computed by {engine}, {here}; "
+        f"install {engine} and verify again."
     )
 
 

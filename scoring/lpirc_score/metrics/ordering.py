@@ -26,20 +26,25 @@ def descending(values: Floats) -> Ints:
     keys = _ascending_bits(values)
     if len(keys):
         keys -= keys.min()
-        keys >>= np.uint64(max(0, int(keys.max()).bit_length() + bits - 64))
+        used_bits = int(keys.max()).bit_length()
+        surplus = max(0, used_bits + bits - 64)
+        keys >>= np.uint64(surplus)
     keys <<= np.uint64(bits)
     keys |= np.arange(len(keys), dtype=np.uint64)
     keys.sort()
-    order = (keys & np.uint64((1 << bits) - 1)).view(np.int64)
+
+    positions = np.uint64((1 << bits) - 1)
+    order = (keys & positions).view(np.int64)
     ordered = values.take(order)
     wrong = np.flatnonzero(ordered[1:] > ordered[:-1])
     if len(wrong):
         keys >>= np.uint64(bits)
-        runs = np.cumsum(np.append(True, keys[1:] != keys[:-1]))
+        is_begin = np.append(True, keys[1:] != keys[:-1])
+        runs = np.cumsum(is_begin)
         mixed = np.flatnonzero(np.isin(runs, runs[wrong]))
-        order[mixed] = order[
-            mixed[np.lexsort((order[mixed], -ordered[mixed], runs[mixed]))]
-        ]
+        # By run, then by value, then by position: the last key of lexsort comes first.
+        within = np.lexsort((order[mixed], -ordered[mixed], runs[mixed]))
+        order[mixed] = order[mixed[within]]
     return order
 
 

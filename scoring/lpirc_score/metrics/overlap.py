@@ -27,15 +27,17 @@ class Edges:
     def of_corners(cls, boxes: Floats) -> Edges:
         """Take boxes (M, 4) of inclusive corners, as the official ILSVRC evaluator does."""
         left, top, right, bottom = np.ascontiguousarray(boxes.T)
-        return cls(
-            (left, top), (right, bottom), (right - left + 1) * (bottom - top + 1), 1.0
-        )
+        width = right - left + 1
+        height = bottom - top + 1
+        return cls((left, top), (right, bottom), width * height, 1.0)
 
     @classmethod
     def of_coco(cls, boxes: Floats) -> Edges:
         """Take boxes (M, 4) x, y, w, h, as pycocotools does (`bbIou` in maskApi.c)."""
         left, top, width, height = np.ascontiguousarray(boxes.T)
-        return cls((left, top), (width + left, height + top), width * height, 0.0)
+        right = width + left
+        bottom = height + top
+        return cls((left, top), (right, bottom), width * height, 0.0)
 
     def least_sides(self, iou: Floats) -> tuple[Floats, Floats]:
         """By axis, sides (M,) that no shared side of an overlap of `iou` (M,) is below: at least above 0.
@@ -43,11 +45,14 @@ class Edges:
         An overlap is at most the shared part of the width or of the height; the margins are for rounding.
         """
         share = np.where(self.area > 1e-200, iou * (1 - 1e-6), 0.0)
-        sides = (
-            np.maximum((far - near + self.extra) * share - np.abs(near) * 1e-9, 5e-324)
-            for near, far in zip(self.near, self.far, strict=True)
-        )
-        return next(sides), next(sides)
+
+        def least(axis: int) -> Floats:
+            near = self.near[axis]
+            side = self.far[axis] - near + self.extra
+            needed: Floats = side * share - np.abs(near) * 1e-9
+            return np.maximum(needed, 5e-324)
+
+        return least(0), least(1)
 
 
 def shared_over_union(
@@ -64,15 +69,18 @@ def overlaps(detected: Floats, objects: Floats) -> Floats:
 
     It is 0 unless both sides of the intersection are above 0.
     """
-    with np.errstate(
-        over="ignore", invalid="ignore", divide="ignore"
-    ):  # corners near 1e308 overlap nothing
-        mine, theirs = Edges.of_corners(detected), Edges.of_corners(objects)
-        width, height = (
-            np.minimum(mine.far[axis], theirs.far[axis])
-            - np.maximum(mine.near[axis], theirs.near[axis])
-            + 1
-            for axis in (0, 1)
-        )
+    # Corners near 1e308 overlap nothing.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mine = Edges.of_corners(detected)
+        theirs = Edges.of_corners(objects)
+
+        def shared(axis: int) -> Floats:
+            far = np.minimum(mine.far[axis], theirs.far[axis])
+            near = np.maximum(mine.near[axis], theirs.near[axis])
+            side: Floats = far - near + 1
+            return side
+
+        width = shared(0)
+        height = shared(1)
         overlap = shared_over_union(width, height, mine.area, theirs.area)
     return np.where((width > 0) & (height > 0), overlap, 0.0)

@@ -222,7 +222,7 @@ def test_the_command_reports_as_table_and_junit_and_opens_a_run_only_if_told(
 ) -> None:
     monkeypatch.setenv("LPIRC_PASSWORD", PASSWORD)
     with trial_day.store() as store:
-        runs = len(store.runs())
+        runs = len(store.runs.find())
     with pytest.raises(SystemExit) as usage:
         main(["check", url, "--team", TEAM])
     assert usage.value.code == 2
@@ -231,7 +231,7 @@ def test_the_command_reports_as_table_and_junit_and_opens_a_run_only_if_told(
     findings = json.loads(capsys.readouterr().out)["findings"]
     assert [one["name"] for one in findings if one["result"] == "PASS"] == READ_ONLY
     with trial_day.store() as store:
-        assert len(store.runs()) == runs
+        assert len(store.runs.find()) == runs
     assert (
         main(
             [

@@ -70,7 +70,7 @@ def test_all_of_it_is_there_at_another_path_and_only_its_owners(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     former = contest_id(folder)
     with open_contest(folder) as contest:
-        runs = contest.store.runs()
+        runs = contest.store.runs.find()
     folder.rename(tmp_path / "gone")
     copy = tmp_path / "else" / "where"
     told = restored(file, copy)
@@ -88,8 +88,8 @@ def test_all_of_it_is_there_at_another_path_and_only_its_owners(
     assert (copy / "models" / f"{'6' * 64}.onnx").read_bytes() == b"another"
     with open_contest(copy) as contest:
         assert contest.test_set.digest == small_set.digest
-        assert contest.store.runs() == runs
-        (newest,) = contest.store.events_after(0, 1)[1]
+        assert contest.store.runs.find() == runs
+        (newest,) = contest.store.log.newest_after(0, 1)[1]
         count = int((copy / "contest.db-count").read_text())
     assert newest["kind"] == "restored"
     assert (newest["detail"]["contest"], newest["detail"]["former"]) == (former, former)
@@ -139,7 +139,7 @@ def test_a_copy_without_test_set_says_where_it_is_missed_or_takes_it_and_the_key
     assert "no test set" not in told_both
     assert contest_id(tmp_path / "both") == contest_id(folder)
     with open_contest(tmp_path / "both") as contest:
-        assert contest.store.runs()[-1] == number
+        assert contest.store.runs.find()[-1] == number
         assert contest.test_set.folder.parent == tmp_path / "both"
 
 

@@ -190,10 +190,10 @@ def test_a_disabled_team_is_called_so_everywhere_and_can_be_enabled(
             RunControl(contest, Clock()).arm("eel", "station-1")
         with pytest.raises(RefereeError, match="no team 'cod'; see: referee team list"):
             RunControl(contest, Clock()).arm("cod", "station-1")
-        assert contest.store.password_hash("eel") is None
+        assert contest.store.teams.password_hash("eel") is None
     assert called("team", "enable", *team).stdout == "eel is enabled: it can log in.\n"
     with open_contest(day.folder) as contest:
-        assert contest.store.password_hash("eel") is not None
+        assert contest.store.teams.password_hash("eel") is not None
     assert "no team 'cod'" in stated(
         called("team", "enable", "cod", "--contest", str(day.folder))
     )

@@ -28,17 +28,17 @@ def judged(hall: House, every: int, energy_wh: float | None, category: int = 0) 
         [truth.image, truth.category, np.full(len(truth.image), 0.5), truth.boxes]
     )
     sent = sent[(np.arange(len(sent)) % every == 0) | (truth.category == category)]
-    store.log_served(run, [(image, 10) for image in range(1, 6)], 1.0)
+    store.served.append(run, [(image, 10) for image in range(1, 6)], 1.0)
     now = START + timedelta(seconds=2)
-    store.append_post(
+    store.posts.append(
         run, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now
     )
-    store.append_readings(
+    store.readings.append(
         run, 0.0, [reading(float(s), energy_wh=s * 0.01) for s in range(3)]
     )
-    store.log_event(now, run, "closed", start_stop_s=0.01)
+    store.log.append(now, run, "closed", start_stop_s=0.01)
     over = {"state": RunState.CLOSED.value, "elapsed_s": 4.0, "energy_wh": energy_wh}
-    store.change_run(run, (RunState.ARMED,), **over)
+    store.runs.change(run, (RunState.ARMED,), **over)
     judge(hall.contest, run, Clock())
 
 
@@ -105,7 +105,7 @@ def test_a_void_run_is_shown_as_one(build: Callable[..., House]) -> None:
     hall = build()
     judged(hall, 2, 0.08)
     judged(hall, 2, 0.08)
-    hall.store.change_run(2, (RunState.JUDGED,), state=RunState.VOID.value)
+    hall.store.runs.change(2, (RunState.JUDGED,), state=RunState.VOID.value)
     told = called("compare", "1", "2", "--contest", str(hall.folder)).stdout
     assert told.splitlines()[1].split() == ["state", "judged", "void"]
     assert told.splitlines()[-1] == "They differ in state."

@@ -57,14 +57,14 @@ def test_a_demo_shows_a_day_of_16_teams_goes_on_when_its_server_dies_and_ends_wh
         store = contest.store
         until(
             lambda: (
-                store.runs(RunState.OPEN)
-                and store.served_images(store.runs(RunState.OPEN)[0].id)
+                store.runs.find(RunState.OPEN)
+                and store.served.images(store.runs.find(RunState.OPEN)[0].id)
             )
         )
         assert "demo" in contest.config.name.lower()
-        assert len(store.teams()) == 16
+        assert len(store.teams.all()) == 16
         assert [
-            len(store.runs(state)) for state in (RunState.VOID, RunState.JUDGED)
+            len(store.runs.find(state)) for state in (RunState.VOID, RunState.JUDGED)
         ] == [1, 15]
         board = standings(contest)
         places = board.places
@@ -72,12 +72,12 @@ def test_a_demo_shows_a_day_of_16_teams_goes_on_when_its_server_dies_and_ends_wh
         assert round(places[0].standing.score, 3) == 6.419
         in_review = [one for one in board.unranked if one.standing.needs_review]
         assert [one.standing.team for one in in_review] == ["Heron"]
-        assert [run.team for run in store.runs() if store.count_refused(run.id)] == [
-            "Kestrel"
-        ]
+        assert [
+            run.team for run in store.runs.find() if store.posts.count_refused(run.id)
+        ] == ["Kestrel"]
         assert "Nimbus" not in [one.standing.team for one in places]
-        assert store.queue()
-        assert store.announcements()
+        assert store.queue.teams()
+        assert store.announcements.standing()
         browser = {"Accept": "text/html"}
         assert (
             "Juniper" in session.get(f"{url}/", headers=browser, timeout=TIMEOUT_S).text
@@ -134,18 +134,20 @@ def seen_day(folder: Path, url: str) -> Day:
         store = contest.store
 
         def is_over() -> bool:
-            for run in store.runs(RunState.JUDGED):
+            for run in store.runs.find(RunState.JUDGED):
                 judged = current_judgement(contest, run)
                 if run.id not in regrets and judged is not None:
                     found = explain(contest, run, judged).regret
                     assert found is not None
                     at_most = found.score.max() / max(found.score[-1], LEAST_SCORE)
                     regrets[run.id] = found.ratio, float(at_most)
-            return any("begins again" in one["text"] for one in store.announcements())
+            return any(
+                "begins again" in one["text"] for one in store.announcements.standing()
+            )
 
         until(is_over, LONGEST_DAY_S)
-        log, queue = list(store.log_after(0)), store.queue()
-        seen = Day(contest.key.public, store.runs(), log, regrets, queue)
+        log, queue = list(store.log.after(0)), store.queue.teams()
+        seen = Day(contest.key.public, store.runs.find(), log, regrets, queue)
     until(lambda: not first.exists() and answers(url) and board_of(url)["ranking"])
     return replace(
         seen, anew=board_of(url), folders=[one.name for one in folder.iterdir()]

@@ -166,9 +166,9 @@ def test_a_contest_whose_key_is_lost_goes_on_with_a_new_one_on_record(
     with open_contest(folder) as contest:
         log = [
             (one.kind, one.values.get("public_key"))
-            for one in contest.store.log_after(0)
+            for one in contest.store.log.after(0)
         ]
-        assert contest.key.public == contest.store.public_key()
+        assert contest.key.public == contest.store.identity.public_key()
     (_, before), (_, after) = [one for one in log if one[0] == "signing-key"]
     assert (before != after, after) == (True, contest.key.public)
     assert [kind for kind, _ in log][-2:] == ["operator", "signing-key"]
@@ -182,7 +182,7 @@ def test_an_older_copy_of_the_database_is_completed_from_the_journal(
         stored_run(contest.store)
     (folder / "copy").replace(folder / "contest.db")
     with open_contest(folder) as contest:
-        assert len(contest.store.runs()) == 1
+        assert len(contest.store.runs.find()) == 1
     assert codes(folder) == []
 
 
@@ -198,7 +198,7 @@ def test_an_older_copy_without_a_journal_is_told_and_accepted_on_record(
     assert codes(folder) == ["database-cut"]
     assert codes(folder, "--accept") == []
     with open_contest(folder) as contest:
-        _, events = contest.store.events_after(0, 9)
+        _, events = contest.store.log.newest_after(0, 9)
     acts = [one["detail"] for one in events if one["kind"] == "operator"]
     assert [(one["action"], one["operator"]) for one in acts] == [("accept", "command")]
 
@@ -369,7 +369,7 @@ def test_attempts_that_leave_every_run_its_own_images_repeat_none(
 def refused_alike(folder: Path) -> str:
     """The code and the sentence of arming, which doctor has, too."""
     with open_contest(folder) as contest:
-        contest.store.add_team("otters", "", START)
+        contest.store.teams.add("otters", "", START)
         control = RunControl(contest, Clock())
         try:
             with pytest.raises((RefereeError, MeterError)) as refusal:
@@ -489,9 +489,9 @@ def test_a_trial_run_measures_and_leaves_no_trace(
     }
     assert codes(folder, "--run") == []
     with open_contest(folder) as contest:
-        assert contest.store.runs() == []
-        assert contest.store.teams() == {}
-        assert [one["kind"] for one in contest.store.events_after(0, 10)[1]] == [
+        assert contest.store.runs.find() == []
+        assert contest.store.teams.all() == {}
+        assert [one["kind"] for one in contest.store.log.newest_after(0, 10)[1]] == [
             "signing-key"
         ]
     assert all(path.read_bytes() == content for path, content in before.items())
@@ -515,8 +515,8 @@ def test_a_meter_that_may_hold_an_energy_is_left_alone(
     folder, _ = metered()
     with open_contest(folder) as contest:
         run = stored_run(contest.store)
-        contest.store.log_event(START, run.id, "meter-start")
-        contest.store.change_run(
+        contest.store.log.append(START, run.id, "meter-start")
+        contest.store.runs.change(
             run.id, (RunState.ARMED,), state="closed", start_s=1.0, meter_identity=None
         )
     assert list(told(folder, "--run")) == ["energy-held"]
@@ -541,7 +541,7 @@ def test_a_busy_port_a_clock_that_is_behind_and_little_room_are_told(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert codes(folder, "--port", str(taken.getsockname()[1])) == ["port-busy"]
     with open_contest(folder) as contest:
-        contest.store.log_event(
+        contest.store.log.append(
             datetime.now(UTC) + timedelta(hours=1), None, "accepted"
         )
     assert "set the clock" in told(folder)["clock-behind"]

@@ -176,10 +176,10 @@ def fetched_and_logged_out(contest: Contest, control: RunControl) -> set[int]:
     run = control.arm("otters", "station-1")
     control.login("otters")
     numbers = range(1, run.images + 1)
-    contest.store.log_served(run.id, [(number, 10) for number in numbers], 1.0)
+    contest.store.served.append(run.id, [(number, 10) for number in numbers], 1.0)
     control.close(run.id, "logout")
-    contest.store.flush_served()
-    return set(contest.store.image_order(run.id).tolist())
+    contest.store.served.flush()
+    return set(contest.store.runs.image_order(run.id).tolist())
 
 
 @pytest.mark.parametrize("attempts", [1, 2])
@@ -190,7 +190,7 @@ def test_by_default_no_run_gets_an_image_that_its_team_could_look_up(
     given = [] if attempts == 1 else ["--attempts", str(attempts)]
     made(tmp_path / "day", beside, *given)
     with open_contest(tmp_path / "day") as contest:
-        contest.store.add_team("otters", "", Clock().utc())
+        contest.store.teams.add("otters", "", Clock().utc())
         control, had = RunControl(contest, Clock()), set[int]()
         try:
             for _ in range(attempts):

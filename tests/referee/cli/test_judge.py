@@ -30,7 +30,7 @@ def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
         server = day.serve()
         token = day.fetched(day.login()["token"])
         with day.store() as store:
-            order = store.image_order(1).tolist()
+            order = store.runs.image_order(1).tolist()
         day.post(token, [[order.index(row[0]) + 1, *row[1:]] for row in rows])
         too_early = day.refers("judge", "1")
         assert (

@@ -32,17 +32,19 @@ def judged(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
             ("dog", 0.90, "rms"),
         ):
             run = stored_run(made.store, team=team, testset_digest=small_set.digest).id
-            made.store.change_run(run, (RunState.ARMED,), state="judged", energy_wh=1.0)
+            made.store.runs.change(
+                run, (RunState.ARMED,), state="judged", energy_wh=1.0
+            )
             found = judgement(run, value, f"lpirc|rules:{RULES_VERSION}|mode:{mode}")
-            made.store.add_score(found)
+            made.store.scores.add(found)
             low, high = value - 0.05, value + 0.05
             # The lead of 0.01 is 1.2816 deviations of bee's halves: a chance of 90 %.
             maps = value + (team == "bee") * 0.0076709 * (-1.0) ** np.arange(HALVES)
             interval = replace(
                 HALF_SAMPLED, score_low=low, score_high=high, map_bias=0.0125
             )
-            made.store.add_interval(found, interval, maps)
-        made.store.change_run(
+            made.store.scores.add_interval(found, interval, maps)
+        made.store.runs.change(
             4, (RunState.JUDGED,), state="void", void_reason="wrong board"
         )
         yield made
@@ -130,14 +132,14 @@ def test_a_contest_by_the_published_metric_shows_it_once(
 ) -> None:
     with house(tmp_path / "contest", small_set, metric="ilsvrc-det") as made:
         run = stored_run(made.store, testset_digest=small_set.digest).id
-        made.store.change_run(run, (RunState.ARMED,), state="judged")
-        made.store.add_score(judgement(run, 0.4, "ilsvrc-det|iou:0.5"))
+        made.store.runs.change(run, (RunState.ARMED,), state="judged")
+        made.store.scores.add(judgement(run, 0.4, "ilsvrc-det|iou:0.5"))
         told = called("leaderboard", "--contest", str(made.folder))
     assert told.stdout.count("mAP") == 1
 
 
 def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
-    judged.store.add_score(
+    judged.store.scores.add(
         judgement(2, 0.29, f"voc-11|rules:{RULES_VERSION + 1}|mode:dc")
     )
     told = called("leaderboard", "--contest", str(judged.folder)).stderr
@@ -149,7 +151,7 @@ def test_a_run_by_other_rules_is_left_out_and_told_which(judged: House) -> None:
 
 
 def test_a_judgement_of_an_earlier_form_is_told_with_what_to_do(judged: House) -> None:
-    judged.store.add_score(judgement(2, 0.29, "lpirc|iou:0.5|v:0.1.0", None))
+    judged.store.scores.add(judgement(2, 0.29, "lpirc|iou:0.5|v:0.1.0", None))
     told = called("leaderboard", "--contest", str(judged.folder))
     assert (
         told.stderr
@@ -199,7 +201,9 @@ def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
     with house(tmp_path / "contest", small_set) as made:
         for place, team in enumerate(HOSTILE):
             run = stored_run(made.store, team=team, testset_digest=small_set.digest).id
-            made.store.change_run(run, (RunState.ARMED,), state="judged", energy_wh=1.0)
+            made.store.runs.change(
+                run, (RunState.ARMED,), state="judged", energy_wh=1.0
+            )
             value = 0.5 - place / 10
             found = judgement(
                 run,
@@ -213,10 +217,10 @@ def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
                 sentence="Clipped.",
                 figures={},
             )
-            made.store.add_score(replace(found, checks=(failed,) * (place == 4)))
+            made.store.scores.add(replace(found, checks=(failed,) * (place == 4)))
             maps = value + place * 0.2 * (-1.0) ** np.arange(HALVES)
             interval = replace(HALF_SAMPLED, score_low=value, score_high=value)
-            made.store.add_interval(found, interval, maps)
+            made.store.scores.add_interval(found, interval, maps)
         yield made
 
 
@@ -365,7 +369,7 @@ def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(
         sentence="Seen.",
         figures={"images": 3},
     )
-    judged.store.add_score(replace(found, checks=(failed, seen)))
+    judged.store.scores.add(replace(found, checks=(failed, seen)))
     where = ("--contest", str(judged.folder))
     rows = json.loads(called("leaderboard", *where, "--json").stdout)
     told = [
@@ -400,7 +404,7 @@ def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(
     )
     listed = json.loads(called("run", "list", *where, "--json").stdout)
     assert (listed[0]["not_ranked"], listed[0]["images_seen"]) == (why, 3)
-    judged.store.add_review(
+    judged.store.reviews.add(
         1, Review("jo", "a spike", START.isoformat(), ("peak-clipping",))
     )
     rows = json.loads(called("leaderboard", *where, "--json").stdout)

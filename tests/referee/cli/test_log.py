@@ -29,14 +29,14 @@ def folder(tmp_path: Path, small_set: TestSet) -> Path:
 
 @pytest.fixture
 def store(folder: Path) -> Iterator[Store]:
-    with closing(Store(folder / DATABASE_NAME)) as opened:
+    with closing(Store.open(folder / DATABASE_NAME)) as opened:
         yield opened
 
 
 @pytest.fixture
 def told(folder: Path, store: Store) -> list[LoggedEvent]:
     """A log of five events."""
-    store.log_event(
+    store.log.append(
         START,
         7,
         "operator",
@@ -45,12 +45,12 @@ def told(folder: Path, store: Store) -> list[LoggedEvent]:
         reason="false start",
         address="10.0.0.9",
     )
-    store.log_event(
+    store.log.append(
         START, None, "operator", operator="key", action="draw", user="ada@hall"
     )
-    store.log_event(START, 8, "closed", by="deadline", energy_wh=1.5)
-    store.log_event(START, 8, "odd", name="\x1b[31mred\nline")
-    return [*store.log_after(0)]
+    store.log.append(START, 8, "closed", by="deadline", energy_wh=1.5)
+    store.log.append(START, 8, "odd", name="\x1b[31mred\nline")
+    return [*store.log.after(0)]
 
 
 def log(folder: Path, *options: str) -> tuple[int, list[str], str]:
@@ -84,14 +84,14 @@ def test_each_command_that_changes_a_contest_is_one_event_with_who_where_and_why
     (tmp_path / "teams.csv").write_text("team\nbee\n")
     who = {"operator": "command", "user": user(), "address": socket.gethostname()}
     for command, expected in COMMANDS:
-        number = store.log_head()[0]
+        number = store.log.head()[0]
         words = [
             str(tmp_path / word) if word.endswith(".csv") else word for word in command
         ]
         at = [str(folder)] if command[0] == "doctor" else ["--contest", str(folder)]
         called(*words, *at, LPIRC_PASSWORD="six legs", COLUMNS="80")
         # Who accepts other secrets accepts the key that lies there, which is then noted.
-        (event,) = (one for one in store.log_after(number) if one.kind != "signing-key")
+        (event,) = (one for one in store.log.after(number) if one.kind != "signing-key")
         assert event.kind == "operator", command
         assert (who | expected).items() <= event.values.items(), command
     assert log(folder)[0] == 0
@@ -100,7 +100,7 @@ def test_each_command_that_changes_a_contest_is_one_event_with_who_where_and_why
 def test_an_act_of_a_command_is_not_done_when_it_cannot_be_put_on_record(
     folder: Path, store: Store
 ) -> None:
-    store.add_team("ant", "no hash", START)
+    store.teams.add("ant", "no hash", START)
     tampered(
         folder,
         "CREATE TRIGGER broken BEFORE INSERT ON events BEGIN INSERT INTO nowhere VALUES (1); END",
@@ -114,7 +114,10 @@ def test_an_act_of_a_command_is_not_done_when_it_cannot_be_put_on_record(
         assert (done.returncode, "cannot be written" in done.stderr) == (1, True), (
             command
         )
-    assert (store.teams(), store.operators()) == ({"ant": False}, {})
+    assert (store.teams.all(), store.operators.password_hashes()) == (
+        {"ant": False},
+        {},
+    )
 
 
 def test_the_log_is_one_line_an_event_and_ends_with_its_head(
@@ -189,7 +192,7 @@ def test_a_log_written_again_or_cut_is_not_the_one_whose_head_was_seen(
         "UPDATE events SET detail = replace(detail, 'false start', 'she is late'), link = NULL WHERE id = 2",
         f"PRAGMA user_version = {VERSION - 1}",
     )
-    with closing(Store(folder / DATABASE_NAME)):
+    with closing(Store.open(folder / DATABASE_NAME)):
         pass
     code, lines, said = log(folder, "--head", shown)
     assert (code, len(lines)) == (1, 5 + 1), "its own chain is whole"
@@ -226,12 +229,12 @@ def test_the_log_follows_what_other_processes_write(folder: Path, store: Store) 
     )
     try:
         assert "signing-key" in following.first_line()
-        store.log_event(
+        store.log.append(
             START, 3, "operator", operator="eve", action="void", reason="late"
         )
         assert following.first_line().endswith("void  run 3  by eve  reason late")
         tampered(folder, "UPDATE events SET kind = 'odd' WHERE id = 1")
-        store.log_event(START, 3, "opened")
+        store.log.append(START, 3, "opened")
         assert following.first_line().endswith("opened  run 3"), (
             "what was read before is not read again"
         )

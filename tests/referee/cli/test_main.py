@@ -1,4 +1,4 @@
-"""The command's table of commands: each is where it says, and imported only when it is named."""
+"""The command's lists of commands: each is where it says, and imported only when it is named."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from referee.cli.main import COMMANDS, main
+from referee import seams
+from referee.cli.main import COMMANDS_OF_TRACKS, main
+from referee.cli.own_commands import COMMANDS
+
+NAMES = sorted({*COMMANDS, *COMMANDS_OF_TRACKS})
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_command_is_where_the_table_says(name: str) -> None:
     command = main.get_command(click.Context(main), name)
     assert command is not None
@@ -19,6 +23,9 @@ def test_every_command_is_where_the_table_says(name: str) -> None:
 
 def test_the_help_lists_every_command() -> None:
     shown = CliRunner().invoke(main, ["--help"]).stdout
-    assert [
-        line.split()[0] for line in shown.partition("Commands:\n")[2].splitlines()
-    ] == sorted(COMMANDS)
+    lines = shown.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in lines if line[2] != " "] == NAMES
+
+
+def test_the_commands_of_tracks_are_those_that_its_distribution_brings() -> None:
+    assert set(seams.COMMANDS.names()) == COMMANDS_OF_TRACKS

@@ -125,7 +125,7 @@ def test_a_run_goes_through_the_faults_and_its_score_is_told_and_on_the_board(
     assert silence is not None, gap
     began_s = float(silence[1])
     with open_contest(folder) as contest:
-        read_s = [one.monotonic_s for one in contest.store.readings(1, 0.0)]
+        read_s = [one.monotonic_s for one in contest.store.readings.of_run(1, 0.0)]
     assert [one for one in read_s if began_s + 0.3 < one < began_s + 0.8] == []
     assert min(read_s) < began_s
     assert re.fullmatch(
@@ -152,7 +152,7 @@ def test_what_there_is_goes_on_with_another_meter(
     )
     set_meter(config, "rapl:")
     with open_contest(folder) as contest:
-        assert [*contest.store.teams()] == ["practice"]
+        assert [*contest.store.teams.all()] == ["practice"]
         assert (contest.config.window_s, contest.config.stations[0].meter) == (
             60,
             "rapl:",

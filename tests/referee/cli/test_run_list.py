@@ -42,11 +42,11 @@ def run_in(
     figures = (
         {} if state is RunState.OPEN else {"elapsed_s": 60.0, "energy_wh": energy_wh}
     )
-    hall.store.set_provisional(replace(SO_FAR, run=run.id))
-    hall.store.append_readings(
+    hall.store.provisional.set(replace(SO_FAR, run=run.id))
+    hall.store.readings.append(
         run.id, 0.0, [reading(energy_wh=0.25, utc=Clock().utc())]
     )
-    return hall.store.change_run(
+    return hall.store.runs.change(
         run.id, (RunState.ARMED,), state=state.value, **figures
     )
 
@@ -80,7 +80,7 @@ def test_figures_of_an_open_run_that_no_one_renews_have_their_age_and_no_score(
     hall: House,
 ) -> None:
     run = run_in(hall, RunState.OPEN)
-    hall.store.set_provisional(
+    hall.store.provisional.set(
         replace(
             SO_FAR, run=run.id, utc=(Clock().utc() - timedelta(seconds=42)).isoformat()
         )
@@ -95,7 +95,7 @@ def test_figures_of_an_open_run_that_no_one_renews_have_their_age_and_no_score(
 
 def test_an_open_run_whose_energy_is_lost_is_marked_as_in_review(hall: House) -> None:
     run = run_in(hall, RunState.OPEN)
-    hall.store.log_event(
+    hall.store.log.append(
         Clock().utc(), run.id, ENERGY_LOST, code="meter-reset", elapsed_s=1.0
     )
     (one,) = told(hall)
@@ -113,7 +113,7 @@ def test_a_run_that_is_over_has_its_energy_of_record(hall: House) -> None:
 def test_a_judgement_before_the_energy_was_read_is_not_shown(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED)
     assert judge(hall.contest, run.id, Clock()).score is None
-    hall.store.change_run(run.id, (RunState.JUDGED,), energy_wh=1.25)
+    hall.store.runs.change(run.id, (RunState.JUDGED,), energy_wh=1.25)
     shown = json.loads(
         called("run", "show", "1", "--json", "--contest", str(hall.folder)).stdout
     )
@@ -125,7 +125,7 @@ def test_a_judgement_before_the_energy_was_read_is_not_shown(hall: House) -> Non
 
 def test_an_event_is_shown_in_its_sentence_alone(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED, energy_wh=1.25)
-    hall.store.log_event(
+    hall.store.log.append(
         Clock().utc(),
         run.id,
         "meter-back",
@@ -149,7 +149,7 @@ def test_a_judged_run_has_its_marks_in_a_column_of_their_own(hall: House) -> Non
     failed = Check(
         "peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={}
     )
-    hall.store.add_score(replace(judged, checks=(failed,)))
+    hall.store.scores.add(replace(judged, checks=(failed,)))
     assert row(hall) == ["1", "otters", "one", "judged", "60", "1.25", "0", "0", "!u"]
 
 
@@ -166,7 +166,7 @@ def test_at_80_columns_nothing_is_shortened_and_each_run_has_one_line(
             heat=heat,
             meter_identity=SIMULATED,
         )
-        hall.store.set_provisional(
+        hall.store.provisional.set(
             replace(SO_FAR, run=run.id, energy_wh=0.019561234, map=0.00123456)
         )
     printed = called("run", "list", "--contest", str(hall.folder), COLUMNS="80").stdout

@@ -35,11 +35,11 @@ def judged_run(
     reached: float = 0.5,
 ) -> int:
     run = stored_run(hall.store, team=team, heat=heat).id
-    hall.store.change_run(
+    hall.store.runs.change(
         run, (RunState.ARMED,), state=RunState.JUDGED.value, energy_wh=energy_wh
     )
     score = reached / energy_wh if energy_wh else None
-    hall.store.add_score(
+    hall.store.scores.add(
         Score(
             run,
             START.isoformat(),

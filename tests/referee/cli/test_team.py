@@ -53,9 +53,9 @@ def test_teams_are_imported_with_passwords_that_are_shown_once(folder: Path) -> 
     assert (code, news) == (0, "Registered 3 teams.\n")
     assert teams(folder) == {"ant": "Ant Hill", "bee": None, "cat, the": None}
     passwords = dict(line.split("\t") for line in told.splitlines())
-    with closing(Store(folder / "contest.db")) as store:
+    with closing(Store.open(folder / "contest.db")) as store:
         assert all(
-            matches(str(store.password_hash(team)), password)
+            matches(str(store.teams.password_hash(team)), password)
             for team, password in passwords.items()
         )
     kept = b"".join(path.read_bytes() for path in folder.glob("contest.db*"))
@@ -160,8 +160,8 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(
     assert "<script>alert(1)</script>" in shown
     assert "A & B" in shown
     assert "curl http://10.0.0.7:8080/v1/session -H" in shown
-    with closing(Store(folder / "contest.db")) as store:
-        assert shown.count(str(store.public_key())) == 2
+    with closing(Store.open(folder / "contest.db")) as store:
+        assert shown.count(str(store.identity.public_key())) == 2
     passwords = set(
         re.findall(
             f"{WORD}(?:-{WORD}){{3}}".replace("(", "(?:").replace("(?:?:", "(?:"), shown
@@ -181,10 +181,10 @@ def test_the_sheet_has_a_strip_for_each_new_team_and_is_private(
 
 
 def test_teams_are_added_all_or_none(store: Store) -> None:
-    store.add_team("bee", "hash", START)
+    store.teams.add("bee", "hash", START)
     with pytest.raises(RefereeError, match="'bee' exists already"):
-        store.add_teams({"ant": ("hash", None), "bee": ("hash", None)}, START)
-    assert list(store.teams()) == ["bee"]
+        store.teams.add_all({"ant": ("hash", None), "bee": ("hash", None)}, START)
+    assert list(store.teams.all()) == ["bee"]
 
 
 def test_a_new_password_ends_the_old_one_at_once_and_a_disabled_team_s_run_goes_on(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
+OTHERS = ("datasets", "scoring", "power", "tracks")
 RUN = "from referee.cli import main; main()"
 
 
@@ -35,9 +36,7 @@ def test_a_command_that_runs_the_client_says_at_once_that_there_is_none(
     packages: Path, tmp_path: Path, arguments: str
 ) -> None:
     (tmp_path / "model.tflite").write_bytes(b"model")
-    path = os.pathsep.join(
-        map(str, (packages, ROOT, ROOT / "datasets", ROOT / "power"))
-    )
+    path = os.pathsep.join(map(str, (packages, ROOT, *(ROOT / one for one in OTHERS))))
     ended = subprocess.run(
         [sys.executable, "-S", "-c", RUN, *arguments.split()],
         cwd=tmp_path,

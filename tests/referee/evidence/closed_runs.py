@@ -18,7 +18,7 @@ from referee.contest import Contest
 from referee.evidence.recomputed import rows_of
 from referee.judging.judge import judge
 from referee.store import NewPost
-from referee.store.log import Event
+from referee.store.event_chain import Event
 from referee.store.records import RUN_CLOSED, Run, RunState
 from tests.referee.factories import START, reading, stored_run
 
@@ -45,8 +45,8 @@ def closed_with_bodies(
     }
     fixed = {"nonce": "0123456789abcdef", "meter_standing": Standing.OFFICIAL}
     run = stored_run(store, **(about | fixed | different))
-    store.log_event(START, run.id, "opened")
-    store.log_served(
+    store.log.append(START, run.id, "opened")
+    store.served.append(
         run.id, [(image, 1000) for image in range(1, images - unserved + 1)], 0.5
     )
     posts = []
@@ -67,18 +67,18 @@ def closed_with_bodies(
                 body,
             )
         )
-    for job in store.append_posts(run.id, posts):
+    for job in store.posts.append_all(run.id, posts):
         job.outcome()
     readings = [
         replace(reading(float(second)), energy_wh=second / 3600) for second in range(61)
     ]
-    store.append_readings(run.id, 0.0, readings)
+    store.readings.append(run.id, 0.0, readings)
     return _closed(contest, run)
 
 
 def _closed(contest: Contest, run: Run) -> Run:
     store, energy_wh = contest.store, WINDOW_S / 3600
-    store.change_run(
+    store.runs.change(
         run.id,
         (RunState.ARMED,),
         state=RunState.OPEN.value,
@@ -95,7 +95,7 @@ def _closed(contest: Contest, run: Run) -> Run:
         "by": "logout",
         "start_stop_s": 0.1,
         **of_record,
-        **store.closing_evidence(run.id),
+        **store.closings.evidence(run.id),
     }
     closed_utc = (START + timedelta(seconds=WINDOW_S)).isoformat()
     changes = {
@@ -104,7 +104,7 @@ def _closed(contest: Contest, run: Run) -> Run:
         "closed_by": "logout",
         **of_record,
     }
-    return store.change_runs(
+    return store.runs.change_all(
         {run.id: changes},
         (RunState.OPEN,),
         Event(closed_utc, run.id, RUN_CLOSED, detail),

@@ -64,5 +64,5 @@ def _runs(day: Day, testset: Path) -> list[bytes]:
 def contest(tmp_path: Path, small_set: TestSet) -> Iterator[Contest]:
     create_contest(tmp_path / "contest", config_text(small_set))
     with open_contest(tmp_path / "contest") as opened:
-        opened.store.add_team(TEAM, "no hash", START)
+        opened.store.teams.add(TEAM, "no hash", START)
         yield opened

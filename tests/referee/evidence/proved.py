@@ -172,7 +172,7 @@ def guesses(store: Store, run: int, testset: Path, seed: int) -> list[list[float
     )
     known = {
         int(image): number
-        for number, image in enumerate(store.image_order(run), start=1)
+        for number, image in enumerate(store.runs.image_order(run), start=1)
     }
     rows = []
     for image, category, box in zip(
@@ -278,10 +278,14 @@ def whole_run(day: Day, bodies: Any, team: str = TEAM) -> bytes:
     session = day.login(team)
     token, run = day.fetched(session["token"]), session["run"]
     with day.store() as store:
-        until(lambda: len(store.readings(run, 0.0)) >= BOUND_READINGS)
+        until(lambda: len(store.readings.of_run(run, 0.0)) >= BOUND_READINGS)
         rules = {name: session[name] for name in ("rules", "rules_sha256")}
         kept = [{"run": run, **one} for one in (rules, *send(day, token, bodies(run)))]
-        until(lambda: len(store.readings(run, 0.0)) >= BOUND_READINGS + LEAST_READINGS)
+        until(
+            lambda: (
+                len(store.readings.of_run(run, 0.0)) >= BOUND_READINGS + LEAST_READINGS
+            )
+        )
     assert day.server is not None
     closed = day.server.ask("DELETE", "/v1/session", token).json()["receipt"]
     return lines([*kept, {"closing": {"run": run, **closed}}])

@@ -199,7 +199,7 @@ def test_a_secret_ground_truth_is_left_out_until_its_time_and_asked_for(
     text = f"ground_truth_secret_until = {until.isoformat()}\n{config_text(small_set)}"
     create_contest(tmp_path / "contest", text)
     with open_contest(tmp_path / "contest") as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         run = judged_run(contest)
         data = exported(contest, run, tmp_path)
         later = export_bundle(

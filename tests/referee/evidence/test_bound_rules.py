@@ -44,7 +44,7 @@ def whole(day: Day, team: str = TEAM) -> dict[str, Any]:
     token, run = day.fetched(session["token"]), session["run"]
     with day.store() as store:
         rows = guesses(store, run, day.testset, seed=run)
-        until(lambda: len(store.readings(run, 0.0)) > 1)
+        until(lambda: len(store.readings.of_run(run, 0.0)) > 1)
     assert day.post(token, rows).status_code == 202
     closed(day, token)
     return session
@@ -119,7 +119,7 @@ def test_a_rule_edited_while_a_run_is_open_is_not_its_rule(day: Day) -> None:
     closed(day, token)
     assert day.refers("judge", "1").returncode == 0
     with open_contest(day.folder) as contest:
-        judged = current_judgement(contest, contest.store.run(1))
+        judged = current_judgement(contest, contest.store.runs.get(1))
         assert judged is not None
         assert judged.signature.startswith("lpirc|")
     assert failed(by_main(bundle(day))) == []
@@ -143,7 +143,7 @@ def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
     assert place["other_rules"] == [words]
     assert words in day.refers("leaderboard").stdout
     with day.store() as store:
-        (act,) = [one for one in store.events(1) if one.get("action") == "rejudge"]
+        (act,) = [one for one in store.log.of_run(1) if one.get("action") == "rejudge"]
     assert (act["metric"], act["reason"]) == ("voc-area", "the old one was wrong")
     rewritten(day, metric='"lpirc"')
     again = json.loads(day.refers("rejudge", "1", "--metric", "coco", "--json").stdout)

@@ -127,7 +127,7 @@ def bundles_of(
         home, out = folder / metric, folder / f"{metric}.zip"
         create_contest(home, config_text(test_set, metric=metric))
         with open_contest(home) as contest:
-            contest.store.add_team(TEAM, "no hash", START)
+            contest.store.teams.add(TEAM, "no hash", START)
             bound = (
                 rules_now(contest.config, contest.test_set, SETUP, 0)
                 if is_bound

@@ -81,7 +81,7 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_
     folder, out = tmp_path / "contest", tmp_path / "run.zip"
     create_contest(folder, config_text(test_set))
     with open_contest(folder) as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         run = judged_run(contest).id
     truth = test_set.ground_truth_path.read_bytes()
     test_set.ground_truth_path.write_bytes(truth + b" ")

@@ -32,11 +32,11 @@ def opened_run(
     """An open run with some detections of every image and a minute of readings, in which it took `energy_wh`."""
     run, store = armed_run(contest, team, **different), contest.store
     images = range(1, run.images + 1)
-    store.log_served(run.id, [(image, 1000) for image in images], 0.5)
+    store.served.append(run.id, [(image, 1000) for image in images], 0.5)
     posted(contest, run, seed)
-    store.append_readings(run.id, 0.0, steady_readings(energy_wh, MEASURED_S))
+    store.readings.append(run.id, 0.0, steady_readings(energy_wh, MEASURED_S))
     changes = {"start_s": 0.0, "opened_utc": START.isoformat()}
-    return store.change_run(
+    return store.runs.change(
         run.id, (RunState.ARMED,), state=RunState.OPEN.value, **changes
     )
 
@@ -52,7 +52,7 @@ def posted(contest: Contest, run: Run, seed: int = 0) -> None:
         [truth.image, truth.category, chance.random(len(boxes)), boxes]
     )
     found = found[chance.random(len(found)) < 0.9]
-    contest.store.append_post(
+    contest.store.posts.append(
         run.id,
         found,
         sha256=hashlib.sha256(found.tobytes()).hexdigest(),
@@ -82,6 +82,6 @@ def closed_run(
     if not odd:
         measured["meter_changes"] = ()
     state = RunState.CLOSED.value
-    return contest.store.change_run(
+    return contest.store.runs.change(
         run.id, (RunState.OPEN,), state=state, **closed, **measured
     )

@@ -39,22 +39,22 @@ def closed_run(
     It is measured for ten seconds.
     """
     store, images = contest.store, len(contest.test_set.images)
-    if team not in store.teams():
-        store.add_team(team, "no hash", START)
+    if team not in store.teams.all():
+        store.teams.add(team, "no hash", START)
     record = run_record(
         team=team,
         images=images,
         testset_digest=contest.test_set.digest,
         images_digest=contest.test_set.images_digest,
     )
-    run = store.arm_run(record, START, np.arange(images, 0, -1))
-    store.log_served(
+    run = store.runs.arm(record, START, np.arange(images, 0, -1))
+    store.served.append(
         run.id, [(image, 1000) for image in range(1, (served or images) + 1)], 0.5
     )
     teams = rows.copy()
     teams[:, 0] = images + 1 - teams[:, 0]
     for elapsed_s, part in enumerate(np.array_split(teams, 2), start=1):
-        store.append_post(
+        store.posts.append(
             run.id,
             part,
             sha256=hashlib.sha256(part.tobytes()).hexdigest(),
@@ -66,14 +66,14 @@ def closed_run(
     readings = [
         replace(one, **ranges) for one in steady_readings(energy_wh, 10.0, each_s=0.1)
     ]
-    store.append_readings(run.id, 0.0, readings)
-    store.log_event(START, run.id, "opened", sentence="The window is open.")
+    store.readings.append(run.id, 0.0, readings)
+    store.log.append(START, run.id, "opened", sentence="The window is open.")
     figures = {
         "start_s": 0.0,
         "elapsed_s": 10.0,
         "energy_wh": energy_wh,
         "integrator_s": 10.0,
     }
-    return store.change_run(
+    return store.runs.change(
         run.id, (RunState.ARMED,), state="closed", meter_changes=(), **figures
     )

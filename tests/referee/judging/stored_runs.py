@@ -55,13 +55,15 @@ def forget_scorings(folder: Path, *, judgements: bool = True) -> None:
                 database.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
             if judgements:
                 database.execute("UPDATE runs SET state = 'closed'")
-        contest.store.note_count()
+        contest.store.integrity.note_count()
 
 
 def results(folder: Path) -> str:
     """The hash of all newest judgements but their times, and of all scorings."""
     with open_contest(folder) as contest:
-        scores = [contest.store.latest_score(run.id) for run in contest.store.runs()]
+        scores = [
+            contest.store.scores.latest(run.id) for run in contest.store.runs.find()
+        ]
     with closing(sqlite3.connect(folder / "contest.db")) as database:
         scorings = database.execute(
             "SELECT name, figures, resampled FROM scorings ORDER BY name"

@@ -24,7 +24,7 @@ from referee.judging.board import (
 )
 from referee.judging.judge import judge
 from referee.judging.many import judge_with_interval
-from referee.store import Store
+from referee.store.published_table import PublishedTable
 from referee.store.records import (
     BoardState,
     Provisional,
@@ -56,7 +56,7 @@ def contest(build: Build) -> Contest:
 
 
 def row(contest: Contest) -> Published:
-    found = contest.store.published()
+    found = contest.store.published.get()
     assert found is not None
     return found
 
@@ -72,18 +72,20 @@ def judged(contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0) -
 
 
 def frozen(contest: Contest, clock: Clock) -> None:
-    contest.store.freeze_board(clock.utc(), empty_board(contest))
+    contest.store.published.freeze(clock.utc(), empty_board(contest))
 
 
 def unveiled(contest: Contest, clock: Clock, places: int = 1) -> None:
     final = row(contest).final or public_board(contest, START)
-    assert contest.store.unveil_board(clock.utc(), final, row(contest).unveiled, places)
+    assert contest.store.published.unveil(
+        clock.utc(), final, row(contest).unveiled, places
+    )
 
 
 def test_an_unveiling_by_an_outdated_page_changes_nothing(contest: Contest) -> None:
     frozen(contest, Clock())
     before = row(contest)
-    assert not contest.store.unveil_board(START, public_board(contest, START), 3, 1)
+    assert not contest.store.published.unveil(START, public_board(contest, START), 3, 1)
     assert row(contest) == before
 
 
@@ -92,8 +94,8 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
     judged(contest, "otters", 1.0)
     opened_run(contest, "voles")
     armed_run(contest, "otters", station="two", heat="final")
-    contest.store.change_queue(lambda _: ["voles", "otters"])
-    contest.store.announce("jo", "Lunch at noon.", START)
+    contest.store.queue.change(lambda _: ["voles", "otters"])
+    contest.store.announcements.add("jo", "Lunch at noon.", START)
     Publisher(contest, SetClock(START + timedelta(seconds=60))).tick()
     board = shown(row(contest))
     assert [
@@ -130,9 +132,11 @@ def test_the_score_of_an_open_run_is_public_only_where_the_contest_says_so(
     contest = build(public_score=public).contest
     run = opened_run(contest, "voles")
     at = (START + timedelta(seconds=60)).isoformat()
-    contest.store.set_provisional(Provisional(run.id, at, 0.4321, 0.8642, 0.5, 30))
+    contest.store.provisional.set(Provisional(run.id, at, 0.4321, 0.8642, 0.5, 30))
     utc = (START + timedelta(seconds=30)).isoformat()
-    contest.store.set_released(Released(run.id, utc, utc, 0.46, 0.8642, 0.53, 30))
+    contest.store.provisional.release(
+        Released(run.id, utc, utc, 0.46, 0.8642, 0.53, 30)
+    )
     Publisher(contest, SetClock(START + timedelta(seconds=60))).tick()
     (now,) = shown(row(contest))["now"]
     told = (0.46, 0.8642, 0.53) if public else (None, None, None)
@@ -155,7 +159,7 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
     frozen(contest, clock)
     judged(contest, "badgers", 0.5)
     publisher.tick()
-    contest.store.publish(
+    contest.store.published.publish(
         public_board(contest, START), "{}", clock.utc()
     )  # one that was under way
     assert (
@@ -176,12 +180,12 @@ def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(
     frozen(contest, clock)
     results = row(contest).document
     run = opened_run(contest, "voles", heat="final")
-    contest.store.set_provisional(
+    contest.store.provisional.set(
         Provisional(run.id, START.isoformat(), 0.4321, 0.8642, 0.5, 30)
     )
     armed_run(contest, "badgers", station="two", heat="next")
-    contest.store.change_queue(lambda _: ["otters"])
-    contest.store.announce("jo", "The buses leave at six.", START)
+    contest.store.queue.change(lambda _: ["otters"])
+    contest.store.announcements.add("jo", "The buses leave at six.", START)
     clock.now += timedelta(seconds=7)
     publisher.tick()
     board = shown(row(contest))
@@ -212,12 +216,14 @@ def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(
     contest = build(public_score=True).contest
     first = opened_run(contest, "voles")
     utc = START.isoformat()
-    contest.store.set_released(Released(first.id, utc, utc, 0.43, 0.8642, 0.5, 30))
+    contest.store.provisional.release(
+        Released(first.id, utc, utc, 0.43, 0.8642, 0.5, 30)
+    )
     before = public_board(contest, START + timedelta(seconds=60))
     assert "0.8642" in before
-    contest.store.change_run(first.id, (RunState.OPEN,), state="closed")
+    contest.store.runs.change(first.id, (RunState.OPEN,), state="closed")
     armed_run(contest, "otters")
-    contest.store.publish(before, public_hall(contest), START)
+    contest.store.published.publish(before, public_hall(contest), START)
     (now,) = shown(row(contest))["now"]
     assert (now["team"], now["map"], now["power_w"]) == ("otters", None, None)
 
@@ -232,9 +238,9 @@ def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(
         "now": [],
     }
     del earlier["figures"]
-    contest.store.publish(json.dumps(earlier), "{}", START)
+    contest.store.published.publish(json.dumps(earlier), "{}", START)
     frozen(contest, Clock())
-    with contest.store._transaction() as connection:  # noqa: SLF001 - no public way leads back
+    with contest.store.database.transaction() as connection:
         connection.execute("UPDATE published SET hall = NULL, hall_utc = NULL")
     board = shown(row(contest))
     assert (board["state"], board["utc"], board["next"]) == (
@@ -242,7 +248,7 @@ def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(
         START.isoformat(),
         [],
     )
-    contest.store.change_queue(lambda _: ["otters"])
+    contest.store.queue.change(lambda _: ["otters"])
     Publisher(contest, Clock()).tick()
     board = shown(row(contest))
     assert (board["state"], board["next"], len(board["ranking"])) == (
@@ -290,9 +296,9 @@ def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(
         {"team": "badgers", "chance": 0.6},
         {"team": "otters", "chance": 0.7},
     ]
-    contest.store.unveil_board(START, json.dumps(final), 0, 1)
+    contest.store.published.unveil(START, json.dumps(final), 0, 1)
     assert shown(row(contest))["ranking"][2]["level_with"] == []
-    contest.store.unveil_board(START, "", 1, 1)
+    contest.store.published.unveil(START, "", 1, 1)
     assert [one["team"] for one in shown(row(contest))["ranking"][2]["level_with"]] == [
         "badgers"
     ]
@@ -313,7 +319,7 @@ def test_the_board_freezes_at_its_time_with_what_was_known_before(build: Build) 
     publisher.tick()
     assert (row(contest).state, row(contest).document) == (BoardState.FROZEN, before)
     assert row(contest).frozen_utc == FREEZE.isoformat()
-    assert [one["kind"] for one in contest.store.events_after(0, 9)[1]].count(
+    assert [one["kind"] for one in contest.store.log.newest_after(0, 9)[1]].count(
         "board-freeze"
     ) == 1
     clock.now = FREEZE + timedelta(hours=1)
@@ -396,22 +402,22 @@ def test_what_fails_is_tried_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     real, fails = (
-        Store.publish,
+        PublishedTable.publish,
         [StorageFailed("The disk is full."), ValueError("a defect")],
     )
 
-    def failing(self: Store, *given: Any) -> None:
+    def failing(self: PublishedTable, *given: Any) -> None:
         if fails:
             raise fails.pop(0)
         real(self, *given)
 
-    monkeypatch.setattr(Store, "publish", failing)
+    monkeypatch.setattr(PublishedTable, "publish", failing)
     stop, clock = threading.Event(), Clock()
     monkeypatch.setattr("referee.judging.board.TICK_S", 0.01)
     thread = threading.Thread(target=publish, args=(contest, clock, stop))
     thread.start()
     try:
-        until(contest.store.published)
+        until(contest.store.published.get)
     finally:
         stop.set()
         thread.join()
@@ -464,22 +470,22 @@ def test_the_published_board_is_always_that_of_a_full_recomputation(
 
 
 def act(contest: Contest, action: str, pick: int) -> None:
-    store, runs = contest.store, contest.store.runs()
+    store, runs = contest.store, contest.store.runs.find()
     run = runs[pick % len(runs)]
     over = (RunState.CLOSED, RunState.JUDGED)
     if action == "new run":
         closed_run(contest, run.team, 0.5 + pick / 10, pick)
     elif action == "disable":
-        store.set_team_disabled(run.team, pick % 2 == 0)
+        store.teams.set_disabled(run.team, pick % 2 == 0)
     elif action == "review":
-        store.add_review(run.id, Review("jo", "It stands.", START.isoformat(), ()))
+        store.reviews.add(run.id, Review("jo", "It stands.", START.isoformat(), ()))
     elif action == "unvoid" and run.state is RunState.VOID:
-        state = RunState.JUDGED if store.latest_score(run.id) else RunState.CLOSED
-        store.change_run(run.id, (RunState.VOID,), state=state.value, void_reason=None)
+        state = RunState.JUDGED if store.scores.latest(run.id) else RunState.CLOSED
+        store.runs.change(run.id, (RunState.VOID,), state=state.value, void_reason=None)
     elif run.state in over and action == "void":
-        store.change_run(run.id, over, state=RunState.VOID.value, void_reason="a test")
+        store.runs.change(run.id, over, state=RunState.VOID.value, void_reason="a test")
     elif run.state in over and action == "energy":
-        store.change_run(run.id, over, energy_wh=0.7 + pick / 10)
+        store.runs.change(run.id, over, energy_wh=0.7 + pick / 10)
     elif run.state in over and action.startswith("judge"):
         (judge_with_interval if action == "judge fully" else judge)(
             contest, run.id, Clock()
@@ -501,19 +507,19 @@ def test_the_board_has_the_newest_link_of_the_log_each_minute_and_none_newer_whi
 
     def at(seconds: float, number: int) -> dict[str, Any]:
         clock.now = START + timedelta(seconds=seconds)
-        store.log_event(clock.now, None, "odd", number=number)
+        store.log.append(clock.now, None, "odd", number=number)
         return pinned()
 
-    events, _, link = store.log_head()
+    events, _, link = store.log.head()
     assert pinned() == {"utc": START.isoformat(), "events": events, "link": link}
     assert at(59, 1)["link"] == link, "the page stands still"
     second = at(60, 2)
     assert second == {
         "utc": "2026-05-04T09:01:00+00:00",
         "events": events + 2,
-        "link": store.log_head()[2],
+        "link": store.log.head()[2],
     }
     clock.now = START + timedelta(seconds=120)
     assert pinned()["utc"] == "2026-05-04T09:02:00+00:00", "it is the newest still"
-    store.freeze_board(clock.now, "")
+    store.published.freeze(clock.now, "")
     assert at(600, 3)["utc"] == "2026-05-04T09:02:00+00:00"

@@ -74,16 +74,16 @@ def test_a_run_is_told_from_its_records(build: Callable[..., House]) -> None:
     hall = build()
     store = hall.store
     run = stored_run(store)
-    store.log_served(run.id, [(1, 10), (2, 10)], 1.0)
+    store.served.append(run.id, [(1, 10), (2, 10)], 1.0)
     for at_s, image in ((3.0, 1), (4.0, 2)):
         sent = {"sha256": "", "idempotency_key": None, "elapsed_s": at_s}
-        store.append_post(
+        store.posts.append(
             run.id, rows(2, image), now=START + timedelta(seconds=at_s), **sent
         )
-    store.append_readings(run.id, 0.0, [reading(float(at_s)) for at_s in range(1, 7)])
+    store.readings.append(run.id, 0.0, [reading(float(at_s)) for at_s in range(1, 7)])
     over = {"state": RunState.CLOSED.value, "elapsed_s": 6.0, "energy_wh": 0.06}
     course = course_of(
-        hall.contest, store.change_run(run.id, (RunState.ARMED,), **over)
+        hall.contest, store.runs.change(run.id, (RunState.ARMED,), **over)
     )
     assert [(one.phase, one.elapsed_s) for one in course.phases] == [
         ("waiting", 1.0),

@@ -29,15 +29,15 @@ def judged(hall: House, energy_wh: float | None = 0.5) -> tuple[Run, Score]:
         [truth.image, truth.category, np.full(len(truth.image), 0.5), truth.boxes]
     )[::2]
     sent = np.vstack([[1, 1, 0.9, 0, 0, 1, 1], sent])
-    store.log_served(run.id, [(image, 10) for image in range(1, 6)], 1.0)
+    store.served.append(run.id, [(image, 10) for image in range(1, 6)], 1.0)
     now = START + timedelta(seconds=2)
-    store.append_post(
+    store.posts.append(
         run.id, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now
     )
     over = {"state": RunState.CLOSED.value, "elapsed_s": 3.0, "energy_wh": energy_wh}
-    store.change_run(run.id, (RunState.ARMED,), **over)
+    store.runs.change(run.id, (RunState.ARMED,), **over)
     score = judge(hall.contest, run.id, Clock())
-    return store.run(run.id), score
+    return store.runs.get(run.id), score
 
 
 def explained(hall: House, energy_wh: float | None = 0.5) -> Explanation:
@@ -88,10 +88,10 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_is_explained_by_it(
 ) -> None:
     hall = build()
     run, _ = judged(hall)
-    run = hall.store.change_run(
+    run = hall.store.runs.change(
         run.id, (RunState.JUDGED,), testset_digest="e" * 64
     )  # as it was armed
     images = hall.contest.test_set.images_digest
-    run = hall.store.change_run(run.id, (RunState.JUDGED,), images_digest=images)
+    run = hall.store.runs.change(run.id, (RunState.JUDGED,), images_digest=images)
     score = judge(hall.contest, run.id, Clock(), again=Again("ann"))
     assert explain(hall.contest, run, score).analysis.map == score.map

@@ -52,7 +52,7 @@ def test_the_table_has_every_row_as_sent_and_in_the_sets_own_numbers_and_names(
     export_run(contest, run.id, tmp_path / "out", ("csv",))
     lines, sent = (
         table(tmp_path / "out" / "detections.csv"),
-        contest.store.detections(run.id),
+        contest.store.posts.detections(run.id),
     )
     assert list(lines[0]) == list(COLUMNS)
     own = [
@@ -62,7 +62,7 @@ def test_the_table_has_every_row_as_sent_and_in_the_sets_own_numbers_and_names(
     ]
     assert (
         own
-        == scoring_input(case_of(contest, contest.store.run(run.id)))
+        == scoring_input(case_of(contest, contest.store.runs.get(run.id)))
         .rows.ravel()
         .tolist()
     )
@@ -129,8 +129,8 @@ def test_coco_results_load_with_pycocotools_and_score_as_judged(
     export_run(contest, run.id, tmp_path, ("coco",))
     file, truth = tmp_path / "detections.coco.json", contest.test_set.ground_truth_path
     loaded = COCO(str(truth)).loadRes(str(file))
-    own = scoring_input(case_of(contest, contest.store.run(run.id))).rows
-    counted = own[contest.store.detections(run.id)[:, 0] <= 3]
+    own = scoring_input(case_of(contest, contest.store.runs.get(run.id))).rows
+    counted = own[contest.store.posts.detections(run.id)[:, 0] <= 3]
     assert 0 < len(loaded.anns) == len(counted) < len(own)
     ground_truth = read_ground_truth(contest.test_set.folder)
     scored = evaluate(ground_truth, read_detections(file, ground_truth))
@@ -157,23 +157,23 @@ def test_readings_are_a_recording_and_events_are_beside(
 ) -> None:
     run = closed_run(contest, guesses(contest, 0.7), served=2)
     export_run(contest, run.id, tmp_path, ("csv",))
-    assert read_recording(tmp_path / "readings.csv") == contest.store.readings(
+    assert read_recording(tmp_path / "readings.csv") == contest.store.readings.of_run(
         run.id, 0.0
     )
     events = [
         json.loads(line)
         for line in (tmp_path / "events.jsonl").read_text().splitlines()
     ]
-    assert events == contest.store.events(run.id)
+    assert events == contest.store.log.of_run(run.id)
     assert [event["kind"] for event in events] == ["opened"]
 
 
 def test_the_command_writes_a_folder_also_for_a_run_of_which_nothing_came(
     contest: Contest,
 ) -> None:
-    contest.store.add_team(TEAM, "no hash", START)
+    contest.store.teams.add(TEAM, "no hash", START)
     record = run_record(testset_digest=contest.test_set.digest)
-    contest.store.arm_run(record, START, np.arange(1, 6))
+    contest.store.runs.arm(record, START, np.arange(1, 6))
     out = contest.folder / "out"
     done = called(
         "run",
@@ -210,8 +210,8 @@ def test_without_pyarrow_parquet_is_refused_and_nothing_is_written(
 def test_a_run_on_other_images_is_not_exported_under_their_names(
     contest: Contest, tmp_path: Path
 ) -> None:
-    contest.store.add_team(TEAM, "no hash", START)
-    contest.store.arm_run(run_record(), START, np.arange(1, 6))
+    contest.store.teams.add(TEAM, "no hash", START)
+    contest.store.runs.arm(run_record(), START, np.arange(1, 6))
     with pytest.raises(RefereeError, match="other images") as refused:
         export_run(contest, 1, tmp_path, ("csv",))
     assert refused.value.code == "testset-changed"

@@ -112,7 +112,7 @@ def test_before_the_first_reading_it_is_the_time_since_the_opening_that_counts(
 ) -> None:
     contest = build().contest
     run = opened_run(contest, "voles")
-    empty = contest.store.change_run(
+    empty = contest.store.runs.change(
         armed_run(contest, "otters", station="two").id,
         (RunState.ARMED,),
         state="open",
@@ -123,7 +123,7 @@ def test_before_the_first_reading_it_is_the_time_since_the_opening_that_counts(
     assert state_of(contest.store, empty, at[1]) is FigureState.METER_AWAY
     assert state_of(contest.store, run, at[2]) is FigureState.FRESH
     assert state_of(contest.store, run, at[3]) is FigureState.METER_AWAY
-    contest.store.append_readings(
+    contest.store.readings.append(
         run.id, 0.0, [reading(64.0, state=IntegratorState.TIMEUP)]
     )
     assert state_of(contest.store, run, at[3]) is FigureState.INTEGRATOR_STOPPED
@@ -138,13 +138,13 @@ def test_figures_that_are_no_longer_renewed_have_no_state_and_no_score_though_th
     contest = build().contest
     run = opened_run(contest, "voles")
     utc = START.isoformat()
-    contest.store.set_provisional(Provisional(run.id, utc, 0.5, 0.25, 2.0, 7, pause_s))
+    contest.store.provisional.set(Provisional(run.id, utc, 0.5, 0.25, 2.0, 7, pause_s))
     for seconds, state, score in (
         (late_s, FigureState.FRESH, 2.0),
         (late_s + 0.1, None, None),
     ):
         now = START + timedelta(seconds=seconds)
-        contest.store.append_readings(run.id, 0.0, [reading(seconds)])
+        contest.store.readings.append(run.id, 0.0, [reading(seconds)])
         figures = figures_of(contest, run, now)
         assert (figures.figure_state, figures.score) == (state, score)
         assert measured_state(contest.store, run, now) is FigureState.FRESH, (

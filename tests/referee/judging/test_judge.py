@@ -56,7 +56,7 @@ def judged_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
 def contest(tmp_path: Path, judged_set: TestSet) -> Any:
     create_contest(tmp_path / "contest", config_text(judged_set))
     with open_contest(tmp_path / "contest") as opened:
-        opened.store.add_team(TEAM, "no hash", START)
+        opened.store.teams.add(TEAM, "no hash", START)
         yield opened
 
 
@@ -95,28 +95,28 @@ def closed_run(
     It was served every image, or those of these test-set numbers.
     """
     store, images = contest.store, len(contest.test_set.images)
-    nonce, times_had = f"{len(store.runs()) + 1}", np.zeros(images, np.int64)
+    nonce, times_had = f"{len(store.runs.find()) + 1}", np.zeros(images, np.int64)
     order = image_order(contest.secret, nonce, times_had, images, shuffle=shuffle)
     digest = contest.test_set.digest
     record = run_record(
         testset_digest=digest, images=images, **({"setup": setup} if setup else {})
     )
-    run = store.arm_run(record, START, order)
+    run = store.runs.arm(record, START, order)
     served = (
         range(1, images + 1)
         if served is None
         else np.argsort(order)[np.array(served, int) - 1] + 1
     )
-    store.log_served(run.id, [(int(image), 1000) for image in served], 0.5)
+    store.served.append(run.id, [(int(image), 1000) for image in served], 0.5)
     teams = detections.copy()
     teams[:, 0] = np.argsort(order)[detections[:, 0].astype(int) - 1] + 1
     for part in np.array_split(teams, 5):
-        store.append_post(
+        store.posts.append(
             run.id, part, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
         )
     readings = readings or [reading(tenth / 10) for tenth in range(101)]
     taken = [replace(one, monotonic_s=50 + one.monotonic_s) for one in readings]
-    store.append_readings(run.id, 50.0, taken)
+    store.readings.append(run.id, 50.0, taken)
     values = {
         "state": "closed",
         "start_s": 50.0,
@@ -125,7 +125,7 @@ def closed_run(
         "integrator_s": 10.0,
     }
     values["meter_changes"] = ()
-    return store.change_run(run.id, (RunState.ARMED,), **(values | different))
+    return store.runs.change(run.id, (RunState.ARMED,), **(values | different))
 
 
 def code_of(action: Callable[..., Any], *arguments: Any) -> str:
@@ -157,10 +157,10 @@ def test_the_rows_come_back_in_test_set_numbers_and_order_of_arrival(
 ) -> None:
     sent = guesses(judged_set, 1)
     run = closed_run(contest, sent)
-    assert contest.store.image_order(run.id).tolist() != list(range(1, 13))
+    assert contest.store.runs.image_order(run.id).tolist() != list(range(1, 13))
     assert (
         scoring_input(
-            judging.case_of(contest, contest.store.run(run.id))
+            judging.case_of(contest, contest.store.runs.get(run.id))
         ).rows.tobytes()
         == sent.tobytes()
     )
@@ -213,8 +213,8 @@ def test_a_judgement_is_stored_with_score_checks_and_signature(
 ) -> None:
     run = closed_run(contest, guesses(judged_set, 1))
     judged = judge(contest, run.id, CLOCK)
-    assert contest.store.latest_score(run.id) == judged
-    assert contest.store.run(run.id).state is RunState.JUDGED
+    assert contest.store.scores.latest(run.id) == judged
+    assert contest.store.runs.get(run.id).state is RunState.JUDGED
     assert judged.score == judged.map / 0.1
     assert judged.mean_power_w == pytest.approx(36.0)
     assert (judged.images, judged.detections) == (12, len(guesses(judged_set, 1)))
@@ -226,7 +226,7 @@ def test_a_judgement_is_stored_with_score_checks_and_signature(
         f"|line_filter:false|frequency_filter:false|synchronize:voltage|element:1|meter:{run.meter_identity}"
     )
     assert f"|rules:{RULES_VERSION}|" in judged.signature
-    assert [event["kind"] for event in contest.store.events(run.id)] == ["judged"]
+    assert [event["kind"] for event in contest.store.log.of_run(run.id)] == ["judged"]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -237,7 +237,7 @@ def test_the_map_to_compare_with_published_champions_stands_beside_the_contest_s
     found = Detections.from_rows(sent)
     create_contest(tmp_path / "any", config_text(judged_set, metric=metric))
     with open_contest(tmp_path / "any") as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         judged = judge(contest, closed_run(contest, sent).id, CLOCK)
     assert judged.map_ilsvrc_det == evaluate(truth, found, "ilsvrc-det").map
     assert (judged.map == judged.map_ilsvrc_det) == (metric == "ilsvrc-det")
@@ -285,7 +285,7 @@ def test_a_contest_from_before_ranges_were_read_is_judged_to_the_same_score(
 ) -> None:
     create_contest(tmp_path / "contest", config_text(judged_set))
     with open_contest(tmp_path / "contest") as new:
-        new.store.add_team(TEAM, "no hash", START)
+        new.store.teams.add(TEAM, "no hash", START)
         run = closed_run(new, guesses(judged_set, 1)).id
         first = judge(new, run, CLOCK)
     with contextlib.closing(
@@ -316,25 +316,27 @@ def test_judging_again_appends_and_changes_nothing_else(
         first.score,
         first.checks,
     )
-    assert contest.store._rows("SELECT count(*) AS n FROM scores")[0]["n"] == 2  # noqa: SLF001 - the store has no query for old judgements
-    assert contest.store.latest_score(run) == second
+    assert contest.store.database.rows("SELECT count(*) AS n FROM scores")[0]["n"] == 2
+    assert contest.store.scores.latest(run) == second
 
 
 def test_a_run_whose_energy_is_read_while_it_is_judged_is_judged_with_it(
     contest: Contest, judged_set: TestSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = closed_run(contest, guesses(judged_set, 1), energy_wh=None).id
-    add_score = contest.store.add_score
+    add_score = contest.store.scores.add
 
     def late(*score: Any) -> None:
         add_score(*score)
-        contest.store.change_run(run, (RunState.CLOSED, RunState.JUDGED), energy_wh=0.1)
+        contest.store.runs.change(
+            run, (RunState.CLOSED, RunState.JUDGED), energy_wh=0.1
+        )
 
-    monkeypatch.setattr(contest.store, "add_score", late)
+    monkeypatch.setattr(contest.store.scores, "add", late)
     judged = judge(contest, run, CLOCK)
     assert judged.energy_wh == 0.1
     assert judged.score is not None
-    assert contest.store.latest_score(run) == judged
+    assert contest.store.scores.latest(run) == judged
 
 
 @pytest.mark.parametrize("energy_wh", [None, 0.0, -0.001, float("inf")])
@@ -350,7 +352,7 @@ def test_without_an_energy_there_is_no_score_and_a_failed_check(
     assert judged.map > 0
     assert judged.needs_review
     assert "energy-measured" in [check.code for check in judged.checks if not check.ok]
-    assert contest.store.latest_score(run.id) == judged
+    assert contest.store.scores.latest(run.id) == judged
 
 
 @pytest.mark.parametrize("start_stop_s", [0.05, None])
@@ -358,7 +360,7 @@ def test_the_checks_know_what_starting_and_stopping_took_if_it_was_measured(
     contest: Contest, judged_set: TestSet, start_stop_s: float | None
 ) -> None:
     run = closed_run(contest, guesses(judged_set, seed=3))
-    contest.store.log_event(START, run.id, "closed", start_stop_s=start_stop_s)
+    contest.store.log.append(START, run.id, "closed", start_stop_s=start_stop_s)
     checks = {check.code: check for check in judge(contest, run.id, CLOCK).checks}
     assert checks["integrator-trapezoid"].figures["start_stop_s"] == start_stop_s
 
@@ -395,24 +397,24 @@ def test_a_run_of_no_length_is_judged(contest: Contest) -> None:
 def test_only_a_closed_run_is_judged(contest: Contest, state: RunState) -> None:
     run = closed_run(contest, np.empty((0, 7)), state=state.value)
     assert code_of(judge, contest, run.id, CLOCK) == "run-state"
-    assert contest.store.latest_score(run.id) is None
+    assert contest.store.scores.latest(run.id) is None
     assert code_of(judge, contest, 99, CLOCK) == "run-unknown"
 
 
 def test_a_run_on_another_test_set_is_not_judged(contest: Contest) -> None:
     run = closed_run(contest, np.empty((0, 7)), testset_digest="e" * 64)
     assert code_of(judge, contest, run.id, CLOCK) == "testset-changed"
-    assert contest.store.run(run.id).state is RunState.CLOSED
+    assert contest.store.runs.get(run.id).state is RunState.CLOSED
 
 
 def test_a_run_can_be_judged_while_another_process_serves(
     contest: Contest, judged_set: TestSet
 ) -> None:
     run = closed_run(contest, guesses(judged_set, 1)).id
-    with contextlib.closing(Store(contest.folder / "contest.db")) as other:
+    with contextlib.closing(Store.open(contest.folder / "contest.db")) as other:
         with open_contest(contest.folder) as judges:
             judged: Score = judge(judges, run, CLOCK)
-        assert other.latest_score(run) == judged
+        assert other.scores.latest(run) == judged
 
 
 def test_the_order_of_arrival_changes_nothing_in_a_voc_contest_either(
@@ -422,7 +424,7 @@ def test_the_order_of_arrival_changes_nothing_in_a_voc_contest_either(
     sent[:, 2] = 0.5  # all equal: the list is nothing but ties
     create_contest(tmp_path / "voc", config_text(judged_set, metric="voc-area"))
     with open_contest(tmp_path / "voc") as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         one = judge(contest, closed_run(contest, sent, shuffle=False).id, CLOCK)
         by_image = sent[np.argsort(-sent[:, 0], kind="stable")]
         other = judge(contest, closed_run(contest, by_image, shuffle=False).id, CLOCK)
@@ -453,7 +455,7 @@ def test_only_rows_of_images_that_the_run_was_served_count(
         "map_with_them": with_them,
     }
     assert f"with them mAP is {with_them:.5f}" in check.sentence
-    assert len(contest.store.detections(judged.run)) == len(sent)
+    assert len(contest.store.posts.detections(judged.run)) == len(sent)
     assert "|counts:served" in judged.signature
 
 
@@ -461,8 +463,8 @@ def test_an_image_that_was_served_after_its_rows_came_counts(
     contest: Contest, judged_set: TestSet
 ) -> None:
     run = closed_run(contest, guesses(judged_set, 1), served=[])
-    contest.store.log_served(run.id, [(image, 1000) for image in range(1, 13)], 9.0)
-    contest.store.flush_served()
+    contest.store.served.append(run.id, [(image, 1000) for image in range(1, 13)], 9.0)
+    contest.store.served.flush()
     judged = judge(contest, run.id, CLOCK)
     assert judged.map > 0
     check = check_of(judged, "images-not-fetched")
@@ -478,7 +480,7 @@ def test_a_contest_may_count_rows_of_images_that_were_not_served_and_the_signatu
     create_contest(tmp_path / "lax", config_text(judged_set, count_unserved=True))
     sent = guesses(judged_set, 1)
     with open_contest(tmp_path / "lax") as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         judged = judge(contest, closed_run(contest, sent, served=[3]).id, CLOCK)
     direct = evaluate(
         read_ground_truth(judged_set.folder), Detections.from_rows(sent), "lpirc"
@@ -494,16 +496,16 @@ def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(
 ) -> None:
     truth, sent = read_ground_truth(judged_set.folder), guesses(judged_set, 2)
     drawn = np.array([7, 2, 11], np.int64)
-    run = contest.store.arm_run(
+    run = contest.store.runs.arm(
         run_record(testset_digest=judged_set.digest, images=3), START, drawn
     )
     rows = sent[np.isin(sent[:, 0], drawn)]
     rows[:, 0] = [drawn.tolist().index(image) + 1 for image in rows[:, 0]]
-    contest.store.log_served(run.id, [(1, 9), (2, 9), (3, 9)], 0.5)
-    contest.store.append_post(
+    contest.store.served.append(run.id, [(1, 9), (2, 9), (3, 9)], 0.5)
+    contest.store.posts.append(
         run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
     )
-    contest.store.change_run(
+    contest.store.runs.change(
         run.id, (RunState.ARMED,), state="closed", elapsed_s=10.0, energy_wh=0.1
     )
     judged = judge(contest, run.id, CLOCK)
@@ -519,10 +521,12 @@ def test_a_run_of_a_part_of_the_images_is_judged_on_them_only(
     assert judged.map > 0
     assert judged.images == 3
     assert "|images:3-of-12:" in judged.signature
-    other = contest.store.arm_run(
+    other = contest.store.runs.arm(
         run_record(testset_digest=judged_set.digest, images=3), START, drawn + 1
     )
-    contest.store.change_run(other.id, (RunState.ARMED,), state="closed", energy_wh=0.1)
+    contest.store.runs.change(
+        other.id, (RunState.ARMED,), state="closed", energy_wh=0.1
+    )
     assert judge(contest, other.id, CLOCK).signature != judged.signature
 
 

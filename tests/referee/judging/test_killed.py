@@ -52,7 +52,7 @@ def alone(folder: Path) -> str:
     """What one process makes of a copy of the contest."""
     copy = shutil.copytree(folder, folder.with_name("alone"))
     with open_contest(copy) as contest:
-        for run in contest.store.runs():
+        for run in contest.store.runs.find():
             judge_with_interval(contest, run.id, Clock())
     return results(copy)
 
@@ -111,13 +111,13 @@ def test_workers_and_referees_that_are_killed_change_nothing_but_the_time(
         first.kill()
     former = {process for _, process, _ in trace(folder)}
     with open_contest(folder) as contest:
-        left = [job.name for job in contest.store.jobs(JobState.LEASED)]
+        left = [job.name for job in contest.store.jobs.all(JobState.LEASED)]
         assert 0 < len(left) <= WORKERS + 1
-        assert len(contest.store.jobs(JobState.WAITING)) > WORKERS
+        assert len(contest.store.jobs.all(JobState.WAITING)) > WORKERS
     with judging(folder) as second:
         assert second.wait(TIMEOUT_S) == 0
     with open_contest(folder) as contest:
-        ended = {job.name: job for job in contest.store.jobs()}
+        ended = {job.name: job for job in contest.store.jobs.all()}
     assert [job.state for job in ended.values()] == [JobState.DONE] * RUNS
     # Counted from when the second one is at work, on the jobs that no one had: its start takes long on a busy machine.
     at_work_s = min(

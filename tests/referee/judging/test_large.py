@@ -77,7 +77,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def contest(tmp_path: Path, small_set: TestSet) -> Iterator[Contest]:
     create_contest(tmp_path / "contest", config_text(small_set, FIXED))
     with open_contest(tmp_path / "contest") as opened:
-        opened.store.add_team(TEAM, "no hash", START)
+        opened.store.teams.add(TEAM, "no hash", START)
         yield opened
 
 
@@ -219,7 +219,7 @@ def test_a_stored_run_is_scored_by_processes_as_the_judge_does(
     contest: Contest,
 ) -> None:
     number = closed_run(contest, order=slice(None, None, -1), served=range(1, 4))
-    case = case_of(contest, contest.store.run(number))
+    case = case_of(contest, contest.store.runs.get(number))
     whole = scoring_input(case)
     workers = LocalWorkers(2)
     try:

@@ -25,8 +25,9 @@ from referee.errors import StorageFailed
 from referee.judging import live
 from referee.judging.judge import evaluate_rows, judge
 from referee.judging.live import FollowedRuns, follow
-from referee.store import DATABASE_NAME, Store, database
+from referee.store import DATABASE_NAME, database
 from referee.store.records import Provisional, Run, RunState
+from referee.store.run_table import RunTable
 from referee.web.live_process import live_scores
 from tests.contest_day import contest_day, is_running, processes_naming
 from tests.contest_day import until as in_time
@@ -61,16 +62,16 @@ def open_run(
     images = len(contest.test_set.images)
     values = {"images": images, "testset_digest": contest.test_set.digest} | different
     armed = stored_run(contest.store, **values)
-    contest.store.log_served(
+    contest.store.served.append(
         armed.id, [(image, 1000) for image in served or range(1, images + 1)], 0.5
     )
-    return contest.store.change_run(
+    return contest.store.runs.change(
         armed.id, (RunState.ARMED,), state=RunState.OPEN.value
     )
 
 
 def close(contest: Contest, run: Run, energy_wh: float | None = 2.0) -> None:
-    contest.store.change_run(
+    contest.store.runs.change(
         run.id,
         (RunState.OPEN,),
         state=RunState.CLOSED.value,
@@ -100,13 +101,13 @@ def found_boxes(
 
 
 def posted(contest: Contest, run: Run, rows: NDArray[np.float64]) -> None:
-    contest.store.append_post(
+    contest.store.posts.append(
         run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
     )
 
 
 def shown(contest: Contest, run: Run) -> Provisional:
-    provisional = contest.store.provisional(run.id)
+    provisional = contest.store.provisional.of_run(run.id)
     assert provisional is not None
     return provisional
 
@@ -116,7 +117,7 @@ def test_the_last_figures_are_the_judges(build: Build, metric: str) -> None:
     contest = build(metric=metric).contest
     followed = FollowedRuns(contest, Clock())
     run = open_run(contest)
-    for rows in found_boxes(contest.test_set, contest.store.image_order(run.id)):
+    for rows in found_boxes(contest.test_set, contest.store.runs.image_order(run.id)):
         posted(contest, run, rows)
         followed.tick()
     close(contest, run)
@@ -137,11 +138,11 @@ def test_the_last_figures_are_the_judges_where_images_were_not_served_or_late(
 ) -> None:
     contest = build(**keys).contest
     followed, run = FollowedRuns(contest, Clock()), open_run(contest, served=(2,))
-    for rows in found_boxes(contest.test_set, contest.store.image_order(run.id)):
+    for rows in found_boxes(contest.test_set, contest.store.runs.image_order(run.id)):
         posted(contest, run, rows)
     followed.tick()
     before = shown(contest, run)
-    contest.store.log_served(run.id, [(4, 1000)], 2.0)
+    contest.store.served.append(run.id, [(4, 1000)], 2.0)
     close(contest, run)
     followed.tick()
     judged, last = judge(contest, run.id, Clock()), shown(contest, run)
@@ -152,15 +153,15 @@ def test_the_last_figures_are_the_judges_where_images_were_not_served_or_late(
 
 def test_the_last_figures_are_the_judges_on_a_part_of_the_images(build: Build) -> None:
     contest = build().contest
-    armed = contest.store.arm_run(
+    armed = contest.store.runs.arm(
         run_record(images=2, testset_digest=contest.test_set.digest),
         START,
         np.array([4, 2]),
     )
-    run = contest.store.change_run(
+    run = contest.store.runs.change(
         armed.id, (RunState.ARMED,), state=RunState.OPEN.value
     )
-    contest.store.log_served(run.id, [(1, 1000), (2, 1000)], 0.5)
+    contest.store.served.append(run.id, [(1, 1000), (2, 1000)], 0.5)
     followed = FollowedRuns(contest, Clock())
     for rows in found_boxes(contest.test_set, np.array([4, 2, 1, 3, 5])):
         posted(contest, run, rows[rows[:, 0] <= 2])
@@ -185,11 +186,11 @@ def test_only_new_detections_are_evaluated(
 
     monkeypatch.setattr(live, "evaluate_rows", counted)
     run = open_run(contest)
-    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
     for rows in posts[:2]:
         posted(contest, run, rows)
         followed.tick()
-        contest.store.append_readings(
+        contest.store.readings.append(
             run.id, 0.0, [reading(1.0, energy_wh=float(len(rows)))]
         )
         followed.tick()
@@ -237,7 +238,7 @@ def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(
     clock, run = CostlyClock(5.0), open_run(contest)
     followed = FollowedRuns(contest, clock)
     followed.tick()
-    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
     posted(contest, run, posts[0])
     close(contest, run)
     judged = judge(contest, run.id, clock)
@@ -284,13 +285,13 @@ def test_the_energy_is_that_of_the_newest_reading_that_has_one(
     posted(
         contest,
         run,
-        found_boxes(contest.test_set, contest.store.image_order(run.id))[0],
+        found_boxes(contest.test_set, contest.store.runs.image_order(run.id))[0],
     )
     followed.tick()
     first = shown(contest, run)
     assert (first.energy_wh, first.score) == (None, None)
     assert first.map > 0
-    contest.store.append_readings(run.id, 0.0, [reading(0.0, energy_wh=0.0)])
+    contest.store.readings.append(run.id, 0.0, [reading(0.0, energy_wh=0.0)])
     followed.tick()
     assert (shown(contest, run).energy_wh, shown(contest, run).score) == (0.0, None)
     assert shown(contest, run).utc == START.isoformat()
@@ -299,7 +300,7 @@ def test_the_energy_is_that_of_the_newest_reading_that_has_one(
         reading(2.0, energy_wh=0.75),
         reading(3.0, energy_wh=math.nan),
     ]
-    contest.store.append_readings(run.id, 0.0, late)
+    contest.store.readings.append(run.id, 0.0, late)
     followed.tick()
     utc = (START + timedelta(seconds=2)).isoformat()
     expected = Provisional(
@@ -312,7 +313,7 @@ def test_a_run_without_energy_ends_without_a_score(
     contest: Contest, followed: FollowedRuns
 ) -> None:
     run = open_run(contest)
-    contest.store.append_readings(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
+    contest.store.readings.append(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
     followed.tick()
     close(contest, run, energy_wh=None)
     followed.tick()
@@ -323,9 +324,9 @@ def test_a_run_that_closed_while_nobody_looked_is_told_once(
     contest: Contest, followed: FollowedRuns
 ) -> None:
     run = open_run(contest)
-    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
     posted(contest, run, posts[0])
-    contest.store.append_readings(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
+    contest.store.readings.append(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
     followed.tick()
     posted(contest, run, posts[1])
     close(contest, run)
@@ -353,7 +354,7 @@ def test_an_energy_that_is_read_after_the_end_is_told(
         close(contest, run, energy_wh=None)
     followed.tick()
     for run in runs:
-        contest.store.change_run(run.id, (RunState.CLOSED,), energy_wh=3.0)
+        contest.store.runs.change(run.id, (RunState.CLOSED,), energy_wh=3.0)
     for _ in runs:  # one a second
         followed.tick()
     assert [shown(contest, run).energy_wh for run in runs] == [3.0, 3.0]
@@ -367,7 +368,9 @@ def test_runs_come_and_go_and_do_not_mix(
         open_run(contest, team=team, station=team) for team in ("otters", "badgers")
     ]
     posts = [
-        found_boxes(contest.test_set, contest.store.image_order(run.id), seed=run.id)
+        found_boxes(
+            contest.test_set, contest.store.runs.image_order(run.id), seed=run.id
+        )
         for run in runs
     ]
     for step in range(7):
@@ -391,7 +394,7 @@ def test_a_run_that_is_void_keeps_what_was_shown(
     run = open_run(contest)
     followed.tick()
     before = shown(contest, run)
-    contest.store.change_run(
+    contest.store.runs.change(
         run.id, (RunState.OPEN,), state=RunState.VOID.value, void_reason="test"
     )
     followed.tick()
@@ -402,7 +405,7 @@ def test_another_process_takes_up_where_the_first_was(
     contest: Contest, followed: FollowedRuns
 ) -> None:
     run = open_run(contest)
-    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
     for rows in posts[:3]:
         posted(contest, run, rows)
     followed.tick()
@@ -433,7 +436,7 @@ def test_a_busy_database_only_delays(
     contest: Contest, impatient: FollowedRuns, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = open_run(contest)
-    posts = found_boxes(contest.test_set, contest.store.image_order(run.id))
+    posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
     posted(contest, run, posts[0])
     with closing(
         sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)
@@ -444,7 +447,7 @@ def test_a_busy_database_only_delays(
             impatient.tick()
         other.execute("ROLLBACK")
     assert "locked" in caplog.text
-    assert contest.store.provisional(run.id) is None
+    assert contest.store.provisional.of_run(run.id) is None
     posted(contest, run, posts[1])
     close(contest, run)
     impatient.tick()
@@ -463,7 +466,7 @@ def test_what_fails_while_a_run_closes_is_made_up_for(
         raise StorageFailed("The disk is gone.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Store, "runs", fail)
+        broken.setattr(RunTable, "find", fail)
         impatient.tick()
     impatient.tick()
     assert shown(contest, run).energy_wh == 2.0
@@ -475,8 +478,8 @@ def test_reading_never_waits_for_a_writer(contest: Contest, own: Contest) -> Non
         sqlite3.connect(contest.folder / DATABASE_NAME, isolation_level=None)
     ) as other:
         other.execute("BEGIN IMMEDIATE")
-        assert own.store.detections_after(run.id, 0)[0].shape == (0, 7)
-        assert own.store.newest_reading(run.id) is None
+        assert own.store.posts.detections_after(run.id, 0)[0].shape == (0, 7)
+        assert own.store.readings.newest(run.id) is None
         other.execute("ROLLBACK")
 
 
@@ -488,7 +491,7 @@ def test_a_run_on_another_test_set_is_left_out_and_the_others_go_on(
     with caplog.at_level(logging.WARNING):
         followed.tick()
         followed.tick()
-    assert contest.store.provisional(strange.id) is None
+    assert contest.store.provisional.of_run(strange.id) is None
     assert shown(contest, usual).detections == 0
     assert caplog.text.count("put the run's test set back") == 1
 
@@ -502,7 +505,7 @@ def test_following_looks_each_second_until_it_is_stopped(
     thread = threading.Thread(target=follow, args=(house.contest, house.clock, stop))
     thread.start()
     try:
-        until(lambda: house.store.provisional(run.id))
+        until(lambda: house.store.provisional.of_run(run.id))
         first = shown(house.contest, run)
         house.clock.advance(1.0)
         until(lambda: shown(house.contest, run).utc > first.utc)
@@ -517,10 +520,10 @@ def test_the_process_follows_and_ends_with_its_block(contest: Contest) -> None:
     posted(
         contest,
         run,
-        found_boxes(contest.test_set, contest.store.image_order(run.id))[0],
+        found_boxes(contest.test_set, contest.store.runs.image_order(run.id))[0],
     )
     with live_scores(contest.folder):
-        in_time(lambda: contest.store.provisional(run.id))
+        in_time(lambda: contest.store.provisional.of_run(run.id))
         (process,) = processes_naming(str(contest.folder))
         assert is_running(process)
     assert not is_running(process)
@@ -535,7 +538,7 @@ def test_the_process_ends_with_its_parent(contest: Contest) -> None:
     command = [sys.executable, "-c", script, str(contest.folder)]
     run = open_run(contest)
     with subprocess.Popen(command, stdin=subprocess.PIPE) as parent:
-        in_time(lambda: contest.store.provisional(run.id))
+        in_time(lambda: contest.store.provisional.of_run(run.id))
         (child,) = set(processes_naming(str(contest.folder))) - {parent.pid}
         assert is_running(child)
         parent.kill()
@@ -566,20 +569,20 @@ def test_beside_a_real_server_it_ends_with_the_judges_figures(
         server = day.serve()
         with live_scores(day.folder), open_contest(day.folder) as contest:
             token = day.fetched(str(day.login()["token"]))
-            posts = found_boxes(small_set, contest.store.image_order(1))
+            posts = found_boxes(small_set, contest.store.runs.image_order(1))
             for rows in posts:
                 assert day.post(token, rows.tolist()).status_code == 202
             total = sum(len(rows) for rows in posts)
-            run = contest.store.run(1)
+            run = contest.store.runs.get(1)
             in_time(
                 lambda: (
-                    contest.store.provisional(1)
+                    contest.store.provisional.of_run(1)
                     and shown(contest, run).detections == total
                 )
             )
             in_time(lambda: shown(contest, run).score)
             assert server.ask("DELETE", "/v1/session", token).status_code == 200
-            record = contest.store.run(1)
+            record = contest.store.runs.get(1)
             in_time(lambda: shown(contest, run).energy_wh == record.energy_wh)
             judged = judge(contest, 1, Clock())
             last = shown(contest, run)

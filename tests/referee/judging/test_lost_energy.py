@@ -27,7 +27,7 @@ def contest(build: Build) -> Contest:
 
 
 def lose(contest: Contest, run: int, code: str = "meter-reset") -> None:
-    contest.store.log_event(START, run, "energy-lost", code=code, elapsed_s=5.0)
+    contest.store.log.append(START, run, "energy-lost", code=code, elapsed_s=5.0)
 
 
 def test_only_the_runs_concerned_are_named_oldest_first_and_a_void_one_is_not(
@@ -42,7 +42,7 @@ def test_only_the_runs_concerned_are_named_oldest_first_and_a_void_one_is_not(
         (1, "voles"),
         (3, "badgers"),
     ]
-    contest.store.change_run(
+    contest.store.runs.change(
         1, (RunState.OPEN,), state="void", void_reason="the meter had no power"
     )
     assert [lost.run for lost in lost_energies(contest)] == [3]
@@ -70,7 +70,7 @@ def test_the_public_sees_the_line_and_no_energy_or_score_of_what_is_left_in_the_
 ) -> None:
     number = opened_run(contest, "otters").id
     utc, now = START.isoformat(), START + timedelta(seconds=60)
-    contest.store.set_released(Released(number, utc, utc, 0.5, 0.01, 50.0, 3))
+    contest.store.provisional.release(Released(number, utc, utc, 0.5, 0.01, 50.0, 3))
     figures = ("map", "energy_wh", "score", "figure_state")
 
     def published() -> tuple[list[str], list[float | str | None]]:
@@ -92,11 +92,11 @@ def test_a_frozen_board_does_not_tell_of_it(contest: Contest) -> None:
     lose(contest, opened_run(contest, "otters").id)
 
     def told() -> int:
-        row = contest.store.published()
+        row = contest.store.published.get()
         assert row is not None
         return len(shown(row)["energy_lost"])
 
     Publisher(contest, Clock()).tick()
     assert told() == 1
-    contest.store.freeze_board(START, empty_board(contest))
+    contest.store.published.freeze(START, empty_board(contest))
     assert told() == 0

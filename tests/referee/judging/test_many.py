@@ -72,13 +72,13 @@ def test_workers_judge_as_one_process_does(folder: Path, tmp_path: Path) -> None
     assert alone[0]["interval"] is not None
     assert judged(folder, "--workers", "2") == alone
     with open_contest(folder) as contest:
-        assert [(one.about, one.state) for one in contest.store.jobs()] == [
+        assert [(one.about, one.state) for one in contest.store.jobs.all()] == [
             ("run 1", JobState.DONE),
             ("run 2", JobState.DONE),
             ("run 3", JobState.DONE),
             ("run 4, 5", JobState.DONE),
         ]
-        assert {run.state for run in contest.store.runs()} == {RunState.JUDGED}
+        assert {run.state for run in contest.store.runs.find()} == {RunState.JUDGED}
 
 
 def test_large_runs_are_scored_by_blocks_to_the_same_bits(
@@ -104,7 +104,7 @@ def test_what_is_known_is_not_scored_again(
         seen: list[int] = []
         many.score_runs(
             contest,
-            contest.store.runs(),
+            contest.store.runs.find(),
             CLOCK,
             None,
             lambda run, _: seen.append(run.id),
@@ -118,7 +118,7 @@ def test_what_another_referee_judges_meanwhile_is_not_judged_twice_and_what_it_v
 ) -> None:
     def after_another(its: Contest, *others: Any) -> None:
         judge_with_interval(contest, 1, CLOCK)
-        contest.store.change_run(2, [RunState.CLOSED], state=RunState.VOID.value)
+        contest.store.runs.change(2, [RunState.CLOSED], state=RunState.VOID.value)
         many.score_runs(its, *others)
 
     monkeypatch.setattr("referee.cli.judge.score_runs", after_another)
@@ -129,7 +129,7 @@ def test_what_another_referee_judges_meanwhile_is_not_judged_twice_and_what_it_v
         "referee: Run 2 was not judged: Run 2 is void; only a closed run can be judged.\n"
     )
     assert [one["run"] for one in json.loads(told.stdout)] == [1, 3, 4, 5]
-    every = [contest.store.events(run) for run in range(1, 6)]
+    every = [contest.store.log.of_run(run) for run in range(1, 6)]
     judged = [
         run
         for run, its in enumerate(every, 1)
@@ -143,11 +143,11 @@ def test_a_scoring_is_stored_before_its_runs_are_judged(contest: Contest) -> Non
     seen: list[int] = []
 
     def done(run: Run, _: object) -> None:
-        assert contest.store.scoring(job_of(contest, run).name) is not None
+        assert contest.store.jobs.scoring(job_of(contest, run).name) is not None
         seen.append(run.id)
 
     many.score_runs(
-        contest, contest.store.runs()[:1], CLOCK, None, done, many.not_scored
+        contest, contest.store.runs.find()[:1], CLOCK, None, done, many.not_scored
     )
     assert seen == [1]
 
@@ -167,7 +167,7 @@ def test_a_run_whose_scoring_fails_is_named_with_the_reason_and_the_others_are_j
     assert "referee: Run 2 was not judged: " in done.stderr
     assert "Run 3 was not judged: " in done.stderr
     assert [one["run"] for one in json.loads(done.stdout)] == [1, 4, 5]
-    assert any(event["kind"] == "judge-failed" for event in contest.store.events(2))
+    assert any(event["kind"] == "judge-failed" for event in contest.store.log.of_run(2))
     if not how:
         return
     listed = json.loads(called("jobs", "--json", "--contest", str(folder)).stdout)
@@ -181,13 +181,13 @@ def test_a_run_whose_scoring_fails_is_named_with_the_reason_and_the_others_are_j
 def test_jobs_are_listed_and_cancelled(contest: Contest, folder: Path) -> None:
     where = ("--contest", str(folder))
     assert called("jobs", *where).stderr == "No job is open, and none has failed.\n"
-    names = [job_of(contest, run).name for run in contest.store.runs()[:3]]
-    contest.store.add_jobs(
+    names = [job_of(contest, run).name for run in contest.store.runs.find()[:3]]
+    contest.store.jobs.add(
         JobKind.SCORING,
         {name: f"run {n}" for n, name in enumerate(names, 1)},
         CLOCK.utc(),
     )
-    contest.store.lease_job(JobKind.SCORING, "hall 7", CLOCK.utc(), 3600)
+    contest.store.jobs.lease(JobKind.SCORING, "hall 7", CLOCK.utc(), 3600)
     shown = called("jobs", *where).stdout
     assert "hall 7" in shown
     assert "leased" in shown

@@ -37,19 +37,19 @@ def closed_run(
     store, images = hall.store, len(hall.contest.test_set.images)
     record = run_record(testset_digest=hall.contest.test_set.digest, images=images)
     order = np.roll(np.arange(1, images + 1), 2)
-    run = store.arm_run(record, START, order)
+    run = store.runs.arm(record, START, order)
     number = np.argsort(order) + 1
     for image, when in enumerate(np.broadcast_to(served_s, images).tolist(), start=1):
         if when < np.inf:
-            store.log_served(run.id, [(int(number[image - 1]), 10)], when)
+            store.served.append(run.id, [(int(number[image - 1]), 10)], when)
     for when, rows in posts:
         sent = rows.copy()
         sent[:, 0] = number[rows[:, 0].astype(int) - 1]
-        store.append_post(
+        store.posts.append(
             run.id, sent, sha256="", idempotency_key=None, elapsed_s=when, now=START
         )
     until_wh = [(tenth / 10, watt * tenth / 36000) for tenth in range(105)]
-    store.append_readings(
+    store.readings.append(
         run.id, 0.0, [reading(when, energy_wh=wh) for when, wh in until_wh]
     )
     over = {
@@ -58,7 +58,7 @@ def closed_run(
         "energy_wh": watt * END_S / 3600,
         "meter_changes": (),
     }
-    return store.change_run(run.id, (RunState.ARMED,), **(over | different))
+    return store.runs.change(run.id, (RunState.ARMED,), **(over | different))
 
 
 def regret_of(contest: Contest, run: Run) -> StopRegret | None:
@@ -159,7 +159,7 @@ def test_a_start_and_stop_that_were_measured_bound_the_energy_of_a_moment(
 ) -> None:
     hall = build()
     run = closed_run(hall, [(1.0, truth_rows(hall))])
-    hall.store.log_event(START, run.id, "closed", start_stop_s=0.05)
+    hall.store.log.append(START, run.id, "closed", start_stop_s=0.05)
     regret = regret_of(hall.contest, run)
     assert regret is not None
     assert regret.limit_wh[0] == pytest.approx(
@@ -205,7 +205,7 @@ def test_without_posts_energy_or_readings_nothing_is_known(
         is None
     )
     began_again = closed_run(hall, posts)
-    hall.store.append_readings(began_again.id, 0.0, [reading(9.95, energy_wh=0.001)])
+    hall.store.readings.append(began_again.id, 0.0, [reading(9.95, energy_wh=0.001)])
     assert regret_of(hall.contest, began_again) is None
 
 

@@ -76,7 +76,7 @@ def correct(test_set: TestSet, folder: Path, categories: Any = None) -> TestSet:
 
 
 def judgements(contest: Contest) -> list[Score | None]:
-    return [contest.store.latest_score(run.id) for run in contest.store.runs()]
+    return [contest.store.scores.latest(run.id) for run in contest.store.runs.find()]
 
 
 def code_of(action: Any, *arguments: Any) -> str:
@@ -92,7 +92,7 @@ def test_a_dry_run_says_what_a_corrected_ground_truth_would_change_and_stores_no
         judgements(contest),
         correct(contest.test_set, tmp_path / "corrected"),
     )
-    events = [contest.store.events(run) for run in (1, 2)]
+    events = [contest.store.log.of_run(run) for run in (1, 2)]
     found = preview(contest, None, CLOCK, None, corrected.folder)
     assert [one.rank for one in found.changes] == [(1, 2), (2, 1)]
     ant, bee = found.changes
@@ -102,7 +102,7 @@ def test_a_dry_run_says_what_a_corrected_ground_truth_would_change_and_stores_no
     assert bee.map[1] is not None
     assert bee.map[1] > bee.map[0]
     assert judgements(contest) == stored
-    assert [contest.store.events(run) for run in (1, 2)] == events
+    assert [contest.store.log.of_run(run) for run in (1, 2)] == events
     assert [place.standing.team for place in standings(contest).places] == [
         "ant",
         "bee",
@@ -145,17 +145,17 @@ def test_a_corrected_ground_truth_is_on_record_and_the_board_is_by_it(
             "bee",
             "ant",
         ]
-        new = again.store.latest_score(1)
+        new = again.store.scores.latest(1)
         assert new is not None
         assert signature_parts(new.signature)["gt"] == corrected.digest[:12]
         assert new.interval is not None
-        last = again.store.events(1)[-1]
+        last = again.store.log.of_run(1)[-1]
         assert (last["kind"], last["testset_digest"], last["armed_with"]) == (
             "judged",
             corrected.digest,
             was,
         )
-        assert again.store.run(1).testset_digest == was
+        assert again.store.runs.get(1).testset_digest == was
         had = images_had(again.store, "ant", corrected.images_digest)
         assert had[1].tolist() == list(
             range(8, 0, -1)
@@ -215,10 +215,10 @@ def test_a_set_that_is_not_as_its_manifest_says_is_refused(
 def test_runs_of_an_earlier_form_learn_their_images_while_their_set_is_still_there(
     contest: Contest,
 ) -> None:
-    contest.store.change_run(1, [contest.store.run(1).state], images_digest=None)
+    contest.store.runs.change(1, [contest.store.runs.get(1).state], images_digest=None)
     with open_contest(contest.folder) as again:
-        assert again.store.run(1).images_digest == contest.test_set.images_digest
-    contest.store.change_run(1, [contest.store.run(1).state], images_digest=None)
+        assert again.store.runs.get(1).images_digest == contest.test_set.images_digest
+    contest.store.runs.change(1, [contest.store.runs.get(1).state], images_digest=None)
     correct(contest.test_set, contest.test_set.folder)
     with open_contest(contest.folder) as too_late:
         assert code_of(rejudge, too_late, 1, CLOCK, ANN) == "testset-changed"
@@ -263,7 +263,7 @@ def test_the_command_tells_each_change_and_who_changes_places(
 def test_only_a_run_that_is_over_is_judged_again(
     contest: Contest, state: RunState
 ) -> None:
-    contest.store.change_run(1, [RunState.JUDGED], state=state.value)
+    contest.store.runs.change(1, [RunState.JUDGED], state=state.value)
     assert code_of(preview, contest, 1, CLOCK, None, None) == "run-state"
     assert code_of(rejudge, contest, 1, CLOCK, ANN) == "run-state"
     assert [one.run for one in rejudge(contest, None, CLOCK, ANN).changes] == [2]

@@ -27,7 +27,8 @@ from referee.judging.released import (
 from referee.runs.control import RunControl
 from referee.store.records import Released, Run, RunState
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House, StillClock, house, reading, run_record
 from tests.referee.judging.judged_runs import armed_run, posted
@@ -47,11 +48,11 @@ MOST_GAIN = 0.01
 def opened(contest: Contest, **different: Any) -> Run:
     """A run that opened at START, and was served everything."""
     armed = armed_run(contest, TEAM, nonce="a", **different)
-    contest.store.log_served(
+    contest.store.served.append(
         armed.id, [(image, 1000) for image in range(1, armed.images + 1)], 0.5
     )
     changes = {"start_s": 0.0, "opened_utc": StillClock().utc().isoformat()}
-    return contest.store.change_run(
+    return contest.store.runs.change(
         armed.id, (RunState.ARMED,), state=RunState.OPEN.value, **changes
     )
 
@@ -66,10 +67,10 @@ class Watched:
     def at(self, now_s: float) -> Released | None:
         """What is released `now_s` seconds after the opening; the meter is read then."""
         self.clock.now_s = now_s
-        self.contest.store.append_readings(self.run.id, 0.0, [reading(now_s)])
+        self.contest.store.readings.append(self.run.id, 0.0, [reading(now_s)])
         self.followed.tick()
         return released_of(
-            self.contest, self.contest.store.run(self.run.id), self.clock.utc()
+            self.contest, self.contest.store.runs.get(self.run.id), self.clock.utc()
         )
 
 
@@ -117,7 +118,7 @@ def test_while_the_figures_are_not_fresh_nothing_is_released_and_then_it_is_made
     watched.at(1.0)
     watched.clock.now_s = 35.0
     watched.followed.tick()
-    assert watched.contest.store.released(watched.run.id) is None
+    assert watched.contest.store.provisional.released(watched.run.id) is None
     released = watched.at(40.0)
     assert released is not None
     assert released.utc == released.released_utc == watched.clock.utc().isoformat()
@@ -130,13 +131,13 @@ def test_the_map_is_of_the_half_with_two_digits_and_the_score_follows_from_it(
     contest, run = watched.contest, watched.run
     truth, order = (
         read_ground_truth(contest.test_set.folder),
-        contest.store.image_order(run.id),
+        contest.store.runs.image_order(run.id),
     )
     half = half_of(SECRET, run, order)
     posted(contest, run)
     released = watched.at(30.0)
     assert released is not None
-    rows, part = contest.store.detections(run.id), restricted_to(truth, half)
+    rows, part = contest.store.posts.detections(run.id), restricted_to(truth, half)
     exact = evaluate_rows(contest, part, rows[np.isin(rows[:, 0], half)]).map
     assert exact not in (round(exact, 2), evaluate_rows(contest, truth, rows).map)
     assert released.map == round(exact, 2)
@@ -176,12 +177,12 @@ def test_a_run_that_is_over_has_its_last_figures_and_once_it_is_judged_those_of_
         "elapsed_s": 40.0,
         "closed_utc": StillClock(40.0).utc().isoformat(),
     }
-    contest.store.change_run(
+    contest.store.runs.change(
         run.id, (RunState.OPEN,), state=RunState.CLOSED.value, **closed
     )
     last = watched.at(41.0)
     assert last is not None
-    assert last.detections == contest.store.count_detections(run.id)
+    assert last.detections == contest.store.posts.count_detections(run.id)
     assert last.energy_wh == 1.23456
     assert last.map == round(last.map, 2)
     judged = judge(contest, run.id, watched.clock)
@@ -217,12 +218,12 @@ class HttpOracle:
         contest, run, clock = self.watched.contest, self.watched.run, self.watched.clock
         known = rows.copy()
         known[:, 0] = (
-            np.argsort(contest.store.image_order(run.id))[
+            np.argsort(contest.store.runs.image_order(run.id))[
                 rows[:, 0].astype(np.int64) - 1
             ]
             + 1
         )
-        contest.store.append_post(
+        contest.store.posts.append(
             run.id,
             known,
             sha256="s",
@@ -257,7 +258,7 @@ def attacked(tmp_path: Path, large_set: TestSet) -> Iterator[HttpOracle]:
         control = RunControl(made.contest, clock)
         stack.callback(control.shutdown)
         app = create_app(made.contest, control, clock)
-        token = issue_token(state_of(app), run)
+        token = issue_token(part_of(app, Callers), run)
         yield HttpOracle(Watched(made.contest, run, clock), app.test_client(), token)
 
 
@@ -298,7 +299,7 @@ def test_a_client_that_asks_for_ten_minutes_gains_no_hundredth_of_map(
     learned: Belief = ATTACKS[attack](attacked, belief)
     attacked.post(learned.final())
     rows = undo_image_order(
-        contest.store.detections(run.id), contest.store.image_order(run.id)
+        contest.store.posts.detections(run.id), contest.store.runs.image_order(run.id)
     )
     assert 2 <= attacked.answers <= WINDOW_S / EVERY_S
     assert 0.3 < without < 0.7

@@ -69,10 +69,10 @@ AT = START.isoformat()
 def run_in(hall: House, state: RunState, **figures: object) -> Run:
     """A run in that state whose last provisional figures are mAP 0.5 and 0.25 Wh."""
     run = stored_run(hall.store, testset_digest=hall.contest.test_set.digest)
-    hall.store.set_provisional(
+    hall.store.provisional.set(
         Provisional(run.id, AT, map=0.5, energy_wh=0.25, score=2.0, detections=7)
     )
-    return hall.store.change_run(
+    return hall.store.runs.change(
         run.id, (RunState.ARMED,), state=state.value, **figures
     )
 
@@ -83,10 +83,10 @@ def judged_run(
     """A judged run of mAP 0.5."""
     values = {"testset_digest": hall.contest.test_set.digest} | more
     run = stored_run(hall.store, team=team, **values)
-    judged = hall.store.change_run(
+    judged = hall.store.runs.change(
         run.id, (RunState.ARMED,), state="judged", energy_wh=energy_wh
     )
-    hall.store.add_score(score(run.id, energy_wh, checks))
+    hall.store.scores.add(score(run.id, energy_wh, checks))
     return judged
 
 
@@ -115,7 +115,7 @@ def score(
 
 def test_the_figures_of_an_open_run_are_provisional(hall: House) -> None:
     run = run_in(hall, RunState.OPEN)
-    hall.store.append_readings(run.id, 0.0, [reading(0.0, energy_wh=0.25)])
+    hall.store.readings.append(run.id, 0.0, [reading(0.0, energy_wh=0.25)])
     expected = Figures(
         0.25,
         0.5,
@@ -150,9 +150,9 @@ def test_a_run_without_energy_has_no_score(hall: House) -> None:
 def test_a_judgement_before_the_energy_was_read_no_longer_counts(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED)
     judge(hall.contest, run.id, Clock())
-    judged = hall.store.run(run.id)
+    judged = hall.store.runs.get(run.id)
     assert figures_of(hall.contest, judged, START).judged
-    read = hall.store.change_run(run.id, (RunState.JUDGED,), energy_wh=1.25)
+    read = hall.store.runs.change(run.id, (RunState.JUDGED,), energy_wh=1.25)
     assert current_judgement(hall.contest, read) is None
     expected = Figures(
         1.25, 0.5, 0.4, None, judged=False, figure_state=FigureState.FRESH
@@ -193,7 +193,7 @@ def test_the_energy_above_idle_needs_the_idle_power_and_the_energy_of_the_window
 
 
 def latest(hall: House, run: int) -> Score:
-    found = hall.store.latest_score(run)
+    found = hall.store.scores.latest(run)
     assert found is not None
     return found
 
@@ -204,10 +204,10 @@ def test_standings_rank_judged_runs_and_name_what_is_left_out(hall: House) -> No
     # Relative to bee's mAP its halves vary by 0.5202: a lead of 2/3 is 1.2816 deviations, a chance of 90 %.
     for run, off in ((1, 0.0), (2, 0.26010)):
         interval = replace(HALF_SAMPLED, map_low=0.4, score_low=0.2)
-        hall.store.add_interval(
+        hall.store.scores.add_interval(
             latest(hall, run), interval, 0.5 + off * (-1.0) ** np.arange(HALVES)
         )
-    hall.store.change_run(
+    hall.store.runs.change(
         4, (RunState.JUDGED,), state="void", void_reason="wrong board"
     )
     found = standings(hall.contest)
@@ -233,9 +233,9 @@ def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(
 ) -> None:
     judged_run(hall, "ant", 1.0)
     judged_run(hall, "bee", 0.1)
-    hall.store.add_score(replace(latest(hall, 2), map=0.0002, score=0.002))
+    hall.store.scores.add(replace(latest(hall, 2), map=0.0002, score=0.002))
     judged_run(hall, "ant", 0.01)
-    hall.store.add_score(replace(latest(hall, 3), map=0.01, score=1.0))
+    hall.store.scores.add(replace(latest(hall, 3), map=0.01, score=1.0))
     assert [(one.rank, one.standing.run) for one in standings(hall.contest).places] == [
         (1, 3),
         (2, 2),
@@ -260,8 +260,10 @@ def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(
         )
         assert set(document) == set(place_document(found.places[0]))
         reason = found.unranked[1].standing.not_ranked
-        assert figures_of(contest, contest.store.run(2), START).not_ranked == reason
-        assert figures_of(contest, contest.store.run(1), START).not_ranked is None
+        assert (
+            figures_of(contest, contest.store.runs.get(2), START).not_ranked == reason
+        )
+        assert figures_of(contest, contest.store.runs.get(1), START).not_ranked is None
 
 
 def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(
@@ -278,7 +280,7 @@ def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(
     judged_run(hall, "bee", 2.0)
     met = meeting(hall.contest, 1, 2).sides[0]
     assert (met.figures.needs_review, met.figures.reviewed is not None) == (False, True)
-    hall.store.add_score(score(run.id, 1.0, (FAILED, OTHER_WINDOW)))
+    hall.store.scores.add(score(run.id, 1.0, (FAILED, OTHER_WINDOW)))
     assert standings(hall.contest).unranked[0].standing.failed_checks == (
         FailedCheck("peak-clipping", "Clipped."),
         FailedCheck("integrator-time", "Longer."),
@@ -318,7 +320,7 @@ def test_scores_by_another_version_of_the_rules_are_left_out(hall: House) -> Non
     ]
     for team, signature in zip(("ant", "bee"), signatures, strict=True):
         run = judged_run(hall, team, 1.0)
-        hall.store.add_score(score(run.id, 1.0, signature=signature))
+        hall.store.scores.add(score(run.id, 1.0, signature=signature))
     found = standings(hall.contest)
     assert [place.standing.team for place in found.places] == ["ant"]
     assert found.left_out == (LeftOut(2, "bee", signatures[1]),)
@@ -335,9 +337,9 @@ def test_a_judgement_of_an_earlier_form_or_without_interval_is_marked_incomplete
         ("dog", now),
     ):
         run = judged_run(hall, team, 1.0)
-        hall.store.add_score(score(run.id, 1.0, signature=signature))
+        hall.store.scores.add(score(run.id, 1.0, signature=signature))
         if team != "cat":
-            hall.store.add_interval(
+            hall.store.scores.add_interval(
                 latest(hall, run.id),
                 replace(HALF_SAMPLED, method="bootstrap")
                 if team == "dog"
@@ -382,7 +384,7 @@ def test_a_run_without_a_judgement_meets_no_other(
 ) -> None:
     judged_run(hall, "ant", 1.0)
     judged_run(hall, "bee", 1.0)
-    hall.store.change_run(
+    hall.store.runs.change(
         2, (RunState.JUDGED,), state=state.value, void_reason="loose cable"
     )
     with pytest.raises(RefereeError, match=words) as failure:
@@ -423,7 +425,7 @@ def test_a_run_in_review_does_not_lead_and_is_shown_with_code_and_sentence(
     assert document["failed_checks"] == [
         {"code": "peak-clipping", "sentence": "Clipped."}
     ]
-    figures = figures_of(hall.contest, hall.store.run(1), START)
+    figures = figures_of(hall.contest, hall.store.runs.get(1), START)
     assert (figures.not_ranked, figures.not_ranked_code) == (
         document["not_ranked"],
         "in-review",
@@ -458,7 +460,7 @@ def test_a_run_in_review_changes_no_prize_and_no_prize_s_bar(hall: House) -> Non
             ((0.5, 1.0), (0.4, 0.2)), start=1
         ):
             judged_run(hall, f"team {number}", energy_wh)
-            hall.store.add_score(
+            hall.store.scores.add(
                 replace(latest(hall, number), map=reached, score=reached / energy_wh)
             )
         without = standings(contest).awards
@@ -469,7 +471,7 @@ def test_a_run_in_review_changes_no_prize_and_no_prize_s_bar(hall: House) -> Non
         }
         # It would lead, win each prize, and move both bars.
         judged_run(hall, "otters", 0.01, FAILED)
-        hall.store.add_score(replace(latest(hall, 3), map=0.99, score=99.0))
+        hall.store.scores.add(replace(latest(hall, 3), map=0.99, score=99.0))
         assert standings(contest).awards == without
         let_stand(contest, 3, "ada", "a spike", START)
         assert standings(contest).awards != without
@@ -510,4 +512,4 @@ def test_images_seen_before_are_a_mark_of_the_run_and_no_reason_for_a_review(
         (2, 0),
     ]
     assert place_document(found.places[0])["images_seen"] == 4
-    assert figures_of(hall.contest, hall.store.run(1), START).images_seen == 4
+    assert figures_of(hall.contest, hall.store.runs.get(1), START).images_seen == 4

@@ -26,7 +26,7 @@ def judged(house: House, number: int, score: float | None = 1.0) -> None:
             figures={},
         ),
     )
-    house.store.change_run(
+    house.store.runs.change(
         number,
         (RunState.ARMED,),
         state="closed",
@@ -37,8 +37,8 @@ def judged(house: House, number: int, score: float | None = 1.0) -> None:
     made = Score(
         number, START.isoformat(), 0.25, 1.0, score, 9.0, 5, 17, ap, SIGNATURE, failed
     )
-    house.store.add_score(made)
-    house.store.change_run(number, (RunState.CLOSED,), state="judged")
+    house.store.scores.add(made)
+    house.store.runs.change(number, (RunState.CLOSED,), state="judged")
 
 
 def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(
@@ -49,22 +49,22 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(
         run = stored_run(
             house.store, team=f"team {number % 16}", station=("one", "two")[number % 2]
         )
-        house.store.append_post(
+        house.store.posts.append(
             run.id, rows(20), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
         )
         for _ in range(3):
-            house.store.log_event(START, run.id, "armed", meter="a meter")
+            house.store.log.append(START, run.id, "armed", meter="a meter")
         if number < 59:
             judged(house, run.id)
         else:
-            house.store.change_run(
+            house.store.runs.change(
                 run.id, (RunState.ARMED,), state="open", opened_utc=START.isoformat()
             )
     alike = [
         (None, Refusal("a", f"{n}", 1, "bad-token", 401, "ant", n, "10.0.0.1", "No."))
         for n in range(50)
     ]
-    house.store.keep_refusals(alike)
+    house.store.refusals.keep(alike)
     reader = StatusReader(house.contest)
     live = dict(zip(LIVE, (1.0, 599.0, 5, 36.0, 0.1, 0.2), strict=True))
     known = Known(
@@ -78,7 +78,7 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(
 
     looks = []
     for look in range(20):
-        house.store.set_provisional(
+        house.store.provisional.set(
             Provisional(59, f"2026-05-04T09:00:{look:02}+00:00", 0.1, 0.2, 0.5, look)
         )
         start_s = time.thread_time()
@@ -107,7 +107,7 @@ def test_what_changes_about_a_run_that_was_read_before_is_seen(
     assert shown() == ("armed", None, None, 0, None)
     judged(house, number)
     assert shown() == ("judged", 0.25, 1.0, 0, None)
-    house.store.add_review(
+    house.store.reviews.add(
         number, Review("eve", "fine", START.isoformat(), ("accuracy",))
     )
     assert shown() == ("judged", 0.25, 1.0, 0, "fine")
@@ -116,11 +116,11 @@ def test_what_changes_about_a_run_that_was_read_before_is_seen(
             "low-load", ok=False, severity="error", sentence="It is low.", figures={}
         ),
     )
-    house.store.add_score(
+    house.store.scores.add(
         Score(number, "later", 0.5, 1.0, 2.0, 9.0, 5, 17, {1: 0.5}, SIGNATURE, other)
     )
     assert shown() == ("judged", 0.5, 2.0, 0, None), "the review was of another check"
-    house.store.change_run(
+    house.store.runs.change(
         number, (RunState.JUDGED,), state="void", void_reason="why not"
     )
     assert shown()[0] == "void"
@@ -133,8 +133,8 @@ def test_an_open_run_shows_what_the_server_knows_of_it(
     house = build(attempts=2)
     number = stored_run(house.store).id
     void = stored_run(house.store).id
-    house.store.change_run(void, (RunState.ARMED,), state="void")
-    house.store.change_queue(lambda _: ["badgers"])
+    house.store.runs.change(void, (RunState.ARMED,), state="void")
+    house.store.queue.change(lambda _: ["badgers"])
     reader = StatusReader(house.contest)
     armed = reader.read(
         NOW, Known(meters={"one": ("ready", None)}, waiting=frozenset([number]))
@@ -161,13 +161,13 @@ def test_an_open_run_shows_what_the_server_knows_of_it(
         "badgers": 0,
     }
 
-    house.store.change_run(
+    house.store.runs.change(
         number, (RunState.ARMED,), state="open", opened_utc=START.isoformat()
     )
-    house.store.set_provisional(
+    house.store.provisional.set(
         Provisional(number, START.isoformat(), 0.5, 2.0, 0.25, 3)
     )
-    house.store.append_readings(number, 0.0, [reading(0.0, energy_wh=2.0)])
+    house.store.readings.append(number, 0.0, [reading(0.0, energy_wh=2.0)])
     live = dict(zip(LIVE, (2.0, 598.0, 4, 36.0, 0.02, 0.5), strict=True)) | {
         "warnings": ("the meter is over range",)
     }
@@ -193,10 +193,10 @@ def test_a_meter_that_may_hold_the_energy_of_a_run_is_not_called_idle(
 ) -> None:
     house = build()
     run = stored_run(house.store)
-    house.store.change_run(
+    house.store.runs.change(
         run.id, (RunState.ARMED,), state="closed", closed_utc=START.isoformat()
     )
-    house.store.log_event(
+    house.store.log.append(
         START, run.id, "energy-missing", code="read-later", reason="It does not answer."
     )
     reader = StatusReader(house.contest)
@@ -207,7 +207,7 @@ def test_a_meter_that_may_hold_the_energy_of_a_run_is_not_called_idle(
 
     sentence = "The energy of run 1 of otters is still to be read. It does not answer."
     assert station() == ("energy to read", sentence)
-    house.store.change_run(run.id, (RunState.CLOSED,), energy_wh=1.0)
+    house.store.runs.change(run.id, (RunState.CLOSED,), energy_wh=1.0)
     assert station() == ("idle", None)
 
 
@@ -231,8 +231,8 @@ def test_the_course_of_the_power_has_few_points_however_long_the_run(
     readings = [
         reading(float(second), power_w=float(second % 2)) for second in range(601)
     ]
-    house.store.append_readings(number, 0.0, readings)
-    times, power = house.store.power_course(number, 600.0, most)
+    house.store.readings.append(number, 0.0, readings)
+    times, power = house.store.readings.power_course(number, 600.0, most)
     assert len(times) == len(power) <= most
     assert list(times) == sorted(times)
     assert np.mean(power) == pytest.approx(0.5, abs=0.01)

@@ -44,7 +44,7 @@ FIXED = station(voltage_range_v=150.0, current_range_a=0.5)
 def contest(tmp_path: Path, small_set: TestSet) -> Iterator[Contest]:
     create_contest(tmp_path / "contest", config_text(small_set, FIXED))
     with open_contest(tmp_path / "contest") as opened:
-        opened.store.add_team(TEAM, "no hash", START)
+        opened.store.teams.add(TEAM, "no hash", START)
         yield opened
 
 
@@ -69,18 +69,18 @@ def closed_run(
         team=team,
         **({"setup": setup} if setup else {}),
     )
-    run = store.arm_run(record, START, np.arange(1, images + 1)[order])
+    run = store.runs.arm(record, START, np.arange(1, images + 1)[order])
     served = range(1, images + 1) if served is None else served
-    store.log_served(run.id, [(image, 1000) for image in served], 0.5)
+    store.served.append(run.id, [(image, 1000) for image in served], 0.5)
     truth = read_ground_truth(test_set.folder)
     rows = np.column_stack(
         [truth.image, truth.category, np.full(len(truth.image), 0.5), truth.boxes]
     )
     sent = rows[~missed(np.arange(len(rows)))]
-    store.append_post(
+    store.posts.append(
         run.id, sent, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
     )
-    store.append_readings(
+    store.readings.append(
         run.id, 0.0, [reading(second, power_w=power_w) for second in range(11)]
     )
     values = {
@@ -91,7 +91,7 @@ def closed_run(
         "integrator_s": 10.0,
     }
     values["meter_changes"] = ()
-    return store.change_run(run.id, (RunState.ARMED,), **(values | different)).id
+    return store.runs.change(run.id, (RunState.ARMED,), **(values | different)).id
 
 
 def test_the_interval_is_kept_with_the_score_and_lies_around_it(
@@ -100,7 +100,7 @@ def test_the_interval_is_kept_with_the_score_and_lies_around_it(
     run = closed_run(contest)
     judged = judge_with_interval(contest, run, CLOCK)
     interval = judged.interval
-    kept = contest.store.latest_score(run)
+    kept = contest.store.scores.latest(run)
     assert interval is not None
     assert kept is not None
     assert kept.interval == interval
@@ -130,12 +130,12 @@ def test_the_halves_are_kept_and_three_intervals_are_told_apart(
     run = closed_run(contest)
     judged = judge_with_interval(contest, run, CLOCK)
     interval = judged.interval
-    maps = contest.store.half_maps(run)
+    maps = contest.store.scores.half_maps(run)
     assert interval is not None
     assert maps is not None
     truth, rows = (
         read_ground_truth(contest.test_set.folder),
-        contest.store.detections(run),
+        contest.store.posts.detections(run),
     )
     assert maps.tolist() == half_maps(truth, Detections.from_rows(rows)).tolist()
     found = map_intervals(judged.map, maps)
@@ -146,9 +146,9 @@ def test_the_halves_are_kept_and_three_intervals_are_told_apart(
 
 
 def known(contest: Contest, run: int) -> Halved | None:
-    judged = contest.store.latest_score(run)
+    judged = contest.store.scores.latest(run)
     assert judged is not None
-    return halved(contest, contest.store.run(run), judged)
+    return halved(contest, contest.store.runs.get(run), judged)
 
 
 def test_runs_share_images_whatever_their_order_and_the_error_of_one_meter_with_fixed_ranges(
@@ -180,7 +180,7 @@ def test_runs_share_images_whatever_their_order_and_the_error_of_one_meter_with_
 def test_a_team_that_leads_on_every_image_is_no_tie_though_the_intervals_overlap(
     contest: Contest,
 ) -> None:
-    contest.store.add_team("newts", "no hash", START)
+    contest.store.teams.add("newts", "no hash", START)
     ahead = closed_run(contest, missed=lambda number: number % 4 == 0)
     behind = closed_run(contest, missed=lambda number: number % 4 < 2, team="newts")
     first, second = (
@@ -201,7 +201,7 @@ def test_a_team_that_leads_on_every_image_is_no_tie_though_the_intervals_overlap
 def test_teams_as_good_as_each_other_are_a_tie_with_its_chance(
     contest: Contest,
 ) -> None:
-    contest.store.add_team("newts", "no hash", START)
+    contest.store.teams.add("newts", "no hash", START)
     for team in (TEAM, "newts"):
         judge_with_interval(contest, closed_run(contest, team=team), CLOCK)
     assert [place.level_with for place in standings(contest).places] == [
@@ -216,7 +216,7 @@ def test_a_contest_of_an_earlier_form_is_shown_as_it_was_until_it_is_judged_agai
     folder = tmp_path / "contest"
     create_contest(folder, config_text(small_set, FIXED))
     with open_contest(folder) as new:
-        new.store.add_team(TEAM, "no hash", START)
+        new.store.teams.add(TEAM, "no hash", START)
         run = closed_run(new)
         first = judge_with_interval(new, run, CLOCK)
     with contextlib.closing(sqlite3.connect(folder / "contest.db")) as connection:
@@ -232,7 +232,7 @@ def test_a_contest_of_an_earlier_form_is_shown_as_it_was_until_it_is_judged_agai
             connection.execute(statement)
         connection.commit()
     with open_contest(folder) as old:
-        kept = old.store.latest_score(run)
+        kept = old.store.scores.latest(run)
         assert kept is not None
         assert kept.interval is not None
         assert (kept.score, kept.map_ilsvrc_det, kept.interval.map_bias) == (
@@ -283,27 +283,27 @@ def test_judging_again_gives_the_same_interval(contest: Contest) -> None:
     first, again = (judge_with_interval(contest, run, CLOCK) for _ in range(2))
     assert first.interval is not None
     assert first.interval == again.interval
-    assert contest.store.latest_score(run) == again
+    assert contest.store.scores.latest(run) == again
 
 
 def test_an_interval_goes_to_its_own_score_though_another_process_judges_the_run_meanwhile(
     contest: Contest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = closed_run(contest, energy_wh=None)
-    add_interval, later = contest.store.add_interval, []
+    add_interval, later = contest.store.scores.add_interval, []
 
     def late(*interval: Any) -> None:
         if not later:
-            contest.store.change_run(
+            contest.store.runs.change(
                 run, (RunState.JUDGED,), energy_wh=0.1, integrator_s=10.0
             )
             with open_contest(contest.folder) as other:
                 later.append(judge_with_interval(other, run, CLOCK))
         add_interval(*interval)
 
-    monkeypatch.setattr(contest.store, "add_interval", late)
+    monkeypatch.setattr(contest.store.scores, "add_interval", late)
     assert judge_with_interval(contest, run, CLOCK).score is None
-    assert [contest.store.latest_score(run)] == later
+    assert [contest.store.scores.latest(run)] == later
     assert known(contest, run) is not None
 
 
@@ -315,10 +315,10 @@ def test_the_score_is_stored_before_its_interval(
     def power_cut(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(contest.store, "add_interval", power_cut)
+    monkeypatch.setattr(contest.store.scores, "add_interval", power_cut)
     with pytest.raises(KeyboardInterrupt):
         judge_with_interval(contest, run, CLOCK)
-    kept = contest.store.latest_score(run)
+    kept = contest.store.scores.latest(run)
     assert kept is not None
     assert kept.interval is None
     assert [place.standing.complete for place in standings(contest).places] == [False]
@@ -329,14 +329,14 @@ def test_of_a_known_scoring_score_and_interval_are_stored_together(
 ) -> None:
     run = closed_run(contest)
     first = judge_with_interval(contest, run, CLOCK)
-    scores, intervals = contest.store.add_score, []
+    scores, intervals = contest.store.scores.add, []
 
     def killed_after(*score: Any) -> None:
         scores(*score)
-        intervals.append(contest.store.latest_score(run))
+        intervals.append(contest.store.scores.latest(run))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(contest.store, "add_score", killed_after)
+    monkeypatch.setattr(contest.store.scores, "add", killed_after)
     with pytest.raises(KeyboardInterrupt):
         judge_with_interval(contest, run, CLOCK)
     assert [first.interval] == [one and one.interval for one in intervals]
@@ -348,7 +348,7 @@ def test_every_metric_has_an_interval(
 ) -> None:
     create_contest(tmp_path / metric, config_text(small_set, FIXED, metric=metric))
     with open_contest(tmp_path / metric) as contest:
-        contest.store.add_team(TEAM, "no hash", START)
+        contest.store.teams.add(TEAM, "no hash", START)
         judged = judge_with_interval(contest, closed_run(contest), CLOCK)
         assert judged.interval is not None
         assert judged.interval.map_low < judged.map < judged.interval.map_high
@@ -360,7 +360,7 @@ def test_every_metric_has_an_interval(
 def test_the_bootstrap_of_an_earlier_form_is_named_and_says_nothing_of_an_order(
     contest: Contest,
 ) -> None:
-    contest.store.add_team("newts", "no hash", START)
+    contest.store.teams.add("newts", "no hash", START)
     runs = [closed_run(contest, team=team) for team in (TEAM, "newts")]
     for run in runs:
         judge_with_interval(contest, run, CLOCK)
@@ -371,7 +371,7 @@ def test_the_bootstrap_of_an_earlier_form_is_named_and_says_nothing_of_an_order(
             "UPDATE intervals SET method = NULL, maps = zeroblob(8000), other_low = NULL"
         )
         connection.commit()
-    judged = contest.store.latest_score(runs[0])
+    judged = contest.store.scores.latest(runs[0])
     assert judged is not None
     ((name, figures),) = described(judged.interval)
     assert (name, figures.partition(" at ")[2]) == (
@@ -388,7 +388,7 @@ def test_the_bootstrap_of_an_earlier_form_is_named_and_says_nothing_of_an_order(
 def test_attempts_tell_the_energy_spread_but_not_one_in_review_or_void(
     contest: Contest,
 ) -> None:
-    contest.store.add_team("newts", "no hash", START)
+    contest.store.teams.add("newts", "no hash", START)
     energies_wh = (0.1, 0.102, 0.104)
     attempts = [
         closed_run(contest, power_w=360 * wh, energy_wh=wh, team="newts")
@@ -404,13 +404,13 @@ def test_attempts_tell_the_energy_spread_but_not_one_in_review_or_void(
     first, second = (place.standing for place in standings(contest).places)
     assert (first.team, first.energy_spread) == ("newts", pytest.approx(spread))
     assert (second.team, second.energy_spread) == (TEAM, None)
-    contest.store.change_run(
+    contest.store.runs.change(
         attempts[2], (RunState.JUDGED,), state="void", void_reason="wrong board"
     )
     assert standings(contest).places[0].standing.energy_spread == pytest.approx(
         math.log(1.02) / math.sqrt(2)
     )
-    contest.store.change_run(
+    contest.store.runs.change(
         attempts[1], (RunState.JUDGED,), state="void", void_reason="wrong board"
     )
     assert standings(contest).places[0].standing.energy_spread is None
@@ -418,7 +418,7 @@ def test_attempts_tell_the_energy_spread_but_not_one_in_review_or_void(
 
 def test_15_uwh_between_two_equal_programs_are_no_sure_order(contest: Contest) -> None:
     """8 ms of the log-out: start and stop, and the meter's update, may put a run off by more."""
-    contest.store.add_team("newts", "no hash", START)
+    contest.store.teams.add("newts", "no hash", START)
     for team, wh in ((TEAM, 0.1), ("newts", 0.100015)):
         judge_with_interval(
             contest, closed_run(contest, energy_wh=wh, team=team), CLOCK

@@ -93,11 +93,11 @@ def closed_run(
     found = np.column_stack(
         [truth.image, truth.category, confidence, truth.boxes * scale]
     )[: round(share * len(confidence))]
-    store.log_served(run.id, [(image, 10) for image in range(1, images + 1)], 1.0)
+    store.served.append(run.id, [(image, 10) for image in range(1, images + 1)], 1.0)
     if len(found):
         sent = {"sha256": "", "idempotency_key": None, "elapsed_s": 4.0}
-        store.append_post(run.id, found, now=START + timedelta(seconds=4), **sent)  # type: ignore[arg-type]
-    store.append_readings(run.id, 0.0, [reading(at / 10) for at in range(61)])
+        store.posts.append(run.id, found, now=START + timedelta(seconds=4), **sent)  # type: ignore[arg-type]
+    store.readings.append(run.id, 0.0, [reading(at / 10) for at in range(61)])
     over = {
         "elapsed_s": 6.0,
         "integrator_s": 6.0,
@@ -105,13 +105,15 @@ def closed_run(
         "opened_utc": START.isoformat(),
     }
     changes = {"energy_wh": energy_wh, "meter_changes": None if odd else ()}
-    return store.change_run(
+    return store.runs.change(
         run.id, (RunState.ARMED,), state="closed", **over, **changes
     )
 
 
 def judged_run(hall: House, **more: Any) -> Run:
-    return hall.store.run(judge(hall.contest, closed_run(hall, **more).id, Clock()).run)
+    return hall.store.runs.get(
+        judge(hall.contest, closed_run(hall, **more).id, Clock()).run
+    )
 
 
 def page_of(contest: Contest, run: Run) -> Page:
@@ -130,7 +132,7 @@ def test_a_report_has_the_figures_of_the_judge_and_its_neighbours_and_loads_noth
     document = json.loads(
         called("judge", "2", "--json", "--contest", str(hall.folder)).stdout
     )
-    hall.store.freeze_board(START, "{}")
+    hall.store.published.freeze(START, "{}")
     done = called("report", "2", "--contest", str(hall.folder))
     assert done.returncode == 0
     assert done.stderr.startswith("The board is frozen")
@@ -199,7 +201,7 @@ def test_the_best_moment_is_stated_with_the_limit_of_its_energy(
 ) -> None:
     hall = build()
     run = closed_run(hall)
-    hall.store.append_post(
+    hall.store.posts.append(
         run.id,
         np.empty((0, 7)),
         sha256="",
@@ -208,7 +210,7 @@ def test_the_best_moment_is_stated_with_the_limit_of_its_energy(
         now=START,
     )
     judge(hall.contest, run.id, Clock())
-    shown = page_of(hall.contest, hall.store.run(run.id)).text
+    shown = page_of(hall.contest, hall.store.runs.get(run.id)).text
     assert (
         "The best moment was 4.0 s after the start: mAP 1.00000 / 0.040000 Wh = 25.0000, 1.500 times"
         in shown
@@ -232,7 +234,7 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
     assert "This run is not ranked: it has no score." in no_energy
     judged_run(hall)
     nothing = judged_run(hall, share=0.0)
-    void = store.change_run(
+    void = store.runs.change(
         nothing.id, (RunState.JUDGED,), state="void", void_reason="power cut"
     )
     shown = page_of(hall.contest, void).text
@@ -244,7 +246,7 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
         in page_of(hall.contest, judged_run(hall, share=0.5)).text
     )
     assert "not judged as it stands" in page_of(hall.contest, closed_run(hall)).text
-    never = store.change_run(
+    never = store.runs.change(
         stored_run(store).id, (RunState.ARMED,), state="void", void_reason="absent"
     )
     assert "never opened" in page_of(hall.contest, never).text
@@ -253,7 +255,7 @@ def test_what_a_run_lacks_is_said(build: Callable[..., House]) -> None:
 def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     hall = build(least_map=0.9)
     store = hall.store
-    store.add_team("ant", "no hash", START, affiliation="<b>Ants & Co</b>")
+    store.teams.add("ant", "no hash", START, affiliation="<b>Ants & Co</b>")
     low = judged_run(hall, team="ant", share=0.5, extra_s=30.0, odd=True)
     shown = page_of(hall.contest, low).text
     assert re.search(
@@ -264,11 +266,11 @@ def test_what_makes_a_run_special_is_said(build: Callable[..., House]) -> None:
     assert "not bound (armed by an earlier version)" in shown
     failed = [
         check.code
-        for check in store.latest_score(low.id).checks
+        for check in store.scores.latest(low.id).checks
         if check.severity == "error" and not check.ok
     ]
     assert "This run is in review: a check failed" in shown
-    store.add_review(
+    store.reviews.add(
         low.id, Review("anna", "the plug was loose", START.isoformat(), tuple(failed))
     )
     shown = page_of(hall.contest, low).text
@@ -306,9 +308,11 @@ def test_a_run_with_nothing_but_crowds_or_nothing_at_all_has_a_report(
             "opened_utc": START.isoformat(),
             "meter_changes": (),
         }
-        hall.store.change_run(run.id, (RunState.ARMED,), state="closed", **over)
+        hall.store.runs.change(run.id, (RunState.ARMED,), state="closed", **over)
         judge(hall.contest, run.id, Clock())
-        assert "it has no score" in page_of(hall.contest, hall.store.run(run.id)).text
+        assert (
+            "it has no score" in page_of(hall.contest, hall.store.runs.get(run.id)).text
+        )
 
 
 def test_boxes_that_look_like_a_mistake_are_told_before_the_result(
@@ -324,7 +328,7 @@ def test_a_run_of_an_earlier_form_and_one_on_another_test_set_show_what_is_known
 ) -> None:
     hall = build()
     old = closed_run(hall, nonce=None, meter_changes=None)
-    hall.store.add_score(
+    hall.store.scores.add(
         Score(
             old.id,
             "2016-01-01",
@@ -339,7 +343,7 @@ def test_a_run_of_an_earlier_form_and_one_on_another_test_set_show_what_is_known
             (),
         )
     )
-    judged = hall.store.change_run(
+    judged = hall.store.runs.change(
         old.id, (RunState.CLOSED,), state="judged", testset_digest="e" * 64
     )
     shown = page_of(hall.contest, judged).text

@@ -23,13 +23,15 @@ def code_of(action: Callable[..., Any], *arguments: Any, **named: Any) -> str:
 
 
 def kinds(house: House, run: int) -> list[str]:
-    return [event["kind"] for event in house.store.events(run)]
+    return [event["kind"] for event in house.store.log.of_run(run)]
 
 
 def missing(house: House) -> tuple[str, str]:
     """Why run 1 has no energy: the newest event's code and sentence."""
     events = [
-        event for event in house.store.events(1) if event["kind"] == "energy-missing"
+        event
+        for event in house.store.log.of_run(1)
+        if event["kind"] == "energy-missing"
     ]
     return events[-1]["code"], events[-1]["reason"]
 

@@ -47,7 +47,7 @@ def test_arming_sets_up_the_meter_and_fixes_the_order(build: Build) -> None:
         600.0,
     )
     assert (run.meter_identity or "").startswith("YOKOGAWA WT310 ")
-    assert sorted(house.store.image_order(run.id).tolist()) == [1, 2, 3, 4, 5]
+    assert sorted(house.store.runs.image_order(run.id).tolist()) == [1, 2, 3, 4, 5]
     assert kinds(house, run.id) == ["armed"]
 
 
@@ -79,7 +79,7 @@ def test_arming_compensates_an_old_zero_level_and_the_run_says_how_old_it_is(
         for _ in range(2):
             run = house.control.arm(TEAM, "one")
             armed = next(
-                one for one in house.store.events(run.id) if one["kind"] == "armed"
+                one for one in house.store.log.of_run(run.id) if one["kind"] == "armed"
             )
             house.control.void(run.id, "again")
     assert sum("> *CAL?" in line for line in caplog.messages) == zeros
@@ -115,7 +115,9 @@ def test_a_meter_that_cannot_compensate_its_zero_level_is_used_and_the_run_says_
         )
         house = build(station(meter=address))
         run = house.control.arm(TEAM, "one")
-        (armed,) = (one for one in house.store.events(run.id) if one["kind"] == "armed")
+        (armed,) = (
+            one for one in house.store.log.of_run(run.id) if one["kind"] == "armed"
+        )
     assert armed["zero_age_s"] is None
     assert "could not compensate its zero level" in armed["zero_error"]
 
@@ -132,13 +134,13 @@ def test_a_real_meters_answers_over_loopback_count_only_by_the_operators_word(
     answering = Instrument(load, time.monotonic, serial="C2PH13047V")
     with contextlib.closing(Vxi11Server(answering, "127.0.0.1", 0)) as peer:
         house = build(station(meter=peer.address, loopback_meter=allowed))
-        run = house.store.run(house.control.arm(TEAM, "one").id)
+        run = house.store.runs.get(house.control.arm(TEAM, "one").id)
         assert run.meter_identity == "YOKOGAWA WT310 C2PH13047V F1.03"
         assert (run.meter_standing, run.official) == (counts, counts.official)
-        assert house.store.events(run.id)[0]["standing"] == counts
+        assert house.store.log.of_run(run.id)[0]["standing"] == counts
         house.control.login(TEAM)
         house.control.close(run.id, "operator")
-    measured = measured_run(house.store.run(run.id), [], 0.0, limits=None)
+    measured = measured_run(house.store.runs.get(run.id), [], 0.0, limits=None)
     told = next(check for check in measured.checks if check.code == "official-meter")
     assert told.ok is allowed
     assert counts.reason in told.sentence
@@ -163,7 +165,7 @@ def test_a_meter_that_is_exchanged_after_arming_counts_as_what_it_is(
     instrument("--port", str(peer.port))
     run = house.control.login(TEAM).run
     assert run.meter_identity == "YOKOGAWA WT310 SIMULATED F1.03"
-    assert (run.meter_standing, house.store.run(run.id).official) == (
+    assert (run.meter_standing, house.store.runs.get(run.id).official) == (
         Standing.SIMULATED,
         False,
     )
@@ -173,13 +175,13 @@ def test_arming_measures_the_idle_board_if_it_is_wanted(build: Build) -> None:
     house = build(idle_baseline_s=0.5)
     run = house.control.arm(TEAM, "one")
     assert run.idle_power_w == pytest.approx(36.0)
-    assert house.store.run(run.id).idle_power_w == run.idle_power_w
+    assert house.store.runs.get(run.id).idle_power_w == run.idle_power_w
 
 
 def test_a_range_the_meter_does_not_have_is_told_at_arming(build: Build) -> None:
     house = build(station(current_range_a=0.3))
     assert code_of(house.control.arm, TEAM, "one") == "meter-range"
-    assert house.store.runs() == []
+    assert house.store.runs.find() == []
 
 
 def test_arming_needs_a_team_and_a_station_that_exist_and_are_free(
@@ -203,7 +205,7 @@ def test_of_concurrent_arms_of_one_team_at_two_stations_one_wins(
     assert [error.code for error in failures if isinstance(error, RefereeError)] == [
         "team-busy"
     ]
-    assert len(house.store.runs(RunState.ARMED)) == 1
+    assert len(house.store.runs.find(RunState.ARMED)) == 1
 
 
 def test_a_dead_meter_arms_nothing(build: Build, instrument: Any) -> None:
@@ -211,7 +213,7 @@ def test_a_dead_meter_arms_nothing(build: Build, instrument: Any) -> None:
     meter.die()
     house = build(station(meter=meter.address))
     assert code_of(house.control.arm, TEAM, "one") == "meter-unreachable"
-    assert house.store.runs() == []
+    assert house.store.runs.find() == []
 
 
 def test_a_meter_that_integrates_for_someone_else_is_left_alone(
@@ -236,7 +238,7 @@ def test_logins_arm_free_stations_by_themselves_until_all_are_in_use(
     build: Build,
 ) -> None:
     house = build(station("one"), station("two"), auto_arm=True)
-    house.store.add_team("late", "no hash", house.clock.utc())
+    house.store.teams.add("late", "no hash", house.clock.utc())
     found = [house.control.login(team).run.station for team in (TEAM, "badgers")]
     assert found == ["one", "two"]
     assert code_of(house.control.login, "late") == "station-busy"
@@ -263,7 +265,7 @@ def test_a_dead_meter_at_the_first_free_station_is_passed_over(
     assert live.run.station == "two"
     (event,) = [
         one
-        for one in house.store.events(live.run.id)
+        for one in house.store.log.of_run(live.run.id)
         if one["kind"] == "station-passed-over"
     ]
     assert (event["station"], event["reason"].count("\n")) == ("one", 0)
@@ -281,7 +283,7 @@ def test_with_every_meter_dead_the_log_in_fails_and_arms_nothing(
         one.die()
     house = build(*(station(one.port, one.address) for one in meters), auto_arm=True)
     assert code_of(house.control.login, TEAM) == "meter-unreachable"
-    assert house.store.runs() == []
+    assert house.store.runs.find() == []
 
 
 def test_a_log_in_gets_a_station_that_takes_its_address(build: Build) -> None:
@@ -294,7 +296,7 @@ def test_from_an_address_that_no_station_takes_nothing_is_armed(build: Build) ->
     house = gated(build, auto_arm=True)
     for address in ("10.0.0.1", None):
         assert code_of(house.control.login, TEAM, address) == "wrong-address"
-    assert house.store.runs() == []
+    assert house.store.runs.find() == []
     house.control.login(TEAM, LEFT)
     assert code_of(house.control.login, "badgers", LEFT) == "station-busy"
 
@@ -323,13 +325,13 @@ def attempt(house: House, images: int | None = None) -> Run:
 
 
 def images_of(house: House, run: int) -> set[int]:
-    return set(house.store.image_order(run).tolist())
+    return set(house.store.runs.image_order(run).tolist())
 
 
 def seen(house: House, run: int) -> list[tuple[int, list[int]]]:
     """What was noted of the run: how many of its images the team has had, and in which runs."""
     events = [
-        event for event in house.store.events(run) if event["kind"] == "images-seen"
+        event for event in house.store.log.of_run(run) if event["kind"] == "images-seen"
     ]
     return [(event["images"], event["runs"]) for event in events]
 
@@ -352,7 +354,7 @@ def test_images_that_were_not_served_are_fresh_still_and_teams_do_not_share_them
 ) -> None:
     house = build(auto_arm=True, images={"per_attempt": 4})
     attempt(house, images=1)
-    had = house.store.image_order(1).tolist()[0]
+    had = house.store.runs.image_order(1).tolist()[0]
     assert images_of(house, attempt(house).id) == {1, 2, 3, 4, 5} - {had}
     house.control.arm("badgers", "one")
     assert seen(house, 2) == seen(house, 3) == []
@@ -390,13 +392,13 @@ def test_more_images_than_there_are_cannot_be_given(build: Build) -> None:
     assert (
         code_of(house.control.arm, TEAM, "one") == "bad-config"
     )  # before a meter is asked
-    assert house.store.runs() == []
+    assert house.store.runs.find() == []
 
 
 def test_rows_beyond_the_run_s_own_images_are_refused(build: Build) -> None:
     house = build(auto_arm=True, images={"per_attempt": 2})
     live = house.control.login(TEAM)
-    assert [live.testset_number(n) for n in (1, 2)] == house.store.image_order(
+    assert [live.testset_number(n) for n in (1, 2)] == house.store.runs.image_order(
         1
     ).tolist()
     assert code_of(live.testset_number, 3) == "image-unknown"
@@ -410,7 +412,7 @@ def test_after_a_restore_a_run_of_the_same_number_has_another_order(
     with contextlib.closing(sqlite3.connect(house.folder / "contest.db")) as database:
         database.execute("VACUUM INTO ?", (str(copy),))
     lost = house.control.login(TEAM).run
-    lost_order = house.store.image_order(lost.id).tolist()
+    lost_order = house.store.runs.image_order(lost.id).tolist()
     house.control.close(lost.id, "logout")
     orders = []
     for number in range(
@@ -442,8 +444,8 @@ def test_extra_time_lengthens_the_window_and_the_meter_s_timer_and_is_on_record(
     run = house.control.arm(TEAM, "one", extra_s=60)
     assert (run.window_s, run.extra_s, run.contest_window_s) == (660.0, 60, 600.0)
     assert run.setup.integrator_timer_s == 660
-    assert house.store.run(run.id) == run
-    assert house.store.events(run.id)[0]["extra_s"] == 60
+    assert house.store.runs.get(run.id) == run
+    assert house.store.log.of_run(run.id)[0]["extra_s"] == 60
     assert house.control.login(TEAM).window.length_s == 660.0
 
 
@@ -453,7 +455,7 @@ def test_extra_time_that_makes_no_window_is_refused(build: Build, extra_s: int) 
     with pytest.raises(RefereeError, match="must be above 0") as failure:
         house.control.arm(TEAM, "one", extra_s=extra_s)
     assert failure.value.code == "bad-request"
-    assert house.store.runs() == []
+    assert house.store.runs.find() == []
 
 
 def test_attempts_are_counted_without_void_runs_and_more_are_armed_only_by_the_operator_s_word(
@@ -469,9 +471,9 @@ def test_attempts_are_counted_without_void_runs_and_more_are_armed_only_by_the_o
     with pytest.raises(NotArmed, match=f"{TEAM} has used 1 of 1 attempts") as failure:
         house.control.arm(TEAM, "one")
     assert failure.value.code == "attempts-used"
-    assert house.store.attempts_used() == {TEAM: 1}
+    assert house.store.runs.attempts_used() == {TEAM: 1}
     third = house.control.arm(TEAM, "one", beyond_attempts=True)
-    assert house.store.events(third.id)[0]["beyond_attempts"] == 2
+    assert house.store.log.of_run(third.id)[0]["beyond_attempts"] == 2
     house.control.void(third.id, "enough")
     assert house.control.arm("badgers", "one").state is RunState.ARMED
 
@@ -487,7 +489,7 @@ def mark(house: House, run: int) -> int:
     """How many of a run's images its team had seen before, as every list of runs says."""
     judge(house.contest, run, house.clock)
     return figures_of(
-        house.contest, house.store.run(run), house.clock.utc()
+        house.contest, house.store.runs.get(run), house.clock.utc()
     ).images_seen
 
 
@@ -497,7 +499,7 @@ def found_all(house: House, live: OpenRun) -> int:
     number = {
         image: at
         for at, image in enumerate(
-            house.store.image_order(live.run.id).tolist(), start=1
+            house.store.runs.image_order(live.run.id).tolist(), start=1
         )
     }
     own = np.isin(truth.image, [*number])
@@ -506,7 +508,7 @@ def found_all(house: House, live: OpenRun) -> int:
         [images, truth.category[own], np.full(len(images), 0.9), truth.boxes[own]]
     )
     live.serve([(image, 1000) for image in range(1, live.run.images + 1)])
-    house.store.append_post(
+    house.store.posts.append(
         live.run.id,
         rows,
         sha256="",
@@ -564,7 +566,9 @@ def test_a_copy_of_the_contest_for_another_day_knows_what_its_teams_have_seen(
         try:
             run = control.login(TEAM).run.id
             noted = [
-                one for one in contest.store.events(run) if one["kind"] == "images-seen"
+                one
+                for one in contest.store.log.of_run(run)
+                if one["kind"] == "images-seen"
             ]
         finally:
             control.shutdown()

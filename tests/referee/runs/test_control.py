@@ -16,7 +16,7 @@ from referee.runs import control
 from referee.runs.meters import RunMeter, StationMeters
 from referee.runs.open_run import OpenRun
 from referee.runs.window import Phase, Window, phase_at
-from referee.store import posts
+from referee.store import post_table
 from referee.store.records import Run, RunState
 from tests.referee.factories import START, TEAM, House, body, parse_rows, station
 from tests.referee.runs.observing import busy_database, code_of, integrates, kinds
@@ -38,11 +38,12 @@ def test_the_window_opens_only_after_the_meter_says_that_it_integrates(
     live = house.control.login(TEAM)
     after_s = house.clock.monotonic_s()
     assert live.run.id == run.id
-    assert live.run.state is house.store.run(run.id).state is RunState.OPEN
+    assert live.run.state is house.store.runs.get(run.id).state is RunState.OPEN
     assert before_s < live.window.start_s < after_s
-    until(lambda: len(house.store.readings(run.id, 0.0)) >= 3)
+    until(lambda: len(house.store.readings.of_run(run.id, 0.0)) >= 3)
     assert all(
-        one.state is IntegratorState.START for one in house.store.readings(run.id, 0.0)
+        one.state is IntegratorState.START
+        for one in house.store.readings.of_run(run.id, 0.0)
     )
     # Integrating is confirmed before the start: what the meter has counted is never less than the window.
     assert kinds(house, run.id) == ["armed", "meter-start", "open"]
@@ -53,11 +54,11 @@ def test_no_window_opens_while_the_disk_is_nearly_full(
 ) -> None:
     house = build()
     with monkeypatch.context() as full:
-        full.setattr(posts, "LEAST_FREE_BYTES", 2**62)
+        full.setattr(post_table, "LEAST_FREE_BYTES", 2**62)
         assert code_of(house.control.arm, TEAM, "one") == "no-room"
     run = house.control.arm(TEAM, "one")
     with monkeypatch.context() as full:
-        full.setattr(posts, "LEAST_FREE_BYTES", 2**62)
+        full.setattr(post_table, "LEAST_FREE_BYTES", 2**62)
         assert code_of(house.control.login, TEAM) == "no-room"
     assert kinds(house, run.id) == ["armed"]
     assert house.control.login(TEAM).run.id == run.id
@@ -83,7 +84,7 @@ def test_concurrent_logins_start_the_meter_once(
     lives = [threads.submit(house.control.login, TEAM) for _ in range(8)]
     assert len({id(one.result()) for one in lives}) == 1
     assert kinds(house, 1).count("meter-start") == 1
-    assert len(house.store.runs()) == 1
+    assert len(house.store.runs.find()) == 1
 
 
 def test_a_run_is_alone_until_another_one_opens_and_again_when_that_is_closed(
@@ -122,7 +123,7 @@ def test_a_dead_meter_opens_no_window_and_the_run_stays_armed_until_it_answers(
     meter.die()
     for _ in range(2):
         assert code_of(house.control.login, TEAM) == "meter-unreachable"
-    assert house.store.run(run.id).state is RunState.ARMED
+    assert house.store.runs.get(run.id).state is RunState.ARMED
     assert code_of(house.control.live, run.id) == "window-closed"
     instrument("--port", meter.port)
     live = house.control.login(TEAM)
@@ -151,7 +152,7 @@ def test_a_storage_failure_at_the_start_leaves_the_run_armed_and_the_next_login_
     run = house.control.arm(TEAM, "one")
     with busy_database(house):
         assert code_of(house.control.login, TEAM) == "storage-failed"
-    assert house.store.run(run.id).state is RunState.ARMED
+    assert house.store.runs.get(run.id).state is RunState.ARMED
     assert house.control.login(TEAM).run.id == run.id
 
 
@@ -193,9 +194,9 @@ def test_a_test_set_that_was_exchanged_after_arming_opens_no_window(
 ) -> None:
     house = build()
     run = house.control.arm(TEAM, "one")
-    house.store.change_run(run.id, (RunState.ARMED,), testset_digest="e" * 64)
+    house.store.runs.change(run.id, (RunState.ARMED,), testset_digest="e" * 64)
     assert code_of(house.control.login, TEAM) == "testset-changed"
-    assert house.store.run(run.id).state is RunState.ARMED
+    assert house.store.runs.get(run.id).state is RunState.ARMED
 
 
 # Closing
@@ -272,7 +273,7 @@ def test_the_deadline_closes_by_itself_with_the_whole_window(
     assert not live.ending.is_set()
     house.clock.advance(1)
     until(live.done.is_set)
-    closed = house.store.run(live.run.id)
+    closed = house.store.runs.get(live.run.id)
     assert (closed.state, closed.closed_by, closed.elapsed_s) == (
         RunState.CLOSED,
         "deadline",
@@ -290,7 +291,7 @@ def test_of_many_closers_the_first_counts_and_all_see_it_closed(
     house.clock.advance(60)
     first, *others = (one.result() for one in closers)
     assert all(one == first for one in others)
-    assert house.store.run(1).closed_by == live.closed_by
+    assert house.store.runs.get(1).closed_by == live.closed_by
     assert kinds(house, 1).count("closed") == 1
 
 
@@ -307,7 +308,7 @@ def test_an_operator_s_close_is_on_record_with_the_close_though_the_run_s_own_th
         return window
 
     monkeypatch.setattr(OpenRun, "end", end_slowly)
-    with house.store.act(START, 1, RunState.CLOSED, operator="ada", action="close"):
+    with house.store.log.act(START, 1, RunState.CLOSED, operator="ada", action="close"):
         house.control.close(1, "operator")
     assert live.done.is_set()
     assert kinds(house, 1)[-2:] == ["operator", "closed"]
@@ -333,7 +334,7 @@ def test_posts_that_race_with_the_deadline_are_in_the_database_exactly_if_acknow
     house.clock.advance(600)
     acknowledged = sum(one.result() for one in posting)
     until(live.done.is_set)
-    assert house.store.count_detections(1) == acknowledged == live.received_total
+    assert house.store.posts.count_detections(1) == acknowledged == live.received_total
 
 
 def test_a_login_while_the_former_run_is_being_closed_waits_for_it_and_opens_the_next(
@@ -367,13 +368,13 @@ def test_a_close_that_cannot_be_stored_is_tried_again_and_keeps_its_end(
     with busy_database(house):
         assert code_of(house.control.close, 1, "logout") == "storage-failed"
         ended_s = live.window.end_s
-        assert house.store.run(1).state is RunState.OPEN
+        assert house.store.runs.get(1).state is RunState.OPEN
         assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
         assert (
             code_of(house.control.login, TEAM) == "window-closed"
         )  # not locked out for good, and no second run
     until(live.done.is_set)
-    closed = house.store.run(1)
+    closed = house.store.runs.get(1)
     assert (closed.state, closed.closed_by) == (RunState.CLOSED, "logout")
     assert closed.elapsed_s == ended_s - live.window.start_s
     assert closed.energy_wh is not None
@@ -453,7 +454,7 @@ def test_a_post_that_cannot_be_stored_is_not_acknowledged_and_the_run_goes_on(
     live.accept(body(3), None, parse_rows)
     with busy_database(house):
         assert code_of(live.accept, body(2), "k", parse_rows) == "storage-failed"
-        assert live.received_total == house.store.count_detections(1) == 3
+        assert live.received_total == house.store.posts.count_detections(1) == 3
     assert live.accept(body(2), "k", parse_rows).received_total == 5
     assert house.control.close(1, "logout").state is RunState.CLOSED
 
@@ -470,14 +471,16 @@ def test_a_run_can_be_voided_from_every_state_with_its_reason(build: Build) -> N
         if state in (RunState.CLOSED, RunState.JUDGED):
             house.control.close(run, "logout")
         if state is RunState.JUDGED:
-            house.store.change_run(run, (RunState.CLOSED,), state=RunState.JUDGED.value)
+            house.store.runs.change(
+                run, (RunState.CLOSED,), state=RunState.JUDGED.value
+            )
         voided = house.control.void(run, f"from {state} \ud800")
         assert (voided.state, voided.void_reason) == (RunState.VOID, f"from {state} ?")
-        assert house.store.count_detections(run) == (
+        assert house.store.posts.count_detections(run) == (
             0 if state is RunState.ARMED else 2
         )
         assert code_of(house.control.void, run, "again") == "run-state"
-    assert house.store.run(2).energy_wh is not None
+    assert house.store.runs.get(2).energy_wh is not None
     assert code_of(house.control.void, 99, "none") == "run-unknown"
 
 
@@ -501,7 +504,7 @@ def test_a_void_and_a_login_at_once_leave_no_meter_running(
         assert error is None or (
             isinstance(error, RefereeError) and error.code == "not-armed"
         )
-        assert house.store.run(run.id).state is RunState.VOID
+        assert house.store.runs.get(run.id).state is RunState.VOID
         assert not integrates(meter.address)
 
 
@@ -515,7 +518,7 @@ def test_nothing_starts_once_the_server_goes_down(build: Build) -> None:
     assert live.done.is_set()
     assert code_of(house.control.close, 1, "logout") == "run-state"
     assert code_of(house.control.login, "badgers") in ("station-busy", "shutting-down")
-    assert house.store.run(1).state is RunState.OPEN
+    assert house.store.runs.get(1).state is RunState.OPEN
 
 
 def test_a_login_that_comes_in_while_the_server_goes_down_leaves_the_run_for_the_next_start(

@@ -47,11 +47,11 @@ def both_wait(house: House) -> None:
 
 
 def states(house: House) -> list[str]:
-    return [run.state.value for run in house.store.runs()]
+    return [run.state.value for run in house.store.runs.find()]
 
 
 def starts(house: House) -> list[float | None]:
-    return [run.start_s for run in house.store.runs()]
+    return [run.start_s for run in house.store.runs.find()]
 
 
 def test_a_team_of_a_heat_is_asked_to_wait_for_the_signal(build: Build) -> None:
@@ -86,10 +86,10 @@ def test_one_signal_opens_all_with_one_start_and_one_deadline(
     assert lives[0].window == lives[1].window
     assert opened[0].opened_utc == opened[1].opened_utc
     for live in lives:
-        until(lambda live=live: len(house.store.readings(live.run.id, 0.0)) >= 2)
+        until(lambda live=live: len(house.store.readings.of_run(live.run.id, 0.0)) >= 2)
         assert all(
             one.state is IntegratorState.START
-            for one in house.store.readings(live.run.id, 0.0)
+            for one in house.store.readings.of_run(live.run.id, 0.0)
         )
         live.accept(body(2), None, parse_rows)
     # Logging out is each team's own affair; the deadline is common.
@@ -97,9 +97,9 @@ def test_one_signal_opens_all_with_one_start_and_one_deadline(
     assert lives[1].accept(body(2), None, parse_rows).received_total == 4
     house.clock.advance(60)
     until(lives[1].done.is_set)
-    other = house.store.run(2)
+    other = house.store.runs.get(2)
     assert (other.closed_by, other.elapsed_s) == ("deadline", 60.0)
-    assert all((run.energy_wh or 0) > 0 for run in house.store.runs())
+    assert all((run.energy_wh or 0) > 0 for run in house.store.runs.find())
 
 
 def test_a_signal_needs_a_heat_of_two_armed_runs_whose_teams_wait(build: Build) -> None:
@@ -145,7 +145,7 @@ def test_a_voided_run_leaves_its_heat_and_can_be_replaced(build: Build) -> None:
 
 def test_runs_with_other_windows_are_no_heat(build: Build) -> None:
     house = armed(build)
-    house.store.change_run(1, (RunState.ARMED,), window_s=300.0)
+    house.store.runs.change(1, (RunState.ARMED,), window_s=300.0)
     assert code_of(house.control.start, "final") == "heat-uneven"
 
 
@@ -214,9 +214,9 @@ def test_a_start_that_cannot_be_stored_opens_nothing(
 
 def test_of_two_runs_either_both_are_opened_or_none(build: Build) -> None:
     house = armed(build)
-    house.store.change_run(2, (RunState.ARMED,), state=RunState.VOID.value)
+    house.store.runs.change(2, (RunState.ARMED,), state=RunState.VOID.value)
     with pytest.raises(RefereeError, match="is void; this needs it armed"):
-        house.store.change_runs(
+        house.store.runs.change_all(
             {run: {"state": "open", "start_s": 5.0} for run in (1, 2)},
             (RunState.ARMED,),
         )
@@ -231,7 +231,7 @@ def test_a_process_that_dies_between_the_meters_start_and_the_record_leaves_both
     house = armed(build, *(one.address for one in meters))
     house.abandon()
     made = StationMeters(house.contest, house.clock)
-    for meter in start_meters(made, house.store.runs(), house.clock).values():
+    for meter in start_meters(made, house.store.runs.find(), house.clock).values():
         meter.sampler.close()
     assert all(integrates(one.address) for one in meters)
     house.restart(orderly=False)
@@ -258,10 +258,10 @@ def test_a_restart_in_the_middle_keeps_the_windows_equal(
     house.clock.advance(40)
     for live in lives:
         until(live.done.is_set)
-    assert {(run.closed_by, run.elapsed_s) for run in house.store.runs()} == {
+    assert {(run.closed_by, run.elapsed_s) for run in house.store.runs.find()} == {
         ("deadline", 60.0)
     }
-    assert all((run.energy_wh or 0) > 0 for run in house.store.runs())
+    assert all((run.energy_wh or 0) > 0 for run in house.store.runs.find())
 
 
 def test_log_ins_that_come_with_the_signal_get_the_open_runs(
@@ -283,7 +283,7 @@ def test_log_ins_that_come_with_the_signal_get_the_open_runs(
     until(
         lambda: (
             not house.control.board.absent(
-                house.store.runs(), house.clock.monotonic_s()
+                house.store.runs.find(), house.clock.monotonic_s()
             )
         )
     )

@@ -41,7 +41,7 @@ def test_what_starting_and_stopping_took_is_on_record(
             until(live.done.is_set)
         else:
             house.control.close(live.run.id, closed_by)
-        told.append(house.store.events(live.run.id)[-1]["start_stop_s"])
+        told.append(house.store.log.of_run(live.run.id)[-1]["start_stop_s"])
     assert all(0 < start_stop_s < 4 for start_stop_s in told)
 
 
@@ -74,7 +74,8 @@ def test_what_is_done_at_the_meter_and_undone_in_mid_run_needs_review(
     def shown(name: str, value: object) -> None:
         until(
             lambda: any(
-                getattr(one, name) == value for one in house.store.readings(1, 0.0)
+                getattr(one, name) == value
+                for one in house.store.readings.of_run(1, 0.0)
             )
         )
 
@@ -137,14 +138,14 @@ def test_each_open_run_has_its_own_meter_and_deadline(
     assert lives[0].window.deadline_s < lives[1].window.deadline_s
     for live in lives:
         live.accept(body(2), None, parse_rows)
-        until(lambda run=live.run.id: len(house.store.readings(run, 0.0)) >= 3)
+        until(lambda run=live.run.id: len(house.store.readings.of_run(run, 0.0)) >= 3)
     closed = [house.control.close(live.run.id, "logout") for live in lives]
     powers_w = [
         (run.energy_wh or 0.0) * 3600 / (run.elapsed_s or 1.0) for run in closed
     ]
     assert powers_w[0] > 5 * powers_w[1]
     for number, power_w in ((1, 36.0), (2, 0.4)):
-        readings = house.store.readings(number, 0.0)
+        readings = house.store.readings.of_run(number, 0.0)
         assert {round(one.power_w, 1) for one in readings if isfinite(one.power_w)} == {
             power_w
         }
@@ -175,7 +176,7 @@ def test_a_meter_that_is_gone_at_the_end_leaves_the_run_closed_without_energy(
     assert closed.elapsed_s == live.window.end_s - live.window.start_s
     assert missing(house)[0] == EnergyMissing.READ_LATER
     assert kinds(house, 1)[-2:] == ["energy-missing", "closed"]
-    assert house.store.events(1)[-1]["start_stop_s"] is None
+    assert house.store.log.of_run(1)[-1]["start_stop_s"] is None
 
 
 def test_a_meter_that_was_switched_off_has_no_energy(
@@ -256,7 +257,7 @@ def test_an_energy_in_doubt_is_read_later_and_no_arming_destroys_it(
         meter.clock = house.clock
         live = house.control.login(TEAM)
         until(
-            lambda: len(house.store.readings(1, 0.0)) > 0
+            lambda: len(house.store.readings.of_run(1, 0.0)) > 0
         )  # without values there is nothing to hold
         meter.panel_held = True
         for _ in range(5):
@@ -276,11 +277,11 @@ def test_an_energy_in_doubt_is_read_later_and_no_arming_destroys_it(
         assert "TIME stood at" in reason
         assert code_of(house.control.arm, "badgers", "one") == "meter-busy"
         house.restart()
-        assert house.store.run(1).energy_wh is None
+        assert house.store.runs.get(1).energy_wh is None
         assert meter.resets == resets
         meter.panel_held = False
         house.control.arm("badgers", "one")
-        assert house.store.run(1).energy_wh >= 36 * 5 / 3600
+        assert house.store.runs.get(1).energy_wh >= 36 * 5 / 3600
         assert meter.resets == resets + 1
         house.control.shutdown()
 
@@ -311,7 +312,7 @@ def still_integrates(house: House, panel: Link) -> bool:
     """Whether neither the server's start nor the arming of its station has stopped the meter or taken its energy."""
     house.restart()
     assert code_of(house.control.arm, "badgers", "one") == "meter-busy"
-    assert house.store.run(1).energy_wh is None
+    assert house.store.runs.get(1).energy_wh is None
     return "STAR" in panel.query(":INTEGRATE:STATE?")  # in full if the meter is verbose
 
 
@@ -385,21 +386,23 @@ def test_the_energy_is_read_once_the_meter_of_the_run_is_back_in_the_place_of_an
     sampled(house.control.login(TEAM), until)
     house.control.shutdown()
     way.lead_to(int(other.port))
-    readings = house.store.readings(1, 0.0)
+    readings = house.store.readings.of_run(1, 0.0)
     with contextlib.closing(Link(other.address)) as theirs:
         theirs.write(":INTEGRATE:START")
         house.restart()
         assert house.control.close(1, "operator").energy_wh is None
         assert "STAR" in theirs.query(":INTEGRATE:STATE?")  # it measures something else
     # As text: since Python 3.13 a reading without data equals none, not even itself.
-    assert list(map(str, house.store.readings(1, 0.0))) == list(map(str, readings))
+    assert list(map(str, house.store.readings.of_run(1, 0.0))) == list(
+        map(str, readings)
+    )
     code, reason = missing(house)
     assert code == EnergyMissing.READ_LATER
     assert "Another meter answers" in reason
     house.control.shutdown()
     way.lead_to(int(own.port))
     house.restart()
-    assert (house.store.run(1).energy_wh or 0.0) > 0.005
+    assert (house.store.runs.get(1).energy_wh or 0.0) > 0.005
     assert kinds(house, 1)[-1] == "energy-read"
 
 
@@ -416,7 +419,7 @@ def test_what_others_measure_after_a_run_that_ended_without_a_server_is_left_alo
     with contextlib.closing(Link(meter.address)) as panel:
         panel.write(":COMMUNICATE:VERBOSE OFF;:INTEGRATE:START")
         house.restart()
-        until(lambda: house.store.run(1).state is RunState.CLOSED)
-        assert house.store.run(1).energy_wh is None
+        until(lambda: house.store.runs.get(1).state is RunState.CLOSED)
+        assert house.store.runs.get(1).energy_wh is None
         assert missing(house)[0] == EnergyMissing.BEGAN_AGAIN
         assert "STAR" in panel.query(":INTEGRATE:STATE?")

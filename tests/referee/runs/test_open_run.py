@@ -46,7 +46,7 @@ def live_run(
     *,
     alone: bool = True,
 ) -> OpenRun:
-    stored = stored_run(store) if run is None else store.run(run)
+    stored = stored_run(store) if run is None else store.runs.get(run)
     start_s, log = clock.monotonic_s(), EvidenceLog(store)
     log.begin(stored.id, start_s)
     sampler = Sampler("sim:", stored.setup, log.reading, clock.monotonic_s, clock.utc)
@@ -77,7 +77,9 @@ def test_a_receipt_tells_rows_digest_and_total(live: OpenRun, store: Store) -> N
     assert (first.row_count, first.received_total) == (3, 3)
     assert (second.row_count, second.received_total, live.received_total) == (2, 5, 5)
     assert first.sha256 != second.sha256
-    assert np.array_equal(store.detections(live.run.id), np.vstack([rows(3), rows(2)]))
+    assert np.array_equal(
+        store.posts.detections(live.run.id), np.vstack([rows(3), rows(2)])
+    )
 
 
 def test_the_same_key_and_body_get_the_first_receipt_and_count_once(
@@ -86,7 +88,7 @@ def test_the_same_key_and_body_get_the_first_receipt_and_count_once(
     first = live.accept(body(3), "k", parse_rows)
     live.accept(body(2), None, parse_rows)
     assert live.accept(body(3), "k", parse_rows) == first
-    assert store.count_detections(live.run.id) == live.received_total == 5
+    assert store.posts.count_detections(live.run.id) == live.received_total == 5
 
 
 def test_the_same_key_with_another_body_is_refused(live: OpenRun, store: Store) -> None:
@@ -94,7 +96,7 @@ def test_the_same_key_with_another_body_is_refused(live: OpenRun, store: Store) 
     assert code_of(live.accept, body(2), "k", parse_rows) == "key-reused"
     assert code_of(live.accept, b"unreadable", "k", refuse) == "key-reused"
     assert code_of(live.accept, b"unreadable", "another", refuse) == "bad-rows"
-    assert store.count_detections(live.run.id) == 3
+    assert store.posts.count_detections(live.run.id) == 3
 
 
 def test_the_same_body_under_other_keys_or_none_counts_each_time(
@@ -102,7 +104,7 @@ def test_the_same_body_under_other_keys_or_none_counts_each_time(
 ) -> None:
     for key in ("a", "b", None, None, "", ""):
         live.accept(body(1), key, parse_rows)
-    assert store.count_detections(live.run.id) == live.received_total == 6
+    assert store.posts.count_detections(live.run.id) == live.received_total == 6
 
 
 def test_a_key_belongs_to_its_run(
@@ -119,7 +121,7 @@ def test_concurrent_posts_of_one_key_count_once(
     sent = [threads.submit(live.accept, body(4), "k", parse_rows) for _ in range(32)]
     receipts = {one.result() for one in sent}
     assert receipts == {live.accept(body(4), "k", parse_rows)}
-    assert store.count_detections(live.run.id) == 4
+    assert store.posts.count_detections(live.run.id) == 4
 
 
 def test_of_two_bodies_under_one_key_at_once_one_counts(
@@ -143,7 +145,7 @@ def test_of_two_bodies_under_one_key_at_once_one_counts(
         receipts = {one for one in outcomes if isinstance(one, Post)}
         assert len(receipts) == 1
         assert outcomes.count("key-reused") == 4
-    assert store.count_detections(live.run.id) == live.received_total
+    assert store.posts.count_detections(live.run.id) == live.received_total
 
 
 def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
@@ -155,7 +157,7 @@ def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
     ]
     for number, one in enumerate(sent):
         receipt = one.result()
-        assert store.find_post(live.run.id, f"k{number}") == receipt
+        assert store.posts.find(live.run.id, f"k{number}") == receipt
     assert (
         max(one.result().received_total for one in sent) == live.received_total == 900
     )
@@ -168,7 +170,7 @@ def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(
         live.accept(b"odd", "k", parse_rows)
     assert live.accept(body(1), "k", parse_rows).received_total == 1
     live.end("logout")
-    assert store.count_detections(live.run.id) == 1
+    assert store.posts.count_detections(live.run.id) == 1
 
 
 @pytest.mark.parametrize(
@@ -220,9 +222,9 @@ def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alo
     bad = threads.submit(live.accept, body(1), None, refuse)
     good = [threads.submit(live.accept, body(1), None, parse_rows) for _ in range(5)]
     until(lambda: live._small.waiting == 6)  # noqa: SLF001 - what waits shows only inside
-    before = store._connection.total_changes  # noqa: SLF001 - as SQLite counts
+    before = store.database.connection.total_changes
     commits: list[int] = []
-    store._connection.set_trace_callback(  # noqa: SLF001 - as SQLite counts
+    store.database.connection.set_trace_callback(
         lambda sql: commits.append(1) if sql == "COMMIT" else None
     )
     goes_on.set()
@@ -235,7 +237,7 @@ def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alo
         5,
         6,
     ]
-    assert (len(commits), store._connection.total_changes - before) == (2, 6)  # noqa: SLF001 - as SQLite counts
+    assert (len(commits), store.database.connection.total_changes - before) == (2, 6)
 
 
 LARGE = body(LARGE_BYTES // ROW_BYTES + 1)
@@ -289,7 +291,7 @@ def test_large_bodies_that_wait_do_not_hold_up_the_end(
     threads.submit(not_alone.end, "logout").result(20)
     assert clock.monotonic_s() - not_alone.window.start_s < 25.0
     assert {one.result().row_count for one in waiting} == {len(LARGE) // ROW_BYTES}
-    assert store.count_detections(not_alone.run.id) == not_alone.received_total
+    assert store.posts.count_detections(not_alone.run.id) == not_alone.received_total
 
 
 def refuse(_: bytes) -> np.ndarray:
@@ -318,7 +320,7 @@ def test_a_body_read_at_the_last_moment_counts_though_it_is_stored_later(
 
     assert live.accept(body(2), None, parse_slowly).received_total == 2
     assert live.end("deadline").end_s == live.window.deadline_s
-    assert store.count_detections(live.run.id) == 2
+    assert store.posts.count_detections(live.run.id) == 2
 
 
 def test_nothing_is_admitted_before_the_start(store: Store, clock: DrivenClock) -> None:
@@ -362,7 +364,9 @@ def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
     assert not wait([ending], timeout=0.05).done
     go_on.set()
     ending.result(TIMEOUT_S)
-    assert store.count_detections(live.run.id) == slow.result().received_total == 3
+    assert (
+        store.posts.count_detections(live.run.id) == slow.result().received_total == 3
+    )
 
 
 def test_a_post_that_fails_does_not_hold_up_the_end(
@@ -388,14 +392,16 @@ def test_every_acknowledged_row_and_no_other_is_in_the_database_when_the_end_ret
         while live.received_total < 5 * attempt:
             pass
         live.end("logout")
-        at_the_end = store.count_detections(live.run.id)
+        at_the_end = store.posts.count_detections(live.run.id)
         counted = {
             receipt.received_total: receipt.row_count
             for one in posting
             for receipt in one.result()
         }
         assert (
-            sum(counted.values()) == at_the_end == store.count_detections(live.run.id)
+            sum(counted.values())
+            == at_the_end
+            == store.posts.count_detections(live.run.id)
         )
 
 
@@ -431,13 +437,13 @@ def test_a_killed_server_leaves_word_of_every_image_that_it_served(
     live = live_run(store, clock, marks=kept_marks(tmp_path / "marks", 5))
     live.serve([(2, 100), (5, 100)])
     with contextlib.closing(
-        Store(tmp_path / "contest.db")
+        Store.open(tmp_path / "contest.db")
     ) as other:  # of the next server: nothing was committed
-        assert other.served_images(live.run.id) == []
+        assert other.served.images(live.run.id) == []
         again = live_run(other, clock, live.run.id, kept_marks(tmp_path / "marks", 5))
         assert again.served_images == 2
         again.accept(body(1, image=2), None, parse_rows)
-        assert other.served_images(live.run.id) == [2, 5]
+        assert other.served.images(live.run.id) == [2, 5]
 
 
 def test_marks_that_cannot_be_kept_are_done_without(tmp_path: Path) -> None:
@@ -457,6 +463,6 @@ def test_served_images_are_counted_once_each(live: OpenRun, store: Store) -> Non
     for number in (1, 2, 1):
         live.serve([(number, 100)])
     assert live.served_images == 2
-    assert store.served_images(live.run.id) == []
+    assert store.served.images(live.run.id) == []
     live.accept(body(1), None, parse_rows)
-    assert store.served_images(live.run.id) == [1, 2]
+    assert store.served.images(live.run.id) == [1, 2]

@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def impatient(short_lock_timeout: None, path: Path) -> Iterator[Store]:
-    with contextlib.closing(Store(path, create=True)) as store:
+    with contextlib.closing(Store.open(path, create=True)) as store:
         yield store
 
 
@@ -46,7 +46,7 @@ def count_served(path: Path) -> int:
 
 
 def times(store: Store, run: int) -> list[float]:
-    return [one.monotonic_s for one in store.readings(run, 0.0)]
+    return [one.monotonic_s for one in store.readings.of_run(run, 0.0)]
 
 
 def test_readings_before_the_start_is_known_wait_for_it(store: Store) -> None:
@@ -65,10 +65,10 @@ def test_a_reading_that_comes_after_the_end_is_not_stored(store: Store) -> None:
     log.begin(run, 100.0)
     log.reading(reading(100.5))
     log.end()
-    bound = store.closing_evidence(run)
+    bound = store.closings.evidence(run)
     log.reading(reading(101.0))
     log.end()
-    assert (store.closing_evidence(run), times(store, run)) == (bound, [0.5])
+    assert (store.closings.evidence(run), times(store, run)) == (bound, [0.5])
 
 
 def test_a_stop_at_the_panel_is_warned_of_once_and_that_of_the_run_is_not(
@@ -125,11 +125,11 @@ def test_a_changed_setting_is_warned_of_although_one_reading_names_it(
 def test_what_became_of_the_link_is_an_event_of_the_run(store: Store) -> None:
     run, log = stored_run(store).id, EvidenceLog(store)
     log.link(LinkEvent("meter-lost", 99.0, START, "The link is lost.", ()))
-    assert store.events(run) == []
+    assert store.log.of_run(run) == []
     log.begin(run, 100.0)
     log.link(LinkEvent("meter-back", 103.0, START, "It is back.", (":RATE was set",)))
     utc = START.isoformat()
-    assert store.events(run) == [
+    assert store.log.of_run(run) == [
         {
             "utc": utc,
             "kind": "meter-lost",
@@ -147,7 +147,7 @@ def test_what_became_of_the_link_is_an_event_of_the_run(store: Store) -> None:
 
 
 def lost(store: Store, run: int) -> list[dict[str, object]]:
-    return [one for one in store.events(run) if one["kind"] == "energy-lost"]
+    return [one for one in store.log.of_run(run) if one["kind"] == "energy-lost"]
 
 
 def begun(store: Store) -> tuple[int, EvidenceLog]:
@@ -262,7 +262,7 @@ def test_a_loss_is_found_by_the_server_after_the_one_that_was_killed_and_noted_o
     began_again = reading(109.0, energy_wh=0.01, integrator_s=1.0)
     for known in (None, EnergyLoss.BEGAN_AGAIN):
         log = EvidenceLog(store)
-        log.remember(known, store.readings(run, 0.0)[2])
+        log.remember(known, store.readings.of_run(run, 0.0)[2])
         log.begin(run, 100.0)
         log.reading(began_again)
     assert [one["code"] for one in lost(store, run)] == ["began-again"]
@@ -285,14 +285,14 @@ def test_a_database_that_fails_keeps_everything_for_later(
     log.begin(run, 0.0)
     with caplog.at_level(logging.WARNING), written_to(path):
         log.reading(reading(1.0))
-        impatient.log_served(run, [(3, 10)], 1.0)
+        impatient.served.append(run, [(3, 10)], 1.0)
         log.reading(reading(2.0))
         with pytest.raises(StorageFailed):
             log.flush()
     assert "wait in memory" in caplog.text
     log.reading(reading(3.0))
     assert times(impatient, run) == [1.0, 2.0, 3.0]
-    assert impatient.served_images(run) == [3]
+    assert impatient.served.images(run) == [3]
 
 
 def test_what_threads_hand_in_together_is_stored_once(store: Store, path: Path) -> None:
@@ -300,7 +300,7 @@ def test_what_threads_hand_in_together_is_stored_once(store: Store, path: Path) 
     log.begin(run, 0.0)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda i: log.reading(reading(float(i))), range(200)))
-        list(pool.map(lambda i: store.log_served(run, [(i, 10)], 1.0), range(200)))
+        list(pool.map(lambda i: store.served.append(run, [(i, 10)], 1.0), range(200)))
     log.flush()
     assert times(store, run) == [float(i) for i in range(200)]
     assert count_served(path) == 200
@@ -314,4 +314,4 @@ def test_an_event_that_cannot_be_stored_is_only_warned_of(
         note_event(impatient, clock, run, "closed", by="deadline")
     assert "the event closed" in caplog.text
     note_event(impatient, clock, run, "void")
-    assert [event["kind"] for event in impatient.events(run)] == ["void"]
+    assert [event["kind"] for event in impatient.log.of_run(run)] == ["void"]

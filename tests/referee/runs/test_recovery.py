@@ -25,7 +25,7 @@ from referee.runs import arming
 from referee.runs.control import RunControl
 from referee.runs.open_run import OpenRun
 from referee.runs.window import remaining_s
-from referee.store.log import append_event
+from referee.store.event_chain import append_event
 from referee.store.records import Run, RunState
 from tests.power.conftest import Relay
 from tests.referee.factories import TEAM, House, body, parse_rows, station
@@ -75,7 +75,7 @@ def test_an_open_run_goes_on_as_if_nothing_had_happened(
     before = hall.control.login(TEAM)
     receipt = before.accept(body(3), "k", parse_rows)
     before.serve([(2, 100)])
-    until(lambda: hall.store.readings(1, 0.0))
+    until(lambda: hall.store.readings.of_run(1, 0.0))
     hall.clock.advance(100)
     hall.restart(orderly=orderly)
     after = hall.control.live(1)
@@ -90,8 +90,8 @@ def test_an_open_run_goes_on_as_if_nothing_had_happened(
     until(lambda: after.meter.sampler.last is not None)
     assert after.meter.sampler.last is not None
     assert after.meter.sampler.last.state is IntegratorState.START
-    readings = len(hall.store.readings(1, 0.0))
-    until(lambda: len(hall.store.readings(1, 0.0)) > readings)
+    readings = len(hall.store.readings.of_run(1, 0.0))
+    until(lambda: len(hall.store.readings.of_run(1, 0.0)) > readings)
     hall.clock.added_s = 0.0
     closed = hall.control.close(1, "logout")
     assert covers_the_run(closed)
@@ -134,9 +134,9 @@ def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
     hall.abandon()
     hall.clock.advance(5000)
     hall.restart()
-    until(lambda: hall.store.run(1).state is RunState.CLOSED)
+    until(lambda: hall.store.runs.get(1).state is RunState.CLOSED)
     (found,) = [
-        event for event in hall.store.events(1) if event["kind"] == "found-over"
+        event for event in hall.store.log.of_run(1) if event["kind"] == "found-over"
     ]
     assert 4400 <= found["ended_s_ago"] < 4500
     assert (
@@ -144,10 +144,10 @@ def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
         in caplog.messages
     )
     assert "resumed" not in kinds(hall, 1)
-    closed = hall.store.run(1)
+    closed = hall.store.runs.get(1)
     assert (closed.closed_by, closed.elapsed_s) == ("deadline", 600.0)
     assert (closed.energy_wh or 0) > 0
-    assert hall.store.count_detections(1) == 3
+    assert hall.store.posts.count_detections(1) == 3
 
 
 @pytest.mark.parametrize("boot", ["boot-2", None])
@@ -205,7 +205,9 @@ def test_a_reboot_with_the_clock_behind_gives_no_more_time_and_needs_review(
     assert (
         0 < remaining_s(hall.control.live(1).window, hall.clock.monotonic_s()) <= left_s
     )
-    (event,) = [event for event in hall.store.events(1) if event["kind"] == "rebooted"]
+    (event,) = [
+        event for event in hall.store.log.of_run(1) if event["kind"] == "rebooted"
+    ]
     assert event["recorded_s"] >= 580
     assert event["by_wall_clock_s"] < -200
     assert event["up_s"] >= 5
@@ -245,7 +247,7 @@ def test_a_killed_server_knows_every_image_that_it_had_served(hall: House) -> No
     after = hall.control.live(1)
     assert after.served_images == 2
     after.accept(body(1, image=5), None, parse_rows)
-    assert hall.store.served_images(1) == [2, 5]
+    assert hall.store.served.images(1) == [2, 5]
     hall.control.close(1, "logout")
     assert list(hall.folder.glob("served-*")) == []
 
@@ -294,15 +296,15 @@ def test_a_meter_that_comes_back_after_the_close_gives_the_energy_at_the_next_st
 ) -> None:
     closed = closed_without_meter(hall, cable, threads, until)
     hall.restart()
-    assert hall.store.run(1).energy_wh is None
+    assert hall.store.runs.get(1).energy_wh is None
     cable.mend()
     hall.restart()
-    found = hall.store.run(1)
+    found = hall.store.runs.get(1)
     assert (found.energy_wh or 0) > 0
     assert (found.state, found.elapsed_s) == (closed.state, closed.elapsed_s)
     assert kinds(hall, 1)[-1] == "energy-read"
     hall.restart()
-    assert hall.store.run(1) == found
+    assert hall.store.runs.get(1) == found
 
 
 def test_an_energy_that_is_read_later_is_stored_with_its_event_or_not_at_all(
@@ -321,12 +323,12 @@ def test_an_energy_that_is_read_later_is_stored_with_its_event_or_not_at_all(
         return append_event(_, utc, run, kind, detail)  # type: ignore[arg-type]
 
     with monkeypatch.context() as failing:
-        for module in ("runs", "evidence"):
+        for module in ("run_table", "event_table"):
             failing.setattr(f"referee.store.{module}.append_event", fail)
         hall.restart()
-    assert hall.store.run(1).energy_wh is None
+    assert hall.store.runs.get(1).energy_wh is None
     hall.restart()
-    assert (hall.store.run(1).energy_wh or 0) > 0
+    assert (hall.store.runs.get(1).energy_wh or 0) > 0
 
 
 def test_a_meter_that_comes_back_after_the_close_is_read_before_it_is_armed_again(
@@ -335,7 +337,7 @@ def test_a_meter_that_comes_back_after_the_close_is_read_before_it_is_armed_agai
     closed_without_meter(hall, cable, threads, until)
     cable.mend()
     second = hall.control.arm("badgers", "one")
-    assert (hall.store.run(1).energy_wh or 0) > 0
+    assert (hall.store.runs.get(1).energy_wh or 0) > 0
     assert hall.control.login("badgers").run.id == second.id
     assert covers_the_run(hall.control.close(second.id, "logout"))
 
@@ -347,7 +349,7 @@ def test_a_void_run_whose_meter_was_out_of_reach_does_not_block_its_station(
     hall.control.void(1, "cable")
     cable.mend()
     assert hall.control.arm("badgers", "one").state is RunState.ARMED
-    assert hall.store.run(1).state is RunState.VOID
+    assert hall.store.runs.get(1).state is RunState.VOID
 
 
 def test_the_energy_of_a_later_run_is_not_taken_for_an_earlier_ones(
@@ -366,17 +368,17 @@ def test_the_energy_of_a_later_run_is_not_taken_for_an_earlier_ones(
     hall.restart()
     hall.control.close(2, "logout")
     hall.restart()
-    assert hall.store.run(1).energy_wh is None
-    assert hall.store.run(2).energy_wh is not None
+    assert hall.store.runs.get(1).energy_wh is None
+    assert hall.store.runs.get(2).energy_wh is not None
 
 
 def test_an_open_run_needs_its_station_and_its_test_set(hall: House) -> None:
     hall.control.login(TEAM)
     hall.control.shutdown()
-    hall.store.change_run(1, (RunState.OPEN,), testset_digest="e" * 64)
+    hall.store.runs.change(1, (RunState.OPEN,), testset_digest="e" * 64)
     hall.restart()
     assert refused_by(hall) == "not-resumed"
-    hall.store.change_run(
+    hall.store.runs.change(
         1, (RunState.OPEN,), testset_digest=hall.contest.test_set.digest, station="gone"
     )
     hall.restart()
@@ -398,20 +400,20 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
     live.accept(body(3), None, parse_rows)
     cable.cut()
     closing = threads.submit(hall.control.close, 1, "logout")
-    until(lambda: hall.store.run(1).closed_by)
-    ended = hall.store.run(1)
+    until(lambda: hall.store.runs.get(1).closed_by)
+    ended = hall.store.runs.get(1)
     assert ended.state is RunState.OPEN
     until(lambda: hall.clock.advance(1.0) or closing.done())
     closing.result()
-    hall.store.change_run(
+    hall.store.runs.change(
         1, (RunState.CLOSED,), state=RunState.OPEN.value
     )  # as the crash had left it
     cable.mend()
     hall.restart(orderly=False)
     with pytest.raises(RefereeError, match="is closed"):
         hall.control.live(1).accept(body(3), None, parse_rows)
-    until(lambda: hall.store.run(1).state is RunState.CLOSED)
-    closed = hall.store.run(1)
+    until(lambda: hall.store.runs.get(1).state is RunState.CLOSED)
+    closed = hall.store.runs.get(1)
     assert (closed.closed_by, closed.elapsed_s) == ("logout", ended.elapsed_s)
     assert (closed.energy_wh or 0) > 0
 
@@ -420,10 +422,10 @@ def test_a_run_judged_without_energy_waits_for_judgement_again_once_it_is_read(
     hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
 ) -> None:
     closed_without_meter(hall, cable, threads, until)
-    hall.store.change_run(1, (RunState.CLOSED,), state=RunState.JUDGED.value)
+    hall.store.runs.change(1, (RunState.CLOSED,), state=RunState.JUDGED.value)
     cable.mend()
     hall.restart()
-    found = hall.store.run(1)
+    found = hall.store.runs.get(1)
     assert (found.energy_wh or 0) > 0
     assert found.state is RunState.CLOSED
 
@@ -460,7 +462,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
     server.stdout.close()
     with open_contest(hall.folder) as contest:
         control = RunControl(contest, live_clock := type(hall.clock)())
-        live_clock.boot = contest.store.run(1).boot_id
+        live_clock.boot = contest.store.runs.get(1).boot_id
         control.recover()
         live: OpenRun = control.login(TEAM)
         total = int(acknowledged[-1])
@@ -468,7 +470,7 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged(
         assert (
             total
             <= live.received_total
-            == len(contest.store.detections(1))
+            == len(contest.store.posts.detections(1))
             <= total + 3
         )
         last = len(acknowledged) - 1
@@ -507,5 +509,5 @@ def test_a_contest_folder_of_form_7_goes_on_as_before(build: Build) -> None:
     house.restart()
     # Only the meter that may still hold its run's energy is asked again; it is another one.
     assert [kinds(house, run).count("energy-missing") for run in REASONS] == [2, 1, 1]
-    assert "Another meter answers" in house.store.events(3)[-1]["reason"]
+    assert "Another meter answers" in house.store.log.of_run(3)[-1]["reason"]
     assert house.control.arm(TEAM, "s4").id == 6

@@ -38,7 +38,7 @@ def test_a_log_in_waits_for_the_look_and_a_fault_opens_no_window(
     assert ["still looking" in str(error) for error in errors] == [True] * 3 + [
         False
     ] * 3
-    assert house.store.runs() == []
+    assert house.store.runs.find() == []
     checks.note(Found.SOUND)
     assert control.login(TEAM).run.state is RunState.OPEN
     control.shutdown()

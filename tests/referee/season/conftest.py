@@ -44,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, season_set: TestSet) -> Path:
                 rows = guesses(contest, part, seed=1)
                 run = closed_run(contest, rows, team=team, energy_wh=energy_wh)
                 ended = {"closed_utc": f"2026-{month:02}-01T10:00:0{run.id}+00:00"}
-                contest.store.change_run(run.id, [RunState.CLOSED], **ended)
+                contest.store.runs.change(run.id, [RunState.CLOSED], **ended)
                 judge_with_interval(contest, run.id, CLOCK)
     return folder
 

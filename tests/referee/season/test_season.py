@@ -26,8 +26,7 @@ from referee.judging.many import judge_with_interval
 from referee.judging.rejudge import rejudge
 from referee.judging.results import let_stand, standings
 from referee.judging.scoring_job import Scored, ScoringInput, score_whole
-from referee.store import DATABASE_NAME
-from referee.store.read_only import ReadOnlyStore
+from referee.store import DATABASE_NAME, Store
 from referee.store.records import Review, RunState
 from tests.contest_day import called
 from tests.forbidden import LOOP, loop_at
@@ -292,10 +291,13 @@ def test_a_contest_of_an_earlier_form_is_read_as_far_as_it_goes(copy: Copy) -> N
 def test_of_a_contest_given_twice_the_longer_log_counts(copy: Copy) -> None:
     spring, longer = copy("spring"), copy("spring", "longer")
     with open_contest(longer) as contest:
-        contest.store.change_run(
-            2, [contest.store.run(2).state], state="void", void_reason="wrong board"
+        contest.store.runs.change(
+            2,
+            [contest.store.runs.get(2).state],
+            state="void",
+            void_reason="wrong board",
         )
-        contest.store.log_event(CLOCK.utc(), 2, "void")
+        contest.store.log.append(CLOCK.utc(), 2, "void")
     for folders in ((spring, longer), (longer, spring)):
         told = called("season", *map(str, folders), "--json")
         assert {one["contest"] for one in json.loads(told.stdout)} == {str(longer)}
@@ -464,10 +466,10 @@ def test_many_contests_give_one_board(copy: Copy) -> None:
 
 def test_a_store_that_is_only_read_cannot_be_written(made: Path) -> None:
     with (
-        closing(ReadOnlyStore(made / "spring" / DATABASE_NAME)) as store,
+        closing(Store.read_only(made / "spring" / DATABASE_NAME)) as store,
         pytest.raises(AttributeError),
     ):
-        store.log_event(CLOCK.utc(), None, "no")
+        store.log.append(CLOCK.utc(), None, "no")
 
 
 def test_a_path_that_cannot_be_looked_at_is_left_out_by_that_reason(
@@ -556,15 +558,15 @@ def frozen(folder: Path) -> dict[str, Any]:
     """Freeze the contest's board; then its last team gets the best run of all, and its first one loses its own."""
     with open_contest(folder) as contest:
         Publisher(contest, CLOCK).tick()
-        contest.store.freeze_board(CLOCK.utc(), empty_board(contest))
+        contest.store.published.freeze(CLOCK.utc(), empty_board(contest))
         run = closed_run(
             contest, guesses(contest, 1.0, seed=1), team="bee", energy_wh=0.1
         )
         judge_with_interval(contest, run.id, CLOCK)
-        contest.store.change_run(
+        contest.store.runs.change(
             1, [RunState.JUDGED], state="void", void_reason="a loose cable"
         )
-        found = contest.store.published()
+        found = contest.store.published.get()
         assert found is not None
         return shown(found)
 
@@ -616,16 +618,16 @@ def test_nothing_after_the_freeze_changes_a_season(copy: Copy, tmp_path: Path) -
                 contest, guesses(contest, part, seed=1), team=team, energy_wh=0.1
             )
             judge_with_interval(contest, run.id, CLOCK)
-        contest.store.add_review(
+        contest.store.reviews.add(
             2, Review("jo", "It stands.", CLOCK.utc().isoformat(), ())
         )
-        contest.store.change_run(
+        contest.store.runs.change(
             3, [RunState.JUDGED], state="void", void_reason="a test"
         )
     assert answers() == before
     with open_contest(spring) as contest:
         final = public_board(contest, CLOCK.utc())
-        contest.store.unveil_board(
+        contest.store.published.unveil(
             CLOCK.utc(), final, 0, len(json.loads(final)["ranking"])
         )
     every = documents(spring, autumn)

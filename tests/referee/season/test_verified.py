@@ -35,9 +35,9 @@ def bound(copy: Copy) -> Path:
             database.execute(f"UPDATE {table} SET rules = ?", (RULES.text,))  # noqa: S608 - names from above
     follow_their_run(folder)
     with open_contest(folder) as contest:
-        for run in contest.store.runs():
-            evidence = contest.store.closing_evidence(run.id)
-            contest.store.log_event(
+        for run in contest.store.runs.find():
+            evidence = contest.store.closings.evidence(run.id)
+            contest.store.log.append(
                 CLOCK.utc(), run.id, "closed", energy_wh=run.energy_wh, **evidence
             )
     return folder
@@ -202,7 +202,7 @@ def test_a_log_that_was_written_again_differs_from_the_one_that_was_noted(
     out = tmp_path / "out"
     assert called("season", str(bound), "--out", str(out)).returncode == 0
     with open_contest(bound) as contest:
-        contest.store.log_event(CLOCK.utc(), None, "note", sentence="The day is over.")
+        contest.store.log.append(CLOCK.utc(), None, "note", sentence="The day is over.")
     assert {*map(tuple, codes(documents(bound, "--out", out)).values())} == {()}
     change(
         bound,
@@ -270,7 +270,7 @@ def test_a_folder_of_before_there_were_chains_is_ranked_and_marked_as_not_bound(
 def test_a_frozen_board_shows_only_what_is_on_record(bound: Path) -> None:
     with open_contest(bound) as contest:
         Publisher(contest, CLOCK).tick()
-        contest.store.freeze_board(CLOCK.utc(), empty_board(contest))
+        contest.store.published.freeze(CLOCK.utc(), empty_board(contest))
     assert {*map(tuple, codes(documents(bound)).values())} == {()}
     change(
         bound,

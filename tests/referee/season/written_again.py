@@ -53,8 +53,8 @@ def follow_their_run(folder: Path) -> None:
     """Let the bodies of each run follow its link as it is now, as if they came after its rules were bound."""
     with open_contest(folder) as contest:
         store = contest.store
-        first_id = store.first_id()
-        runs = store.runs()
+        first_id = store.identity.first_id()
+        runs = store.runs.find()
     with closing(sqlite3.connect(folder / DATABASE_NAME)) as database, database:
         for run in runs:
             rules = None if run.rules is None else run.rules.sha256

@@ -27,13 +27,13 @@ from tests.referee.factories import START, reading, rows, stored_run
 
 @pytest.fixture
 def run(store: Store) -> int:
-    store.accept("c0ffee")
+    store.identity.accept("c0ffee")
     return stored_run(store).id
 
 
 def append(store: Store, run: int, count: int, key: str | None = None) -> Post:
     body = f"{run} {count}".encode()
-    return store.append_post(
+    return store.posts.append(
         run,
         rows(count),
         sha256=hashlib.sha256(body).hexdigest(),
@@ -67,14 +67,14 @@ def test_each_receipt_follows_the_one_before_and_the_first_one_names_the_run(
     store: Store, run: int
 ) -> None:
     one, two = append(store, run, 2), append(store, run, 3)
-    of = store.run(run)
+    of = store.runs.get(run)
     start = run_start("c0ffee", run, of.nonce, of.team, of.testset_digest, None)
     assert (one.number, one.previous) == (1, start)
     assert one.link == receipt_link(
         start, 1, one.sha256, START.isoformat(), 2, 2, None, None
     )
     assert (two.number, two.previous, two.received_total) == (2, one.link, 5)
-    assert store.receipt_head(run) == (2, two.link)
+    assert store.posts.receipt_head(run) == (2, two.link)
 
 
 def test_runs_have_chains_of_their_own(store: Store, run: int) -> None:
@@ -88,8 +88,8 @@ def test_a_repeat_gets_the_first_receipt_and_adds_no_link(
 ) -> None:
     first = append(store, run, 2, "k")
     append(store, run, 3)
-    assert append(store, run, 2, "k") == first == store.find_post(run, "k")
-    assert store.receipt_head(run)[0] == 2
+    assert append(store, run, 2, "k") == first == store.posts.find(run, "k")
+    assert store.posts.receipt_head(run)[0] == 2
 
 
 def test_posts_of_several_threads_make_one_chain(
@@ -104,8 +104,8 @@ def test_posts_of_several_threads_make_one_chain(
 def test_a_run_without_bodies_has_the_head_that_names_it(
     store: Store, run: int
 ) -> None:
-    of = store.run(run)
-    assert store.receipt_head(run) == (
+    of = store.runs.get(run)
+    assert store.posts.receipt_head(run) == (
         0,
         run_start("c0ffee", run, of.nonce, of.team, of.testset_digest, None),
     )
@@ -127,7 +127,7 @@ def test_a_run_that_goes_on_after_an_upgrade_begins_its_chain_there(
     append(store, run, 2)
     with database:
         database.execute("UPDATE posts SET number = NULL, previous = NULL, body = NULL")
-    assert store.receipt_head(run)[0] == 1
+    assert store.posts.receipt_head(run)[0] == 1
     later = append(store, run, 3)
     assert (later.number, later.received_total) == (2, 5)
     assert append(store, run, 1).previous == later.link
@@ -136,15 +136,15 @@ def test_a_run_that_goes_on_after_an_upgrade_begins_its_chain_there(
 def test_a_body_follows_what_another_process_stored_and_not_what_was_rolled_back(
     store: Store, run: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail() -> int:
+    def fail(_: object) -> int:
         raise sqlite3.OperationalError("disk I/O error")
 
     first = append(store, run, 1)
-    with contextlib.closing(Store(tmp_path / DATABASE_NAME)) as other:
+    with contextlib.closing(Store.open(tmp_path / DATABASE_NAME)) as other:
         second = append(other, run, 2)
     third = append(store, run, 3)
     with monkeypatch.context() as failing:
-        failing.setattr(store, "_take_along", fail)  # a part of each commit
+        failing.setattr(store.served._waiting, "write", fail)  # noqa: SLF001  # a part of each commit
         with pytest.raises(StorageFailed):
             append(store, run, 4)
     fourth = append(store, run, 5)
@@ -159,10 +159,10 @@ def test_a_body_follows_what_another_process_stored_and_not_what_was_rolled_back
 def test_every_event_is_linked_to_all_before_it(
     store: Store, run: int, database: sqlite3.Connection
 ) -> None:
-    store.log_event(START, run, "armed", station="A")
-    with store.act(START, run, None, operator="ada", action="close"):
+    store.log.append(START, run, "armed", station="A")
+    with store.log.act(START, run, None, operator="ada", action="close"):
         pass
-    assert store.log_head()[2] == links(database)[-1][1].hex()
+    assert store.log.head()[2] == links(database)[-1][1].hex()
     assert all(stored == computed for stored, computed in links(database))
     assert len(links(database)) == 2
 
@@ -173,9 +173,9 @@ def test_two_connections_append_to_one_log(
     threads: ThreadPoolExecutor,
     database: sqlite3.Connection,
 ) -> None:
-    with contextlib.closing(Store(tmp_path / DATABASE_NAME)) as other:
+    with contextlib.closing(Store.open(tmp_path / DATABASE_NAME)) as other:
         done = [
-            threads.submit(one.log_event, START, None, "note", number=number)
+            threads.submit(one.log.append, START, None, "note", number=number)
             for number, one in enumerate([store, other] * 20)
         ]
         for one in done:
@@ -188,7 +188,7 @@ def test_an_altered_event_breaks_the_log(
     store: Store, database: sqlite3.Connection
 ) -> None:
     for number in range(3):
-        store.log_event(START, None, "note", number=number)
+        store.log.append(START, None, "note", number=number)
     with database:
         database.execute(
             "UPDATE events SET detail = ? WHERE id = 2", (json.dumps({"number": 7}),)
@@ -204,19 +204,21 @@ def test_the_close_binds_bodies_readings_and_served_images(
     store: Store, run: int
 ) -> None:
     append(store, run, 2)
-    store.append_readings(run, 0.0, [reading(1.0), reading(2.0)])
-    store.log_served(run, [(1, 100)], 1.0)
-    store.flush_served()
-    assert store.closing(run) is None
-    event = Event(START.isoformat(), run, RUN_CLOSED, store.closing_evidence(run))
-    store.change_runs({run: {"state": RunState.CLOSED.value}}, (RunState.ARMED,), event)
-    closing = store.closing(run)
+    store.readings.append(run, 0.0, [reading(1.0), reading(2.0)])
+    store.served.append(run, [(1, 100)], 1.0)
+    store.served.flush()
+    assert store.closings.of_run(run) is None
+    event = Event(START.isoformat(), run, RUN_CLOSED, store.closings.evidence(run))
+    store.runs.change_all(
+        {run: {"state": RunState.CLOSED.value}}, (RunState.ARMED,), event
+    )
+    closing = store.closings.of_run(run)
     assert closing is not None
-    assert (closing.posts, closing.head) == (1, store.receipt_head(run)[1].hex())
-    assert closing.log == store.log_head()[2]
-    (stored,) = store.events(run)
+    assert (closing.posts, closing.head) == (1, store.posts.receipt_head(run)[1].hex())
+    assert closing.log == store.log.head()[2]
+    (stored,) = store.log.of_run(run)
     assert (
-        stored["readings_sha256"] == hashlib.sha256(store.readings_csv(run)).hexdigest()
+        stored["readings_sha256"] == hashlib.sha256(store.readings.csv(run)).hexdigest()
     )
     assert (
         stored["served_sha256"]

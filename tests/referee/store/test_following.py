@@ -44,7 +44,7 @@ def standby(first: Path, name: str) -> Path:
 
 
 def opened(folder: Path) -> closing[Store]:
-    return closing(Store(folder / DATABASE_NAME))
+    return closing(Store.open(folder / DATABASE_NAME))
 
 
 def take_over(first: Path, journal: Path, folder: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_record_written_just_before_the_takeover_is_kept_though_its_host_takes
     """The first host is frozen between its record and its look at the epoch; later it writes over its record."""
     second = standby(first, "second")
     with opened(first) as store:
-        store.add_team("ant", "hash", NOW)
+        store.teams.add("ant", "hash", NOW)
         with monkeypatch.context() as frozen:
             now_taken_over = iter([True])
 
@@ -86,14 +86,14 @@ def test_a_record_written_just_before_the_takeover_is_kept_though_its_host_takes
 
             frozen.setattr(journaling, "require_current", looks)
             with pytest.raises(Superseded):
-                store.add_team("bee", "hash", NOW)
+                store.teams.add("bee", "hash", NOW)
         for name in ("cat", "a much longer name than the bee's"):
             with pytest.raises(Superseded):
-                store.add_team(name, "hash", NOW)
-        assert list(store.teams()) == ["ant"]
+                store.teams.add(name, "hash", NOW)
+        assert list(store.teams.all()) == ["ant"]
     with opened(second) as store:
-        assert list(store.teams()) == ["ant", "bee"]
-        store.add_team("dog", "hash", NOW)
+        assert list(store.teams.all()) == ["ant", "bee"]
+        store.teams.add("dog", "hash", NOW)
     assert rebuilt(journal) == ["ant", "bee", "dog"]
 
     third = standby(first, "third")
@@ -101,9 +101,9 @@ def test_a_record_written_just_before_the_takeover_is_kept_though_its_host_takes
         follower.read_on()
     take_over(first, journal, third)
     with opened(third) as store:
-        assert list(store.teams()) == ["ant", "bee", "dog"]
+        assert list(store.teams.all()) == ["ant", "bee", "dog"]
     with opened(second) as store, pytest.raises(Superseded):
-        store.add_team("elk", "hash", NOW)
+        store.teams.add("elk", "hash", NOW)
 
 
 def test_a_host_that_dies_while_it_takes_over_loses_nothing(
@@ -111,23 +111,23 @@ def test_a_host_that_dies_while_it_takes_over_loses_nothing(
 ) -> None:
     """It had claimed the epoch and neither begun it nor followed to its end, or had only made the file of its claim."""
     with opened(first) as store:
-        store.add_team("ant", "hash", NOW)
+        store.teams.add("ant", "hash", NOW)
     second, third = standby(first, "second"), standby(first, "third")
     with closing(Follower(second, journal)) as follower:
         follower.read_on()
         with opened(first) as store:
-            store.add_team("bee", "hash", NOW)
+            store.teams.add("bee", "hash", NOW)
         claim_epoch(
             journal, second, 2, contest=contest_id(first), version="6.0", utc=NOW
         )
     with opened(second) as store:
-        assert list(store.teams()) == ["ant", "bee"]
-        store.add_team("cat", "hash", NOW)
+        assert list(store.teams.all()) == ["ant", "bee"]
+        store.teams.add("cat", "hash", NOW)
     host_path(journal, 3).touch()
     take_over(first, journal, third)
     with opened(third) as store:
-        store.add_team("dog", "hash", NOW)
-        assert list(store.teams()) == ["ant", "bee", "cat", "dog"]
+        store.teams.add("dog", "hash", NOW)
+        assert list(store.teams.all()) == ["ant", "bee", "cat", "dog"]
     assert rebuilt(journal) == ["ant", "bee", "cat", "dog"]
     with closing(
         Follower(first, journal)
@@ -135,7 +135,7 @@ def test_a_host_that_dies_while_it_takes_over_loses_nothing(
         follower.read_on()
     take_over(first, journal, first)
     with opened(first) as store:
-        assert list(store.teams()) == ["ant", "bee", "cat", "dog"]
+        assert list(store.teams.all()) == ["ant", "bee", "cat", "dog"]
 
 
 def test_a_record_that_its_host_takes_back_leaves_no_trace_in_who_follows(
@@ -143,7 +143,7 @@ def test_a_record_that_its_host_takes_back_leaves_no_trace_in_who_follows(
 ) -> None:
     second = standby(first, "second")
     with opened(first) as store, closing(Follower(second, journal)) as follower:
-        store.add_team("ant", "hash", NOW)
+        store.teams.add("ant", "hash", NOW)
 
         def fails(*_: object) -> None:
             follower.read_on()
@@ -152,12 +152,12 @@ def test_a_record_that_its_host_takes_back_leaves_no_trace_in_who_follows(
         with monkeypatch.context() as failing:
             failing.setattr(journaling, "require_current", fails)
             with pytest.raises(Exception, match="cannot be written"):
-                store.add_team("bee", "hash", NOW)
-        store.add_team("cat", "hash", NOW)
+                store.teams.add("bee", "hash", NOW)
+        store.teams.add("cat", "hash", NOW)
         follower.read_on()
     take_over(first, journal, second)
     with opened(second) as store:
-        assert list(store.teams()) == ["ant", "cat"]
+        assert list(store.teams.all()) == ["ant", "cat"]
 
 
 def test_a_host_that_begins_its_epoch_after_a_later_one_was_begun_is_passed_over(
@@ -166,8 +166,8 @@ def test_a_host_that_begins_its_epoch_after_a_later_one_was_begun_is_passed_over
     """Two took the first one for dead at once: one claimed epoch 2, the other epoch 3, and began it."""
     slow, fast = standby(first, "slow"), standby(first, "fast")
     with opened(first) as store:
-        store.add_team("ant", "hash", NOW)
-        store.add_team("bee", "hash", NOW)
+        store.teams.add("ant", "hash", NOW)
+        store.teams.add("bee", "hash", NOW)
     about = {"contest": contest_id(first), "version": "6.0", "utc": NOW}
     with closing(Follower(slow, journal)) as follower:
         follower.read_on()
@@ -177,12 +177,12 @@ def test_a_host_that_begins_its_epoch_after_a_later_one_was_begun_is_passed_over
     with pytest.raises(Superseded):
         require_current(journal, claim)
     with opened(fast) as store:
-        store.add_team("cat", "hash", NOW)
-        store.add_team("dog", "hash", NOW)
+        store.teams.add("cat", "hash", NOW)
+        store.teams.add("dog", "hash", NOW)
     assert rebuilt(journal) == ["ant", "bee", "cat", "dog"]
     with closing(Follower(slow, journal)) as follower:  # it stands by again
         follower.read_on()
     take_over(first, journal, slow)
     with opened(slow) as store:
-        assert [*store.teams()] == ["ant", "bee", "cat", "dog"]
+        assert [*store.teams.all()] == ["ant", "bee", "cat", "dog"]
     assert rebuilt(journal) == ["ant", "bee", "cat", "dog"]

@@ -21,7 +21,7 @@ from tests.referee.factories import START, rows, stored_run
 
 
 def post(store: Store, run: int = 1) -> int:
-    receipt = store.append_post(
+    receipt = store.posts.append(
         run, rows(2), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
     )
     return receipt.received_total
@@ -36,7 +36,7 @@ def code_of(call: Callable[[], object]) -> str:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Store]:
-    with contextlib.closing(Store(path)) as store:
+    with contextlib.closing(Store.open(path)) as store:
         yield store
 
 
@@ -64,20 +64,21 @@ def test_nothing_is_acknowledged_into_a_file_that_the_next_start_will_not_open(
     put_back = taken_away(tmp_path / "contest.db", suffix, how)
     assert code_of(lambda: post(store)) == "storage-failed"
     for _ in range(2):
-        assert code_of(lambda: store.watch(START)) == "storage-failed"
+        assert code_of(lambda: store.integrity.watch(START)) == "storage-failed"
     (copy,) = tmp_path.glob("contest-rescued-*.db")
     assert copy.stat().st_mode & 0o777 == 0o600
     with opened(copy) as rescued:
-        assert rescued.count_detections(run) == acknowledged
+        assert rescued.posts.count_detections(run) == acknowledged
     put_back()
     assert post(store) == acknowledged + 2
-    store.watch(START)
+    store.integrity.watch(START)
     taken_away(tmp_path / "contest.db", suffix, how)
     assert (
-        code_of(lambda: store.watch(START + timedelta(seconds=1))) == "storage-failed"
+        code_of(lambda: store.integrity.watch(START + timedelta(seconds=1)))
+        == "storage-failed"
     )
     with opened(max(tmp_path.glob("contest-rescued-*.db"))) as rescued:
-        assert rescued.count_detections(run) == acknowledged + 2
+        assert rescued.posts.count_detections(run) == acknowledged + 2
 
 
 def test_what_is_removed_during_a_commit_is_not_acknowledged(
@@ -88,7 +89,7 @@ def test_what_is_removed_during_a_commit_is_not_acknowledged(
     def remove(connection: sqlite3.Connection) -> None:
         (tmp_path / "contest.db").unlink()
 
-    assert code_of(lambda: store._group.write(remove)) == "storage-failed"  # noqa: SLF001 - in mid-transaction
+    assert code_of(lambda: store.database.group.write(remove)) == "storage-failed"
 
 
 @pytest.mark.parametrize(
@@ -112,11 +113,11 @@ def test_what_other_programs_do_with_the_database_meanwhile_is_no_alarm(
             other.close()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-    store.watch(START)
+    store.integrity.watch(START)
     assert post(store) == 4
     with opened(tmp_path / "contest.db") as judge:
-        judge.require_complete()
-    store.watch(START)
+        judge.integrity.require_complete()
+    store.integrity.watch(START)
     assert post(store) == 6
 
 
@@ -128,17 +129,17 @@ def test_a_copy_that_cannot_be_saved_is_told_and_tried_again(
     blocker = tmp_path / f"contest-rescued-{START:%Y%m%d-%H%M%S}.db"
     blocker.mkdir()
     with pytest.raises(RefereeError, match="do not stop the server"):
-        store.watch(START)
+        store.integrity.watch(START)
     blocker.rmdir()
-    assert code_of(lambda: store.watch(START)) == "storage-failed"
+    assert code_of(lambda: store.integrity.watch(START)) == "storage-failed"
     assert blocker.is_file()
 
 
 def test_a_copy_by_vacuum_serves_as_the_database(store: Store, tmp_path: Path) -> None:
     post(store, stored_run(store).id)
-    store._connection.execute("VACUUM INTO ?", (str(tmp_path / "copy.db"),))  # noqa: SLF001 - as an operator does
+    store.database.connection.execute("VACUUM INTO ?", (str(tmp_path / "copy.db"),))
     with opened(tmp_path / "copy.db") as copy:
-        assert copy._rows("PRAGMA journal_mode")[0][0] == "wal"  # noqa: SLF001 - as SQLite sees it
+        assert copy.database.rows("PRAGMA journal_mode")[0][0] == "wal"
         assert post(copy) == 4
 
 
@@ -148,7 +149,7 @@ def process(path: Path, work: Callable[[Store], None]) -> Iterator[None]:
     child = os.fork()
     if child == 0:
         try:
-            work(Store(path))
+            work(Store.open(path))
         finally:
             os._exit(1)
     try:
@@ -168,11 +169,11 @@ def test_committed_records_that_are_gone_with_the_log_are_told(
         stored_run(store)
         for _ in range(20):
             post(store)
-        store.watch(START)
+        store.integrity.watch(START)
         done.touch()
         signal.pause()
 
-    Store(path, create=True).close()
+    Store.open(path, create=True).close()
     with process(path, work):
         until(done.exists)
     log = tmp_path / "contest.db-wal"
@@ -189,19 +190,19 @@ def test_committed_records_that_are_gone_with_the_log_are_told(
         log.write_bytes(cuts[cut])
     with opened(path) as store:
         with pytest.raises(RefereeError, match=r"doctor .* --accept") as failure:
-            store.require_complete()
+            store.integrity.require_complete()
         assert failure.value.code == "database-cut"
-        store.contest_id("mine")
-        store.accept("mine")
-        store.require_complete()
+        store.identity.contest_id("mine")
+        store.identity.accept("mine")
+        store.integrity.require_complete()
     with opened(path) as store:
-        store.require_complete()
+        store.integrity.require_complete()
 
 
 def test_a_kill_at_any_moment_raises_no_alarm_and_loses_nothing(tmp_path: Path) -> None:
     path, told = tmp_path / "contest.db", tmp_path / "told"
     chance = random.Random(12)  # noqa: S311 - repeatable
-    with contextlib.closing(Store(path, create=True)) as store:
+    with contextlib.closing(Store.open(path, create=True)) as store:
         stored_run(store)
     told.touch()
 
@@ -209,10 +210,10 @@ def test_a_kill_at_any_moment_raises_no_alarm_and_loses_nothing(tmp_path: Path) 
         with told.open("ab", buffering=0) as acknowledged:
             while True:
                 acknowledged.write(b"%d\n" % post(store))
-                store.watch(START)
+                store.integrity.watch(START)
                 if chance.random() < 0.2:
                     with opened(path) as judge:  # its close must not take the log along
-                        judge.note_count()
+                        judge.integrity.note_count()
 
     for turn in range(25):
         chance.seed(turn)
@@ -221,12 +222,12 @@ def test_a_kill_at_any_moment_raises_no_alarm_and_loses_nothing(tmp_path: Path) 
             until(lambda: told.stat().st_size > before)  # noqa: B023 - called at once
             if turn % 3 == 0:
                 with opened(path) as judge:
-                    judge.note_count()
+                    judge.integrity.note_count()
             time.sleep(chance.uniform(0, 0.03))  # a moment by chance
         with opened(path) as store:
-            store.require_complete()
-            store.require_sound()
-            assert store.count_detections(1) >= int(told.read_bytes().split()[-1])
+            store.integrity.require_complete()
+            store.integrity.require_sound()
+            assert store.posts.count_detections(1) >= int(told.read_bytes().split()[-1])
 
 
 @pytest.mark.parametrize(
@@ -238,7 +239,9 @@ def test_a_damaged_database_is_told(
     run = stored_run(store).id
     for _ in range(50):
         post(store, run)
-    (root,) = store._rows("SELECT rootpage FROM sqlite_master WHERE name = 'posts'")  # noqa: SLF001 - its place
+    (root,) = store.database.rows(
+        "SELECT rootpage FROM sqlite_master WHERE name = 'posts'"
+    )
     store.close()
     path = tmp_path / "contest.db"
     content = path.read_bytes()
@@ -251,7 +254,7 @@ def test_a_damaged_database_is_told(
 
     def look() -> None:
         with opened(path) as found:
-            found.require_sound()
+            found.integrity.require_sound()
 
     assert code_of(look) == code
 
@@ -260,4 +263,4 @@ def test_a_count_that_is_no_number_is_no_alarm(store: Store, tmp_path: Path) -> 
     stored_run(store)
     for content in (b"", b"\0" * 21, b"\xff"):
         (tmp_path / "contest.db-count").write_bytes(content)
-        store.require_complete()
+        store.integrity.require_complete()

@@ -59,7 +59,7 @@ def test_who_takes_a_record_back_waits_for_one_that_is_written_in_its_place(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(opened(folder)) as failing, closing(opened(folder)) as writing:
-        ours, theirs = failing._journaling, writing._journaling  # noqa: SLF001 - a moment between two of its steps
+        ours, theirs = failing.database._journaling, writing.database._journaling  # noqa: SLF001 - a moment between two of its steps
         assert ours is not None
         assert theirs is not None
         append, take_back = theirs.append, ours.take_back
@@ -162,7 +162,7 @@ def test_a_last_record_whose_middle_a_power_cut_took_is_none(
     log_of(folder).write_bytes(bytes(torn))
     shutil.copy(older, folder / DATABASE_NAME)
     with closing(opened(folder)) as store:
-        assert store.count_detections(1) == 3
+        assert store.posts.count_detections(1) == 3
         post(store, 1, 51)
     path = log_of(folder)
     assert [one.end for one in read_records(path, read_header(path)[1])][
@@ -186,7 +186,7 @@ def test_what_a_team_puts_into_a_body_is_no_record_behind_one_that_was_cut(
     body = bytes(280) + forged + bytes(2520 - len(forged))
     older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
     with closing(opened(folder)) as store:
-        store.append_post(
+        store.posts.append(
             1,
             rows,
             now=START,
@@ -201,7 +201,7 @@ def test_what_a_team_puts_into_a_body_is_no_record_behind_one_that_was_cut(
     assert forged in torn
     shutil.copy(older, folder / DATABASE_NAME)
     with closing(opened(folder)) as store:
-        assert store.count_detections(1) == 3
+        assert store.posts.count_detections(1) == 3
         post(store, 1, 61)
 
 

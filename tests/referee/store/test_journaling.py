@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def opened(folder: Path, *, create: bool = False) -> Store:
-    return Store(folder / DATABASE_NAME, create=create)
+    return Store.open(folder / DATABASE_NAME, create=create)
 
 
 def post(store: Store, run: int, number: int) -> None:
@@ -56,7 +56,7 @@ def post(store: Store, run: int, number: int) -> None:
         "idempotency_key": key,
         "elapsed_s": 1.0 * number,
     }
-    store.append_post(
+    store.posts.append(
         run,
         rows,
         now=START,
@@ -69,18 +69,18 @@ def post(store: Store, run: int, number: int) -> None:
 def played(folder: Path, posts: int = 3) -> None:
     """A contest with a run, its bodies, readings, events, served images, and rows that were changed and deleted."""
     with closing(opened(folder, create=True)) as store:
-        store.accept("0123456789ab")
+        store.identity.accept("0123456789ab")
         run = stored_run(store)
         for number in range(1, posts + 1):
             post(store, run.id, number)
-        store.append_readings(
+        store.readings.append(
             run.id, 0.0, [reading(float(second)) for second in range(3)]
         )
-        store.log_served(run.id, [(1, 100), (2, 200)], 0.5)
-        store.log_event(START, run.id, "happened", value=0.1)
+        store.served.append(run.id, [(1, 100), (2, 200)], 0.5)
+        store.log.append(START, run.id, "happened", value=0.1)
         for queue in (["bees", TEAM], [TEAM]):
-            store.change_queue(lambda _, queue=queue: queue)
-        store.set_team_disabled(TEAM, disabled=True)
+            store.queue.change(lambda _, queue=queue: queue)
+        store.teams.set_disabled(TEAM, disabled=True)
 
 
 def content(database: Path) -> dict[str, list[Any]]:
@@ -134,7 +134,7 @@ def test_an_older_copy_of_the_database_gets_what_it_lacks_from_the_journal(
     whole = content(folder / DATABASE_NAME)
     shutil.copy(older, folder / DATABASE_NAME)
     with caplog.at_level(logging.WARNING), closing(opened(folder)) as store:
-        assert len(store.post_log(1)) == 13
+        assert len(store.posts.arrivals(1)) == 13
     assert content(folder / DATABASE_NAME) == whole
     assert (
         "the database lacked the last 10 transactions: taken from the journal"
@@ -150,7 +150,7 @@ def test_an_older_copy_over_the_file_in_use_is_noticed_before_anything_is_acknow
     with closing(opened(folder)) as store:
         for number in range(100, 400):
             post(store, 1, number)
-        store._connection.execute("PRAGMA wal_checkpoint")  # noqa: SLF001 - as SQLite does by itself
+        store.database.connection.execute("PRAGMA wal_checkpoint")
         shutil.copy(older, folder / DATABASE_NAME)
         with pytest.raises(StorageFailed, match="was overwritten while in use"):
             post(store, 1, 500)
@@ -162,7 +162,7 @@ def test_zeros_over_the_beginning_of_the_file_lose_nothing_that_was_acknowledged
     played(folder)
     with closing(opened(folder)) as store:
         post(store, 1, 9)
-        store._connection.execute("PRAGMA wal_checkpoint")  # noqa: SLF001 - as SQLite does by itself
+        store.database.connection.execute("PRAGMA wal_checkpoint")
         with (folder / DATABASE_NAME).open("r+b") as file:
             file.write(bytes(20_000))
         try:
@@ -171,7 +171,7 @@ def test_zeros_over_the_beginning_of_the_file_lose_nothing_that_was_acknowledged
         except RefereeError:
             taken = {"key 9"}
     with pytest.raises((RefereeError, sqlite3.Error)), closing(opened(folder)) as store:
-        store.require_sound()
+        store.integrity.require_sound()
     rebuild(tmp_path / "made.db", folder / "journal")
     assert taken <= {
         row[4] for row in content(tmp_path / "made.db")["posts"] if row[4] is not None
@@ -189,7 +189,10 @@ def test_a_record_that_was_not_committed_is_no_part_of_the_journal(
     played(folder)
     size = log(folder).stat().st_size
     with closing(opened(folder)) as store:
-        with pytest.raises(ZeroDivisionError), store._transaction() as connection:  # noqa: SLF001
+        with (
+            pytest.raises(ZeroDivisionError),
+            store.database.transaction() as connection,
+        ):
             changed_then_failed(connection)
         assert log(folder).stat().st_size == size
         with pytest.raises(sqlite3.IntegrityError):
@@ -208,8 +211,8 @@ def test_a_process_that_died_between_journal_and_commit_leaves_a_record_that_is_
         post(store, 1, 9)
     shutil.copy(copy, folder / DATABASE_NAME)
     with closing(opened(folder)) as store:
-        assert len(store.post_log(1)) == 4
-        assert store.find_post(1, "key 9") is not None
+        assert len(store.posts.arrivals(1)) == 4
+        assert store.posts.find(1, "key 9") is not None
 
 
 @pytest.mark.parametrize("left", [0.5, 0.99])
@@ -298,7 +301,7 @@ def test_a_journal_that_is_harmed_while_in_use_refuses_until_the_next_start(
         harm(log(folder))
         with pytest.raises(StorageFailed, match=words):
             post(store, 1, 9)
-        assert len(store.post_log(1)) == 3
+        assert len(store.posts.arrivals(1)) == 3
     with closing(opened(folder)) as store:
         post(store, 1, 9)
     rebuild(tmp_path / "made.db", folder / "journal")
@@ -447,9 +450,9 @@ def test_what_only_reads_is_opened_without_triggers_and_its_first_transaction_is
     played(folder)
     triggers = "SELECT count(*) AS many FROM temp.sqlite_master WHERE type = 'trigger'"
     with closing(opened(folder)) as store:
-        assert store.runs()
-        assert store._connection.execute(triggers).fetchone()["many"] == 0  # noqa: SLF001 - of this connection alone
-        store.log_event(START, None, "after reading")
+        assert store.runs.find()
+        assert store.database.connection.execute(triggers).fetchone()["many"] == 0
+        store.log.append(START, None, "after reading")
     rebuild(folder.parent / "made.db", folder / "journal")
     made, there = content(folder.parent / "made.db"), content(folder / DATABASE_NAME)
     assert made == there

@@ -14,6 +14,7 @@ from referee.store import DATABASE_NAME, Store, meter_chain
 from referee.store.chain import READINGS_START, meter_link
 from referee.store.records import Post
 from referee.store.rules import Rules
+from referee.store.waiting_rows import WaitingRows
 from tests.referee.factories import reading, stored_run
 from tests.referee.store.test_chain import append
 
@@ -34,18 +35,18 @@ RULES = Rules(
 
 @pytest.fixture
 def run(store: Store) -> int:
-    store.accept("c0ffee")
+    store.identity.accept("c0ffee")
     return stored_run(store, rules=RULES).id
 
 
 def read(store: Store, run: int, *at_s: float, **different: Any) -> None:
-    store.append_readings(run, 0.0, [reading(one, **different) for one in at_s])
+    store.readings.append(run, 0.0, [reading(one, **different) for one in at_s])
 
 
 def by_hand(store: Store, run: int) -> list[bytes]:
     """The links over the lines of the CSV that the bundle has."""
     links = [READINGS_START]
-    for line in store.readings_csv(run).decode().splitlines(keepends=True)[1:]:
+    for line in store.readings.csv(run).decode().splitlines(keepends=True)[1:]:
         links.append(meter_link(links[-1], line))
     return links
 
@@ -76,8 +77,8 @@ def test_each_receipt_has_the_link_of_the_newest_reading_as_it_is_stored(
         (2, links[2]),
         (3, links[3]),
     ]
-    assert store.meter_head(run) == (3, links[3])
-    assert store.find_post(run, "none") is None
+    assert store.readings.head(run) == (3, links[3])
+    assert store.posts.find(run, "none") is None
 
 
 def test_a_reading_is_hashed_once_however_many_receipts_follow(
@@ -102,8 +103,8 @@ def test_after_a_restart_the_chain_goes_on_as_if_there_were_none(
 ) -> None:
     read(store, run, 0.1, 0.2)
     append(store, run, 1)
-    with closing(Store(tmp_path / DATABASE_NAME)) as later:
-        assert later.meter_head(run) == (2, by_hand(store, run)[2])
+    with closing(Store.open(tmp_path / DATABASE_NAME)) as later:
+        assert later.readings.head(run) == (2, by_hand(store, run)[2])
         read(later, run, 0.3)
         assert bound(append(later, run, 1)) == (3, by_hand(store, run)[3])
     read(store, run, 0.4)  # the first process has not seen the third one written
@@ -116,22 +117,22 @@ def test_readings_that_were_rolled_back_are_bound_by_no_receipt(
     read(store, run, 0.1)
     other = stored_run(store, rules=RULES).id
 
-    def fails(_: Store) -> int:
+    def fails(*_: object) -> int:
         raise sqlite3.OperationalError("disk I/O error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(store), "_take_along", fails)
+        patched.setattr(WaitingRows, "write", fails)
         with pytest.raises(StorageFailed):
             read(store, run, 0.2)
         with pytest.raises(StorageFailed):
-            store.meter_head(run)
+            store.readings.head(run)
     read(store, other, 0.2)  # takes the row that was rolled back
     read(store, run, 0.3)
     assert bound(append(store, run, 1)) == (2, by_hand(store, run)[2])
 
 
 def test_a_run_without_bound_rules_has_receipts_of_the_first_form(store: Store) -> None:
-    store.accept("c0ffee")
+    store.identity.accept("c0ffee")
     run = stored_run(store).id
     read(store, run, 0.1)
     for _ in range(2):
@@ -141,6 +142,8 @@ def test_a_run_without_bound_rules_has_receipts_of_the_first_form(store: Store) 
 
 def test_the_rules_are_in_the_first_link(store: Store, run: int) -> None:
     other = stored_run(store, rules=RULES, nonce=None).id
-    heads = {store.receipt_head(one)[1] for one in (run, other, stored_run(store).id)}
+    heads = {
+        store.posts.receipt_head(one)[1] for one in (run, other, stored_run(store).id)
+    }
     assert len(heads) == 3
-    assert store.run(run).rules == RULES
+    assert store.runs.get(run).rules == RULES

@@ -47,8 +47,8 @@ def test_rows_come_back_bit_by_bit_and_are_kept_only_where_the_body_does_not_giv
 ) -> None:
     expected = taken[0] if isinstance(taken, tuple) else taken
     sha256 = hashlib.sha256(body or b"").hexdigest()
-    with closing(Store(tmp_path / DATABASE_NAME, create=True)) as store:
-        store.accept("0123456789ab")
+    with closing(Store.open(tmp_path / DATABASE_NAME, create=True)) as store:
+        store.identity.accept("0123456789ab")
         run = stored_run(store)
         about = {
             "sha256": sha256,
@@ -56,8 +56,8 @@ def test_rows_come_back_bit_by_bit_and_are_kept_only_where_the_body_does_not_giv
             "elapsed_s": 1.0,
             "now": START,
         }
-        store.append_post(run.id, EXACT, **about)  # type: ignore[arg-type] - one that has no body
-        receipt = store.append_post(
+        store.posts.append(run.id, EXACT, **about)  # type: ignore[arg-type] - one that has no body
+        receipt = store.posts.append(
             run.id, taken, content_type=content_type, body=body, **about
         )  # type: ignore[arg-type] - as above
         whole = np.concatenate([EXACT, expected])
@@ -65,20 +65,20 @@ def test_rows_come_back_bit_by_bit_and_are_kept_only_where_the_body_does_not_giv
             len(expected),
             len(whole),
         )
-        assert store.detections(run.id).tobytes() == whole.tobytes()
-        assert [one.tobytes() for one in store.detections_by_post(run.id)] == [
+        assert store.posts.detections(run.id).tobytes() == whole.tobytes()
+        assert [one.tobytes() for one in store.posts.detections_by_post(run.id)] == [
             EXACT.tobytes(),
             expected.tobytes(),
         ]
-        later, last = store.detections_after(run.id, 1)
+        later, last = store.posts.detections_after(run.id, 1)
         assert (later.tobytes(), later.shape, last) == (
             expected.tobytes(),
             expected.shape,
             2,
         )
-        nothing, last = store.detections_after(run.id, 2)
+        nothing, last = store.posts.detections_after(run.id, 2)
         assert (nothing.shape, last) == ((0, 7), 2)
-        (_, _), (kept, _) = store.bodies(run.id)
+        (_, _), (kept, _) = store.posts.bodies(run.id)
         assert kept["body"] == body
         assert (kept["rows"] is None) == (body is not None)
     with closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection:

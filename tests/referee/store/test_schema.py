@@ -64,8 +64,8 @@ def structure(path: Path) -> set[tuple[str, str, str]]:
 @pytest.mark.parametrize("form", DUMPS)
 def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path, form: int) -> None:
     old = old_file(tmp_path / "old.db", form)
-    Store(old).close()
-    Store(new := tmp_path / "new.db", create=True).close()
+    Store.open(old).close()
+    Store.open(new := tmp_path / "new.db", create=True).close()
     assert structure(old) == structure(new)
     assert found(old, "PRAGMA user_version") == [(VERSION,)] == [(17,)]
 
@@ -73,9 +73,9 @@ def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path, form: int) -> Non
 @pytest.mark.parametrize("form", DUMPS)
 def test_an_upgraded_file_opens_again_unchanged(tmp_path: Path, form: int) -> None:
     old = old_file(tmp_path / "old.db", form)
-    Store(old).close()
+    Store.open(old).close()
     before = old.read_bytes()
-    Store(old).close()
+    Store.open(old).close()
     assert old.read_bytes() == before
 
 
@@ -87,8 +87,8 @@ def test_two_that_open_an_old_file_at_once_both_get_it(
 
     def detections() -> int:
         together.wait()
-        with contextlib.closing(Store(old)) as store:
-            return len(store.detections(1))
+        with contextlib.closing(Store.open(old)) as store:
+            return len(store.posts.detections(1))
 
     opened = [threads.submit(detections) for _ in range(4)]
     assert {one.result() for one in opened} == {{5: 8, 7: 6, 8: 0}[form]}
@@ -99,23 +99,23 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None
     changed(old, "UPDATE events SET detail = '{' WHERE id = 2")
     before = structure(old)
     with pytest.raises(ValueError, match="Expecting property name"):
-        Store(old)
+        Store.open(old)
     assert structure(old) == before
     assert found(old, "SELECT count(*) FROM parts") == [(6,)]
 
 
 def test_a_file_of_form_5_keeps_its_posts_and_takes_more(tmp_path: Path) -> None:
-    with contextlib.closing(Store(old_file(tmp_path / "old.db", 5))) as store:
-        assert store.count_detections(1) == 8
-        again = store.append_post(
+    with contextlib.closing(Store.open(old_file(tmp_path / "old.db", 5))) as store:
+        assert store.posts.count_detections(1) == 8
+        again = store.posts.append(
             1, rows(3), sha256="x", idempotency_key="second", elapsed_s=2.0, now=START
         )
         assert (again.sha256, again.received_total) == ("s-second", 8)
-        new = store.append_post(
+        new = store.posts.append(
             1, rows(3), sha256="x", idempotency_key=None, elapsed_s=2.0, now=START
         )
         assert new.received_total == 11
-        assert np.array_equal(store.detections(1)[:8], np.ones((8, 7)))
+        assert np.array_equal(store.posts.detections(1)[:8], np.ones((8, 7)))
 
 
 def test_posts_without_totals_get_those_of_their_receipts(tmp_path: Path) -> None:
@@ -124,23 +124,23 @@ def test_posts_without_totals_get_those_of_their_receipts(tmp_path: Path) -> Non
         "ALTER TABLE posts DROP COLUMN received_total",
         "INSERT INTO posts SELECT 5, 2, received_utc, elapsed_s, sha256, 'other run', 7, rows FROM posts WHERE id = 1",
     )
-    with contextlib.closing(Store(path)) as store:
-        assert [told(store.find_post(1, key)) for key in ("first", "second")] == [
+    with contextlib.closing(Store.open(path)) as store:
+        assert [told(store.posts.find(1, key)) for key in ("first", "second")] == [
             (2, "s-first", 2),
             (2, "s-second", 8),
         ]
-        assert told(store.find_post(2, "other run")) == (7, "s-first", 7)
+        assert told(store.posts.find(2, "other run")) == (7, "s-first", 7)
 
 
 def test_the_parts_of_a_large_body_become_the_blob_of_its_post(tmp_path: Path) -> None:
     old = old_file(tmp_path / "old.db", 7)
-    with contextlib.closing(Store(old)) as store:
+    with contextlib.closing(Store.open(old)) as store:
         whole = [np.arange(7.0 * count).reshape(count, 7) for count in (1, 4, 1)]
-        assert np.array_equal(store.detections(1), np.vstack(whole))
-        assert np.array_equal(store.detections_after(1, 2)[0], whole[2])
-        assert np.array_equal(store.detections(2), np.arange(21.0).reshape(3, 7))
-        assert told(store.find_post(1, "large")) == (4, "s-2", 5)
-        again = store.append_post(
+        assert np.array_equal(store.posts.detections(1), np.vstack(whole))
+        assert np.array_equal(store.posts.detections_after(1, 2)[0], whole[2])
+        assert np.array_equal(store.posts.detections(2), np.arange(21.0).reshape(3, 7))
+        assert told(store.posts.find(1, "large")) == (4, "s-2", 5)
+        again = store.posts.append(
             1, rows(4), sha256="x", idempotency_key="large", elapsed_s=2.0, now=START
         )
         assert told(again) == (4, "s-2", 5)
@@ -154,8 +154,8 @@ def test_a_missing_energy_that_had_only_a_sentence_gets_its_code(
     old = old_file(tmp_path / "old.db", 7)
     reasons = "SELECT json_extract(detail, '$.reason') FROM events WHERE kind = 'energy-missing' ORDER BY id"
     sentences = [sentence for (sentence,) in found(old, reasons)]
-    with contextlib.closing(Store(old)) as store:
-        events = [store.events(run)[-1] for run in range(1, 6)]
+    with contextlib.closing(Store.open(old)) as store:
+        events = [store.log.of_run(run)[-1] for run in range(1, 6)]
     later, reset, began = (
         EnergyMissing.READ_LATER,
         EnergyMissing.METER_RESET,
@@ -168,11 +168,11 @@ def test_a_missing_energy_that_had_only_a_sentence_gets_its_code(
 def test_readings_of_form_8_stay_what_they_are_and_know_no_ranges(
     tmp_path: Path,
 ) -> None:
-    with contextlib.closing(Store(old_file(tmp_path / "old.db", 8))) as store:
-        store.append_readings(
+    with contextlib.closing(Store.open(old_file(tmp_path / "old.db", 8))) as store:
+        store.readings.append(
             1, 0.0, [reading(2.0, voltage_range_v=150.0, changed="HOLD")]
         )
-        first, over, _, new = store.readings(1, 1000.0)
+        first, over, _, new = store.readings.of_run(1, 1000.0)
     assert (first.monotonic_s, first.energy_wh, first.changed) == (
         1000.5,
         36.0 * 1000.5 / 3600,
@@ -192,9 +192,9 @@ def test_readings_of_form_14_know_no_stops_and_keep_the_hash_that_their_close_bo
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "old.db"
-    with contextlib.closing(Store(path, create=True)) as store:
+    with contextlib.closing(Store.open(path, create=True)) as store:
         old, new = stored_run(store).id, stored_run(store).id
-        store.append_readings(old, 0.0, [reading(1.0)])
+        store.readings.append(old, 0.0, [reading(1.0)])
     changed(
         path, "ALTER TABLE readings DROP COLUMN stopped", "PRAGMA user_version = 14"
     )
@@ -202,11 +202,12 @@ def test_readings_of_form_14_know_no_stops_and_keep_the_hash_that_their_close_bo
         name
         for name, *_ in found(path, "SELECT name FROM pragma_table_info('readings')")
     )
-    with contextlib.closing(Store(path)) as store:
-        store.append_readings(new, 0.0, [reading(1.0, stopped=True), reading(2.0)])
-        heads = [store.readings_csv(run).decode().splitlines()[0] for run in (old, new)]
+    with contextlib.closing(Store.open(path)) as store:
+        store.readings.append(new, 0.0, [reading(1.0, stopped=True), reading(2.0)])
+        heads = [store.readings.csv(run).decode().splitlines()[0] for run in (old, new)]
         stops = [
-            [one.stopped for one in store.readings(run, 0.0)] for run in (old, new)
+            [one.stopped for one in store.readings.of_run(run, 0.0)]
+            for run in (old, new)
         ]
     assert heads == [of_form_14.removeprefix("run,"), heads[0] + ",stopped"]
     assert stops == [[False], [True, False]]
@@ -217,7 +218,7 @@ def test_a_score_of_form_14_takes_its_energys_limit_from_the_figures_of_its_chec
 ) -> None:
     path = tmp_path / "old.db"
     limits = (0.004, None)
-    with contextlib.closing(Store(path, create=True)) as store:
+    with contextlib.closing(Store.open(path, create=True)) as store:
         runs = [stored_run(store).id for _ in limits]
         for run, limit in zip(runs, limits, strict=True):
             check = Check("accuracy", True, "error", "Known.", {"uncertainty": limit})
@@ -234,7 +235,7 @@ def test_a_score_of_form_14_takes_its_energys_limit_from_the_figures_of_its_chec
                 "lpirc",
                 (check,),
             )
-            store.add_score(
+            store.scores.add(
                 Score(*figures, energy_limit=0.9, energy_known_by="a manual")
             )
     dropped = (
@@ -242,8 +243,8 @@ def test_a_score_of_form_14_takes_its_energys_limit_from_the_figures_of_its_chec
         for name in ("energy_limit", "energy_known_by")
     )
     changed(path, *dropped, "PRAGMA user_version = 14")
-    with contextlib.closing(Store(path)) as store:
-        found = [store.latest_score(run) for run in runs]
+    with contextlib.closing(Store.open(path)) as store:
+        found = [store.scores.latest(run) for run in runs]
     assert [one and (one.energy_limit, one.energy_known_by) for one in found] == [
         (0.004, None),
         (None, None),
@@ -261,26 +262,26 @@ def test_a_submission_of_form_12_was_measured_by_no_one_else(tmp_path: Path) -> 
         "model_sha256": "5",
     }
     made = Submission(0, "", **words, testset_digest="d", counts=True)
-    with contextlib.closing(Store(path, create=True)) as store:
-        store.add_team("ant", "hash", START)
-        store.accept_submission(made, START, limit=9)
-        (before,) = store.submissions("t")
+    with contextlib.closing(Store.open(path, create=True)) as store:
+        store.teams.add("ant", "hash", START)
+        store.submissions.accept(made, START, limit=9)
+        (before,) = store.submissions.all("t")
     changed(
         path,
         "ALTER TABLE submissions DROP COLUMN measured_by",
         "PRAGMA user_version = 12",
     )
-    with contextlib.closing(Store(path)) as store:
-        assert store.submissions("t") == [before]
-        store.accept_submission(replace(made, measured_by="Acme"), START, limit=9)
-        assert [one.measured_by for one in store.submissions("t")] == [None, "Acme"]
+    with contextlib.closing(Store.open(path)) as store:
+        assert store.submissions.all("t") == [before]
+        store.submissions.accept(replace(made, measured_by="Acme"), START, limit=9)
+        assert [one.measured_by for one in store.submissions.all("t")] == [None, "Acme"]
 
 
 def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "old.db"
-    with contextlib.closing(Store(path, create=True)) as store:
+    with contextlib.closing(Store.open(path, create=True)) as store:
         number = stored_run(store).id
     dropped = (
         f"ALTER TABLE runs DROP COLUMN {name}"
@@ -296,15 +297,18 @@ def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(
     made: Callable[[str, int], Setup] = lambda station, window_s: (  # noqa: E731
         asked.append((station, window_s)) or setup
     )
-    with contextlib.closing(Store(path)) as store:
-        assert store.run(number).setup == Setup(None, None, 0.25, 600)
-        store.complete_setups(made)
-        store.complete_setups(made)
+    with contextlib.closing(Store.open(path)) as store:
+        assert store.runs.get(number).setup == Setup(None, None, 0.25, 600)
+        store.runs.complete_setups(made)
+        store.runs.complete_setups(made)
         assert asked == [("one", 600)]
-        assert store.run(number) == run_record(
+        assert store.runs.get(number) == run_record(
             id=number, setup=setup, armed_utc=START.isoformat()
         )
-        assert (store.run(number).meter_standing, store.run(number).official) == (
+        assert (
+            store.runs.get(number).meter_standing,
+            store.runs.get(number).official,
+        ) == (
             None,
             True,
         )
@@ -318,7 +322,7 @@ def test_only_posts_with_a_key_are_in_the_index_of_keys(
 ) -> None:
     run = stored_run(store).id
     for key in (None, "a", None, "b"):
-        store.append_post(
+        store.posts.append(
             run, rows(1), sha256="s", idempotency_key=key, elapsed_s=1.0, now=START
         )
     path = tmp_path / "contest.db"
@@ -328,7 +332,7 @@ def test_only_posts_with_a_key_are_in_the_index_of_keys(
         path, "SELECT sql FROM sqlite_master WHERE name = 'posts_by_key'"
     )
     assert made.endswith("WHERE idempotency_key IS NOT NULL")
-    assert store.find_post(run, "b") is not None
+    assert store.posts.find(run, "b") is not None
 
 
 def test_a_contest_that_an_older_server_serves_is_not_upgraded(tmp_path: Path) -> None:
@@ -339,19 +343,22 @@ def test_a_contest_that_an_older_server_serves_is_not_upgraded(tmp_path: Path) -
         with pytest.raises(
             RefereeError, match="is being served by an older version"
         ) as failure:
-            Store(path)
+            Store.open(path)
     assert failure.value.code == "contest-busy"
-    Store(path).close()
+    Store.open(path).close()
 
 
 def test_what_a_file_of_this_form_lacks_is_made_at_its_opening(tmp_path: Path) -> None:
     path = tmp_path / "contest.db"
-    with contextlib.closing(Store(path, create=True)) as store:
+    with contextlib.closing(Store.open(path, create=True)) as store:
         run = stored_run(store).id
     whole = structure(path)
     changed(path, "DROP TABLE contest", "ALTER TABLE runs DROP COLUMN nonce")
-    with contextlib.closing(Store(path)) as store:
-        assert (store.run(run).nonce, store.contest_id("mine")) == (None, "mine")
+    with contextlib.closing(Store.open(path)) as store:
+        assert (store.runs.get(run).nonce, store.identity.contest_id("mine")) == (
+            None,
+            "mine",
+        )
     assert {name for name, _, _ in structure(path)} == {name for name, _, _ in whole}
 
 
@@ -360,21 +367,21 @@ def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdraw
 ) -> None:
     path = tmp_path / "old.db"
     words = {"track": "t", "build": "b", "model_file": "m.csv", "testset_digest": "d"}
-    with contextlib.closing(Store(path, create=True)) as store:
+    with contextlib.closing(Store.open(path, create=True)) as store:
         for team in ("ant", "bee"):
-            store.add_team(team, "hash", START)
+            store.teams.add(team, "hash", START)
             given = Submission(
                 0, "", team=team, split="public", model_sha256="5", counts=True, **words
             )
-            made = store.receive_upload(
+            made = store.uploads.receive(
                 given, Upload(0, START.isoformat(), 1, None), limit=9
             )
             parts = [
                 replace(made, job=None),
                 replace(made, job=None, split="holdout", counts=False),
             ]
-            assert store.admit_upload(made, parts, JobKind.SCORING, START)
-        with store.act(
+            assert store.uploads.admit(made, parts, JobKind.SCORING, START)
+        with store.log.act(
             START,
             None,
             None,
@@ -394,10 +401,10 @@ def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdraw
         ),
         "PRAGMA user_version = 15",
     )
-    with contextlib.closing(Store(path)) as store:
+    with contextlib.closing(Store.open(path)) as store:
         found_now = [
             (one.team, one.withdrawn, one.withdrawn_by, one.counts)
-            for one in store.submissions("t")
+            for one in store.submissions.all("t")
         ]
         assert found_now == [
             ("ant", "of another team", "alice", False),  # it did not count then
@@ -405,16 +412,16 @@ def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdraw
             ("bee", None, None, True),
             ("bee", None, None, False),
         ]
-        assert store.restore_entry(2, START) == [1, 2]
-        assert store.publication("t") is None
+        assert store.entries.restore(2, START) == [1, 2]
+        assert store.publications.newest("t") is None
 
 
 def test_a_new_database_of_the_tests_has_the_tables_of_the_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Store(tmp_path / "quick.db", create=True).close()
+    Store.open(tmp_path / "quick.db", create=True).close()
     monkeypatch.setattr(database, "create_tables", create_tables)
-    Store(tmp_path / "real.db", create=True).close()
+    Store.open(tmp_path / "real.db", create=True).close()
     for sql in (
         "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY rowid",
         "PRAGMA user_version",

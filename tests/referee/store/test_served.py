@@ -42,7 +42,7 @@ def on_disk(path: Path) -> list[tuple[int, float, int]]:
 
 
 def post(store: Store, run: int, image: int = 1) -> None:
-    store.append_post(
+    store.posts.append(
         run, rows(1, image), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
     )
 
@@ -51,7 +51,7 @@ def test_what_was_served_before_a_post_is_on_disk_with_it(
     store: Store, path: Path
 ) -> None:
     run = stored_run(store).id
-    store.log_served(run, [(3, 1000), (1, 2000)], 0.5)
+    store.served.append(run, [(3, 1000), (1, 2000)], 0.5)
     assert on_disk(path) == []
     post(store, run)
     assert on_disk(path) == [(3, 0.5, 1000), (1, 0.5, 2000)]
@@ -62,13 +62,13 @@ def test_what_was_served_before_a_post_is_on_disk_with_it(
 def test_every_commit_takes_along_what_was_served(store: Store, path: Path) -> None:
     run = stored_run(store).id
     commits: list[Callable[[], object]] = [
-        lambda: store.append_readings(run, 0.0, [reading(1.0)]),
-        lambda: store.log_event(START, run, "test"),
-        lambda: store.change_run(run, (RunState.ARMED,), elapsed_s=1.0),
-        store.flush_served,
+        lambda: store.readings.append(run, 0.0, [reading(1.0)]),
+        lambda: store.log.append(START, run, "test"),
+        lambda: store.runs.change(run, (RunState.ARMED,), elapsed_s=1.0),
+        store.served.flush,
     ]
     for number, commit in enumerate(commits, start=1):
-        store.log_served(run, [(number, 10)], 1.0)
+        store.served.append(run, [(number, 10)], 1.0)
         commit()
         assert [image for image, _, _ in on_disk(path)] == list(range(1, number + 1))
 
@@ -76,16 +76,16 @@ def test_every_commit_takes_along_what_was_served(store: Store, path: Path) -> N
 def test_served_images_are_told_apart_by_run_and_counted_once(store: Store) -> None:
     one, other = stored_run(store).id, stored_run(store).id
     for image in (3, 1, 3):
-        store.log_served(one, [(image, 1000)], 0.5)
-    store.log_served(other, [(2, 1000)], 0.5)
-    store.flush_served()
-    assert store.served_images(one) == [1, 3]
-    images, last = store.served_after(one, 0)
+        store.served.append(one, [(image, 1000)], 0.5)
+    store.served.append(other, [(2, 1000)], 0.5)
+    store.served.flush()
+    assert store.served.images(one) == [1, 3]
+    images, last = store.served.after(one, 0)
     assert images == [3, 1, 3]
-    store.log_served(one, [(2, 1000)], 0.5)
-    store.flush_served()
-    assert store.served_after(one, last)[0] == [2]
-    assert store.served_after(one, 10**6) == ([], 10**6)
+    store.served.append(one, [(2, 1000)], 0.5)
+    store.served.flush()
+    assert store.served.after(one, last)[0] == [2]
+    assert store.served.after(one, 10**6) == ([], 10**6)
 
 
 @pytest.mark.parametrize("count", [0, 1, 500, 1234])
@@ -95,22 +95,22 @@ def test_every_served_image_is_logged_in_order(
     run = stored_run(store).id
     served = [(number, number / 7, 1000 + number) for number in range(1, count + 1)]
     for image, elapsed_s, size_bytes in served:
-        store.log_served(run, [(image, size_bytes)], elapsed_s)
-    store.flush_served()
+        store.served.append(run, [(image, size_bytes)], elapsed_s)
+    store.served.flush()
     assert on_disk(path) == served
 
 
 def test_a_commit_that_fails_keeps_what_was_served_for_the_next(
     short_lock_timeout: None, path: Path
 ) -> None:
-    with contextlib.closing(Store(path, create=True)) as store:
+    with contextlib.closing(Store.open(path, create=True)) as store:
         run = stored_run(store).id
-        store.log_served(run, [(3, 10)], 1.0)
+        store.served.append(run, [(3, 10)], 1.0)
         with written_to(path), pytest.raises(StorageFailed):
             post(store, run)
         assert on_disk(path) == []
         with pytest.raises(sqlite3.IntegrityError):
-            store.append_post(
+            store.posts.append(
                 run,
                 rows(1),
                 sha256=None,
@@ -128,13 +128,13 @@ def test_serving_an_image_never_waits_for_the_database(
     run = stored_run(store).id
     with written_to(path):
         storing = threading.Thread(target=post, args=(store, run))
-        store.log_served(run, [(1, 10)], 1.0)
+        store.served.append(run, [(1, 10)], 1.0)
         storing.start()
-        store.log_served(run, [(2, 10)], 1.0)
+        store.served.append(run, [(2, 10)], 1.0)
         assert storing.is_alive()
     storing.join()
-    store.flush_served()
-    assert store.served_images(run) == [1, 2]
+    store.served.flush()
+    assert store.served.images(run) == [1, 2]
 
 
 def test_threads_that_serve_and_post_together_lose_and_double_nothing(
@@ -143,7 +143,7 @@ def test_threads_that_serve_and_post_together_lose_and_double_nothing(
     run = stored_run(store).id
 
     def serve_and_post(image: int) -> bool:
-        store.log_served(run, [(image, 10)], 1.0)
+        store.served.append(run, [(image, 10)], 1.0)
         post(store, run, image)
         return image in [found for found, _, _ in on_disk(path)]
 

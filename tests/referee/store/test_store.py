@@ -36,7 +36,7 @@ def append(
     key: str | None = None,
     sha256: str = "s",
 ) -> Post:
-    return store.append_post(
+    return store.posts.append(
         run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START
     )
 
@@ -77,16 +77,16 @@ def score(run: int = 1, **different: object) -> Score:
 
 
 def test_a_run_comes_back_as_it_was_stored_under_its_own_number(store: Store) -> None:
-    store.add_team(TEAM, "hash", START)
+    store.teams.add(TEAM, "hash", START)
     orders = {}
     for number in (1, 2):
         orders[number] = np.random.default_rng(number).permutation(np.arange(1, 6))
-        run = store.arm_run(run_record(id=77, window_s=599.5), START, orders[number])
+        run = store.runs.arm(run_record(id=77, window_s=599.5), START, orders[number])
         assert run == run_record(id=number, window_s=599.5, armed_utc=START.isoformat())
-        assert store.run(number) == run
+        assert store.runs.get(number) == run
     for number, order in orders.items():
-        assert store.image_order(number).tolist() == order.tolist()
-    assert [run.id for run in store.runs()] == [1, 2]
+        assert store.runs.image_order(number).tolist() == order.tolist()
+    assert [run.id for run in store.runs.find()] == [1, 2]
 
 
 def test_what_the_meter_was_set_to_and_found_at_comes_back(store: Store) -> None:
@@ -97,50 +97,54 @@ def test_what_the_meter_was_set_to_and_found_at_comes_back(store: Store) -> None
     assert (run.setup, run.idle_power_w, run.meter_changes) == (setup, 2.5, None)
     changes = (":RATE 250MS was set, it is 1.000E+00", "ä")
     assert (
-        store.change_run(run.id, (RunState.ARMED,), meter_changes=changes).meter_changes
+        store.runs.change(
+            run.id, (RunState.ARMED,), meter_changes=changes
+        ).meter_changes
         == changes
     )
     assert (
-        store.change_run(run.id, (RunState.ARMED,), meter_changes=()).meter_changes
+        store.runs.change(run.id, (RunState.ARMED,), meter_changes=()).meter_changes
         == ()
     )
 
 
 def test_a_run_without_image_order_never_exists(store: Store) -> None:
-    store.add_team(TEAM, "hash", START)
+    store.teams.add(TEAM, "hash", START)
 
     refuse = "CREATE TEMP TRIGGER refuse BEFORE INSERT ON image_orders BEGIN SELECT RAISE(ABORT, 'no order'); END"
-    store._connection.execute(refuse)  # noqa: SLF001 - no order can fail that the store takes
+    store.database.connection.execute(refuse)
     with pytest.raises(sqlite3.IntegrityError, match="no order"):
-        store.arm_run(run_record(), START, np.arange(1, 6))
-    assert store.runs() == []
+        store.runs.arm(run_record(), START, np.arange(1, 6))
+    assert store.runs.find() == []
 
 
 def test_a_run_needs_a_team(store: Store) -> None:
     with pytest.raises(sqlite3.IntegrityError):
-        store.arm_run(run_record(team="nobody"), START, np.arange(1, 6))
-    assert store.runs() == []
+        store.runs.arm(run_record(team="nobody"), START, np.arange(1, 6))
+    assert store.runs.find() == []
 
 
 @pytest.mark.parametrize("number", [0, -1, 2, 2**63 - 1, 2**63, 10**30])
 def test_an_unknown_run_is_told(store: Store, number: int) -> None:
     stored_run(store)
-    assert code_of(store.run, number) == "run-unknown"
+    assert code_of(store.runs.get, number) == "run-unknown"
 
 
 def test_runs_are_found_by_state_team_and_station(store: Store) -> None:
     for team, station in ((TEAM, "one"), ("badgers", "two"), (TEAM, "two")):
         stored_run(store, team=team, station=station)
-    store.change_run(2, (RunState.ARMED,), state="void")
-    assert [run.id for run in store.runs(RunState.ARMED)] == [1, 3]
-    assert [run.id for run in store.runs(team=TEAM, station="two")] == [3]
-    assert [run.id for run in store.runs(RunState.VOID, team=TEAM)] == []
+    store.runs.change(2, (RunState.ARMED,), state="void")
+    assert [run.id for run in store.runs.find(RunState.ARMED)] == [1, 3]
+    assert [run.id for run in store.runs.find(team=TEAM, station="two")] == [3]
+    assert [run.id for run in store.runs.find(RunState.VOID, team=TEAM)] == []
 
 
 @given(st.floats(allow_nan=False))
 def test_figures_of_a_run_come_back_exactly(store: Store, figure: float) -> None:
     run = stored_run(store).id
-    changed = store.change_run(run, (RunState.ARMED,), start_s=figure, energy_wh=figure)
+    changed = store.runs.change(
+        run, (RunState.ARMED,), start_s=figure, energy_wh=figure
+    )
     assert struct.pack("<d", changed.start_s or 0.0) == struct.pack("<d", figure or 0.0)
     assert changed.energy_wh == figure
 
@@ -150,13 +154,13 @@ def test_a_run_in_another_state_is_not_changed(store: Store) -> None:
     with pytest.raises(
         RefereeError, match="is armed; this needs it open or closed"
     ) as failure:
-        store.change_run(
+        store.runs.change(
             run.id, (RunState.OPEN, RunState.CLOSED), state="void", void_reason="no"
         )
     assert failure.value.code == "run-state"
-    assert store.run(run.id) == run
+    assert store.runs.get(run.id) == run
     assert (
-        code_of(store.change_run, 99, (RunState.OPEN,), state="void") == "run-unknown"
+        code_of(store.runs.change, 99, (RunState.OPEN,), state="void") == "run-unknown"
     )
 
 
@@ -170,7 +174,7 @@ def test_of_two_that_change_a_run_at_once_one_wins(store: Store) -> None:
             together.wait()
             try:
                 return str(
-                    store.change_run(
+                    store.runs.change(
                         run, (RunState.ARMED,), state="open", closed_by=by
                     ).closed_by
                 )
@@ -180,7 +184,7 @@ def test_of_two_that_change_a_run_at_once_one_wins(store: Store) -> None:
         with ThreadPoolExecutor(4) as pool:
             results = sorted(pool.map(change, "abcd"), key=len)
         assert results[1:] == ["run-state"] * 3
-        assert store.run(run).closed_by == results[0]
+        assert store.runs.get(run).closed_by == results[0]
 
 
 def test_of_two_processes_that_change_a_run_one_wins(
@@ -193,11 +197,11 @@ from pathlib import Path
 from referee.errors import RefereeError
 from referee.store.records import RunState
 from referee.store import Store
-store = Store(Path(sys.argv[1]))
+store = Store.open(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    print(store.change_run(int(sys.argv[2]), (RunState.ARMED,), state="open").state)
+    print(store.runs.change(int(sys.argv[2]), (RunState.ARMED,), state="open").state)
 except RefereeError as error:
     print(error.code)
 """
@@ -217,20 +221,20 @@ except RefereeError as error:
 
 
 def test_teams_are_registered_once_and_can_be_disabled(store: Store) -> None:
-    store.add_team("otters", "hash", START)
-    store.add_team("Ötters 'n' \"co\"", "other", START)
-    assert code_of(store.add_team, "otters", "again", START) == "team-exists"
-    assert store.password_hash("otters") == "hash"
-    store.set_team_disabled("otters", True)
-    assert store.password_hash("otters") is None
-    assert store.teams() == {"otters": True, "Ötters 'n' \"co\"": False}
-    assert code_of(store.set_team_disabled, "nobody", True) == "team-unknown"
+    store.teams.add("otters", "hash", START)
+    store.teams.add("Ötters 'n' \"co\"", "other", START)
+    assert code_of(store.teams.add, "otters", "again", START) == "team-exists"
+    assert store.teams.password_hash("otters") == "hash"
+    store.teams.set_disabled("otters", True)
+    assert store.teams.password_hash("otters") is None
+    assert store.teams.all() == {"otters": True, "Ötters 'n' \"co\"": False}
+    assert code_of(store.teams.set_disabled, "nobody", True) == "team-unknown"
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "OTTERS", "\ud800", "otters\0"])
 def test_who_is_no_team_has_no_password(store: Store, name: str) -> None:
-    store.add_team("otters", "hash", START)
-    assert store.password_hash(name) is None
+    store.teams.add("otters", "hash", START)
+    assert store.teams.password_hash(name) is None
 
 
 # Readings and served images
@@ -261,8 +265,8 @@ def test_readings_come_back_as_they_were_with_nan_and_infinity(
     store: Store, taken: list[Reading]
 ) -> None:
     run = stored_run(store).id
-    store.append_readings(run, 0.0, taken)
-    found = store.readings(run, 0.0)
+    store.readings.append(run, 0.0, taken)
+    found = store.readings.of_run(run, 0.0)
     expected = sorted(taken, key=lambda one: one.monotonic_s)
     assert len(found) == len(expected)
     assert all(same(a, b) for a, b in zip(expected, found, strict=True))
@@ -276,26 +280,29 @@ def test_readings_that_many_threads_store_do_not_disturb_each_other(
     sys.setswitchinterval(1e-5)  # threads take turns in the middle of everything
     try:
         written = [
-            threads.submit(store.append_readings, run, 0.0, taken) for _ in range(96)
+            threads.submit(store.readings.append, run, 0.0, taken) for _ in range(96)
         ]
         assert [one.exception() for one in written] == [None] * 96
     finally:
         sys.setswitchinterval(interval_s)
-    assert len(store.readings(run, 0.0)) == 96 * len(taken)
+    assert len(store.readings.of_run(run, 0.0)) == 96 * len(taken)
 
 
 def test_readings_are_told_from_the_start_of_the_window(store: Store) -> None:
     run = stored_run(store).id
-    store.append_readings(run, 1000.0, [reading(999.5), reading(1002.25)])
-    assert [one.monotonic_s for one in store.readings(run, 0.0)] == [-0.5, 2.25]
-    assert [one.monotonic_s for one in store.readings(run, 50.0)] == [49.5, 52.25]
+    store.readings.append(run, 1000.0, [reading(999.5), reading(1002.25)])
+    assert [one.monotonic_s for one in store.readings.of_run(run, 0.0)] == [-0.5, 2.25]
+    assert [one.monotonic_s for one in store.readings.of_run(run, 50.0)] == [
+        49.5,
+        52.25,
+    ]
 
 
 def test_what_the_meter_had_no_data_for_is_null_to_any_sqlite_tool(
     store: Store, tmp_path: Path
 ) -> None:
     run = stored_run(store).id
-    store.append_readings(
+    store.readings.append(
         run, 0.0, [reading(power_w=math.nan, voltage_v=math.inf, over_range=True)]
     )
     with contextlib.closing(sqlite3.connect(tmp_path / "contest.db")) as other:
@@ -307,9 +314,9 @@ def test_what_the_meter_had_no_data_for_is_null_to_any_sqlite_tool(
 
 def test_reading_waits_for_no_writer(store: Store) -> None:
     run = stored_run(store).id
-    with ThreadPoolExecutor(1) as pool, store._transaction() as connection:  # noqa: SLF001 - the store's own connection, as SQLite sees it
+    with ThreadPoolExecutor(1) as pool, store.database.transaction() as connection:
         connection.execute("UPDATE runs SET team = team")
-        assert pool.submit(store.run, run).result(20).id == run
+        assert pool.submit(store.runs.get, run).result(20).id == run
 
 
 # Judgement and events
@@ -317,16 +324,16 @@ def test_reading_waits_for_no_writer(store: Store) -> None:
 
 def test_a_score_comes_back_as_it_was_and_the_latest_counts(store: Store) -> None:
     run = stored_run(store).id
-    assert store.latest_score(run) is None
+    assert store.scores.latest(run) is None
     first, second = (
         score(run),
         score(run, map=0.5, score=None, energy_wh=None, checks=()),
     )
-    store.add_score(first)
-    assert store.latest_score(run) == first
-    store.add_score(second)
-    assert store.latest_score(run) == second
-    assert store.latest_score(run + 1) is None
+    store.scores.add(first)
+    assert store.scores.latest(run) == first
+    store.scores.add(second)
+    assert store.scores.latest(run) == second
+    assert store.scores.latest(run + 1) is None
 
 
 def test_a_run_needs_review_only_for_failed_errors() -> None:
@@ -340,11 +347,11 @@ def test_a_run_needs_review_only_for_failed_errors() -> None:
 
 def test_events_come_back_in_order_with_their_details(store: Store) -> None:
     run = stored_run(store).id
-    store.log_event(START, run, "armed", meter="WT310", station="one")
-    store.log_event(START, None, "served")
-    store.log_event(START, run, "open", remaining_s=600.0)
+    store.log.append(START, run, "armed", meter="WT310", station="one")
+    store.log.append(START, None, "served")
+    store.log.append(START, run, "open", remaining_s=600.0)
     utc = START.isoformat()
-    assert store.events(run) == [
+    assert store.log.of_run(run) == [
         {"utc": utc, "kind": "armed", "meter": "WT310", "station": "one"},
         {"utc": utc, "kind": "open", "remaining_s": 600.0},
     ]
@@ -358,16 +365,16 @@ def test_what_is_committed_is_there_for_the_next_process(
 ) -> None:
     run = stored_run(store).id
     append(store, run, rows(3), key="k")
-    with contextlib.closing(Store(tmp_path / "contest.db")) as again:
-        assert again.run(run) == store.run(run)
-        assert np.array_equal(again.detections(run), rows(3))
-        assert again.find_post(run, "k") == store.find_post(run, "k")
+    with contextlib.closing(Store.open(tmp_path / "contest.db")) as again:
+        assert again.runs.get(run) == store.runs.get(run)
+        assert np.array_equal(again.posts.detections(run), rows(3))
+        assert again.posts.find(run, "k") == store.posts.find(run, "k")
 
 
 def test_the_file_is_safe_against_a_loss_of_power(store: Store) -> None:
-    assert store._rows("PRAGMA journal_mode")[0][0] == "wal"  # noqa: SLF001 - the store's own connection, as SQLite sees it
-    assert store._rows("PRAGMA synchronous")[0][0] == 2  # noqa: SLF001 - the store's own connection, as SQLite sees it
-    assert store._rows("PRAGMA foreign_keys")[0][0] == 1  # noqa: SLF001 - the store's own connection, as SQLite sees it
+    assert store.database.rows("PRAGMA journal_mode")[0][0] == "wal"
+    assert store.database.rows("PRAGMA synchronous")[0][0] == 2
+    assert store.database.rows("PRAGMA foreign_keys")[0][0] == 1
 
 
 class BusyAtFirst(sqlite3.Connection):
@@ -404,11 +411,11 @@ def test_threads_that_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None
 
     def open_it(_: int) -> None:
         together.wait()
-        Store(tmp_path / "new.db", create=True).close()
+        Store.open(tmp_path / "new.db", create=True).close()
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(open_it, range(8)))
-    with contextlib.closing(Store(tmp_path / "new.db", create=True)) as made:
+    with contextlib.closing(Store.open(tmp_path / "new.db", create=True)) as made:
         assert stored_run(made).id == 1
 
 
@@ -420,13 +427,13 @@ def test_an_existing_file_can_be_read_where_nothing_can_be_written(
         sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
     ) as blocker:
         blocker.execute("BEGIN IMMEDIATE")
-        with contextlib.closing(Store(tmp_path / "contest.db")) as again:
-            assert len(again.runs()) == 1
+        with contextlib.closing(Store.open(tmp_path / "contest.db")) as again:
+            assert len(again.runs.find()) == 1
 
 
 def test_a_file_of_a_newer_program_is_refused(tmp_path: Path, store: Store) -> None:
-    store._connection.execute(f"PRAGMA user_version = {VERSION + 1}")  # noqa: SLF001 - the store's own connection, as SQLite sees it
-    assert code_of(Store, tmp_path / "contest.db") == "database-version"
+    store.database.connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    assert code_of(Store.open, tmp_path / "contest.db") == "database-version"
 
 
 @pytest.mark.parametrize(
@@ -456,7 +463,7 @@ def test_what_is_no_contest_s_database_is_told_and_stays_as_it_is(
             other.execute("CREATE TABLE runs (id INTEGER)")
             other.execute(f"PRAGMA user_version = {99 if 'numbered' in kind else 0}")
     before = path.read_bytes() if path.is_file() else None
-    assert code_of(Store, path) == code
+    assert code_of(Store.open, path) == code
     assert (path.read_bytes() if path.is_file() else None) == before
 
 
@@ -465,7 +472,9 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
 ) -> None:
     monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.05)
     with (
-        contextlib.closing(Store(tmp_path / "contest.db", create=True)) as impatient,
+        contextlib.closing(
+            Store.open(tmp_path / "contest.db", create=True)
+        ) as impatient,
         contextlib.closing(
             sqlite3.connect(tmp_path / "contest.db", isolation_level=None)
         ) as judge,
@@ -477,10 +486,10 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
         ) as failure:
             append(impatient, run, rows(1))
         assert failure.value.code == "storage-failed"
-        assert impatient.count_detections(run) == 0
+        assert impatient.posts.count_detections(run) == 0
         judge.execute("COMMIT")
         append(impatient, run, rows(1))
-        assert impatient.count_detections(run) == 1
+        assert impatient.posts.count_detections(run) == 1
 
 
 def test_a_look_reads_a_database_that_another_process_keeps_and_whoever_goes_on_waits_for_it(
@@ -491,37 +500,41 @@ def test_a_look_reads_a_database_that_another_process_keeps_and_whoever_goes_on_
     )  # only a contest's has a journal
     monkeypatch.setattr(database, "LOOK_TIMEOUT_S", 0.05)
     path = tmp_path / "contest.db"
-    with contextlib.closing(Store(path, create=True)) as own:
+    with contextlib.closing(Store.open(path, create=True)) as own:
         run = stored_run(own).id
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as frozen:
             frozen.execute("BEGIN IMMEDIATE")
-            look = Store(path, only_looks=True)
-            assert look.run(run) == own.run(run)
+            look = Store.open(path, only_looks=True)
+            assert look.runs.get(run) == own.runs.get(run)
             with monkeypatch.context() as patience:
                 patience.setattr(database, "LOCK_TIMEOUT_S", 0.05)
-                assert code_of(Store, path) == "storage-failed"
+                assert code_of(Store.open, path) == "storage-failed"
             frozen.execute("ROLLBACK")
         with contextlib.closing(look):
             append(look, run, rows(1))
-            assert look._connection.execute("PRAGMA synchronous").fetchone()[0] == 1  # noqa: SLF001 - the journal has it before
             assert (
-                look._connection.execute("PRAGMA busy_timeout").fetchone()[0] == 30_000  # noqa: SLF001 - as of any writer
+                look.database.connection.execute("PRAGMA synchronous").fetchone()[0]
+                == 1
             )
-    with contextlib.closing(Store(path)) as again:
-        assert again.count_detections(run) == 1
+            assert (
+                look.database.connection.execute("PRAGMA busy_timeout").fetchone()[0]
+                == 30_000
+            )
+    with contextlib.closing(Store.open(path)) as again:
+        assert again.posts.count_detections(run) == 1
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(store: Store) -> None:
     run = stored_run(store).id
     append(store, run, rows(10))
-    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]  # noqa: SLF001 - the store's own connection, as SQLite sees it
-    store._connection.execute(f"PRAGMA max_page_count = {pages + 3}")  # noqa: SLF001 - the store's own connection, as SQLite sees it
+    pages = store.database.connection.execute("PRAGMA page_count").fetchone()[0]
+    store.database.connection.execute(f"PRAGMA max_page_count = {pages + 3}")
     acknowledged = 10 + fill(store, run)
     assert 10 < acknowledged < 5000
-    assert store.count_detections(run) == acknowledged
-    store._connection.execute("PRAGMA max_page_count = 100000")  # noqa: SLF001 - the store's own connection, as SQLite sees it
+    assert store.posts.count_detections(run) == acknowledged
+    store.database.connection.execute("PRAGMA max_page_count = 100000")
     append(store, run, rows(50))
-    assert len(store.detections(run)) == acknowledged + 50
+    assert len(store.posts.detections(run)) == acknowledged + 50
 
 
 def fill(store: Store, run: int) -> int:
@@ -547,10 +560,10 @@ from referee.store import Store
 from tests.referee.factories import START, rows
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-store, run, told = Store(Path(sys.argv[1])), int(sys.argv[2]), []
+store, run, told = Store.open(Path(sys.argv[1])), int(sys.argv[2]), []
 
 def post():
-    store.append_post(run, rows(50), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
+    store.posts.append(run, rows(50), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START)
     told.append(50)
 
 _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -570,7 +583,7 @@ print(*told)
     ).stdout.split()
     assert told.count("storage-failed") == 1
     assert told.index("storage-failed") == len(told) - 2 > 3
-    assert store.count_detections(run) == 50 * told.count("50")
+    assert store.posts.count_detections(run) == 50 * told.count("50")
 
 
 def test_threads_share_the_connection_without_seeing_half_a_transaction(
@@ -579,10 +592,10 @@ def test_threads_share_the_connection_without_seeing_half_a_transaction(
     run = stored_run(store).id
 
     def judge(number: int) -> None:
-        store.add_score(score(run, detections=number))
+        store.scores.add(score(run, detections=number))
 
     def look(_: int) -> bool:
-        found = store.latest_score(run)
+        found = store.scores.latest(run)
         return found is None or len(found.checks) == 2
 
     with ThreadPoolExecutor(6) as pool:

@@ -101,7 +101,7 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
 
     copy = Day(tmp_path / "open", made.testset, made.meter)
     with copy.store() as store:
-        held = store.count_detections(1)
+        held = store.posts.count_detections(1)
     assert before <= held <= after + 2 * len(ROWS)
     try:
         shown = copy.serve().ask("GET", "/v1/session", token).json()
@@ -166,7 +166,7 @@ def test_a_folder_that_is_missing_is_told_once_and_so_is_its_return(
         until(lambda: schedule.clock.advance(LOOK_COPIES_S) or len(told()) == 2)
     assert told()[1] == "Scheduled backups are made again."
     assert list(folder.glob("backup-*.zip"))
-    events = contest.store.events_after(0, 9)[1]
+    events = contest.store.log.newest_after(0, 9)[1]
     assert [
         one["detail"]["sentence"] for one in events if one["kind"] == "backup"
     ] == told()[::-1]

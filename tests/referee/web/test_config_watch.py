@@ -56,7 +56,7 @@ def test_each_start_of_the_server_is_on_record_with_what_changed_since_the_last(
     note_settings(replace(made.contest, config=config), Clock())
     note_settings(made.contest, Clock())
     first, same, other, back = (
-        one.values for one in made.store.log_after(0) if one.kind == "settings"
+        one.values for one in made.store.log.after(0) if one.kind == "settings"
     )
     assert (first["changed"], first["values"]["stations.one.meter"]) == (
         {},
@@ -76,7 +76,7 @@ def test_the_server_tells_it_once_and_every_arming_warns(
     made = day(auto_arm=False, teams=("ant", "bee"))
     assert made.server is not None
     with made.store() as store:
-        assert store.last_settings() is not None, "of this start"
+        assert store.log.last_settings() is not None, "of this start"
     path = made.folder / "contest.toml"
     path.write_text(
         path.read_text().replace("teams_see_score = false", "teams_see_score = true")

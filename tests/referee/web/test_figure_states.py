@@ -20,7 +20,8 @@ from referee.pages.figures import rough_text, score_text, state_text
 from referee.runs.control import RunControl
 from referee.store.records import Run
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.team_login import issue_token
 from tests.referee.factories import TEAM, House, StillClock, reading
 from tests.referee.judging.judged_runs import opened_run, posted
@@ -66,8 +67,8 @@ class Hall:
     def scores(self) -> set[str]:
         """The score of the run, as operators and as others have seen it, however it is written."""
         whole, rough = (
-            self.contest.store.provisional(self.run.id),
-            self.contest.store.released(self.run.id),
+            self.contest.store.provisional.of_run(self.run.id),
+            self.contest.store.provisional.released(self.run.id),
         )
         assert whole is not None
         assert rough is not None
@@ -86,12 +87,12 @@ def hall(build: Callable[..., House]) -> Iterator[Hall]:
     made = build(teams_see_score=True, public_score=True)
     contest, clock = made.contest, StillClock(READ_S)
     run = opened_run(contest, TEAM, nonce="a")
-    contest.store.append_readings(run.id, 0.0, [reading(READ_S)])
+    contest.store.readings.append(run.id, 0.0, [reading(READ_S)])
     with ExitStack() as stack:
         control = RunControl(contest, clock)
         stack.callback(control.shutdown)
         app = create_app(contest, control, clock)
-        token = issue_token(state_of(app), run)
+        token = issue_token(part_of(app, Callers), run)
         headers = {
             "public": {"Accept": "text/html,*/*"},
             "team": {"Authorization": f"Bearer {token}"},
@@ -143,15 +144,15 @@ def away(hall: Hall) -> FigureState:
 
 def stopped(hall: Hall) -> FigureState:
     last = reading(LATER_S, energy_wh=0.6, state=IntegratorState.STOP)
-    hall.contest.store.append_readings(hall.run.id, 0.0, [last])
+    hall.contest.store.readings.append(hall.run.id, 0.0, [last])
     return FigureState.INTEGRATOR_STOPPED
 
 
 def lost(hall: Hall) -> FigureState:
-    hall.contest.store.append_readings(
+    hall.contest.store.readings.append(
         hall.run.id, 0.0, [reading(LATER_S, energy_wh=0.001)]
     )
-    hall.contest.store.log_event(
+    hall.contest.store.log.append(
         hall.clock.utc(), hall.run.id, "energy-lost", code="began-again", elapsed_s=61.0
     )
     return FigureState.IN_REVIEW
@@ -193,7 +194,7 @@ def test_the_public_board_shows_no_figure_that_nobody_has_renewed(hall: Hall) ->
 def test_a_score_is_there_again_when_the_meter_is(hall: Hall) -> None:
     hall.clock.now_s = READ_S + 5.0
     hall.look()
-    hall.contest.store.append_readings(hall.run.id, 0.0, [reading(READ_S + 5.0)])
+    hall.contest.store.readings.append(hall.run.id, 0.0, [reading(READ_S + 5.0)])
     released = released_of(hall.contest, hall.run, hall.clock.utc())
     assert released is not None
     assert released.score is not None

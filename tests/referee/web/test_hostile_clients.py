@@ -119,4 +119,4 @@ def test_of_a_batch_that_breaks_off_only_the_images_that_were_sent_count_as_serv
 
 def served_images(day: Day) -> list[int]:
     with day.store() as store:
-        return store.served_images(1)
+        return store.served.images(1)

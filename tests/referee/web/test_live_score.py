@@ -31,7 +31,7 @@ def post_everything(day: Day, token: str) -> int:
     with day.store() as store:
         known_as = {
             original: n
-            for n, original in enumerate(store.image_order(1).tolist(), start=1)
+            for n, original in enumerate(store.runs.image_order(1).tolist(), start=1)
         }
     rows = [
         [known_as[image], category, 0.5, *box]
@@ -64,16 +64,16 @@ def test_the_team_sees_its_provisional_score_where_allowed_and_not_at_once(
     with made.store() as store:
         until(
             lambda: (
-                (found := store.provisional(1))
+                (found := store.provisional.of_run(1))
                 and found.detections == sent
                 and found.score
             )
         )
         assert provisional() == {}
-        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(
+        opened = datetime.fromisoformat(store.runs.get(1).opened_utc) - timedelta(
             seconds=EVERY_S
         )
-        store.change_run(1, (RunState.OPEN,), opened_utc=opened.isoformat())
+        store.runs.change(1, (RunState.OPEN,), opened_utc=opened.isoformat())
     until(
         lambda: provisional().get("detections") == sent and provisional().get("score")
     )
@@ -95,10 +95,10 @@ def test_a_meter_that_goes_away_takes_every_score_with_it(
     token = made.fetched(made.login()["token"])
     post_everything(made, token)
     with made.store() as store:
-        opened = datetime.fromisoformat(store.run(1).opened_utc) - timedelta(
+        opened = datetime.fromisoformat(store.runs.get(1).opened_utc) - timedelta(
             seconds=EVERY_S
         )
-        store.change_run(1, (RunState.OPEN,), opened_utc=opened.isoformat())
+        store.runs.change(1, (RunState.OPEN,), opened_utc=opened.isoformat())
 
     def shown() -> list[dict[str, Any]]:
         session = server.ask("GET", "/v1/session", token).json()["provisional"]
@@ -135,7 +135,7 @@ def test_otherwise_only_the_operator_sees_it(day: Callable[..., Day]) -> None:
 
     def told() -> bool:
         with made.store() as store:
-            found = store.provisional(1)
+            found = store.provisional.of_run(1)
         return found is not None and found.detections == sent
 
     until(told)
@@ -164,7 +164,8 @@ def test_a_killed_live_score_is_replaced_harms_nobody_and_ends_with_its_server(
     with made.store() as store:
         until(
             lambda: (
-                (found := store.provisional(1)) and found.detections == sent + len(ROWS)
+                (found := store.provisional.of_run(1))
+                and found.detections == sent + len(ROWS)
             )
         )
     processes = descendants_of(made.server.pid)

@@ -47,7 +47,9 @@ def running(day: Day) -> Day:
         assert day.post(token, boxes).status_code == 202
     with day.store() as store:
         # TIME shows that it begins again.
-        until(lambda: any(one.integrator_s >= 2 for one in store.readings(1, 0.0)))
+        until(
+            lambda: any(one.integrator_s >= 2 for one in store.readings.of_run(1, 0.0))
+        )
     return day
 
 

@@ -23,4 +23,4 @@ def test_a_program_that_opens_and_closes_the_database_takes_nothing_from_it(
         assert made.post(token).json()["received_total"] == number * len(ROWS)
         assert refers("run", "list", "--contest", str(made.folder)).returncode == 0
         with made.store() as store:
-            assert store.count_detections(1) == number * len(ROWS)
+            assert store.posts.count_detections(1) == number * len(ROWS)

@@ -51,12 +51,12 @@ def test_a_meter_that_is_not_ready_is_to_be_asked_again() -> None:
 def cramped(build: Callable[..., House]) -> tuple[FlaskClient, str, sqlite3.Connection]:
     """A client, its token, and the other connection that keeps the database from being written."""
     house = build(auto_arm=True)
-    house.store.add_team("ant", hash_password(PASSWORD), START)
+    house.store.teams.add("ant", hash_password(PASSWORD), START)
     client = create_app(house.contest, house.control, house.clock).test_client()
     token = client.post(
         "/v1/session", json={"team": "ant", "password": PASSWORD}
     ).get_json()["token"]
-    house.store._connection.execute("PRAGMA busy_timeout = 20")  # noqa: SLF001 - the server's own connection must give up soon
+    house.store.database.connection.execute("PRAGMA busy_timeout = 20")
     other = sqlite3.connect(
         house.folder / "contest.db", isolation_level=None, check_same_thread=False
     )
@@ -95,7 +95,7 @@ def test_a_team_is_told_when_to_log_in_again_for_its_heat(
     build: Callable[..., House],
 ) -> None:
     house = build()
-    house.store.add_team("ant", hash_password(PASSWORD), START)
+    house.store.teams.add("ant", hash_password(PASSWORD), START)
     house.control.arm("ant", "one", "final")
     client = create_app(house.contest, house.control, house.clock).test_client()
     told = client.post("/v1/session", json={"team": "ant", "password": PASSWORD})

@@ -55,7 +55,7 @@ def test_wrong_credentials_tell_not_which_part_is_wrong(
 
 def test_a_disabled_team_is_like_an_unknown_one(hall: Day, server: Server) -> None:
     with hall.store() as store:
-        store.set_team_disabled("bee", True)
+        store.teams.set_disabled("bee", True)
     answer = server.ask(
         "POST", "/v1/session", json={"team": "bee", "password": PASSWORD}
     )
@@ -121,7 +121,7 @@ def test_many_guesses_at_once_get_no_further_than_one_after_another(
 @pytest.mark.usefixtures("token")  # there is a run to open
 def test_a_token_opens_nothing_of_another_team(hall: Day, server: Server) -> None:
     with open_contest(hall.folder) as contest:
-        nonce = contest.store.run(1).nonce
+        nonce = contest.store.runs.get(1).nonce
         session = Session(run=1, team="bee", expires_s=4e9, nonce=nonce)
         stray = issue(contest.secret, session, contest.id)
     for method, path in (

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from referee.contest import read_secrets
-from referee.store import Store
-from referee.store import day as day_tables
+from referee.store import Store, refusal_table
 from referee.store.records import Refusal
 from referee.web.refused_requests import MOST_ALIKE, MOST_OF_ADDRESS, OTHERS, Refusals
 from tests.contest_day import PASSWORD, TEAM, Day, until
@@ -21,7 +20,7 @@ from tests.referee.factories import DrivenClock
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store(tmp_path / "contest.db", create=True)) as opened:
+    with closing(Store.open(tmp_path / "contest.db", create=True)) as opened:
         yield opened
 
 
@@ -45,14 +44,17 @@ def test_those_that_are_alike_within_a_minute_are_one_with_a_count(
     refusals.store_new()
     note(refusals)
     refusals.store_new()
-    found = {one.team: one for one in store.refusals(10)}
+    found = {one.team: one for one in store.refusals.newest(10)}
     assert {team: one.count for team, one in found.items()} == {TEAM: 4, "bee": 1}
     assert found[TEAM].first_utc < found[TEAM].utc
     clock.advance(61)
     refusals.store_new()
     note(refusals)
     refusals.store_new()
-    assert [one.count for one in store.refusals(10) if one.team == TEAM] == [1, 4]
+    assert [one.count for one in store.refusals.newest(10) if one.team == TEAM] == [
+        1,
+        4,
+    ]
 
 
 def test_whoever_floods_with_names_is_counted_by_his_address_and_hides_no_one_else(
@@ -63,7 +65,7 @@ def test_whoever_floods_with_names_is_counted_by_his_address_and_hides_no_one_el
         note(refusals, team=f"team {number}" * 50)
     note(refusals, "10.0.0.2")
     refusals.store_new()
-    found = store.refusals(MOST_ALIKE)
+    found = store.refusals.newest(MOST_ALIKE)
     assert len(found) == MOST_OF_ADDRESS + 2
     assert sum(one.count for one in found) == 10_001
     assert [one.count for one in found if one.address == "10.0.0.2"] == [1]
@@ -73,7 +75,7 @@ def test_whoever_floods_with_names_is_counted_by_his_address_and_hides_no_one_el
 def test_however_many_addresses_there_are_the_rows_are_bounded(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(day_tables, "MOST_REFUSALS", 2 * MOST_ALIKE)
+    monkeypatch.setattr(refusal_table, "MOST_REFUSALS", 2 * MOST_ALIKE)
     clock = DrivenClock()
     refusals = Refusals(store, clock)
     for minute in range(4):
@@ -81,12 +83,16 @@ def test_however_many_addresses_there_are_the_rows_are_bounded(
             note(refusals, f"10.{minute}.{number // 250}.{number % 250}")
         refusals.store_new()
         assert (
-            next(one.count for one in store.refusals(10_000) if one.address == OTHERS)
+            next(
+                one.count
+                for one in store.refusals.newest(10_000)
+                if one.address == OTHERS
+            )
             == 100
         )
         clock.advance(61)
         refusals.store_new()
-    assert len(store.refusals(10_000)) == 2 * MOST_ALIKE
+    assert len(store.refusals.newest(10_000)) == 2 * MOST_ALIKE
 
 
 def test_the_newest_is_first_also_after_the_clock_was_set_back_and_a_strange_name_is_stored(
@@ -96,10 +102,10 @@ def test_the_newest_is_first_also_after_the_clock_was_set_back_and_a_strange_nam
     later = Refusal(
         "2099", "2099", 1, "not-armed", 409, TEAM, None, "10.0.0.1", "No run is armed."
     )
-    store.keep_refusals([(None, later)])
+    store.refusals.keep([(None, later)])
     note(refusals, team="half \ud800")
     refusals.store_new()
-    assert [one.team for one in store.refusals(1)] == ["half ?"]
+    assert [one.team for one in store.refusals.newest(1)] == ["half ?"]
 
 
 def test_what_cannot_be_stored_is_kept_for_the_next_time(
@@ -113,7 +119,7 @@ def test_what_cannot_be_stored_is_kept_for_the_next_time(
     moved.rename(tmp_path / "contest.db")
     note(refusals)
     refusals.store_new()
-    assert [one.count for one in store.refusals(10)] == [2]
+    assert [one.count for one in store.refusals.newest(10)] == [2]
 
 
 def test_every_kind_of_refusal_names_team_run_address_and_reason(
@@ -157,7 +163,7 @@ def test_every_kind_of_refusal_names_team_run_address_and_reason(
 
     def found() -> list[Refusal]:
         with made.store() as store:
-            return list(store.refusals(50))
+            return list(store.refusals.newest(50))
 
     until(lambda: len(found()) >= len(expected))
     assert {(one.status, one.code, one.team, one.run) for one in found()} == expected
@@ -182,7 +188,9 @@ def test_two_thousand_refused_requests_are_one_row_and_one_line_and_lose_no_post
 
     def kept() -> list[Refusal]:
         with hall.store() as store:
-            return [one for one in store.refusals(5000) if one.code == "bad-token"]
+            return [
+                one for one in store.refusals.newest(5000) if one.code == "bad-token"
+            ]
 
     until(lambda: sum(one.count for one in kept()) == 2_000)
     assert len(kept()) <= 2  # a minute may begin in between

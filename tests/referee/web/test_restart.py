@@ -46,7 +46,7 @@ def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(
     for number in range(1, POSTS + 1):
         assert made.post(token).json()["received_total"] == number * len(ROWS)
     with made.store() as store:
-        until(lambda: len(store.readings(1, 0.0)) >= 3)
+        until(lambda: len(store.readings.of_run(1, 0.0)) >= 3)
     workers = workers_of(first.pid)
     first.kill()
     until(lambda: not any(map(is_running, workers)))
@@ -59,8 +59,8 @@ def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(
     assert made.login()["token"] == token
     assert made.post(token).json()["received_total"] == (POSTS + 1) * len(ROWS)
     with made.store() as store:
-        before = len(store.readings(1, 0.0))
-        until(lambda: len(store.readings(1, 0.0)) >= before + 3)
+        before = len(store.readings.of_run(1, 0.0))
+        until(lambda: len(store.readings.of_run(1, 0.0)) >= before + 3)
     assert second.ask("DELETE", "/v1/session", token).status_code == 200
     run = made.run()
     assert run.elapsed_s is not None
@@ -71,7 +71,7 @@ def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(
     assert run.elapsed_s - 0.1 <= run.energy_wh * 3600 / 36 <= run.elapsed_s + 2
     assert run.integrator_s >= int(run.elapsed_s - 0.1)  # it is told in whole seconds
     with made.store() as store:
-        assert len(store.detections(1)) == (POSTS + 1) * len(ROWS)
+        assert len(store.posts.detections(1)) == (POSTS + 1) * len(ROWS)
 
 
 def test_an_open_run_goes_on_though_an_image_changed_and_only_that_one_is_refused(
@@ -283,7 +283,7 @@ def found(day: Day, testset: Path) -> list[list[float]]:
     with day.store() as store:
         known_as = {
             original: n
-            for n, original in enumerate(store.image_order(1).tolist(), start=1)
+            for n, original in enumerate(store.runs.image_order(1).tolist(), start=1)
         }
     columns = (truth.image.tolist(), truth.category.tolist(), truth.boxes.tolist())
     return [

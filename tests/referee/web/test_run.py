@@ -54,7 +54,7 @@ def test_images_are_the_files_to_the_byte_in_the_run_s_own_order(
     assert hall.server is not None
     images = load_test_set(tiny_set)
     with hall.store() as store:
-        order = store.image_order(1).tolist()
+        order = store.runs.image_order(1).tolist()
     assert sorted(order) == [1, 2, 3, 4, 5, 6]
     for number, original in enumerate(order, start=1):
         answer = hall.server.ask("GET", f"/v1/images/{number}", token)
@@ -105,7 +105,7 @@ def test_json_and_text_rows_mean_the_same(hall: Day, token: str) -> None:
             == 202
         )
     with hall.store() as store:
-        stored = store.detections(1)[-6:]
+        stored = store.posts.detections(1)[-6:]
     assert np.array_equal(stored, np.array(rows * 3, dtype=np.float64))
 
 
@@ -242,7 +242,7 @@ def test_a_body_that_ends_after_the_deadline_is_too_late(
     )
     problem(answer, 409, "window-closed")
     with made.store() as store:
-        assert store.count_detections(1) == 0
+        assert store.posts.count_detections(1) == 0
 
 
 def test_log_ins_at_the_same_moment_open_one_run(day: Callable[..., Day]) -> None:
@@ -257,14 +257,14 @@ def test_a_body_sent_many_times_at_once_with_one_key_counts_once(
     hall: Day, token: str
 ) -> None:
     with hall.store() as store:
-        before = store.count_detections(1)
+        before = store.posts.count_detections(1)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: hall.post(token, key="at once"), range(8)))
     assert {
         (answer.status_code, answer.json()["received_total"]) for answer in answers
     } == {(202, before + len(ROWS))}
     with hall.store() as store:
-        assert store.count_detections(1) == before + len(ROWS)
+        assert store.posts.count_detections(1) == before + len(ROWS)
 
 
 def test_what_is_acknowledged_around_the_end_is_counted_and_nothing_else(
@@ -290,7 +290,7 @@ def test_what_is_acknowledged_around_the_end_is_counted_and_nothing_else(
         acknowledged = sum(totals)
     assert closed["detections_accepted"] == acknowledged
     with made.store() as store:
-        assert len(store.detections(1)) == acknowledged
+        assert len(store.posts.detections(1)) == acknowledged
 
 
 def test_a_dead_meter_opens_no_window_and_a_living_one_does(
@@ -320,7 +320,7 @@ def test_an_image_file_that_changes_while_it_is_being_served_changes_nothing_tha
     assert made.server is not None
     token = made.login()["token"]
     with made.store() as store:
-        order = store.image_order(1).tolist()
+        order = store.runs.image_order(1).tolist()
     before = [images.image_path(original).read_bytes() for original in order]
     assert made.server.ask("GET", "/v1/images/1", token).status_code == 200
     until(

@@ -151,9 +151,9 @@ def test_without_required_the_contest_goes_on_and_the_record_says_from_when_to_w
 
     def noted(kind: str) -> int:
         with made.store() as store:
-            return [event["kind"] for event in store.events_after(0, 1000)[1]].count(
-                kind
-            )
+            return [
+                event["kind"] for event in store.log.newest_after(0, 1000)[1]
+            ].count(kind)
 
     def trouble() -> str:
         return str(

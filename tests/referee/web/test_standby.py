@@ -107,7 +107,7 @@ def die(day: Day) -> None:
 def kinds_of(day: Day) -> list[str]:
     """The kinds of all events on record."""
     with day.store() as store:
-        return [event["kind"] for event in store.events_after(0, 1000)[1]]
+        return [event["kind"] for event in store.log.newest_after(0, 1000)[1]]
 
 
 def test_what_was_acknowledged_by_a_host_that_died_is_at_the_other_one(

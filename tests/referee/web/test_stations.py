@@ -102,8 +102,8 @@ def test_a_hostile_client_at_one_station_does_not_disturb_the_other(
     closed = next(run for run in made.runs(RunState.CLOSED) if run.team == OTHER_TEAM)
     assert closed.energy_wh is not None
     with made.store() as store:
-        assert store.count_detections(closed.id) == 60 * len(ROWS)
-        assert store.count_detections(int(hostile["run"])) == 0
+        assert store.posts.count_detections(closed.id) == 60 * len(ROWS)
+        assert store.posts.count_detections(int(hostile["run"])) == 0
 
 
 def test_a_station_takes_requests_from_its_own_place_only(

@@ -10,6 +10,6 @@ from referee.store import Store
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(tmp_path / "contest.db", create=True)
+    opened = Store.open(tmp_path / "contest.db", create=True)
     yield opened
     opened.close()

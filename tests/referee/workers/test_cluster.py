@@ -137,7 +137,7 @@ class Stay:
 
         def done(result: object) -> None:
             results.append(result)
-            store.add_scoring("stay", "stay", "{}", None, clock.utc())
+            store.jobs.add_scoring("stay", "stay", "{}", None, clock.utc())
 
         def start(at: Workers) -> Future[str]:
             return at.submit(subprocess.getoutput, self.command)
@@ -295,7 +295,7 @@ def test_runs_are_judged_as_by_one_process(
     assert (ours.returncode, ours.stderr) == (0, "")
     assert json.loads(ours.stdout) == json.loads(alone.stdout)
     with open_contest(tmp_path / "contest") as contest:
-        assert [one.state for one in contest.store.jobs()] == [JobState.DONE] * 3
+        assert [one.state for one in contest.store.jobs.all()] == [JobState.DONE] * 3
 
 
 def test_a_job_whose_worker_is_killed_is_done_by_the_next(
@@ -310,7 +310,7 @@ def test_a_job_whose_worker_is_killed_is_done_by_the_next(
 
     assert stay.carried_out(store, workers, kill) == [""]
     assert len(set(stay.times())) == 2
-    job = store.job("stay")
+    job = store.jobs.get("stay")
     assert (job.state, job.failures) == (JobState.DONE, 0)
     assert (
         1 <= job.losses <= 2
@@ -363,7 +363,7 @@ def test_a_scheduler_that_is_killed_gives_the_jobs_back(
     assert failure.value.sentence.startswith(
         f"The scheduler at {hall.address} is gone, "
     )
-    job = store.job("stay")
+    job = store.jobs.get("stay")
     assert (job.state, job.failures, job.lease_until_utc) == (JobState.WAITING, 0, None)
     monkeypatch.setattr(cluster_client, "WAIT_S", 1.0)
     with pytest.raises(NoWorkers) as failure:

@@ -43,7 +43,7 @@ class Outcomes:
         def done(result: object) -> None:
             assert name not in self.results, "done twice"
             self.results[name] = result
-            self.store.add_scoring(name, name, "{}", None, self.clock.utc())
+            self.store.jobs.add_scoring(name, name, "{}", None, self.clock.utc())
 
         return Task(
             about=name,
@@ -100,7 +100,7 @@ def test_each_job_is_done_once_though_workers_die(
     }
     assert {
         one.name: (one.state, one.losses, one.failures)
-        for one in store.jobs()
+        for one in store.jobs.all()
         if one.losses
     } == {f"dies {n}": (JobState.DONE, 2, 0) for n in range(2)}
 
@@ -121,7 +121,7 @@ def test_a_job_that_fails_is_tried_three_times_and_says_why(
     assert seen.reasons["bad"] == "The blob is damaged."
     assert seen.reasons["worse"].startswith("ValueError: invalid literal")
     assert (tmp_path / "bad").stat().st_size == 3
-    assert store.job("bad").state is JobState.FAILED
+    assert store.jobs.get("bad").state is JobState.FAILED
 
 
 def test_a_job_that_never_ends_is_ended(
@@ -156,7 +156,7 @@ def test_a_cancelled_job_is_ended_where_it_is(
 
     def cancel() -> None:
         until((tmp_path / "stays").exists)
-        store.cancel_jobs(["stays"], "ops", seen.clock.utc())
+        store.entries.cancel_jobs(["stays"], "ops", seen.clock.utc())
         seen.clock.advance(LEASE_S / 2)  # the next renewal is due
 
     other = threading.Thread(target=cancel)
@@ -170,17 +170,17 @@ def test_what_another_referee_does_is_waited_for_until_its_lease_runs_out(
     store: Store, workers: LocalWorkers, tmp_path: Path
 ) -> None:
     seen = Outcomes(store)
-    store.add_jobs(
+    store.jobs.add(
         JobKind.SCORING, {"theirs": "run 1", "lost": "run 2"}, seen.clock.utc()
     )
     for name in ("theirs", "lost"):
-        assert store.lease_job(
+        assert store.jobs.lease(
             JobKind.SCORING, "other", seen.clock.utc(), LEASE_S, name
         )
 
     def other() -> None:
         until(lambda: "mine" in seen.results)
-        store.add_scoring("theirs", "theirs", "{}", None, seen.clock.utc())
+        store.jobs.add_scoring("theirs", "theirs", "{}", None, seen.clock.utc())
         until(lambda: seen.found)
         assert "lost" not in seen.results
         seen.clock.advance(LEASE_S + 1)
@@ -193,7 +193,7 @@ def test_what_another_referee_does_is_waited_for_until_its_lease_runs_out(
     )
     thread.join()
     assert (seen.found, seen.results) == (["theirs"], {"mine": 25, "lost": 25})
-    assert store.job("lost").losses == 1
+    assert store.jobs.get("lost").losses == 1
 
 
 @pytest.mark.parametrize("where", ["start", "done"])
@@ -207,7 +207,7 @@ def test_a_job_is_given_back_where_the_referee_is_interrupted_at_it(
     task = dataclasses.replace(seen.task("job", square, 2), **{where: interrupt})
     with pytest.raises(KeyboardInterrupt):
         seen.carry_out(workers, {"job": task})
-    assert store.job("job").state is JobState.WAITING
+    assert store.jobs.get("job").state is JobState.WAITING
 
 
 def test_what_is_under_way_when_the_referee_stops_is_given_back(
@@ -225,11 +225,11 @@ def test_what_is_under_way_when_the_referee_stops_is_given_back(
         workers, {"stays": seen.task("stays", stay, str(tmp_path), "stays")}, stop=stop
     )
     thread.join()
-    job = store.job("stays")
+    job = store.jobs.get("stays")
     assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
     assert job.lease_until_utc is None
     assert (
-        store.lease_job(
+        store.jobs.lease(
             JobKind.SCORING, "next", seen.clock.utc() + timedelta(seconds=1), LEASE_S
         )
         is not None

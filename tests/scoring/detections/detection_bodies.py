@@ -13,8 +13,10 @@ import pytest
 
 from lpirc_score.detections import numbers, text_body
 
-JSON, TEXT = "application/json", "text/plain"
-FORM, PACKED = "application/x-www-form-urlencoded", "application/octet-stream"
+JSON = "application/json"
+TEXT = "text/plain"
+FORM = "application/x-www-form-urlencoded"
+PACKED = "application/octet-stream"
 FIELDS = ("image_name", "CLASS_ID", "confidence", "xmin", "ymin", "xmax", "ymax")
 
 

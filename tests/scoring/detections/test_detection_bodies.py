@@ -98,7 +98,9 @@ def same(found: list[list[float]] | None, expected: list[list[float]] | None) ->
         return found is expected
     shape = (-1, 7)
     return np.array_equal(
-        np.reshape(found, shape), np.reshape(expected, shape), equal_nan=True
+        np.reshape(found, shape),
+        np.reshape(expected, shape),
+        equal_nan=True,
     )
 
 
@@ -117,7 +119,8 @@ def problems(body: bytes, kind: str = FORM) -> list[tuple[int, str]]:
 
 @given(some_rows, st.booleans())
 def test_all_kinds_mean_the_same(
-    rows: list[tuple[float, ...]], in_pieces: bool
+    rows: list[tuple[float, ...]],
+    in_pieces: bool,
 ) -> None:
     with small_pieces() if in_pieces else nullcontext():
         parsers = {
@@ -137,7 +140,10 @@ def test_all_kinds_mean_the_same(
     st.booleans(),
 )
 def test_text_is_read_as_by_a_patient_reader(
-    rows: list[list[str]], separator: str, end: str, in_pieces: bool
+    rows: list[list[str]],
+    separator: str,
+    end: str,
+    in_pieces: bool,
 ) -> None:
     body = end.join(separator.join(row) for row in rows).encode()
     with small_pieces() if in_pieces else nullcontext():
@@ -146,7 +152,8 @@ def test_text_is_read_as_by_a_patient_reader(
 
 @given(st.text("0123456789.,-+eE \t\n", max_size=60), st.booleans())
 def test_any_text_of_numbers_characters_is_read_as_by_a_patient_reader(
-    text: str, in_pieces: bool
+    text: str,
+    in_pieces: bool,
 ) -> None:
     with small_pieces() if in_pieces else nullcontext():
         assert same(values(parse_text, text.encode()), read_text(text.encode()))
@@ -158,7 +165,9 @@ def test_any_text_of_numbers_characters_is_read_as_by_a_patient_reader(
     st.booleans(),
 )
 def test_json_is_read_as_by_a_patient_reader(
-    rows: list[list[str]], between: str, in_pieces: bool
+    rows: list[list[str]],
+    between: str,
+    in_pieces: bool,
 ) -> None:
     body = ("[[" + between.join(",".join(row) for row in rows) + "]]").encode()
     with small_pieces() if in_pieces else nullcontext():
@@ -172,7 +181,8 @@ def test_an_array_of_nothing_but_blanks_has_no_rows(blanks: int) -> None:
 
 @given(st.text('0123456789.,-+eE[] \n"', max_size=60), st.booleans())
 def test_any_brackets_and_numbers_are_read_as_by_a_patient_reader(
-    text: str, in_pieces: bool
+    text: str,
+    in_pieces: bool,
 ) -> None:
     body = b"[" + text.encode() + b"]"
     with small_pieces() if in_pieces else nullcontext():
@@ -286,7 +296,10 @@ def test_a_name_that_only_looks_like_one_of_the_seven_is_not_taken_for_it() -> N
 
 def test_escaped_names_are_names() -> None:
     assert parse_detections(
-        form([ROW]).replace(b"xmin", b"%78min"), FORM, 5, IDS
+        form([ROW]).replace(b"xmin", b"%78min"),
+        FORM,
+        5,
+        IDS,
     ).tolist() == [ROW]
 
 
@@ -421,10 +434,14 @@ def test_a_body_with_very_many_problems_is_read_no_further() -> None:
 
 
 @given(
-    st.binary(max_size=200), st.sampled_from([JSON, TEXT, FORM, PACKED]), st.booleans()
+    st.binary(max_size=200),
+    st.sampled_from([JSON, TEXT, FORM, PACKED]),
+    st.booleans(),
 )
 def test_garbage_is_refused_or_empty_and_never_a_defect(
-    body: bytes, kind: str, in_pieces: bool
+    body: bytes,
+    kind: str,
+    in_pieces: bool,
 ) -> None:
     with small_pieces() if in_pieces else nullcontext():
         try:

@@ -20,15 +20,19 @@ from referee.errors import RefereeError
 
 IDS = np.array([1, 2, 20, 90], np.int64)
 ROW = [3, 20, 0.5, 1.5, 2, 30, 40.25]
-JSON, TEXT = "application/json", "text/plain"
+JSON = "application/json"
+TEXT = "text/plain"
 
 
 def parse(
-    body: bytes | list[Any], content_type: str = JSON, images: int = 5
+    body: bytes | list[Any],
+    content_type: str = JSON,
+    images: int = 5,
 ) -> list[list[float]]:
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     rows = parse_detections(body, content_type, images, IDS)
-    assert (rows.dtype, rows.shape[1:]) == (np.float64, (7,))
+    assert rows.dtype == np.float64
+    assert rows.shape[1:] == (7,)
     return rows.tolist()
 
 
@@ -39,7 +43,8 @@ def refusal(body: bytes | list[Any], content_type: str = JSON) -> RefereeError:
 
 
 def problems(
-    body: bytes | list[Any], content_type: str = JSON
+    body: bytes | list[Any],
+    content_type: str = JSON,
 ) -> list[tuple[int, str]]:
     failure = refusal(body, content_type)
     assert failure.code == "bad-rows"
@@ -51,7 +56,11 @@ def problems(
 numbers = st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6)
 good_rows = st.lists(
     st.tuples(
-        st.integers(1, 5), st.sampled_from(IDS.tolist()), numbers, numbers, numbers
+        st.integers(1, 5),
+        st.sampled_from(IDS.tolist()),
+        numbers,
+        numbers,
+        numbers,
     ).map(lambda r: [*r, max(r[3], 0) + 1e6, r[4] + 1]),
     max_size=30,
 )
@@ -63,7 +72,9 @@ good_rows = st.lists(
     st.sampled_from(["\n", "\r\n", "\n\n"]),
 )
 def test_json_and_text_mean_the_same(
-    rows: list[list[float]], blank: str, end: str
+    rows: list[list[float]],
+    blank: str,
+    end: str,
 ) -> None:
     text = end.join(blank.join(map(repr, row)) for row in rows) + end
     assert (
@@ -130,7 +141,8 @@ def test_of_a_json_array_no_more_is_decoded_than_the_problems_that_are_counted()
     None
 ):
     many = refusal(b"[" + b"[]," * 20_000 + b"and so on")
-    assert (many.code, many.facts["total"]) == ("bad-rows", ENOUGH_PROBLEMS)
+    assert many.code == "bad-rows"
+    assert many.facts["total"] == ENOUGH_PROBLEMS
 
 
 @pytest.mark.parametrize("blank", [b" ", b"\n\t\r "])
@@ -203,7 +215,10 @@ def test_rows_are_lists(row: object) -> None:
 )
 @pytest.mark.parametrize("content_type", [JSON, TEXT])
 def test_values_are_checked_and_named(
-    column: int, value: float, words: str, content_type: str
+    column: int,
+    value: float,
+    words: str,
+    content_type: str,
 ) -> None:
     bad = [*ROW[:column], value, *ROW[column + 1 :]]
     text = "\n".join(" ".join(map(str, row)) for row in (ROW, bad)).encode()
@@ -270,7 +285,8 @@ def test_lines_are_counted_with_the_blank_ones() -> None:
 
 @given(st.binary(max_size=80), st.sampled_from([JSON, TEXT]))
 def test_garbage_is_refused_or_empty_and_never_a_defect(
-    body: bytes, content_type: str
+    body: bytes,
+    content_type: str,
 ) -> None:
     with suppress(RefereeError):  # anything else is a defect
         assert parse(body, content_type) == [] or body.strip()

@@ -102,7 +102,9 @@ PLAIN = '{"image_id": 1, "category_id": 2, "bbox": [1, 2.5, -0.0, 1e-400], "scor
 @example(f"[{PLAIN}}}\v, {PLAIN}}}]".encode(), 7)
 @example(f"[{PLAIN}}}, {PLAIN}}}]".encode("utf-8-sig"), 7)
 def test_what_is_read_fast_is_what_is_read_one_by_one(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, piece_bytes: int
+    tmp_path_factory: pytest.TempPathFactory,
+    content: bytes,
+    piece_bytes: int,
 ) -> None:
     path = tmp_path_factory.mktemp("plain") / "found.json"
     path.write_bytes(content)
@@ -127,7 +129,12 @@ def test_what_is_read_fast_is_what_is_read_one_by_one(
     assert as_hex(rows) == as_hex(expected)
 
 
-ENTRY = {"image_id": 1, "category_id": 2, "bbox": [1.5, 2, 10, 20.25], "score": 0.25}
+ENTRY = {
+    "image_id": 1,
+    "category_id": 2,
+    "bbox": [1.5, 2, 10, 20.25],
+    "score": 0.25,
+}
 
 
 @pytest.mark.parametrize(
@@ -183,12 +190,20 @@ print(peak_mb() - before)
     ids=["entries", "empty lists"],
 )
 def test_a_large_file_takes_little_memory(
-    tmp_path: Path, content: str, count: int, most_mb: float
+    tmp_path: Path,
+    content: str,
+    count: int,
+    most_mb: float,
 ) -> None:
     path = tmp_path / "found.json"
     path.write_text(content)
     command = [sys.executable, "-c", MEASURE, str(path)]
-    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    ran = subprocess.run(
+        command,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     read, used_mb = ran.stdout.split()
     assert int(read) == count
     assert float(used_mb) < most_mb

@@ -37,7 +37,8 @@ def look(*rows: list[float]) -> Implausible:
     ],
 )
 def test_each_kind_is_counted_and_told_in_a_sentence(
-    row: list[float], found: Implausible
+    row: list[float],
+    found: Implausible,
 ) -> None:
     assert look(GOOD, row) == found
     assert len(found.sentences) == bool(found.in_unit_square) + bool(

@@ -15,7 +15,8 @@ from lpirc_score.detections.form_body import take_form
 from referee.errors import LengthMismatch, RefereeError
 from tests.scoring.detections.detection_bodies import FIELDS, FORM
 
-IMAGES, IDS = 9, np.array([1, 2, 20], np.int64)
+IMAGES = 9
+IDS = np.array([1, 2, 20], np.int64)
 VALUES = st.sampled_from(
     [
         "1",
@@ -59,7 +60,8 @@ def alone(row: tuple[str, ...]) -> list[list[float]]:
 
 @given(WRITTEN, st.booleans())
 def test_a_row_is_taken_or_refused_whatever_stands_beside_it(
-    rows: list[tuple[str, ...]], interleaved: bool
+    rows: list[tuple[str, ...]],
+    interleaved: bool,
 ) -> None:
     pairs = [
         (name, value) for row in rows for name, value in zip(FIELDS, row, strict=True)
@@ -89,11 +91,9 @@ def test_all_good_rows_of_a_large_body_are_taken_and_few_refusals_put_into_words
         names.format(2, "0.5"),
     ] * 8000
     taken, refused = take_form("&".join(rows).encode(), IMAGES, IDS)
-    assert (len(taken), refused.total, len(refused.first)) == (
-        8000,
-        16_000,
-        MAX_PROBLEMS,
-    )
+    assert len(taken) == 8000
+    assert refused.total == 16_000
+    assert len(refused.first) == MAX_PROBLEMS
     assert [line for line, _, _ in refused.first[:4]] == [1, 2, 4, 5]
     _, ((_, reason, text),) = astuple(
         take_form(rows[0].replace("nan", "x" * 9000).encode(), IMAGES, IDS)[1]

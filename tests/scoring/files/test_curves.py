@@ -10,7 +10,10 @@ from lpirc_score.analysis.curves import Curve
 from lpirc_score.files.curves import write_curves
 
 CURVE = Curve(
-    np.array([1, 3]), np.array([0.5, 1.0]), np.array([1.0, 2 / 3]), np.array([0.9, 0.7])
+    np.array([1, 3]),
+    np.array([0.5, 1.0]),
+    np.array([1.0, 2 / 3]),
+    np.array([0.9, 0.7]),
 )
 MISSED = Curve(np.array([], int), np.array([]), np.array([]), np.array([]))
 
@@ -34,7 +37,9 @@ def test_a_categorys_name_is_text_whatever_it_holds(path: Path) -> None:
 
 @pytest.mark.parametrize(("first", "is_told"), [(MISSED, True), (CURVE, False)])
 def test_a_drawing_of_nothing_found_says_so_and_names_all_categories(
-    path: Path, first: Curve, is_told: bool
+    path: Path,
+    first: Curve,
+    is_told: bool,
 ) -> None:
     write_curves(path, {1: first, 2: MISSED}, {1: "ant", 2: "bee"}, "lpirc")
     drawing = path.read_text()

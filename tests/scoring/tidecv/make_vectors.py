@@ -58,7 +58,8 @@ def random_set(seed):
     categories = rng.randint(1, 5)
     images = rng.randint(1, 6)
     crowd_share = rng.choice([0, 0, 0.15])
-    objects, detections = [], []
+    objects = []
+    detections = []
     for image in range(1, images + 1):
         for _ in range(rng.randint(0, 6)):
             crowd = rng.random() < crowd_share
@@ -80,7 +81,8 @@ def random_set(seed):
                     category if rng.random() < 0.7 else rng.randint(1, categories)
                 )
             else:
-                category, box = rng.randint(1, categories + 1), random_box(rng)
+                category = rng.randint(1, categories + 1)
+                box = random_box(rng)
             detections.append([image, category, *box])
     confidences = rng.sample(range(1, 10**5), len(detections))
     return objects, [
@@ -90,7 +92,8 @@ def random_set(seed):
 
 
 def answer(objects, detections, iou):
-    truth, found = Data("truth", max_dets=10**6), Data("found")
+    truth = Data("truth", max_dets=10**6)
+    found = Data("found")
     for image, category, *box, crowd in objects:
         add = truth.add_ignore_region if crowd else truth.add_ground_truth
         add(image, category, box)
@@ -101,9 +104,14 @@ def answer(objects, detections, iou):
         )  # tidecv looks only at the images of the ground truth
     tide = TIDE(pos_threshold=iou)
     run = tide.evaluate(truth, found)
-    main, special = tide.get_main_errors()["found"], tide.get_special_errors()["found"]
+    main = tide.get_main_errors()["found"]
+    special = tide.get_special_errors()["found"]
     counts = {error.short_name: count for error, count in run.count_errors().items()}
-    return {"ap": run.ap, "gains": main | special, "counts": counts}
+    return {
+        "ap": run.ap,
+        "gains": main | special,
+        "counts": counts,
+    }
 
 
 def main():
@@ -116,7 +124,12 @@ def main():
         except ZeroDivisionError:  # of tidecv, where a mended set is empty
             continue
         sets.append(
-            {"iou": iou, "objects": objects, "detections": detections} | answered
+            {
+                "iou": iou,
+                "objects": objects,
+                "detections": detections,
+            }
+            | answered
         )
     lines = ",\n".join(json.dumps(one, separators=(",", ":")) for one in sets)
     Path(__file__).with_name("vectors.json").write_text(f"[\n{lines}\n]\n")

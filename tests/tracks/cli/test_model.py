@@ -318,7 +318,7 @@ def test_a_meter_beside_the_bench_gives_the_energy_of_an_inference(hall: Hall) -
     )
     made = hall.told("submit", model, "--track", "spots", "--team", "alpha", *metered)
     with open_contest(hall.day) as contest:
-        document = json.loads(contest.store.submission_result(made["id"]) or b"")
+        document = json.loads(contest.store.submissions.result(made["id"]) or b"")
     energy = document["energy"]
     loop_s, inferences = energy["loop_s"], document["energy_loop"]["inferences"]
     assert loop_s == pytest.approx(2, rel=0.2)

@@ -85,7 +85,7 @@ def model_contest(folder: Path, tracks: str) -> Iterator[Contest]:
     )
     with open_contest(folder) as contest:
         for team in TEAMS:
-            contest.store.add_team(team, "hash", START)
+            contest.store.teams.add(team, "hash", START)
         yield contest
 
 

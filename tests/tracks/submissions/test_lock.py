@@ -22,8 +22,8 @@ from lpirc_tracks.submissions.submitting import Order, submit
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
-from referee.store import Store
 from referee.store.model_records import Submission
+from referee.store.submission_table import SubmissionTable
 from tests.tracks.submissions.model_days import (
     colour_set,
     model_contest,
@@ -100,7 +100,7 @@ def test_only_the_submission_that_is_being_measured_is_not_broken_off(
     contest: Contest, lock_of: Callable[[Contest], AbstractContextManager[Record]]
 ) -> None:
     def accepted() -> int:
-        return contest.store.accept_submission(SUBMISSION, Clock().utc(), limit=9).id
+        return contest.store.submissions.accept(SUBMISSION, Clock().utc(), limit=9).id
 
     killed = [accepted()]
     for _ in range(2):
@@ -144,23 +144,23 @@ def test_of_one_document_that_is_handed_in_twice_at_once_one_is_refused(
                 told[is_second] = failure.code
 
     second = threading.Thread(target=hand_in, daemon=True)
-    flock, accept = fcntl.flock, Store.accept_submission
+    flock, accept = fcntl.flock, SubmissionTable.accept
 
     def waits(file: IO[bytes], kind: int) -> None:
         if threading.current_thread() is second:
             second_is_there.set()
         flock(file, kind)
 
-    def accepts(store: Store, *rest: object) -> Submission:
+    def accepts(table: SubmissionTable, *rest: object) -> Submission:
         if threading.current_thread() is second:
             second_is_there.set()
         else:
             second.start()
             assert second_is_there.wait(60)
-        return accept(store, *rest)  # type: ignore[arg-type]
+        return accept(table, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(lock.fcntl, "flock", waits)
-    monkeypatch.setattr(Store, "accept_submission", accepts)
+    monkeypatch.setattr(SubmissionTable, "accept", accepts)
     with model_contest(tmp_path / "day", TRACK):
         hand_in()
         second.join(60)

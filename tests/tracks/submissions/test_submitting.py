@@ -35,7 +35,7 @@ from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import ModelCrashed, RefereeError
 from referee.store.model_records import Submission
-from referee.store.submissions import FREE_REPETITIONS
+from referee.store.submission_table import FREE_REPETITIONS
 from tests.tracks.submissions.model_days import (
     LONG,
     colour_set,
@@ -160,8 +160,8 @@ def test_a_document_of_another_device_is_judged_and_stored(
     )
     assert (
         made
-        == contest.store.submission(made.id)
-        == contest.store.submissions("phones")[0]
+        == contest.store.submissions.get(made.id)
+        == contest.store.submissions.all("phones")[0]
     )
     kept = contest.folder / MODELS / f"{sha256(MODEL)}.tflite"
     assert kept.read_bytes() == MODEL
@@ -173,7 +173,7 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
     busy, order = runs(track, 0.5, 0.5, 0.5), Order("alpha", model, "b")
     made = submit(contest, track, order, accepts, lambda _: next(busy), clock)
     assert next(busy, None) is None  # each was tried
-    assert made == contest.store.submission(made.id)
+    assert made == contest.store.submissions.get(made.id)
     outcome = made.measurement
     assert outcome is not None
     assert outcome.measured is not None
@@ -184,29 +184,33 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
     )
     assert (
         made.counts,
-        contest.store.submissions_used("phones", "alpha", clock.utc()),
+        contest.store.submissions.used("phones", "alpha", clock.utc()),
     ) == (False, 0)
     ((waiting, _),) = board(
-        track.rule, candidates(contest.store.submissions("phones"), "public")
+        track.rule, candidates(contest.store.submissions.all("phones"), "public")
     ).invalid
     assert waiting.made.is_unstable
     assert judged_now(made, track.rule) == made
     # The same build measures it again, since it has not measured it yet; that counts towards no limit.
-    assert to_measure_again(contest.store.submissions("phones"), "public", "b") == [
+    assert to_measure_again(contest.store.submissions.all("phones"), "public", "b") == [
         made
     ]
     quiet = runs(track, 1.0)
     measure_again(contest, track, made, "b", lambda _: next(quiet), clock)
     standing = board(
-        track.rule, candidates(contest.store.submissions("phones"), "public")
+        track.rule, candidates(contest.store.submissions.all("phones"), "public")
     )
     assert ([line.candidate.made.id for line in standing.lines], standing.invalid) == (
         [2],
         (),
     )
-    assert to_measure_again(contest.store.submissions("phones"), "public", "b") == []
     assert (
-        build_number(contest.store.submission(2), contest.store.submissions("phones"))
+        to_measure_again(contest.store.submissions.all("phones"), "public", "b") == []
+    )
+    assert (
+        build_number(
+            contest.store.submissions.get(2), contest.store.submissions.all("phones")
+        )
         == 1
     )
 
@@ -241,7 +245,7 @@ def test_a_document_with_an_unstable_latency_costs_no_submission(
     )
     assert (
         made.is_unstable,
-        contest.store.submissions_used("phones", "alpha", clock.utc()),
+        contest.store.submissions.used("phones", "alpha", clock.utc()),
     ) == (True, 0)
 
 
@@ -266,7 +270,7 @@ def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
 
     for number in range(FREE_REPETITIONS + limit):
         assert hand().is_unstable
-        assert store.submissions_used("phones", "alpha", clock.utc()) == max(
+        assert store.submissions.used("phones", "alpha", clock.utc()) == max(
             0, number + 1 - FREE_REPETITIONS
         )
     refused = refusal(hand)
@@ -275,8 +279,10 @@ def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
         f"{limit} of them to be measured again beyond the {FREE_REPETITIONS} that are free"
         in refused.sentence
     )
-    store.require_below_limit("phones", "beta", limit, clock.utc())
-    store.require_below_limit("phones", "alpha", limit, clock.utc() + timedelta(days=1))
+    store.submissions.require_below_limit("phones", "beta", limit, clock.utc())
+    store.submissions.require_below_limit(
+        "phones", "alpha", limit, clock.utc() + timedelta(days=1)
+    )
 
 
 @pytest.mark.parametrize("confined", [True, False, None])
@@ -291,7 +297,7 @@ def test_whether_a_model_was_confined_is_stored(
     made = hand_in([7, 8, 9, 8], **section)
     assert made.measurement is not None
     assert made.measurement.confined is confined
-    assert contest.store.submission(made.id) == made
+    assert contest.store.submissions.get(made.id) == made
 
 
 def test_the_document_is_kept_as_it_was_received(
@@ -301,7 +307,7 @@ def test_the_document_is_kept_as_it_was_received(
     made = submit(
         contest, track, Order("alpha", model, "b", content), accepts, never, clock
     )
-    assert contest.store.submission_result(made.id) == content
+    assert contest.store.submissions.result(made.id) == content
 
 
 def test_one_document_is_one_submission_until_that_is_withdrawn(
@@ -326,11 +332,11 @@ def test_one_document_is_one_submission_until_that_is_withdrawn(
         refusal(lambda: hand("alpha", json.dumps(reordered, indent=1).encode())).code
         == "result-repeated"
     )
-    assert contest.store.submissions_used("phones", "alpha", NOON) == 1
+    assert contest.store.submissions.used("phones", "alpha", NOON) == 1
     assert hand("beta").team == "beta"
     measured_again = document | {"started_utc": "2026-05-04T09:05:00+00:00"}
     assert hand("alpha", packed(measured_again)).id == made.id + 2
-    contest.store.withdraw_entry(made.id, "the fan was off", "ops", NOON)
+    contest.store.entries.withdraw(made.id, "the fan was off", "ops", NOON)
     assert hand("alpha").id == made.id + 3
 
 
@@ -360,7 +366,7 @@ def test_a_document_of_something_else_is_refused_and_costs_nothing(
     failure = refusal(lambda: hand_in([7, 8, 9, 8], **changes))
     assert failure.code == code
     assert told in failure.sentence
-    assert contest.store.submissions() == []
+    assert contest.store.submissions.all() == []
     assert not (contest.folder / MODELS).exists()
 
 
@@ -383,14 +389,14 @@ def test_a_team_has_so_many_submissions_a_day_and_the_board_is_unharmed(
 ) -> None:
     for _ in range(3):
         hand_in([7, 8, 9, 8])
-    before = contest.store.submissions()
+    before = contest.store.submissions.all()
     failure = refusal(lambda: hand_in([7, 8, 1000, 8]))
     assert failure.code == "submission-limit"
     assert (
         "alpha has used up 3 of its 3 submissions to the track phones on 2026-05-04"
         in failure.sentence
     )
-    assert contest.store.submissions() == before
+    assert contest.store.submissions.all() == before
     assert hand_in([7, 8, 9, 8], team="beta").id == 4
     clock.now += timedelta(hours=11, minutes=59, seconds=59)
     assert refusal(lambda: hand_in([7, 8, 9, 8])).code == "submission-limit"
@@ -402,30 +408,29 @@ def test_of_two_that_take_the_last_one_together_one_is_refused(
     contest: Contest, hand_in: Hand, track: OpenTrack
 ) -> None:
     made = hand_in([7, 8, 9, 8])
-    contest.store.accept_submission(made, NOON, limit=2)
+    contest.store.submissions.accept(made, NOON, limit=2)
     assert (
-        refusal(lambda: contest.store.accept_submission(made, NOON, limit=2)).code
+        refusal(lambda: contest.store.submissions.accept(made, NOON, limit=2)).code
         == "submission-limit"
     )
-    assert contest.store.submissions_used("phones", "alpha", NOON) == 2
+    assert contest.store.submissions.used("phones", "alpha", NOON) == 2
 
 
 def test_a_withdrawn_entry_still_counts_until_the_attempt_is_given_back(
     contest: Contest, hand_in: Hand
 ) -> None:
     made = [hand_in([7, 8, 9, 8]) for _ in range(3)]
-    contest.store.withdraw_entry(made[0].id, "of another team", "ops", NOON)
-    assert contest.store.submissions_used("phones", "alpha", NOON) == 3
+    contest.store.entries.withdraw(made[0].id, "of another team", "ops", NOON)
+    assert contest.store.submissions.used("phones", "alpha", NOON) == 3
     assert refusal(lambda: hand_in([7, 8, 9, 8])).code == "submission-limit"
-    contest.store.uncount_submission(made[0].id)
+    contest.store.entries.uncount(made[0].id)
     assert hand_in([7, 8, 9, 8]).id == 4
     assert (
-        refusal(lambda: contest.store.uncount_submission(made[0].id)).code
-        == "not-counted"
+        refusal(lambda: contest.store.entries.uncount(made[0].id)).code == "not-counted"
     )
     for act in (
-        contest.store.uncount_submission,
-        lambda one: contest.store.restore_entry(one, NOON),
+        contest.store.entries.uncount,
+        lambda one: contest.store.entries.restore(one, NOON),
     ):
         assert refusal(lambda act=act: act(99)).code == "submission-unknown"
 
@@ -440,7 +445,7 @@ def test_the_first_device_is_that_of_the_board(contest: Contest, hand_in: Hand) 
         "measured on 'faster', but the board of the track phones is that of 'board-7'"
         in failure.sentence
     )
-    assert len(contest.store.submissions()) == 1
+    assert len(contest.store.submissions.all()) == 1
 
 
 def test_a_configured_device_goes_before_the_first_one(
@@ -474,9 +479,9 @@ def test_a_configured_device_goes_before_the_first_one(
 @pytest.mark.parametrize("team", ["nobody", "", "ALPHA"])
 def test_a_team_must_be_registered(contest: Contest, hand_in: Hand, team: str) -> None:
     assert refusal(lambda: hand_in([7, 8, 9, 8], team=team)).code == "team-unknown"
-    contest.store.set_team_disabled("alpha", True)
+    contest.store.teams.set_disabled("alpha", True)
     assert "is disabled" in refusal(lambda: hand_in([7, 8, 9, 8])).sentence
-    assert contest.store.submissions() == []
+    assert contest.store.submissions.all() == []
 
 
 def test_a_model_that_cannot_be_read_is_told(
@@ -490,7 +495,7 @@ def test_a_model_that_cannot_be_read_is_told(
             ).code
             == "model-unreadable"
         )  # type: ignore[misc]
-    assert contest.store.submissions() == []
+    assert contest.store.submissions.all() == []
 
 
 def test_a_refused_model_costs_nothing_also_with_a_sound_result(
@@ -507,7 +512,7 @@ def test_a_refused_model_costs_nothing_also_with_a_sound_result(
             ).code
             == "model-refused"
         )  # type: ignore[misc]
-    assert contest.store.submissions() == []
+    assert contest.store.submissions.all() == []
 
 
 @pytest.mark.parametrize("code", ["model-crashed", "model-timeout", "out-of-memory"])
@@ -528,8 +533,8 @@ def test_a_model_that_fails_when_it_is_measured_uses_up_a_submission_and_is_not_
         "It failed.",
         None,
     )
-    assert contest.store.submissions_used("phones", "alpha", NOON) == 1
-    assert contest.store.submission_result(made.id) is None
+    assert contest.store.submissions.used("phones", "alpha", NOON) == 1
+    assert contest.store.submissions.result(made.id) is None
 
 
 @pytest.mark.parametrize(
@@ -553,10 +558,10 @@ def test_what_the_house_broke_off_is_given_up_and_costs_nothing(
 
     with pytest.raises(type(failure)):
         submit(contest, track, Order("alpha", model, "b"), accepts, fail, clock)
-    (made,) = contest.store.submissions()
+    (made,) = contest.store.submissions.all()
     assert made.withdrawn
     assert made.measurement is None
-    assert contest.store.submissions_used("phones", "alpha", NOON) == 0
+    assert contest.store.submissions.used("phones", "alpha", NOON) == 0
 
 
 def test_a_document_of_our_own_bench_that_is_wrong_is_the_houses_fault(
@@ -570,7 +575,7 @@ def test_a_document_of_our_own_bench_that_is_wrong_is_the_houses_fault(
         ).code
         == "bad-result"
     )
-    (made,) = contest.store.submissions()
+    (made,) = contest.store.submissions.all()
     assert made.withdrawn
     assert "model.sha256" in made.withdrawn
 
@@ -596,13 +601,13 @@ def test_every_kept_model_is_measured_again_once_a_build(
     first = hand_in([7, 8, 9, 8], build="one")
     hand_in([7, 8, 9, 8], build="one")
     gone = hand_in([7, 8, 9, 8], team="beta", build="one")
-    contest.store.withdraw_entry(gone.id, "x", "ops", NOON)
-    assert to_measure_again(contest.store.submissions(), "public", "one") == []
-    (wanted,) = to_measure_again(contest.store.submissions(), "public", "two")
+    contest.store.entries.withdraw(gone.id, "x", "ops", NOON)
+    assert to_measure_again(contest.store.submissions.all(), "public", "one") == []
+    (wanted,) = to_measure_again(contest.store.submissions.all(), "public", "two")
     assert wanted.id == first.id
     assert [
         one.id
-        for one in to_measure_again(contest.store.submissions(), "holdout", "one")
+        for one in to_measure_again(contest.store.submissions.all(), "holdout", "one")
     ] == [first.id]
     benched: list[Path] = []
 
@@ -615,7 +620,7 @@ def test_every_kept_model_is_measured_again_once_a_build(
     assert (made.build, made.counts, made.model_file) == ("two", False, "model.tflite")
     assert made.measurement is not None
     assert made.measurement.metric == 100.0
-    assert to_measure_again(contest.store.submissions(), "public", "two") == []
+    assert to_measure_again(contest.store.submissions.all(), "public", "two") == []
 
 
 def test_a_kept_model_that_was_damaged_is_mended_when_it_is_handed_in_again(
@@ -647,7 +652,7 @@ def test_on_another_device_than_the_boards_nothing_is_begun(
         failure = refusal(begin)
         assert failure.code == "wrong-device"
         assert "A model is measured here on 'laptop', but the board" in failure.sentence
-    assert contest.store.submissions() == [made]
+    assert contest.store.submissions.all() == [made]
 
 
 def test_a_kept_model_that_is_gone_is_told(
@@ -659,7 +664,7 @@ def test_a_kept_model_that_is_gone_is_told(
         refusal(lambda: measure_again(contest, track, made, "two", never, clock)).code
         == "model-missing"
     )
-    assert len(contest.store.submissions()) == 1
+    assert len(contest.store.submissions.all()) == 1
 
 
 def test_one_model_is_measured_at_a_time(
@@ -683,7 +688,7 @@ def test_one_model_is_measured_at_a_time(
         is not None
     )
     assert refused == ["bench-busy"]
-    assert [one.team for one in contest.store.submissions()] == ["alpha", "beta"]
+    assert [one.team for one in contest.store.submissions.all()] == ["alpha", "beta"]
     submit(contest, track, Order("beta", model, "b"), accepts, lambda _: content, clock)
 
 
@@ -740,7 +745,9 @@ def test_of_equal_teams_the_one_whose_model_came_first_stands_first_whatever_bui
     hand_in([7, 8, 9, 8], team="beta")
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
     measure_again(contest, track, first, "two", lambda _: content, clock)
-    made = board(track.rule, candidates(contest.store.submissions("phones"), "public"))
+    made = board(
+        track.rule, candidates(contest.store.submissions.all("phones"), "public")
+    )
     assert [(line.rank, line.candidate.made.id) for line in made.lines] == [
         (1, 3),
         (2, 2),
@@ -751,11 +758,12 @@ def test_a_measurement_that_was_broken_off_is_made_again(
     contest: Contest, hand_in: Hand, clock: Calendar
 ) -> None:
     made = hand_in([7, 8, 9, 8], build="one")
-    contest.store.accept_submission(
+    contest.store.submissions.accept(
         replace(made, build="two", counts=False), clock.utc(), limit=0
     )
     assert [
-        one.id for one in to_measure_again(contest.store.submissions(), "public", "two")
+        one.id
+        for one in to_measure_again(contest.store.submissions.all(), "public", "two")
     ] == [made.id]
 
 
@@ -788,6 +796,6 @@ def test_the_reason_of_a_withdrawal_names_the_file_that_the_system_refused(
 
     with pytest.raises(OSError, match="No space"):
         submit(contest, track, Order("alpha", model, "b"), accepts, fail, clock)
-    assert [one.withdrawn for one in contest.store.submissions()] == [
+    assert [one.withdrawn for one in contest.store.submissions.all()] == [
         "/models/x: No space left on device"
     ]

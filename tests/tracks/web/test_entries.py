@@ -148,7 +148,7 @@ def checked_entry(
     made = receive_body(contest, Clock(), Offer(config, team, file), [body])
     with closing(CheckQueue(contest, Clock(), lambda: None)) as checks:
         assert checks.check_next()
-    return contest.store.submission(made.id)
+    return contest.store.submissions.get(made.id)
 
 
 def own(day: Day, number: int | None = None, team: str = TEAM) -> Any:
@@ -403,7 +403,7 @@ def test_an_entry_whose_test_set_is_away_is_scored_once_that_is_back(
 
             def is_measured() -> bool:
                 clock.advance(RETRY_S)
-                return contest.store.submission(made.id).measurement is not None
+                return contest.store.submissions.get(made.id).measurement is not None
 
             until(is_measured)
             desk.close()
@@ -434,13 +434,15 @@ def test_a_crash_loses_no_entry_and_no_one_sees_a_hold_out_figure_before_its_dat
     day.serve()
     until(lambda: own(day, number)["state"] == "scored")
     with day.store() as store:
-        until(lambda: all(one.measurement for one in store.submissions("files")))
+        until(lambda: all(one.measurement for one in store.submissions.all("files")))
         by_split = {
             one.split: one.measurement.metric
-            for one in store.submissions("files")
+            for one in store.submissions.all("files")
             if one.measurement
         }
-        twin = next(one for one in store.submissions("files") if one.split == HOLDOUT)
+        twin = next(
+            one for one in store.submissions.all("files") if one.split == HOLDOUT
+        )
     assert by_split == {
         split: expected(day, rows, split) for split in (PUBLIC, HOLDOUT)
     }
@@ -490,7 +492,7 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
         made = checked_entry(contest, config, TEAM, "b.csv", csv_of(rows_of(images, 1)))
 
         def state() -> dict[str, Any]:
-            return entry_document(store, store.submission(made.id))
+            return entry_document(store, store.submissions.get(made.id))
 
         assert (state()["state"], state()["place"], state()["attempts"]) == (
             "waiting",
@@ -498,11 +500,11 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
             0,
         )
         assert (
-            store.lease_job(JobKind.SCORING, "a worker", Clock().utc(), 60.0, made.job)
+            store.jobs.lease(JobKind.SCORING, "a worker", Clock().utc(), 60.0, made.job)
             is not None
         )
         assert (state()["state"], state()["by"]) == ("scoring", "a worker")
-        store.give_job_back(
+        store.jobs.give_back(
             str(made.job), "a worker", "it stopped", Clock().utc(), failed=True
         )
         assert (state()["state"], state()["attempts"], state()["reason"]) == (
@@ -518,9 +520,9 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
         until(lambda: state()["state"] == "failed")
         assert "line 1 is neither seven values nor the header" in state()["reason"]
         assert str(day.folder) not in state()["reason"]
-        assert store.job(str(made.job)).failures == 3
+        assert store.jobs.get(str(made.job)).failures == 3
         assert (
-            store.submissions_used("files", TEAM, Clock().utc()) == 1
+            store.submissions.used("files", TEAM, Clock().utc()) == 1
         )  # what failed costs nothing
         again = checked_entry(
             contest, config, TEAM, "b.csv", csv_of(rows_of(images, 1))
@@ -528,12 +530,14 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
         desk.ask()
         until(
             lambda: (
-                entry_document(store, store.submission(again.id))["state"] == "scored"
+                entry_document(store, store.submissions.get(again.id))["state"]
+                == "scored"
             )
         )
         until(
             lambda: (
-                entry_document(store, store.submission(first.id)).get("score") == 100
+                entry_document(store, store.submissions.get(first.id)).get("score")
+                == 100
             )
         )
 
@@ -551,8 +555,10 @@ def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
     answer = hand_in(day, detector(), track="models", name="m.tflite")
     assert (answer.status_code, answer.json()["state"]) == (202, "waiting"), answer.text
     with day.store() as store:
-        (made,) = (one for one in store.submissions("models") if one.withdrawn is None)
-        job = store.job(str(made.job))
+        (made,) = (
+            one for one in store.submissions.all("models") if one.withdrawn is None
+        )
+        job = store.jobs.get(str(made.job))
     assert (job.kind, job.about) == (JobKind.MEASURING, f"submission {made.id}")
     assert "in the queue" in day.refers("model", "list").stdout
 
@@ -572,7 +578,7 @@ def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
         hand_in(day, csv_of(rows_of(day.testset))).status_code == 202
     )  # results files do not run
     with day.store() as store:
-        assert store.submissions("models") == []
+        assert store.submissions.all("models") == []
     sentence = f"The track models takes no models: The unit of models at {left} does not answer"
     until(
         lambda: (day.folder / "server.log").read_text().count(sentence) >= 2

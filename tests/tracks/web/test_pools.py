@@ -82,7 +82,7 @@ class Pool(Desk):
     def logged(self, kind: str) -> list[dict[str, Any]]:
         return [
             one["detail"]
-            for one in self.house.store.events_after(0, 1000)[1]
+            for one in self.house.store.log.newest_after(0, 1000)[1]
             if one["kind"] == kind
         ]
 
@@ -92,7 +92,7 @@ def pool(
     build: Callable[..., House], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Pool]:
     # The referee's own look at the answers has its tests beside `claims`; here it would only take time.
-    monkeypatch.setattr("lpirc_tracks.web.work.doubt_of", lambda *given: None)
+    monkeypatch.setattr("lpirc_tracks.web.device_routes.doubt_of", lambda *given: None)
 
     def make(*devices: str, calibration: bytes = b"", **track: object) -> Pool:
         test_set = colour_set(tmp_path, *SET)
@@ -141,7 +141,7 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
     ours.ask("DELETE", f"/{made.job}", "pixel-5")
 
     lonely = ours.queue(MODEL)
-    ours.house.store.cancel_jobs([str(made.job)], "ops", ours.house.clock.utc())
+    ours.house.store.entries.cancel_jobs([str(made.job)], "ops", ours.house.clock.utc())
     work = ours.lease("pixel-4")
     problem(
         ours.ask("POST", f"/{work['job']}/failed", data=b"it hangs"),
@@ -179,14 +179,14 @@ def test_a_device_on_which_every_model_crashes_spoils_no_entry_that_another_devi
     assert "another device tries it" in told["detail"]
     assert ours.gets_nothing("pixel-4")
     ours.told("pixel-5", 2.0)
-    outcome = ours.house.store.submission(made.id).measurement
+    outcome = ours.house.store.submissions.get(made.id).measurement
     assert outcome is not None
     assert outcome.valid
 
     faulty = ours.queue(THEIRS)
     problem(crashes("pixel-4"), 422, "not-measured")
     assert "crashed" in crashes("pixel-5").json()["outcome"]
-    outcome = ours.house.store.submission(faulty.id).measurement
+    outcome = ours.house.store.submissions.get(faulty.id).measurement
     assert outcome is not None
     assert not outcome.valid
     assert not outcome.unstable
@@ -227,7 +227,9 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     assert event["no_work"].startswith(off)
     assert ours.lease("pixel-4")["job"] == made.job
     store = ours.house.store
-    assert [one.id for one in store.submissions()] == [made.id]  # no team paid for it
+    assert [one.id for one in store.submissions.all()] == [
+        made.id
+    ]  # no team paid for it
     assert (
         json.loads(ours.referee("model", "board", "--track", "phones", "--json"))[
             "places"
@@ -236,7 +238,7 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     )
     ours.referee("device", "disable", "pixel-4", "--reason", "its fan is broken")
     problem(ours.ask("PUT", f"/{made.job}", "pixel-4"), 409, "lease-lost")
-    job = store.job(str(made.job))
+    job = store.jobs.get(str(made.job))
     assert (job.state, job.failures, job.losses, job.failed_on) == (
         JobState.WAITING,
         0,
@@ -253,7 +255,7 @@ def test_what_a_device_may_not_do_with_a_calibration(pool: Callable[..., Pool]) 
     theirs = packed(result(ours.test_set, CALIBRATION, RIGHT, device__host="liar"))
     for name in ("liar", "pixel-4"):  # another's, and again
         problem(ours.hand_in(works["pixel-4"], theirs, name), 409, "lease-lost")
-    assert len(ours.house.store.calibrations("phones")) == 2
+    assert len(ours.house.store.calibrations.of_track("phones")) == 2
 
     lies = (
         packed(result(ours.test_set, OURS, RIGHT, device__host="liar")),
@@ -338,12 +340,12 @@ def test_a_device_whose_results_for_a_model_differ_calibrates_before_it_measures
     ours.told("pixel-4", 2.0)
     ours.queue(OURS)
     assert ours.told("pixel-4", 3.0)
-    ours.house.store.add_team("omega", "hash", ours.house.clock.utc())
+    ours.house.store.teams.add("omega", "hash", ours.house.clock.utc())
     again = ours.queue(OURS, "omega")
     job = ours.lease("pixel-4")
     refused = problem(ours.measure("pixel-4", 4.0, job), 422, "not-measured")["detail"]
     assert "3.000 and 4.000 ms, 33.3% apart; at most 5% is allowed" in refused
-    kept = ours.house.store.job(str(again.job))
+    kept = ours.house.store.jobs.get(str(again.job))
     assert (kept.state, kept.failures, kept.losses) == (JobState.WAITING, 0, 0)
     assert [one["submission"] for one in ours.logged("device-doubted")] == [again.id]
     work = ours.lease("pixel-4")
@@ -356,7 +358,7 @@ def test_a_device_whose_results_for_a_model_differ_calibrates_before_it_measures
     else:
         assert told.startswith("pixel-4 is disabled: its calibrations 1 and 2 differ")
         assert ours.gets_nothing("pixel-4")
-        assert ours.house.store.job(str(again.job)).failures == 0
+        assert ours.house.store.jobs.get(str(again.job)).failures == 0
 
 
 def test_two_devices_with_one_key_have_one_lease_between_them(
@@ -373,7 +375,9 @@ def test_two_devices_with_one_key_have_one_lease_between_them(
             )
         )
     assert sorted(one.status_code for one in answers) == [200, *[204] * 7]
-    assert [one.worker for one in ours.house.store.jobs(JobState.LEASED)] == ["pixel-4"]
+    assert [one.worker for one in ours.house.store.jobs.all(JobState.LEASED)] == [
+        "pixel-4"
+    ]
     work = next(one.json() for one in answers if one.status_code == 200)
     assert ours.measure("pixel-4", 2.0, work).status_code == 200
     problem(ours.hand_in(work, b"{}"), 409, "lease-lost")
@@ -405,5 +409,5 @@ def test_the_client_calibrates_and_the_referee_repeats_its_answers(
     assert client.wait(TIMEOUT_S) == 0
     (told,) = client.stderr.read().splitlines()
     assert told.startswith("phones, model.tflite: calibrated: ")
-    (made,) = ours.house.store.calibrations("phones")
+    (made,) = ours.house.store.calibrations.of_track("phones")
     assert (made.accuracy_percent, made.doubt) == (75.0, None)

@@ -138,7 +138,7 @@ def test_an_upload_counts_by_its_last_byte_and_the_deadline_that_is_in_force_the
         with pytest.raises(RefereeError, match="was closed at"):
             receive_body(contest, clock, Offer(config, "team-1", "a.csv"), dripped(0))
         assert not list((day.folder / "uploads").iterdir())
-        assert [one.team for one in contest.store.submissions("files")] == [TEAM]
+        assert [one.team for one in contest.store.submissions.all("files")] == [TEAM]
 
 
 def test_an_upload_to_a_track_that_the_operator_must_put_right_waits_instead_of_being_refused(
@@ -160,7 +160,7 @@ def test_an_upload_to_a_track_that_the_operator_must_put_right_waits_instead_of_
             closing(CheckQueue(contest, Clock(), lambda: None)) as checks,
         ):
             assert checks.check_next() == is_right
-            assert contest.store.submission(number).is_unchecked != is_right
+            assert contest.store.submissions.get(number).is_unchecked != is_right
     config.write_text(
         right.replace("holdout_until", "holdout_part = 1e-9\nholdout_until")
     )
@@ -288,7 +288,7 @@ def test_a_file_of_nothing_but_problems_ends_at_a_thousand_and_leaves_its_team_i
     shown = own(day, document["entry"])
     assert (shown["state"], shown["problem"]["code"]) == ("refused", "bad-detections")
     with day.store() as store:
-        assert store.submissions_used("files", TEAM, Clock().utc()) == 0
+        assert store.submissions.used("files", TEAM, Clock().utc()) == 0
     assert not list((day.folder / "models").iterdir())
 
 
@@ -328,7 +328,7 @@ def test_the_final_board_waits_for_what_came_in_time_and_for_what_may_replace_it
             pass
         checks.close()
         assert shown()["being_scored"] == 1
-        contest.store.withdraw_entry(good.id, "a trial", "ops", clock.utc())
+        contest.store.entries.withdraw(good.id, "a trial", "ops", clock.utc())
         assert "may be replaced until" in shown()["provisional"]
         again = Offer(config, TEAM, "b.csv", broken.id)
         made = receive_body(contest, clock, again, [csv_of(rows_of(images, 2))])
@@ -365,8 +365,8 @@ def test_an_upload_whose_file_is_gone_waits_until_it_is_put_back(
         path.write_bytes(body)
         assert checks.check_next()
         checks.close()
-        assert contest.store.unchecked_submissions() == []
-        assert contest.store.upload(made.id).problem is None
+        assert contest.store.submissions.unchecked() == []
+        assert contest.store.uploads.of_submission(made.id).problem is None
 
 
 def checked(contest: Contest, clock: Clock) -> bool:
@@ -392,12 +392,12 @@ def test_an_acknowledged_upload_is_also_on_the_disk_of_a_shared_journal(
         broken = stored(contest, "team-1", b"image,class", clock)
         kept_upload(contest, made).unlink()  # with the first host
         assert checked(contest, clock)
-        assert contest.store.submission(made.id).withdrawn is None
+        assert contest.store.submissions.get(made.id).withdrawn is None
         assert kept_upload(contest, made).is_file()
         copies = tmp_path / "other" / "models"
         assert len(list(copies.iterdir())) == 2
         assert checked(contest, clock)
-        assert contest.store.submission(broken.id).withdrawn is not None
+        assert contest.store.submissions.get(broken.id).withdrawn is not None
         assert [one.name for one in copies.iterdir()] == [
             kept_upload(contest, made).name
         ]
@@ -408,14 +408,14 @@ def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
 ) -> None:
     put_journal_elsewhere(day, tmp_path / "other")
     with open_contest(day.folder) as contest:
-        contest.store.require_team(TEAM)
+        contest.store.teams.require(TEAM)
         copies = tmp_path / "other" / "models"
         copies.touch()
         with pytest.raises(
             RefereeError, match="cannot be copied to the journal's disk"
         ):
             stored(contest, TEAM, csv_of(rows_of(images)), DrivenClock())
-        assert contest.store.submissions("files") == []
+        assert contest.store.submissions.all("files") == []
         assert not list((day.folder / "uploads").iterdir())
 
 
@@ -450,7 +450,7 @@ def test_what_cannot_be_stored_does_not_harm_the_same_file_of_another_team(
         def fails(*_: object) -> None:
             raise StorageFailed("The journal's disk does not answer.")
 
-        monkeypatch.setattr(contest.store, "receive_upload", fails)
+        monkeypatch.setattr(contest.store.uploads, "receive", fails)
         with pytest.raises(StorageFailed):
             uploads.add(one, 0, [body])
         assert kept.read_bytes() == body
@@ -486,10 +486,10 @@ def test_a_file_that_cannot_be_removed_does_not_end_the_checks(
         copy.unlink()
         copy.mkdir()
         assert checked(contest, clock)
-        assert contest.store.submission(broken.id).withdrawn is not None
+        assert contest.store.submissions.get(broken.id).withdrawn is not None
         made = stored(contest, TEAM, csv_of(rows_of(images)), clock)
         assert checked(contest, clock)
-        assert not contest.store.submission(made.id).is_unchecked
+        assert not contest.store.submissions.get(made.id).is_unchecked
 
 
 def test_uploads_that_begin_and_end_at_the_same_time_do_not_disturb_each_other(

@@ -21,8 +21,8 @@ from lpirc_tracks.submissions.results_files import HOLDOUT, PUBLIC, EntryDesk
 from referee.clock import Clock
 from referee.contest import open_contest
 from referee.errors import RefereeError
-from referee.store import Store
 from referee.store.model_records import JobKind, JobState, Submission
+from referee.store.publication_table import PublicationTable
 from tests.contest_day import PASSWORD, TEAM, Day, contest_day, problem, until
 from tests.tracks.web.test_entries import (
     board,
@@ -91,7 +91,7 @@ def scored_on_both(day: Day, misses: int, team: str) -> int:
         day, hand_in(day, csv_of(rows_of(day.testset, misses)), team), team
     )["id"]
     with day.store() as store:
-        until(lambda: all(one.measurement for one in store.submissions("files")))
+        until(lambda: all(one.measurement for one in store.submissions.all("files")))
     return number
 
 
@@ -103,7 +103,7 @@ def board_once(day: Day, *, is_published: bool) -> dict[str, Any]:
 
 def acts(day: Day) -> list[dict[str, Any]]:
     with day.store() as store:
-        newest_first = store.events_after(0, 1000)[1]
+        newest_first = store.log.newest_after(0, 1000)[1]
     events = reversed(newest_first)
     return [
         one["detail"]
@@ -234,22 +234,22 @@ def test_what_waits_for_a_withdrawn_entry_is_not_done_until_it_is_restored(
         )
         assert mine.job == same.job
         for one in (mine, alone):
-            contest.store.withdraw_entry(one.id, "a trial", "ops", Clock().utc())
+            contest.store.entries.withdraw(one.id, "a trial", "ops", Clock().utc())
         states = {
             one.about: one.state
-            for one in contest.store.jobs()
+            for one in contest.store.jobs.all()
             if one.kind is JobKind.SCORING
         }
         assert set(states.values()) == {JobState.WAITING, JobState.CANCELLED}
-        assert contest.store.job(str(mine.job)).state is JobState.WAITING, (
+        assert contest.store.jobs.get(str(mine.job)).state is JobState.WAITING, (
             "the other team's file needs it"
         )
     day.serve()
     until(lambda: own(day, same.id, "bee")["state"] == "scored")
     with day.store() as store:
-        assert store.submission(mine.id).measurement is None
-        assert store.submission(alone.id).measurement is None
-        assert store.job(str(alone.job)).state is JobState.CANCELLED
+        assert store.submissions.get(mine.id).measurement is None
+        assert store.submissions.get(alone.id).measurement is None
+        assert store.jobs.get(str(alone.job)).state is JobState.CANCELLED
     assert [one["team"] for one in board(day)["places"]] == ["bee"]
     for number in (mine.id, alone.id):
         day.refers("model", "restore", str(number), "--reason", "not a trial")
@@ -264,7 +264,7 @@ class Withdrawing(EntryDesk):
 
     def _carry_out(self, config: Any, one: Submission) -> None:
         if self.to_withdraw is not None:
-            self.contest.store.withdraw_entry(
+            self.contest.store.entries.withdraw(
                 self.to_withdraw.id, "a trial", "ops", self.clock.utc()
             )
             self.to_withdraw = None
@@ -287,11 +287,11 @@ def test_an_entry_that_is_withdrawn_while_another_one_is_scored_is_not_scored(
         )
         desk.to_withdraw = second
         desk.ask()
-        until(lambda: store.submission(first.id + 1).measurement is not None)
+        until(lambda: store.submissions.get(first.id + 1).measurement is not None)
         with desk._scoring:  # noqa: SLF001 - until it has gone through what waited
             pass
-        assert store.submission(second.id).measurement is None
-        assert store.job(str(second.job)).state is JobState.CANCELLED
+        assert store.submissions.get(second.id).measurement is None
+        assert store.jobs.get(str(second.job)).state is JobState.CANCELLED
 
 
 def test_a_cancelled_job_withdraws_the_whole_entry(day: Day, images: Path) -> None:
@@ -330,13 +330,13 @@ def test_an_entry_that_is_withdrawn_during_publication_stops_it(
     day.serve()
     best, _ = scored_on_both(day, 0, TEAM), scored_on_both(day, 20, "bee")
     close_track(day)
-    really = Store.publish_track
+    really = PublicationTable.publish
 
-    def interrupted(store: Store, *arguments: Any) -> None:
-        store.withdraw_entry(best, "of another team", "ops", Clock().utc())
-        really(store, *arguments)
+    def interrupted(table: PublicationTable, *arguments: Any) -> None:
+        contest.store.entries.withdraw(best, "of another team", "ops", Clock().utc())
+        really(table, *arguments)
 
-    monkeypatch.setattr(Store, "publish_track", interrupted)
+    monkeypatch.setattr(PublicationTable, "publish", interrupted)
     with open_contest(day.folder) as contest:
         config = configured_track(contest, "files")
         code = final_board(contest, config, Clock().utc()).code

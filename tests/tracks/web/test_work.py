@@ -40,7 +40,8 @@ from referee.store.model_records import (
     Upload,
 )
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.plugged_pages import PluggedPages
 from tests import tflite_models as models
 from tests import warm_programs
 from tests.confinement import IS_UNCONFINED
@@ -93,15 +94,15 @@ class Desk:
         given = Submission(
             0, "", track.name, team, "public", "b", name, sha256, "", counts=True
         )
-        made = self.house.store.receive_upload(
+        made = self.house.store.uploads.receive(
             given, Upload(0, now.isoformat(), len(data), None), 99
         )
         part = replace(made, testset_digest=digest, job=None)
-        assert self.house.store.admit_upload(made, [part], JobKind.MEASURING, now)
+        assert self.house.store.uploads.admit(made, [part], JobKind.MEASURING, now)
         return self.submission(made.id)
 
     def submission(self, number: int = 1) -> Submission:
-        return self.house.store.submission(number)
+        return self.house.store.submissions.get(number)
 
     def sentence(self, number: int = 1) -> str:
         outcome = self.submission(number).measurement
@@ -109,7 +110,7 @@ class Desk:
 
     def serve(self) -> None:
         app = create_app(self.house.contest, self.house.control, self.house.clock)
-        self.house.stack.callback(state_of(app).entries.close)
+        self.house.stack.callback(part_of(app, PluggedPages).close)
         server = make_server("127.0.0.1", self.port, app, True)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -218,7 +219,7 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
     client, harness = measuring()
     client.send_signal(signal.SIGINT)
     assert client.wait(TIMEOUT_S) == 130
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
     assert job.reason == "pixel-4 was interrupted."
     client, more = measuring()
@@ -244,7 +245,7 @@ def test_a_device_that_is_interrupted_or_killed_gives_the_model_to_another_which
             late["detail"]
             == "The lease of this job is lost: it is over, or another device's now."
         )
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert (job.state, job.losses) == (JobState.DONE, 1)
     listed = json.loads(ours.referee("model", "board", "--track", "phones", "--json"))
     assert [one["submission"] for one in listed["invalid"]] == [1]
@@ -280,7 +281,7 @@ def test_a_model_that_crashes_is_an_outcome_and_one_that_no_device_can_measure_c
         assert "model.sha256" in refused["detail"]
     assert ours.ask("POST", json=HELLO).status_code == 204
     assert ours.sentence(other.id) == refused["detail"]
-    job = ours.house.store.job(str(other.job))
+    job = ours.house.store.jobs.get(str(other.job))
     assert (job.state, job.failures) == (JobState.FAILED, 3)
     assert not ours.submission(other.id).counts
     assert ours.submission(1).counts
@@ -331,10 +332,10 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     assert f"in review, {lie.removesuffix('.')}; by itself 100.0000: " in ours.referee(
         "model", "list"
     )
-    submissions = ours.house.store.submissions("phones")
+    submissions = ours.house.store.submissions.all("phones")
     assert [one.id for one in to_measure_again(submissions, "public", "b")] == [2]
     doubtful = oddities(
-        ours.house.contest.config.tracks[0], ours.house.store.submissions(), ""
+        ours.house.contest.config.tracks[0], ours.house.store.submissions.all(), ""
     )
     assert [one.submissions for one in doubtful if one.code == "in-review"] == [(2,)]
 
@@ -348,7 +349,7 @@ def test_a_device_s_answers_that_the_referee_does_not_get_are_in_review_until_an
     assert again.stderr == "referee: Submission 2 is not in review.\n"
     assert any(
         event["detail"].get("doubt") == lie
-        for event in ours.house.store.events_after(0, 100)[1]
+        for event in ours.house.store.log.newest_after(0, 100)[1]
     )
 
 
@@ -411,7 +412,7 @@ def test_who_may_ask_and_what_a_device_sees(desk: Callable[..., Desk]) -> None:
     assert said == "referee: There is no device 'pixel-4'; see: referee device list\n"
     assert {"device-add", "device-remove"} <= {
         event["detail"].get("action")
-        for event in ours.house.store.events_after(0, 100)[1]
+        for event in ours.house.store.log.newest_after(0, 100)[1]
     }
 
 
@@ -421,7 +422,7 @@ def test_a_job_that_is_cancelled_withdraws_what_was_handed_in(
     ours = desk("pixel-4")
     made = ours.queue(models.classifier())
     assert (
-        ours.house.store.cancel_jobs(
+        ours.house.store.entries.cancel_jobs(
             [str(made.job), "another"], "ops", ours.house.clock.utc()
         )
         == 1
@@ -439,7 +440,7 @@ def test_a_model_that_a_device_measured_can_be_measured_again(
     ours.add(host)
     away = ours.test_set.folder.rename(ours.test_set.folder.with_name("away"))
     assert ours.ask("POST", name=host, json=HELLO | {"name": host}).status_code == 204
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert (job.state, job.failures) == (JobState.WAITING, 0)
     assert (
         job.reason
@@ -547,7 +548,7 @@ def test_a_harness_that_is_stopped_is_ended_with_its_model_and_costs_no_attempt(
         os.kill(process, signal.SIGSTOP)
     assert client.wait(TIMEOUT_S) == 0
     until(lambda: not any(map(is_running, harness)))
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert (job.state, job.failures) == (JobState.WAITING, 1)
     assert "did not finish within 6 s, the track's limit, and was ended" in str(
         job.reason
@@ -570,7 +571,7 @@ def test_a_device_that_renews_its_lease_for_ever_loses_it(
     assert refused["detail"].startswith(
         "pixel-4 did not finish before the last renewal of its lease"
     )
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert (job.state, job.failures, job.losses, job.reason) == (
         JobState.WAITING,
         0,
@@ -634,7 +635,7 @@ def test_without_named_devices_a_second_one_waits_until_the_first_has_measured_o
     assert (
         ours.ask("POST", json=HELLO).status_code == 204
     )  # the track is the other's now
-    job = ours.house.store.job(str(second.job))
+    job = ours.house.store.jobs.get(str(second.job))
     assert (job.failures, ours.lease("jetson")["job"]) == (0, second.job)
 
 
@@ -649,15 +650,17 @@ def test_a_result_of_a_device_whose_track_became_anothers_is_no_failure_of_the_e
     meanwhile = Submission(
         0, "", "phones", TEAM, "public", "b", "m.tflite", "0" * 64, digest, counts=True
     )
-    accepted = ours.house.store.accept_submission(meanwhile, ours.house.clock.utc(), 99)
+    accepted = ours.house.store.submissions.accept(
+        meanwhile, ours.house.clock.utc(), 99
+    )
     utc = ours.house.clock.utc().isoformat()
-    ours.house.store.add_measurement(
+    ours.house.store.submissions.add_measurement(
         accepted.id, ModelMeasurement(utc, True, "", device="jetson")
     )
     document = packed(
         result(ours.test_set, MODEL, [7, 8, 9, 8], device__host="pixel-4")
     )
     problem(ours.hand_in(work, document), 422, "not-measured")
-    job = ours.house.store.job(str(first.job))
+    job = ours.house.store.jobs.get(str(first.job))
     assert (job.state, job.failures) == (JobState.WAITING, 0)
     assert "that of 'jetson'" in str(job.reason)

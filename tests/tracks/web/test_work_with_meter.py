@@ -72,7 +72,7 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
         "--once", "--meter", instrument("--load", "constant:36W").address
     )
     assert client.wait(TIMEOUT_S) == 0, client.stderr.read()
-    document = json.loads(ours.house.store.submission_result(made.id) or b"")
+    document = json.loads(ours.house.store.submissions.result(made.id) or b"")
     energy = document["energy"]
     assert energy["readings"] >= 10
     assert energy["mean_power_w"] == pytest.approx(36, rel=0.01)
@@ -134,19 +134,19 @@ def test_a_meter_that_is_lost_in_the_middle_costs_nothing_and_its_device_gets_no
     meter.die()
     told = client.stderr.readline()
     assert f"No meter answers at {meter.address}" in told
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert (job.failures, job.losses) == (0, 1)
     assert "No meter answers" in str(job.reason)
     assert client.stderr.readline().endswith(
         "No model is asked for until the meter answers.\n"
     )
-    assert ours.house.store.job(str(made.job)).state is JobState.WAITING
+    assert ours.house.store.jobs.get(str(made.job)).state is JobState.WAITING
     assert ours.submission().measurement is None
 
     instrument("--port", meter.port)
     until(lambda: ours.sentence() != "")
     assert ours.sentence().startswith("75.000 % of 4 images")
-    assert "energy" in json.loads(ours.house.store.submission_result(made.id) or b"")
+    assert "energy" in json.loads(ours.house.store.submissions.result(made.id) or b"")
     client.send_signal(signal.SIGINT)
     assert client.wait(TIMEOUT_S) == 130
 
@@ -168,7 +168,7 @@ def test_a_device_that_is_interrupted_gives_its_model_and_its_meter_back(
     client.send_signal(signal.SIGINT)
     assert client.wait(TIMEOUT_S) == 130
     assert integrator(meter) == "RESET"
-    job = ours.house.store.job(str(made.job))
+    job = ours.house.store.jobs.get(str(made.job))
     assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
 
 
@@ -192,5 +192,5 @@ def test_a_meter_that_does_not_answer_at_the_start_leases_nothing(
         (told,) = client.stderr.read().splitlines()
         assert re.match(r"lpirc-client: .", told)
         assert sentence in told
-    assert ours.house.store.job(str(made.job)).state is JobState.WAITING
+    assert ours.house.store.jobs.get(str(made.job)).state is JobState.WAITING
     assert "never seen" in ours.referee("device", "list")

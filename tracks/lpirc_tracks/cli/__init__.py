@@ -1,1 +1,19 @@
-"""The commands of model tracks: `referee model`, `device`, `suite` and `frontier`. Start with `model`."""
+"""The commands of model tracks, as `referee` lists them; each is imported when it is called."""
+
+from referee.cli.own_commands import LateCommand
+
+DEVICE = LateCommand(
+    "lpirc_tracks.cli.device:device",
+    "Register, list and remove devices that measure models.",
+)
+FRONTIER = LateCommand(
+    "lpirc_tracks.cli.frontier:frontier", "The accuracy to expect at a latency."
+)
+MODEL = LateCommand(
+    "lpirc_tracks.cli.model:model",
+    "Model tracks: bench, submit and withdraw models; publish boards.",
+)
+SUITE = LateCommand(
+    "lpirc_tracks.cli.suite:suite",
+    "AIoTBench: run a suite of many models, and score its table.",
+)

@@ -33,7 +33,7 @@ def add(name: str, folder: Path) -> None:
     """Register device NAME, as boards show it, and print its key, which is not kept; again: another key."""
     key = secrets.token_urlsafe(32)
     with open_contest(folder) as contest, act(contest.store, "device-add", name=name):
-        contest.store.add_device(
+        contest.store.devices.add(
             name, hashlib.sha256(key.encode()).hexdigest(), Clock().utc()
         )
     click.echo(key)
@@ -46,7 +46,9 @@ def list_devices(folder: Path, *, as_json: bool) -> None:
     """List the devices: when each was seen last, its meter, how far it is from the others of its tracks."""
     now = Clock().utc()
     with open_contest(folder, only_looks=True) as contest:
-        found = [_shown(contest, one, now) for one in contest.store.devices().values()]
+        found = [
+            _shown(contest, one, now) for one in contest.store.devices.all().values()
+        ]
     if as_json:
         click.echo(json.dumps(found))
         return
@@ -91,7 +93,7 @@ def disable(name: str, reason: str, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "device-disable", name=name, reason=reason),
     ):
-        contest.store.disable_device(name, reason, Clock().utc())
+        contest.store.devices.disable(name, reason, Clock().utc())
 
 
 @device.command()
@@ -104,7 +106,7 @@ def enable(name: str, reason: str, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "device-enable", name=name, reason=reason),
     ):
-        contest.store.enable_device(name, Clock().utc())
+        contest.store.devices.enable(name, Clock().utc())
 
 
 @device.command()
@@ -114,8 +116,8 @@ def remove(name: str, folder: Path) -> None:
     """Remove device NAME; what it is at waits for another one."""
     with open_contest(folder) as contest:
         with act(contest.store, "device-remove", name=name):
-            contest.store.remove_device(name)
-        waiting = contest.store.queued_submissions(JobKind.MEASURING)
+            contest.store.devices.remove(name)
+        waiting = contest.store.submissions.queued(JobKind.MEASURING)
         tracks = {one.track for one in waiting} & {
             one.name for one in contest.config.tracks
         }

@@ -49,6 +49,7 @@ from referee.cli.shared_options import any_path, as_json, contest_folder, second
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import ModelFault, RefereeError
+from referee.installed import client_version
 from referee.store.model_records import Submission
 
 LONGEST_NAME = 100  # which a board shows whole
@@ -67,7 +68,7 @@ holdout_flag = click.option(
 
 def own_build() -> str:
     """The build of a measurement unless another one is given."""
-    return f"referee {version('lpirc-referee')}, client {harness.client_version()}"
+    return f"referee {version('lpirc-referee')}, client {client_version()}"
 
 
 build_option = click.option(
@@ -312,7 +313,9 @@ def remeasure_command(
         opened = open_track(contest, track, holdout=holdout)
         _require_meter(opened, metering)
         limits = _confined(contest, track, limits)
-        wanted = to_measure_again(contest.store.submissions(track), opened.split, build)
+        wanted = to_measure_again(
+            contest.store.submissions.all(track), opened.split, build
+        )
         if not wanted and not as_json:
             click.echo("Nothing is left to measure.")
         bench, failed = bench_on(opened, limits, metering, Clock()), 0
@@ -344,7 +347,7 @@ def list_command(track: str | None, folder: Path, *, as_json: bool) -> None:
         if track is not None:
             configured_track(contest, track)
         broken = broken_off(contest)
-        stored = contest.store.submissions(track)
+        stored = contest.store.submissions.all(track)
         rules = _present_rules(contest, {one.track for one in stored})
         found = [
             judged_now(one, rules[one.track]) if one.track in rules else one
@@ -391,10 +394,10 @@ def _require_meter(track: OpenTrack, metering: Metering | None) -> None:
 
 def _notes(contest: Contest, made: Submission) -> str:
     """How many builds of the model and submissions of the day there are, for people."""
-    build = build_number(made, contest.store.submissions(made.track))
+    build = build_number(made, contest.store.submissions.all(made.track))
     notes = [f"build {build} of this model"] if build > 1 else []
     if made.counts:
-        used = contest.store.submissions_used(made.track, made.team, Clock().utc())
+        used = contest.store.submissions.used(made.track, made.team, Clock().utc())
         limit = configured_track(contest, made.track).submissions_per_day
         notes.append(f"{used} of {limit} submissions of today are used")
     return "; ".join(notes)

@@ -65,7 +65,7 @@ def board_command(
         opened = open_track(contest, track, holdout=holdout, to_run=False)
         config = configured_track(contest, track)
         provisional = unsettled_sentence(contest, config, Clock().utc())
-        found = candidates(contest.store.submissions(track), opened.split)
+        found = candidates(contest.store.submissions.all(track), opened.split)
     for one in found:
         if one.made.testset_digest != opened.digest:
             reason = "it was measured on another test set"

@@ -40,7 +40,7 @@ def publish_command(
         newest = None
         if code is None:
             found = final_board(contest, config, now)
-            newest = contest.store.publication(track)
+            newest = contest.store.publications.newest(track)
         else:
             with act(contest.store, "model-publish", track=track, code=code):
                 found = publish(contest, config, code, user(), now)

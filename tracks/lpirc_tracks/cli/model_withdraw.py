@@ -38,7 +38,7 @@ def withdraw_command(number: int, reason: str, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "model-withdraw", submission=number, reason=reason),
     ):
-        taken = contest.store.withdraw_entry(number, reason, user(), Clock().utc())
+        taken = contest.store.entries.withdraw(number, reason, user(), Clock().utc())
         _show(contest, taken)
 
 
@@ -55,7 +55,7 @@ def restore_command(number: int, reason: str, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "model-restore", submission=number, reason=reason),
     ):
-        restored = contest.store.restore_entry(number, Clock().utc())
+        restored = contest.store.entries.restore(number, Clock().utc())
         _show(contest, restored)
 
 
@@ -69,7 +69,7 @@ def uncount_command(number: int, reason: str, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "model-uncount", submission=number, reason=reason),
     ):
-        contest.store.uncount_submission(number)
+        contest.store.entries.uncount(number)
     click.echo(f"Submission {number} no longer counts for its day's limit.")
 
 
@@ -86,10 +86,10 @@ def confirm_command(number: int, reason: str, folder: Path) -> None:
         open_contest(folder) as contest,
         act(contest.store, "model-confirm", submission=number, reason=reason),
     ):
-        contest.store.end_review(number, Clock().utc())
+        contest.store.entries.end_review(number, Clock().utc())
         _show(contest, [number])
 
 
 def _show(contest: Contest, numbers: Iterable[int]) -> None:
     for number in numbers:
-        click.echo(submission_line(contest.store.submission(number)))
+        click.echo(submission_line(contest.store.submissions.get(number)))

@@ -108,14 +108,12 @@ class SuiteTrack(Track):
         return self.verdict(result, value, f"{run} adds {value:.3f} valid images/s.")
 
 
-TRACKS = (
-    SuiteTrack(
-        name="aiotbench",
-        title="AIoTBench",
-        metric="VIPS, valid images/s",
-        task="classification",
-        preprocessing="central-square",
-        accuracy="top-1",
-        is_suite=True,
-    ),
+AIOTBENCH = SuiteTrack(
+    name="aiotbench",
+    title="AIoTBench",
+    metric="VIPS, valid images/s",
+    task="classification",
+    preprocessing="central-square",
+    accuracy="top-1",
+    is_suite=True,
 )

@@ -82,14 +82,12 @@ class EnergyFieldTrack(Track):
         return self.verdict(result, value, sentence, **figures)
 
 
-TRACKS = (
-    EnergyFieldTrack(
-        name="dac-sdc",
-        title="DAC System Design Contest",
-        metric="total score, IoU x (1 + energy score)",
-        task="detection",
-        preprocessing="resize",
-        accuracy="mean-iou",
-        needs_energy=True,
-    ),
+DAC_SDC = EnergyFieldTrack(
+    name="dac-sdc",
+    title="DAC System Design Contest",
+    metric="total score, IoU x (1 + energy score)",
+    task="detection",
+    preprocessing="resize",
+    accuracy="mean-iou",
+    needs_energy=True,
 )

@@ -61,14 +61,12 @@ class PhoneTrack(Track):
         )
 
 
-TRACKS = (
-    PhoneTrack(
-        name="lpirc2018-track1",
-        title="LPIRC 2018 track 1",
-        metric="top-1 accuracy within the budget, percent",
-        task="classification",
-        preprocessing="central-crop",
-        accuracy="top-1",
-        ties="earlier",
-    ),
+LPIRC2018_TRACK1 = PhoneTrack(
+    name="lpirc2018-track1",
+    title="LPIRC 2018 track 1",
+    metric="top-1 accuracy within the budget, percent",
+    task="classification",
+    preprocessing="central-crop",
+    accuracy="top-1",
+    ties="earlier",
 )

@@ -153,30 +153,28 @@ def _ms(result: Measured) -> str:
     return f"{result.latency_ms:.3f} ms"
 
 
-TRACKS = (
-    OvicTrack(
-        name="ovic-detection",
-        title="OVIC object detection",
-        metric="COCO AP above the frontier, percent points",
-        task="detection",
-        preprocessing="resize",
-        accuracy="coco-ap",
-        columns=COLUMNS,
-        k=16.894553358968146,
-        a0=-34.42191514521174,
-        target_ms=30.0,
-    ),
-    OvicTrack(
-        name="ovic-classification",
-        title="OVIC image classification",
-        metric="top-1 accuracy above the frontier, percent points",
-        task="classification",
-        preprocessing="central-crop",
-        accuracy="top-1",
-        columns=COLUMNS,
-        k=49.84607103726407,
-        a0=-21.759878323711725,
-        target_ms=10.0,
-        budget_ms=30.0,
-    ),
+DETECTION = OvicTrack(
+    name="ovic-detection",
+    title="OVIC object detection",
+    metric="COCO AP above the frontier, percent points",
+    task="detection",
+    preprocessing="resize",
+    accuracy="coco-ap",
+    columns=COLUMNS,
+    k=16.894553358968146,
+    a0=-34.42191514521174,
+    target_ms=30.0,
+)
+CLASSIFICATION = OvicTrack(
+    name="ovic-classification",
+    title="OVIC image classification",
+    metric="top-1 accuracy above the frontier, percent points",
+    task="classification",
+    preprocessing="central-crop",
+    accuracy="top-1",
+    columns=COLUMNS,
+    k=49.84607103726407,
+    a0=-21.759878323711725,
+    target_ms=10.0,
+    budget_ms=30.0,
 )

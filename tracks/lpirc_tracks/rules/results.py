@@ -19,13 +19,11 @@ class ResultsTrack(Track):
         return self.verdict(result, result.accuracy_percent, sentence)
 
 
-TRACKS = (
-    ResultsTrack(
-        name=RESULTS,
-        title="Results files",
-        metric="mAP, percent",
-        task="detection",
-        preprocessing="resize",
-        accuracy="coco-ap",
-    ),
+FILES = ResultsTrack(
+    name=RESULTS,
+    title="Results files",
+    metric="mAP, percent",
+    task="detection",
+    preprocessing="resize",
+    accuracy="coco-ap",
 )

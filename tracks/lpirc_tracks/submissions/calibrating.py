@@ -36,7 +36,7 @@ from referee.clock import Clock
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import DeviceDoubted, RefereeError
-from referee.store.jobs import MOST_FAILURES
+from referee.store.job_table import MOST_FAILURES
 from referee.store.model_records import Calibration, Device, Job, JobState, Submission
 
 PRESENT = timedelta(minutes=5)
@@ -80,7 +80,9 @@ def next_calibration(
         return None
     data, sha256, digest = _model(contest, config)
     of_model = [
-        one for one in contest.store.calibrations(track, device) if one.digest == digest
+        one
+        for one in contest.store.calibrations.of_track(track, device)
+        if one.digest == digest
     ]
     waiting = [
         one
@@ -94,7 +96,7 @@ def next_calibration(
     results = (
         0
         if measured_utc is None
-        else contest.store.measured_since(track, device, measured_utc)
+        else contest.store.calibrations.measured_since(track, device, measured_utc)
     )
     if not is_due(newest, results, now):
         return None
@@ -168,15 +170,17 @@ def take(
         measured, _ = judge(track, document)
         doubted = doubt(document)
     except (RefereeError, TestSetError) as error:
-        job = store.give_job_back(
+        job = store.jobs.give_back(
             calibration.job, device, str(error), clock.utc(), failed=True
         )
         if (job.state, job.worker) == (JobState.FAILED, device):
             words = f"its calibration on {track.name} failed {MOST_FAILURES} times, at last: {error}"
-            store.disable_device(device, words, clock.utc())
+            store.devices.disable(device, words, clock.utc())
         raise RefereeError("not-measured", str(error)) from error
     figures = measured.latency_ms, measured.accuracy_percent
-    store.add_calibrated(calibration.job, figures, doubted, content, clock.utc())
+    store.calibrations.add_result(
+        calibration.job, figures, doubted, content, clock.utc()
+    )
     return _judged(contest, calibration, clock.utc())
 
 
@@ -206,7 +210,7 @@ def require_consistent(
     newest = _newest(contest, config, digest).get(device)
     if newest is None or newest.measured_utc is None:
         return
-    if store.measured_since(made.track, device, newest.measured_utc) == 0:
+    if store.calibrations.measured_since(made.track, device, newest.measured_utc) == 0:
         return
     earlier = _results_of(contest, made, device)
     if not earlier:
@@ -216,7 +220,7 @@ def require_consistent(
         found = difference(figures, (measured.latency_ms, measured.accuracy_percent))
         if found is not None:
             _add(contest, config, device, now, (sha256, digest))
-            store.log_event(
+            store.log.append(
                 now,
                 None,
                 "device-doubted",
@@ -255,16 +259,16 @@ def _add(
     wanted = Calibration(
         0, job, device, config.name, model[0], file, model[1], now.isoformat()
     )
-    return contest.store.add_calibration(wanted, now)
+    return contest.store.calibrations.add(wanted, now)
 
 
 def _counting(
     contest: Contest, config: ModelTrack, digest: str
 ) -> dict[str, list[Calibration]]:
     """What each device of the pool has measured since it was enabled the last time, oldest first."""
-    known, found = contest.store.devices(), dict[str, list[Calibration]]()
+    known, found = contest.store.devices.all(), dict[str, list[Calibration]]()
     pool = expected_devices(contest, config.name)
-    for one in contest.store.calibrations(config.name):
+    for one in contest.store.calibrations.of_track(config.name):
         device = known.get(one.device)
         if device is None or device.disabled is not None or one.device not in pool:
             continue
@@ -287,10 +291,12 @@ def _awaited(
     contest: Contest, config: ModelTrack, pool: dict[str, Calibration], now: datetime
 ) -> list[str]:
     """The devices of the pool that will calibrate soon: not one that is away, or has failed to."""
-    known = contest.store.devices()
+    known = contest.store.devices.all()
     others = [one for one in expected_devices(contest, config.name) if one not in pool]
     made = [
-        one for one in contest.store.calibrations(config.name) if one.device in others
+        one
+        for one in contest.store.calibrations.of_track(config.name)
+        if one.device in others
     ]
     failed = {one.device for one in made if _job(contest, one).failed_on}
     return [
@@ -308,7 +314,7 @@ def _judged(contest: Contest, calibration: Calibration, now: datetime) -> str:
     if newest is not None and newest.doubt is None:
         contradicted = contradiction(newest, sound[:-1])
     if contradicted is not None:
-        contest.store.disable_device(device, f"{contradicted}.", now)
+        contest.store.devices.disable(device, f"{contradicted}.", now)
         return f"{device} is disabled: {contradicted}."
     reason, where = (
         why_no_work(contest, device, track, now),
@@ -319,7 +325,7 @@ def _judged(contest: Contest, calibration: Calibration, now: datetime) -> str:
         "track": track,
         "calibration": calibration.id,
     }
-    contest.store.log_event(
+    contest.store.log.append(
         now, None, "device-calibrated", **facts, found=where, no_work=reason
     )
     return (
@@ -333,9 +339,9 @@ def _results_of(
     contest: Contest, made: Submission, device: str
 ) -> list[tuple[float, float]]:
     """(latency [ms], accuracy [%]) of that model on that device and test set, since it was enabled."""
-    enabled_utc = contest.store.devices()[device].enabled_utc or ""
+    enabled_utc = contest.store.devices.all()[device].enabled_utc or ""
     found = []
-    for one in contest.store.submissions(made.track):
+    for one in contest.store.submissions.all(made.track):
         outcome = one.measurement
         if (one.model_sha256, one.testset_digest) != (
             made.model_sha256,
@@ -357,4 +363,4 @@ def _results_of(
 
 
 def _job(contest: Contest, calibration: Calibration) -> Job:
-    return contest.store.job(calibration.job)
+    return contest.store.jobs.get(calibration.job)

@@ -100,7 +100,7 @@ class CheckQueue:
 
     def waiting(self) -> list[Submission]:
         """What waits for its check or is at it, in the order of the checks."""
-        return in_turn(self.contest.store.unchecked_submissions(), self._served)
+        return in_turn(self.contest.store.submissions.unchecked(), self._served)
 
     def wait(self, number: int, timeout_s: float) -> None:
         """Wait until the upload is checked, but no longer than this."""
@@ -116,7 +116,7 @@ class CheckQueue:
         return any(self._is_checked(one) for one in self.waiting())
 
     def _is_waiting(self, number: int) -> bool:
-        one = self.contest.store.submission(number)
+        one = self.contest.store.submissions.get(number)
         return one.is_unchecked and one.withdrawn is None
 
     def _check_all(self) -> None:
@@ -232,12 +232,12 @@ class CheckQueue:
             for split, digest in digests.items()
         ]
         parts.sort(key=lambda part: part.split != PUBLIC)
-        self.contest.store.admit_upload(one, parts, kind, self.clock.utc())
+        self.contest.store.uploads.admit(one, parts, kind, self.clock.utc())
         self._tell()
         self._admitted()
 
     def _refuse(self, one: Submission, problem: dict[str, Any]) -> None:
-        if self.contest.store.refuse_upload(one, problem, self.clock.utc()):
+        if self.contest.store.uploads.refuse(one, problem, self.clock.utc()):
             remove_unneeded(self.contest, one)
         self._tell()
 

@@ -46,7 +46,7 @@ def require_open(
             f"The track {config.name} was closed at {config.holdout_until}.",
         )
     if (
-        contest.store.publication(config.name) is not None
+        contest.store.publications.newest(config.name) is not None
     ):  # also where holdout_until was moved since
         sentence = f"The track {config.name} takes no more entries: its final board was published."
         raise RefereeError("track-closed", sentence)
@@ -67,7 +67,7 @@ def require_open(
         raise RefereeError(
             "track-closed", f"The track {config.name} takes no uploads: it {words}."
         )
-    contest.store.require_below_limit(
+    contest.store.submissions.require_below_limit(
         config.name, team, config.submissions_per_day, now
     )
     require_confined(contest, config)
@@ -75,7 +75,7 @@ def require_open(
 
 def _has_metered_device(contest: Contest, track: str) -> bool:
     """Whether a device whose measurements count has a meter; no device named: any device."""
-    meters = contest.store.meters()
+    meters = contest.store.devices.meters()
     return any(
         device in meters for device in expected_devices(contest, track) or meters
     )
@@ -144,7 +144,7 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
                 }
             )
         return keys | ended | {"state": "failed", "reason": outcome.sentence}
-    job = store.job(one.job or "")
+    job = store.jobs.get(one.job or "")
     keys |= {"attempts": job.failures + job.losses, "reason": job.reason}
     if job.kind is JobKind.CHECKING:
         return keys | {
@@ -153,7 +153,7 @@ def entry_document(store: Store, one: Submission) -> dict[str, Any]:
     if job.state is JobState.WAITING:
         waiting = [
             other.created_utc
-            for other in store.jobs(JobState.WAITING)
+            for other in store.jobs.all(JobState.WAITING)
             if other.kind is job.kind
         ]
         place = 1 + sum(created_utc < job.created_utc for created_utc in waiting)
@@ -251,7 +251,7 @@ def _level(store: Store, lines: Sequence[Line]) -> list[list[str]]:
     """By line the neighbours whose order with it is not sure."""
     level: list[list[str]] = [[] for _ in lines]
     for at, pair in enumerate(pairwise(lines)):
-        kept = [store.scoring(line.candidate.made.job or "") for line in pair]
+        kept = [store.jobs.scoring(line.candidate.made.job or "") for line in pair]
         halves = [np.frombuffer((each and each[1]) or b"") for each in kept]
         if any(
             len(each) != HALVES for each in halves

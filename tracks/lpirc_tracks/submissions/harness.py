@@ -9,13 +9,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from lpirc_tracks import Track
 from lpirc_tracks.submissions.confining import ADVICE, NOT_CONFINED, PROGRAM, ask_unit
 from referee.errors import ModelCrashed, ModelFault, RefereeError
+from referee.installed import client_version
 
 PREFIX = "lpirc-harness: "
 LONGEST_LINE = 300
@@ -49,15 +49,6 @@ class Limits:
     mean: str | None = None
     sigma: str | None = None
     confined: bool = False  # refuse to run it otherwise
-
-
-def client_version() -> str:
-    """Return the version of the client, a distribution of its own. Raises RefereeError `client-missing`."""
-    try:
-        return version("lpirc-client")
-    except PackageNotFoundError:
-        sentence = "The client, which this command runs, is not installed here: pip install lpirc-client"
-        raise RefereeError("client-missing", sentence) from None
 
 
 def refusals(

@@ -54,7 +54,7 @@ def broken_off(contest: Contest) -> frozenset[int]:
 
 
 def _abandoned(contest: Contest) -> frozenset[int]:
-    found = contest.store.submissions()
+    found = contest.store.submissions.all()
     standing = (one for one in found if one.withdrawn is None and one.job is None)
     unmeasured = frozenset(one.id for one in standing if one.measurement is None)
     if not unmeasured:

@@ -33,7 +33,7 @@ from referee.errors import (
     WrongDevice,
 )
 from referee.store.model_records import Device, JobKind, JobState, Submission
-from referee.store.submissions import lease_lost
+from referee.store.submission_table import lease_lost
 
 LEASE_S = 30.0
 SETUP_S = 300.0  # to start the harness, and to load and check the model
@@ -59,10 +59,10 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
     whatever the track; others get no track that needs it.
     """
     store, now = contest.store, clock.utc()
-    known = store.devices().get(device)
+    known = store.devices.all().get(device)
     leases = [
         job.lease_until_utc or ""
-        for job in store.jobs(JobState.LEASED)
+        for job in store.jobs.all(JobState.LEASED)
         if job.worker == device
     ]
     if (
@@ -73,7 +73,7 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
         return None
     # Who vanished with a job must be known before it is leased again.
     for kind in (JobKind.CALIBRATING, JobKind.MEASURING):
-        store.give_expired_back(kind, now)
+        store.jobs.give_expired_back(kind, now)
     may_measure = _tracks_of(contest, device, now, has_meter=known.meter is not None)
     for made in _calibrations(contest, device, may_measure, now):
         work = _leased_work(contest, JobKind.CALIBRATING, made, known, now)
@@ -84,7 +84,7 @@ def next_work(contest: Contest, device: str, clock: Clock) -> dict[str, Any] | N
         for track in may_measure
         if calibrating.why_no_work(contest, device, track, now) is None
     }
-    for made in store.queued_submissions(JobKind.MEASURING):
+    for made in store.submissions.queued(JobKind.MEASURING):
         if made.track in working and not _suits_another(contest, made, device, now):
             work = _leased_work(contest, JobKind.MEASURING, made, known, now)
             if work is not None:
@@ -97,7 +97,7 @@ def _leased_work(
 ) -> dict[str, Any] | None:
     """Lease a model and say how to measure it; None: another device has it, this one has work, or nobody can."""
     store = contest.store
-    if not store.lease_job(kind, device.name, now, LEASE_S, made.job, alone=True):
+    if not store.jobs.lease(kind, device.name, now, LEASE_S, made.job, alone=True):
         return None
     try:
         work = _work(
@@ -112,9 +112,9 @@ def _leased_work(
     ) as error:  # only the operator can put this right
         logger.error("%s cannot be measured: %s", made.model_file, error)  # noqa: TRY400
         reason = f"The track {made.track} is not set up well; the referee's log says what is wrong."
-        store.give_job_back(str(made.job), device.name, reason, now)
+        store.jobs.give_back(str(made.job), device.name, reason, now)
         return None
-    store.limit_renewals(str(made.job), device.name, work["renewals"])
+    store.jobs.limit_renewals(str(made.job), device.name, work["renewals"])
     return work
 
 
@@ -135,7 +135,7 @@ def _suits_another(
     contest: Contest, made: Submission, device: str, now: datetime
 ) -> bool:
     """Whether a model failed on this device, while one of its pool on which it has not failed may soon take it."""
-    failed_on = contest.store.job(str(made.job)).failed_on
+    failed_on = contest.store.jobs.get(str(made.job)).failed_on
     return device in failed_on and _is_there_another(contest, made, {*failed_on}, now)
 
 
@@ -143,7 +143,7 @@ def _is_there_another(
     contest: Contest, made: Submission, than: set[str], now: datetime
 ) -> bool:
     """Whether a device of a model's pool that is none of `than` may soon take it."""
-    known = contest.store.devices()
+    known = contest.store.devices.all()
     others = set(expected_devices(contest, made.track)) - than
     return any(
         calibrating.is_present(known.get(other), now)
@@ -163,11 +163,11 @@ def _tracks_of(
     store = contest.store
     holders = {
         job.name: job.worker
-        for job in store.jobs(JobState.LEASED)
+        for job in store.jobs.all(JobState.LEASED)
         if job.lease_until_utc and job.lease_until_utc > now.isoformat()
     }
     at_work: dict[str, set[str | None]] = {}
-    for made in store.queued_submissions(JobKind.MEASURING):
+    for made in store.submissions.queued(JobKind.MEASURING):
         if made.job in holders:
             at_work.setdefault(made.track, set()).add(holders[made.job])
     found = set()
@@ -230,17 +230,17 @@ def leased(contest: Contest, job: str, device: str, clock: Clock) -> Submission:
     A device that renewed its lease too often loses it: its harness has hung, and another device may be whole.
     """
     store = contest.store
-    if store.renew_leases([job], device, clock.utc(), LEASE_S):
-        calibration = store.calibration_of_job(job)
+    if store.jobs.renew([job], device, clock.utc(), LEASE_S):
+        calibration = store.calibrations.of_job(job)
         if calibration is not None:
             return calibrating.submission_of(calibration)
-        for made in store.queued_submissions(JobKind.MEASURING):
+        for made in store.submissions.queued(JobKind.MEASURING):
             if made.job == job:
                 return made
-    for held in store.jobs(JobState.LEASED):
+    for held in store.jobs.all(JobState.LEASED):
         if (held.name, held.worker, held.renewals_left) == (job, device, 0):
             sentence = f"{device} did not finish before the last renewal of its lease; its harness hangs: restart it."
-            store.give_job_back(job, device, sentence, clock.utc(), lost=True)
+            store.jobs.give_back(job, device, sentence, clock.utc(), lost=True)
             raise RefereeError("lease-lost", sentence)
     raise lease_lost("this job")
 
@@ -252,7 +252,7 @@ def _require_confirmed(
 
     Another one of the pool tries the model next, if there is one; what it finds counts.
     """
-    job = contest.store.job(str(made.job))
+    job = contest.store.jobs.get(str(made.job))
     if job.failures or not _is_there_another(
         contest, made, {device, *job.failed_on}, now
     ):
@@ -277,7 +277,7 @@ def take_outcome(
 
     Raises RefereeError `not-measured` for any other failure, after giving the job back.
     """
-    calibration = contest.store.calibration_of_job(str(made.job))
+    calibration = contest.store.calibrations.of_job(str(made.job))
 
     def bench(_: Path) -> bytes:
         if failed:
@@ -296,7 +296,7 @@ def take_outcome(
 
     now, track = clock.utc(), track_of(contest, made)
     # The harness has ended: what renews the lease from here on is the referee's own look at the result.
-    contest.store.limit_renewals(str(made.job), device, None)
+    contest.store.jobs.limit_renewals(str(made.job), device, None)
     if calibration is not None:
         return calibrating.take(contest, calibration, track, bench, clock, doubt)
 
@@ -314,7 +314,7 @@ def take_outcome(
             not isinstance(error, WrongDevice | DeviceDoubted) and not is_lost
         )
         reason = str(error)
-        contest.store.give_job_back(
+        contest.store.jobs.give_back(
             str(made.job),
             device,
             reason,
@@ -323,7 +323,7 @@ def take_outcome(
             lost=is_lost,
         )
         raise RefereeError("not-measured", str(error)) from error
-    outcome = contest.store.submission(made.id).measurement
+    outcome = contest.store.submissions.get(made.id).measurement
     if outcome is None:
         return ""
     return (

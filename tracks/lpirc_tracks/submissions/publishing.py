@@ -51,13 +51,13 @@ def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoa
     if now < config.holdout_until:
         sentence = f"The track {config.name} takes entries until {config.holdout_until}; publish its final board then."
         raise RefereeError("track-open", sentence)
-    mark = contest.store.track_mark(config.name)
+    mark = contest.store.publications.track_mark(config.name)
     if (unsettled := unsettled_sentence(contest, config, now)) is not None:
         raise RefereeError(
             "track-unsettled",
             f"{unsettled} Publish the final board of {config.name} then.",
         )
-    submissions = contest.store.submissions(config.name)
+    submissions = contest.store.submissions.all(config.name)
     opened = open_track(contest, config.name, holdout=True, to_run=False)
     document = board_by(contest, config, submissions, HOLDOUT, opened.digest)
     if not document["places"]:
@@ -89,7 +89,7 @@ def publish(
     publication = Publication(
         config.name, now.isoformat(), by, made.code, made.document
     )
-    contest.store.publish_track(
+    contest.store.publications.publish(
         publication, made.mark, [one.sentence for one in made.oddities]
     )
     return made
@@ -104,7 +104,7 @@ def board_document(
     track takes no more entries. `being_scored` counts the entries that are checked or scored; `provisional` says why
     the board may still change by what came before, null if it cannot.
     """
-    newest = contest.store.publication(config.name)
+    newest = contest.store.publications.newest(config.name)
     is_over = newest is not None or is_closed(config, now)
     scoring = count_unscored(contest, config)
     provisional = None
@@ -112,7 +112,7 @@ def board_document(
         provisional = unsettled_sentence(contest, config, now)
     standing = {"closed": is_over, "being_scored": scoring, "provisional": provisional}
     standing |= {
-        "public_key": contest.store.public_key()
+        "public_key": contest.store.identity.public_key()
     }  # that the receipts of entries are verified with
     return _board_document(contest, config, newest, now) | standing
 
@@ -123,7 +123,7 @@ def _board_document(
     if newest is not None and newest.taken_back is None:
         published = {"utc": newest.utc, "by": newest.by}
         return newest.document | {"published": published, "taken_back": None}
-    submissions = contest.store.submissions(config.name)
+    submissions = contest.store.submissions.all(config.name)
     if publishes_itself(contest, config, now):
         document = board_by(contest, config, submissions, HOLDOUT)
         if document["places"]:
@@ -142,7 +142,7 @@ def count_unscored(contest: Contest, config: ModelTrack) -> int:
     """How many entries of a track are being received, checked, scored or measured."""
     standing = (
         one
-        for one in contest.store.submissions(config.name)
+        for one in contest.store.submissions.all(config.name)
         if one.job and one.withdrawn is None
     )
     unscored = {one.model_key for one in standing if one.measurement is None}
@@ -157,7 +157,7 @@ def unsettled_sentence(
         return f"Provisional: {count} {'entry is' if count == 1 else 'entries are'} being scored."
     since = now - timedelta(minutes=config.replacement_minutes)
     refused = (
-        contest.store.refused_uploads(config.name, since)
+        contest.store.uploads.refused(config.name, since)
         if is_closed(config, now)
         else []
     )
@@ -177,6 +177,6 @@ def publishes_itself(contest: Contest, config: ModelTrack, now: datetime) -> boo
 
 def is_final_shown(contest: Contest, config: ModelTrack, now: datetime) -> bool:
     """Whether everyone may know the hold-out figures."""
-    newest = contest.store.publication(config.name)
+    newest = contest.store.publications.newest(config.name)
     is_published = newest is not None and newest.taken_back is None
     return is_published or publishes_itself(contest, config, now)

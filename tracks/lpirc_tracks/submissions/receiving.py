@@ -118,7 +118,7 @@ def receive_file(
             sync_folder(kept.parent)
             limit = offer.config.submissions_per_day
             try:
-                return contest.store.receive_upload(
+                return contest.store.uploads.receive(
                     given, upload, limit, offer.config.holdout_until
                 )
             except RefereeError:
@@ -138,7 +138,7 @@ def remove_unneeded(contest: Contest, refused: Submission) -> None:
 
 
 def _remove_unneeded(contest: Contest, refused: Submission) -> None:
-    if not contest.store.is_file_needed(refused.model_sha256):
+    if not contest.store.uploads.is_file_needed(refused.model_sha256):
         kept = kept_upload(contest, refused)
         try:
             kept.unlink(missing_ok=True)
@@ -197,7 +197,7 @@ def upload_document(contest: Contest, one: Submission) -> dict[str, Any]:
 
     The receipt is signed by the contest's key over `entry_text`: it proves what was received, and when.
     """
-    upload = contest.store.upload(one.id)
+    upload = contest.store.uploads.of_submission(one.id)
     if upload is None:  # of an earlier version
         return {}
     what = (
@@ -229,8 +229,8 @@ def upload_document(contest: Contest, one: Submission) -> dict[str, Any]:
 
 def _replaceable(contest: Contest, offer: Offer, number: int, now: datetime) -> Upload:
     """The refused upload that an offer replaces. Raises RefereeError `not-replaceable`."""
-    upload = contest.store.upload(number)
-    one = None if upload is None else contest.store.submission(number)
+    upload = contest.store.uploads.of_submission(number)
+    one = None if upload is None else contest.store.submissions.get(number)
     if (
         upload is None
         or one is None

@@ -30,9 +30,9 @@ from lpirc_testsets import (
 from lpirc_tracks import Measured, track_named
 from lpirc_tracks.measured import LEAST
 from lpirc_tracks.submissions.columns import COLUMNS, read_columns, write_columns
-from lpirc_tracks.submissions.second_copies import MODELS, require_file
+from lpirc_tracks.submissions.second_copies import require_file
 from referee.clock import Clock
-from referee.config.tracks import RESULTS, ModelTrack
+from referee.config.tracks import MODELS, RESULTS, ModelTrack
 from referee.contest import Contest, require_metric
 from referee.errors import RefereeError
 from referee.judging.case import restricted_to
@@ -248,14 +248,14 @@ class EntryDesk:
         except RefereeError as error:
             logger.error("entries are not scored now: %s", error.sentence)  # noqa: TRY400
             return False
-        if is_done and not self.contest.store.unchecked_submissions():
+        if is_done and not self.contest.store.submissions.unchecked():
             rmtree(self.contest.folder / COLUMNS, ignore_errors=True)
         return is_done
 
     def _waiting(self, track: str | None = None) -> list[Submission]:
         standing = (
             one
-            for one in self.contest.store.submissions(track)
+            for one in self.contest.store.submissions.all(track)
             if one.job and not one.withdrawn
         )
         return [
@@ -266,17 +266,18 @@ class EntryDesk:
         """Accept again what was handed in before the set was corrected: its score is computed again."""
         store, of = self.contest.store, results_set(self.contest, config)
         newest = {
-            (one.model_key, one.split): one for one in store.submissions(config.name)
+            (one.model_key, one.split): one
+            for one in store.submissions.all(config.name)
         }
         for one in newest.values():
             digest, job = of.digest(one.split), of.job(one.split, one.model_sha256)
             is_of_another = one.testset_digest != digest and not one.is_unchecked
             if one.withdrawn is None and is_of_another and of.images(one.split):
                 again = replace(one, testset_digest=digest, job=job, counts=False)
-                store.accept_submission(again, self.clock.utc(), 0, JobKind.SCORING)
+                store.submissions.accept(again, self.clock.utc(), 0, JobKind.SCORING)
 
     def _is_withdrawn(self, one: Submission) -> bool:
-        return self.contest.store.submission(one.id).withdrawn is not None
+        return self.contest.store.submissions.get(one.id).withdrawn is not None
 
     def _carry_out(self, config: ModelTrack, one: Submission) -> None:
         if self._is_withdrawn(one):  # since it was listed
@@ -300,7 +301,7 @@ class EntryDesk:
             )
 
         def found() -> None:
-            mean_ap, images = json.loads((store.scoring(name) or ("",))[0])
+            mean_ap, images = json.loads((store.jobs.scoring(name) or ("",))[0])
             measured = Measured(100 * mean_ap, LEAST, images, images, LEAST)
             verdict = track_named(RESULTS).measure(measured)
             self._end(
@@ -312,7 +313,7 @@ class EntryDesk:
             )
 
         def done(result: tuple[float, int, bytes]) -> None:
-            store.add_scoring(
+            store.jobs.add_scoring(
                 name, name, json.dumps(result[:2]), result[2], self.clock.utc()
             )
             found()
@@ -328,7 +329,7 @@ class EntryDesk:
         made = ModelMeasurement(
             self.clock.utc().isoformat(), valid, sentence, **figures
         )
-        self.contest.store.add_measurement(one.id, made)
+        self.contest.store.submissions.add_measurement(one.id, made)
 
 
 def _digest(*parts: object) -> str:

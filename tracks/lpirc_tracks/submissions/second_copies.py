@@ -6,12 +6,10 @@ import logging
 from pathlib import Path
 
 from lpirc_score.files.atomic_write import parts_of, write_atomically
+from referee.config.tracks import MODELS
 from referee.contest import Contest
 from referee.errors import RefereeError, StorageFailed
 from referee.journal.place import is_shared, journal_folder
-
-MODELS = "models"
-"""The folder of what is handed in, each file under its SHA-256."""
 
 logger = logging.getLogger(__name__)
 

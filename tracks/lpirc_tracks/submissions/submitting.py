@@ -30,9 +30,10 @@ from lpirc_tracks.submissions.result_document import (
     says_same,
 )
 from lpirc_tracks.submissions.results_files import PUBLIC
-from lpirc_tracks.submissions.second_copies import MODELS, require_file
+from lpirc_tracks.submissions.second_copies import require_file
 from lpirc_tracks.submissions.stability import disturbance
 from referee.clock import Clock
+from referee.config.tracks import MODELS
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError, WrongDevice
 from referee.store.model_records import ModelMeasurement, Submission
@@ -78,7 +79,7 @@ def submit(
     `bad-result`, `wrong-device`, `result-repeated`, what `validate` raises; and what `bench` raises unless the model
     crashed: then the submission is given up.
     """
-    contest.store.require_team(order.team)
+    contest.store.teams.require(order.team)
     _require_build(order.build)
     data = b"" if order.model is None else _model_bytes(order.model)
     file, sha256 = (
@@ -95,7 +96,9 @@ def submit(
     )
     if made.counts:  # before any work; and again when the submission is accepted
         limit = configured_track(contest, track.name).submissions_per_day
-        contest.store.require_below_limit(track.name, order.team, limit, clock.utc())
+        contest.store.submissions.require_below_limit(
+            track.name, order.team, limit, clock.utc()
+        )
     if order.result is None and order.model is not None:
         _require_device(contest, track, platform.node(), "A model is measured here")
         with measuring_lock(contest, clock) as record:
@@ -192,7 +195,7 @@ def _carry_out(
 ) -> Submission:
     """Accept, keep and measure a model; give the submission up when that fails for another reason than the model."""
     limit = configured_track(contest, track.name).submissions_per_day
-    accepted = contest.store.accept_submission(made, clock.utc(), limit)
+    accepted = contest.store.submissions.accept(made, clock.utc(), limit)
     try:
         record(accepted.id)
         file, sha256 = made.model_file, made.model_sha256
@@ -201,9 +204,9 @@ def _carry_out(
         )
         measure(contest, track, accepted, bench, kept, clock)
     except BaseException as failure:
-        contest.store.give_up_submission(accepted.id, _reason(failure))
+        contest.store.entries.give_up(accepted.id, _reason(failure))
         raise
-    return contest.store.submission(accepted.id)
+    return contest.store.submissions.get(accepted.id)
 
 
 def measure(
@@ -230,7 +233,7 @@ def measure(
         failed = ModelMeasurement(
             clock.utc().isoformat(), valid=False, sentence=sentence
         )
-        contest.store.add_measurement(accepted.id, failed)
+        contest.store.submissions.add_measurement(accepted.id, failed)
         return
     check_result(contest, track, document, accepted.model_sha256)
     measured, verdict = judge(track, document)
@@ -258,7 +261,7 @@ def measure(
         )
     elif outcome.valid:
         outcome = replace(outcome, doubt=doubt(document))
-    contest.store.add_measurement(accepted.id, outcome, content)
+    contest.store.submissions.add_measurement(accepted.id, outcome, content)
 
 
 def judge(track: OpenTrack, document: ResultDocument) -> tuple[Measured, Verdict]:
@@ -338,7 +341,7 @@ def expected_devices(contest: Contest, track: str) -> tuple[str, ...]:
         return configured.devices or (configured.device,)
     standing = (
         one.measurement
-        for one in contest.store.submissions(track)
+        for one in contest.store.submissions.all(track)
         if one.withdrawn is None
     )
     return next(
@@ -420,14 +423,14 @@ def _require_build(build: str) -> None:
 
 def _require_new(contest: Contest, made: Submission, document: ResultDocument) -> None:
     """Raise RefereeError unless the document is new: the same measurement is not another build."""
-    for one in contest.store.submissions(made.track):
+    for one in contest.store.submissions.all(made.track):
         is_same_model = (one.team, one.model_sha256, one.split) == (
             made.team,
             made.model_sha256,
             made.split,
         )
         former = (
-            contest.store.submission_result(one.id)
+            contest.store.submissions.result(one.id)
             if is_same_model and one.withdrawn is None
             else None
         )

@@ -1,1 +1,1 @@
-"""The routes of model tracks: entries, uploads, work for devices, public boards. Start with `entries`."""
+"""The routes of model tracks: entries, uploads, work for devices, public boards. Start with `plugin`."""

@@ -99,7 +99,9 @@ def _row(entry: Any, number: int, finders: Finders) -> tuple[float, ...]:
         raise ValueError(  # noqa: TRY004
             f"{shown(entry)} is not an object with image_id, category_id, bbox and score"
         )
-    image, category, bbox = entry["image_id"], entry["category_id"], entry["bbox"]
+    image = entry["image_id"]
+    category = entry["category_id"]
+    bbox = entry["bbox"]
     image = finders.images.by_number(image, number)
     category = finders.categories.by_number(category, number)
     if not isinstance(bbox, list) or len(bbox) != 4:

@@ -45,7 +45,9 @@ class Findings:
             return
         line, problem = self.problems.first[0]
         total = self.problems.total
-        others = f" (and {total - 1} more problems)" if total > 1 else ""
+        others = ""
+        if total > 1:
+            others = f" (and {total - 1} more problems)"
         if self.problems.stops and total >= self.problems.most:
             others = f" (and {total - 1} more problems, where the reading ended)"
         facts = self.problems.as_facts()

@@ -68,10 +68,8 @@ class Finders:
         cls, ground_truth: GroundTruth, tolerance: Tolerance, findings: Findings
     ) -> Finders:
         """Look up in a ground truth; what `tolerance` accepts beyond it is noted in the findings."""
-        image_ids, category_ids = (
-            ground_truth.image_ids.tolist(),
-            ground_truth.category_ids.tolist(),
-        )
+        image_ids = ground_truth.image_ids.tolist()
+        category_ids = ground_truth.category_ids.tolist()
         images = _names(image_ids, ground_truth.image_names)
         stems: dict[str, int | None] = {}
         for name, id_ in images.items():
@@ -81,7 +79,8 @@ class Finders:
         names = _names(category_ids, ground_truth.category_names) | {
             str(id_): id_ for id_ in category_ids
         }
-        known_images, known_categories = frozenset(image_ids), frozenset(category_ids)
+        known_images = frozenset(image_ids)
+        known_categories = frozenset(category_ids)
         return cls(
             Finder(
                 "image", texts, known_images, tolerance.new_images, NEW_IMAGE, findings

@@ -45,8 +45,10 @@ _NOT_PLAIN = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError, O
 
 def read_plain_results(path: Path) -> Detections | None:
     """Read a file of COCO results; None unless all are numbers where those belong. Ids and numbers are not checked."""
-    image, category = array("q"), array("q")
-    confidence, boxes = array("d"), array("d")
+    image = array("q")
+    category = array("q")
+    confidence = array("d")
+    boxes = array("d")
     try:
         with path.open("rb") as file:
             for piece in _pieces(file):
@@ -94,7 +96,8 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
         if cut := _CUT.match(rest):
             at = cut.start(1)
             yield opening + rest[:at] + b"]"
-            opening, rest = b"[", rest[at + 1 :]
+            opening = b"["
+            rest = rest[at + 1 :]
         elif len(rest) > LONGEST_ENTRY_BYTES:
             raise ValueError("an entry is too long")
     yield opening + rest

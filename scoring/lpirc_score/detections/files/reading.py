@@ -106,7 +106,8 @@ def read_blacklist(
     findings.raise_if_any("bad-blacklist")
     for sentence in findings.warnings():
         warn(sentence)
-    images, categories = finders.images.known, finders.categories.known
+    images = finders.images.known
+    categories = finders.categories.known
     return frozenset(
         pair for pair in pairs if pair[0] in images and pair[1] in categories
     )

@@ -82,7 +82,9 @@ def _plain_numbers(
             return None
     if values.size == 0:
         return np.empty((0, 7))
-    return values if values.shape[1] == 7 else None
+    if values.shape[1] == 7:
+        return values
+    return None
 
 
 def _all_good(values: NDArray[np.float64], ground_truth: GroundTruth) -> bool:

@@ -84,7 +84,7 @@ def test_every_kind_of_body_is_stored_as_the_same_rows(
         hashlib.sha256(body).hexdigest(),
     )
     with hall.store() as store:
-        found = store.detections(1)
+        found = store.posts.detections(1)
     assert len(found) == receipt.json()["received_total"]
     assert found[-2:].tolist() == ROWS
 
@@ -132,7 +132,7 @@ def test_totals_of_many_clients_are_exact(day: Callable[..., Day]) -> None:
         total += int(str(receipt["accepted"]))
         assert receipt["received_total"] == total
     with made.store() as store:
-        assert store.count_detections(1) == total
+        assert store.posts.count_detections(1) == total
 
 
 @pytest.mark.parametrize("killed", ["worker", "server"])
@@ -158,14 +158,14 @@ def test_what_was_acknowledged_before_a_kill_is_on_disk(
     with made.store() as store:
         for client in clients:
             for key, receipt in client.acknowledged.items():
-                post = store.find_post(1, key)
+                post = store.posts.find(1, key)
                 assert post is not None
                 assert (post.row_count, post.sha256) == (
                     receipt["accepted"],
                     receipt["sha256"],
                 )
                 assert post.received_total == receipt["received_total"]
-        stored = len(store.detections(1))
+        stored = len(store.posts.detections(1))
     assert (
         stored
         == made.serve().ask("GET", "/v1/session", token).json()["detections_accepted"]

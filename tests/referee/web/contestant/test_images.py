@@ -43,7 +43,7 @@ def originals(day: Day, testset: Path) -> list[bytes]:
     with day.store() as store:
         return [
             images.image_path(number).read_bytes()
-            for number in store.image_order(1).tolist()
+            for number in store.runs.image_order(1).tolist()
         ]
 
 

@@ -14,7 +14,7 @@ def test_a_run_is_closing_until_its_closing_receipt_exists(
     build: Callable[..., House],
 ) -> None:
     house = build(auto_arm=True)
-    house.store.add_team("ant", hash_password(PASSWORD), START)
+    house.store.teams.add("ant", hash_password(PASSWORD), START)
     client = create_app(house.contest, house.control, house.clock).test_client()
     opened = client.post(
         "/v1/session", json={"team": "ant", "password": PASSWORD}
@@ -39,7 +39,7 @@ def test_a_run_that_no_server_has_taken_up_is_closing(
     build: Callable[..., House],
 ) -> None:
     house = build(auto_arm=True)
-    house.store.add_team("ant", hash_password(PASSWORD), START)
+    house.store.teams.add("ant", hash_password(PASSWORD), START)
     app = create_app(house.contest, house.control, house.clock)
     opened = (
         app.test_client()

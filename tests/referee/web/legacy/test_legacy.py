@@ -50,7 +50,7 @@ def served(day: Day) -> Server:
 
 def count(day: Day) -> int:
     with day.store() as store:
-        return store.count_detections(1)
+        return store.posts.count_detections(1)
 
 
 @pytest.mark.parametrize("method", BOTH)
@@ -243,7 +243,9 @@ def test_results_are_stored_when_the_answer_comes(old: OldClient, hall: Day) -> 
     ]
     assert old.post(rows).plain == STORED
     with hall.store() as store:
-        assert np.array_equal(store.detections(1)[before:], np.array(rows, np.float64))
+        assert np.array_equal(
+            store.posts.detections(1)[before:], np.array(rows, np.float64)
+        )
 
 
 def test_no_rows_are_a_result(old: OldClient, hall: Day) -> None:
@@ -258,7 +260,7 @@ def test_an_image_may_be_named_by_its_file(old: OldClient, hall: Day) -> None:
     before = count(hall)
     assert old.post([["5.jpg", "2", "0.75", "1", "1", "8", "8"]]).plain == STORED
     with hall.store() as store:
-        assert store.detections(1)[before].tolist() == [5, 2, 0.75, 1, 1, 8, 8]
+        assert store.posts.detections(1)[before].tolist() == [5, 2, 0.75, 1, 1, 8, 8]
 
 
 def test_boxes_of_an_image_may_come_one_by_one_and_lists_in_any_order(
@@ -271,7 +273,7 @@ def test_boxes_of_an_image_may_come_one_by_one_and_lists_in_any_order(
     more = "&confidence=0.5&confidence=0.25&ymin=3&ymin=4"
     assert posted(old.server, "/result", form.format(old.token) + more).plain == STORED
     with hall.store() as store:
-        stored = store.detections(1)[before:]
+        stored = store.posts.detections(1)[before:]
     assert stored[:3, 2].tolist() == [0.31, 0.32, 0.33]
     assert stored[3:].tolist() == [[2, 1, 0.5, 1, 3, 5, 9], [3, 2, 0.25, 2, 4, 6, 8]]
 
@@ -307,7 +309,7 @@ def test_inverted_boxes_are_stored_as_they_are(old: OldClient, hall: Day) -> Non
     row = [["3", "1", "0.5", "40.5", "30", "10.25", "20"]]
     assert old.post(row).plain == STORED
     with hall.store() as store:
-        assert store.detections(1)[before:].tolist() == [
+        assert store.posts.detections(1)[before:].tolist() == [
             [3, 1, 0.5, 40.5, 30, 10.25, 20]
         ]
 
@@ -440,8 +442,8 @@ def test_the_images_shown_are_logged_once_each(
     client.ask("/image_camera", image_name=3)
     client.ask("/logout")
     with made.store() as store:
-        assert store.served_images(1) == [1, 2, 3, 4, 5, 6]
-        order = store.image_order(1)
+        assert store.served.images(1) == [1, 2, 3, 4, 5, 6]
+        order = store.runs.image_order(1)
     sizes = {
         int(number): load_test_set(tiny_set).image_path(int(number)).stat().st_size
         for number in order

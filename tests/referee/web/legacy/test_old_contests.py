@@ -47,7 +47,7 @@ def client_of(day: Day, team: str = TEAM) -> OldClient:
 
 def count(day: Day, run: int = 1) -> int:
     with day.store() as store:
-        return store.count_detections(run)
+        return store.posts.count_detections(run)
 
 
 # The clients
@@ -99,7 +99,7 @@ def test_a_client_of_2017_with_zips_and_a_crash(day: Callable[..., Day]) -> None
         assert again.post([[name, "2", *BOX]]).plain == STORED
     assert again.ask("/logout", "GET").plain == (200, "Logout success\n")
     with made.store() as store:
-        assert store.detections(1)[:, 0].tolist() == [1, 1, 2, 2, 3, 3, 4, 5, 6]
+        assert store.posts.detections(1)[:, 0].tolist() == [1, 1, 2, 2, 3, 3, 4, 5, 6]
     assert len(made.runs(RunState.CLOSED)) == 1
 
 
@@ -140,7 +140,7 @@ def test_every_row_of_2015_is_stored_as_it_was_written(golden_day: Day) -> None:
     for start, stop in pairwise(cuts):
         assert client.post(rows[start:stop]).plain == STORED
     with golden_day.store() as store:
-        assert np.array_equal(store.detections(1), np.array(rows, np.float64))
+        assert np.array_equal(store.posts.detections(1), np.array(rows, np.float64))
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_inverted_boxes_are_judged_as_false_detections(day: Callable[..., Day]) 
     )  # the images count by the old routes, too
     truth = read_ground_truth(made.testset)
     with made.store() as store:
-        order = store.image_order(1).tolist()
+        order = store.runs.image_order(1).tolist()
     boxes = [
         [order.index(image) + 1, category, "0.9", *box]
         for image, category, box in zip(
@@ -200,7 +200,7 @@ def test_the_window_does_not_start_before_the_meter(day: Callable[..., Day]) -> 
     assert client_of(made).log_in().status == 200
     with made.store() as store:
         kinds = [
-            event["kind"] for event in store.events(made.runs(RunState.OPEN)[0].id)
+            event["kind"] for event in store.log.of_run(made.runs(RunState.OPEN)[0].id)
         ]
     assert kinds.index("meter-start") < kinds.index("open")
 
@@ -220,7 +220,7 @@ def test_another_team_s_log_in_does_not_reset_the_integration(
 
     def integrator_s() -> float:
         with made.store() as store:
-            readings = store.readings(1, 0.0)
+            readings = store.readings.of_run(1, 0.0)
         return readings[-1].integrator_s if readings else 0.0
 
     until(lambda: integrator_s() >= 1.0)
@@ -276,7 +276,7 @@ def test_a_token_carries_no_password(token: str) -> None:
 
 def test_passwords_are_kept_as_hashes_only(hall: Day) -> None:
     with hall.store() as store:
-        assert (store.password_hash(TEAM) or "").startswith("$argon2id$")
+        assert (store.teams.password_hash(TEAM) or "").startswith("$argon2id$")
     for file in hall.folder.iterdir():
         if file.is_file():
             assert PASSWORD.encode() not in file.read_bytes()
@@ -399,7 +399,7 @@ def test_of_two_old_log_ins_of_a_team_the_newest_waits(
 
 def events(day: Day) -> list[dict[str, Any]]:
     with day.store() as store:
-        return store.events(1)
+        return store.log.of_run(1)
 
 
 @pytest.fixture
@@ -411,7 +411,7 @@ def app(
     house = build(
         station("one"), station("two"), testset=str(copied.folder), auto_arm=True
     )
-    house.store.add_team(TEAM, HASH, house.clock.utc())
+    house.store.teams.add(TEAM, HASH, house.clock.utc())
     return house, create_app(house.contest, house.control, house.clock)
 
 
@@ -424,7 +424,7 @@ def test_an_old_log_in_does_not_wait_for_ever(
     house, flask = app
     house.control.arm(TEAM, "one", "final")
     waiting = threads.submit(flask.test_client().post, "/login", data=LOGIN)
-    until(lambda: house.store.events(1)[-1]["kind"] == "waiting")
+    until(lambda: house.store.log.of_run(1)[-1]["kind"] == "waiting")
     house.clock.advance(legacy.START_TIMEOUT_S)
     answer = waiting.result()
     assert (answer.status_code, answer.text) == (500, "Powermeter not connected\n")

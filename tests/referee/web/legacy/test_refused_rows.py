@@ -40,7 +40,7 @@ def old(hall: Day, token: str) -> OldClient:
 
 def stored(day: Day) -> list[list[float]]:
     with day.store() as store:
-        return store.detections(1).tolist()
+        return store.posts.detections(1).tolist()
 
 
 def test_good_rows_are_stored_and_the_others_kept_with_line_and_reason(
@@ -57,8 +57,8 @@ def test_good_rows_are_stored_and_the_others_kept_with_line_and_reason(
     assert client.post(rows[half:]).plain == STORED  # not one good row
     assert stored(made) == np.array([GOOD, last], float).tolist()
     with made.store() as store:
-        kept = store.refused_rows(1)
-        assert store.count_refused(1) == len(kept) == len(rows)
+        kept = store.posts.refused_rows(1)
+        assert store.posts.count_refused(1) == len(kept) == len(rows)
     assert [row["line"] for row in kept] == [
         *range(2, half + 2),
         *range(1, len(rows) - half + 1),
@@ -125,7 +125,7 @@ def test_the_same_body_counts_its_refused_rows_once(old: OldClient, hall: Day) -
     for _ in range(3):
         assert old.post(rows).plain == STORED
         with hall.store() as store:
-            own.append((store.count_refused(1), len(store.refused_rows(1))))
+            own.append((store.posts.count_refused(1), len(store.posts.refused_rows(1))))
     assert len(stored(hall)) == before + 1
     assert len(set(own)) == 1
 
@@ -158,12 +158,12 @@ def test_there_are_as_many_rows_as_image_names(
 ) -> None:
     before = len(stored(hall))
     with hall.store() as store:
-        had = store.count_refused(1)
+        had = store.posts.count_refused(1)
     assert posted(old.server, "/result", f"token={old.token}&{form}").plain == STORED
     assert stored(hall)[before:] == taken
     with hall.store() as store:
-        assert store.count_refused(1) - had == refused
-        assert old.token not in json.dumps(store.refused_rows(1))
+        assert store.posts.count_refused(1) - had == refused
+        assert old.token not in json.dumps(store.posts.refused_rows(1))
 
 
 def test_refusals_are_logged_but_a_flood_of_them_fills_no_disk(
@@ -193,7 +193,10 @@ def test_refusals_are_logged_but_a_flood_of_them_fills_no_disk(
     assert log.read_text().count("refused 127.0.0.1: 401 bad-token: ") == 1
     assert client.token not in log.read_text()
     with made.store() as store:
-        found = {(one.code, one.team, one.run): one.count for one in store.refusals(50)}
+        found = {
+            (one.code, one.team, one.run): one.count
+            for one in store.refusals.newest(50)
+        }
     assert found["bad-token", None, None] == 40
     assert (
         found["bad-credentials", TEAM, None] + found["too-many-failures", TEAM, None]

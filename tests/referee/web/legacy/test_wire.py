@@ -37,7 +37,7 @@ def old(hall: Day, token: str) -> OldClient:
 
 def count(day: Day) -> int:
     with day.store() as store:
-        return store.count_detections(1)
+        return store.posts.count_detections(1)
 
 
 def curl(
@@ -117,7 +117,7 @@ def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) ->
         assert curl(server, "/result", token, *rows).plain == STORED
     assert count(made) == 2
     with made.store() as store:
-        assert [row["line"] for row in store.refused_rows(1)] == [3]
+        assert [row["line"] for row in store.posts.refused_rows(1)] == [3]
     assert curl(server, "/logout", token).plain == (200, "Logout success\n")
     assert made.run().closed_by == "logout"
 

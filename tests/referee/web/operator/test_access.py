@@ -15,7 +15,7 @@ from referee.auth.passwords import hash_password
 from referee.auth.tokens import OperatorSession, csrf_token, issue_operator, stamp
 from referee.clock import Clock
 from referee.contest import read_secrets
-from referee.web.state import UNAUTHENTICATED_AT_ONCE
+from referee.web.concurrency_limits import UNAUTHENTICATED_AT_ONCE
 from tests.contest_day import HASH, PASSWORD, Day, called, problem, until
 
 COOKIE = "referee-operator"
@@ -58,8 +58,8 @@ def key(hall: Day) -> str:
 def cookie(hall: Day) -> str:
     """Of a session of eve's, who is registered."""
     with hall.store() as store:
-        if "eve" not in store.operators():
-            store.add_operator("eve", HASH, Clock().utc())
+        if "eve" not in store.operators.password_hashes():
+            store.operators.add("eve", HASH, Clock().utc())
     return log_in(hall, "eve", PASSWORD).cookies[COOKIE]
 
 
@@ -149,7 +149,7 @@ def test_a_forged_an_old_and_a_foreign_session_are_refused(
     now_s = Clock().utc().timestamp()
     right = stamp(secret, HASH)
     with hall.store() as store:
-        generation = str(store.session_generation("eve"))
+        generation = str(store.operators.session_generation("eve"))
     for forged in (
         "x",
         cookie[:-2] + ("A" if cookie[-2] != "A" else "B") + cookie[-1],
@@ -177,7 +177,7 @@ def test_a_session_ends_when_the_operator_is_removed_or_gets_another_password(
 ) -> None:
     with hall.store() as store:
         for name in ("removed", "changed"):
-            store.add_operator(name, HASH, Clock().utc())
+            store.operators.add(name, HASH, Clock().utc())
     cookies = {
         name: log_in(hall, name, PASSWORD).cookies[COOKIE]
         for name in ("removed", "changed")
@@ -187,9 +187,9 @@ def test_a_session_ends_when_the_operator_is_removed_or_gets_another_password(
             assert (
                 ask(hall, cookies[name], "GET", "/operator/status").status_code == 200
             )
-            store.remove_operator(name)
-        store.add_operator("changed", hash_password("another"), Clock().utc())
-        store.add_operator(
+            store.operators.remove(name)
+        store.operators.add("changed", hash_password("another"), Clock().utc())
+        store.operators.add(
             "removed", HASH, Clock().utc()
         )  # registered again, by the same password
     for one in cookies.values():
@@ -209,7 +209,7 @@ def test_a_log_out_ends_the_session_also_for_a_copy_of_its_cookie(
     problem(ask(hall, cookie, "GET", "/operator/status"), 401, "bad-token")
     problem(ask(hall, cookie, "POST", "/operator/queue/draw", csrf), 401, "bad-token")
     with hall.store() as store:
-        _, newest = store.events_after(0, 1)
+        _, newest = store.log.newest_after(0, 1)
     assert newest[0]["detail"] == {
         "operator": "eve",
         "address": "127.0.0.1",
@@ -223,7 +223,7 @@ def test_a_log_out_ends_all_sessions_of_that_operator_and_no_restart_revives_one
     made = day()
     with made.store() as store:
         for name in ("eve", "bob"):
-            store.add_operator(name, HASH, Clock().utc())
+            store.operators.add(name, HASH, Clock().utc())
     key = read_secrets(made.folder)[1].hex()
     eve, also_eve, bob = (
         log_in(made, name, PASSWORD).cookies[COOKIE] for name in ("eve", "eve", "bob")
@@ -294,7 +294,7 @@ def test_an_older_database_that_is_accepted_revives_no_session(
 ) -> None:
     made = day()
     with made.store() as store:
-        store.add_operator("eve", HASH, Clock().utc())
+        store.operators.add("eve", HASH, Clock().utc())
     cookie = log_in(made, "eve", PASSWORD).cookies[COOKIE]
     with closing(sqlite3.connect(made.folder / "contest.db")) as database:
         database.execute("VACUUM INTO ?", (str(made.folder / "copy.db"),))
@@ -384,8 +384,8 @@ def test_no_operator_has_a_name_that_reads_like_the_key(hall: Day) -> None:
             name
         )
     with hall.store() as store:  # as an earlier version took it
-        if "key as eve" not in store.operators():
-            store.add_operator("key as eve", HASH, Clock().utc())
+        if "key as eve" not in store.operators.password_hashes():
+            store.operators.add("key as eve", HASH, Clock().utc())
     assert COOKIE not in log_in(hall, "key as eve", PASSWORD).cookies
     for name in ("Keyla", "key of the hall", "commander"):
         done = called(
@@ -420,7 +420,7 @@ def test_log_ins_that_fail_are_limited_on_record_and_lead_a_browser_back(
         with hall.store() as store:
             return {
                 one.code: one.count
-                for one in store.refusals(50)
+                for one in store.refusals.newest(50)
                 if one.team == "operator mallory"
             }
 

@@ -111,7 +111,9 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
         act(page, f"Unvoid run {number}")
         said(page, "counts again")
         with served.store() as store:
-            acts = [one for one in store.events(number) if one["kind"] == "operator"]
+            acts = [
+                one for one in store.log.of_run(number) if one["kind"] == "operator"
+            ]
         expected = [("key", "ruth", action) for action in ("arm", "void", "unvoid")]
         assert [
             (one["operator"], one["user"], one["action"]) for one in acts
@@ -172,7 +174,9 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
         said(page, "It is announced.")
         page.wait_for_selector("text=Lunch at one")
         with served.store() as store:
-            assert [one["text"] for one in store.announcements()] == ["Lunch at one"]
+            assert [one["text"] for one in store.announcements.standing()] == [
+                "Lunch at one"
+            ]
         assert page.evaluate("document.activeElement.ariaLabel") == "Announce"
         page.click("#theme")
         page.reload()

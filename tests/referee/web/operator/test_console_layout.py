@@ -78,15 +78,15 @@ def desk(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[D
                 if seed % 3:
                     judge(contest, run.id, Clock())
                 if seed % 4 == 3:
-                    contest.store.change_run(
+                    contest.store.runs.change(
                         run.id,
                         (RunState.JUDGED, RunState.CLOSED),
                         state="void",
                         void_reason="the board fell",
                     )
-            contest.store.change_queue(lambda _: list(TEAMS[1:4]))
-            contest.store.add_operator("eve", HASH, Clock().utc())
-            contest.store.announce(
+            contest.store.queue.change(lambda _: list(TEAMS[1:4]))
+            contest.store.operators.add("eve", HASH, Clock().utc())
+            contest.store.announcements.add(
                 "eve",
                 "Lunch at noon, beside the large hall on the first floor.",
                 Clock().utc(),

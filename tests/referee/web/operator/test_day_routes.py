@@ -165,7 +165,7 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(
     number = closed_run(stage, "cat")
     problem(act(stage, f"/runs/{number}/review", note="early"), 409, "run-state")
     with stage.store() as store:  # it reads more than its window covers
-        store.change_run(number, (RunState.CLOSED,), integrator_s=500.0)
+        store.runs.change(number, (RunState.CLOSED,), integrator_s=500.0)
     asked = act(stage, f"/runs/{number}/judge")
     assert (asked.status_code, asked.json()) == (200, {"judging": [number]})
     shown = next(one for one in status(stage)["runs"] if one["run"] == number)
@@ -189,7 +189,7 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(
     assert "It counts from now on; your note and your name are kept with it." in console
     assert "integrator-time" in [one["code"] for one in shown["failed_checks"]]
     with stage.store() as store:
-        acts = [one for one in store.events(number) if one.get("action") == "judge"]
+        acts = [one for one in store.log.of_run(number) if one.get("action") == "judge"]
     assert [one["operator"] for one in acts] == ["key"], (
         "the command that the server runs is not an act of its own"
     )
@@ -205,7 +205,7 @@ def test_runs_are_judged_beside_the_server_and_one_in_review_may_stand(
     assert (shown["not_ranked"], shown["images_seen"]) == (None, 0)
     assert "integrator-time" in kept["codes"]
     with stage.store() as store:
-        assert [one.note for one in store.reviews(number)] == [
+        assert [one.note for one in store.reviews.of_run(number)] == [
             "The timer was checked by hand."
         ]
 
@@ -229,7 +229,7 @@ def test_what_a_command_asks_of_the_server_is_on_record_with_its_user_and_the_re
     stage.refers("run", "void", str(number), "--reason", "wrong board")
     stage.refers("run", "unvoid", str(number), "--reason", "it was the right one")
     with stage.store() as store:
-        acts = [one for one in store.events(number) if one["kind"] == "operator"]
+        acts = [one for one in store.log.of_run(number) if one["kind"] == "operator"]
     said = {(one["operator"], one["address"], one["user"]) for one in acts}
     assert said == {("key", "127.0.0.1", f"{user()}@{socket.gethostname()}")}
     assert [(one["action"], one["reason"]) for one in acts] == [
@@ -256,7 +256,7 @@ def test_an_act_whose_record_cannot_be_stored_is_not_done(stage: Day) -> None:
     problem(act(stage, f"/runs/{number}/unvoid"), 409, "run-state")
     act(stage, f"/runs/{number}/void", reason="gone")
     with stage.store() as store:
-        acts = [one for one in store.events(number) if one["kind"] == "operator"]
+        acts = [one for one in store.log.of_run(number) if one["kind"] == "operator"]
     assert [(one["action"], one.get("reason")) for one in acts] == [
         ("arm", None),
         ("void", "gone"),

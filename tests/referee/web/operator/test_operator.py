@@ -150,7 +150,7 @@ def test_arming_at_a_dead_meter_says_that_nothing_is_armed(
         told
     )
     with made.store() as store:
-        assert store.runs() == []
+        assert store.runs.find() == []
 
 
 def one_line(result: object) -> str:

@@ -13,12 +13,13 @@ from referee.contest import open_contest
 from referee.judging.board import Publisher
 from referee.judging.judge import judge
 from referee.judging.results import let_stand
-from referee.store import Store
+from referee.store.published_table import PublishedTable
 from referee.store.records import BoardState, Released, RunState
 from referee.web.app import create_app
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.public.kept_answers import PUBLIC
 from referee.web.published_board import LOOK_S
-from referee.web.state import state_of
 from referee.web.team_login import issue_token
 from tests.referee.factories import START, TEAM, House
 from tests.referee.judging.judged_runs import closed_run, opened_run
@@ -90,7 +91,7 @@ def test_who_has_the_newest_board_gets_304(client: FlaskClient, made: House) -> 
         assert client.get(path, headers=known).status_code == 304
         assert first.headers["Cache-Control"] == ("no-cache" if path == "/" else PUBLIC)
         assert "default-src 'self'" in first.headers["Content-Security-Policy"]
-    made.store.announce("jo", "Lunch.", START)
+    made.store.announcements.add("jo", "Lunch.", START)
     Publisher(made.contest, Clock()).tick()
     look_again(made)
     assert client.get("/", headers=known).status_code == 200
@@ -124,9 +125,9 @@ def test_a_poll_is_packed_for_who_takes_it_and_public_unless_it_bears_a_token(
 def test_all_who_look_cost_one_look_at_the_database_in_half_a_second(
     client: FlaskClient, made: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks, real = [], Store.published
+    looks, real = [], PublishedTable.get
     monkeypatch.setattr(
-        Store, "published", lambda store: (looks.append(1), real(store))[1]
+        PublishedTable, "get", lambda table: (looks.append(1), real(table))[1]
     )
     start_s = made.clock.monotonic_s()
     for _ in range(50):
@@ -147,7 +148,7 @@ def test_an_operator_freezes_and_unveils_and_both_are_on_record(
 
     assert act("freeze")["state"] == "frozen"
     with open_contest(made.folder) as other:  # on disk before it was answered
-        row = other.store.published()
+        row = other.store.published.get()
     assert row is not None
     assert row.state is BoardState.FROZEN
     assert act("freeze")["frozen_utc"] == row.frozen_utc, "it is frozen already"
@@ -170,7 +171,7 @@ def test_an_operator_freezes_and_unveils_and_both_are_on_record(
     ]
     done = [
         one["detail"]
-        for one in made.store.events_after(0, 9)[1]
+        for one in made.store.log.newest_after(0, 9)[1]
         if one["kind"] == "operator"
     ]
     assert [one["action"] for one in done] == [
@@ -243,12 +244,12 @@ def test_a_team_does_not_see_its_own_provisional_score_while_the_board_is_frozen
     made = build(teams_see_score=True, **planned)
     mine = closed_run(made.contest, TEAM, nonce="a")
     utc = START.isoformat()
-    made.store.set_released(Released(mine.id, utc, utc, 0.4, 0.5, 0.8, 30))
+    made.store.provisional.release(Released(mine.id, utc, utc, 0.4, 0.5, 0.8, 30))
     app = create_app(made.contest, made.control, made.clock)
-    client, state = app.test_client(), state_of(app)
+    client, callers = app.test_client(), part_of(app, Callers)
 
     def told() -> object:
-        bearing = {"Authorization": f"Bearer {issue_token(state, mine)}"}
+        bearing = {"Authorization": f"Bearer {issue_token(callers, mine)}"}
         return client.get("/v1/session", headers=bearing).get_json()["provisional"]
 
     assert told()["map"] == 0.4  # type: ignore[index]
@@ -262,7 +263,7 @@ def test_a_team_does_not_see_its_own_provisional_score_while_the_board_is_frozen
         "/operator/board/unveil", json={"places": "all"}, headers=operator(made)
     )
     assert (told() is None) is False
-    assert made.store.run(mine.id).state is RunState.CLOSED
+    assert made.store.runs.get(mine.id).state is RunState.CLOSED
 
 
 def test_the_document_is_json_that_others_can_read(client: FlaskClient) -> None:
@@ -277,7 +278,7 @@ def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_befor
     made = build()
     judge(made.contest, closed_run(made.contest, "voles", 1.0).id, Clock())
     odd = closed_run(made.contest, HOSTILE, 0.5, odd=True)
-    made.store.log_event(START, odd.id, "images-seen", images=4, runs=[1])
+    made.store.log.append(START, odd.id, "images-seen", images=4, runs=[1])
     judge(made.contest, odd.id, Clock())
     Publisher(made.contest, Clock()).tick()
     client = create_app(made.contest, made.control, made.clock).test_client()
@@ -312,7 +313,7 @@ def test_the_board_shows_a_run_in_review_below_the_ranking_and_images_seen_befor
 def test_the_clock_of_a_frozen_board_goes_on(build: Build) -> None:
     made = build()
     run = opened_run(made.contest, "voles")
-    made.store.change_run(
+    made.store.runs.change(
         run.id, (RunState.OPEN,), opened_utc=made.clock.utc().isoformat()
     )
     publisher = Publisher(made.contest, made.clock)
@@ -332,7 +333,7 @@ def test_a_frozen_board_shows_the_clock_and_no_power(build: Build) -> None:
     made = build(public_score=True)
     run = opened_run(made.contest, "voles", heat="final")
     utc = START.isoformat()
-    made.store.set_released(Released(run.id, utc, utc, 0.43, 0.86, 0.5, 30))
+    made.store.provisional.release(Released(run.id, utc, utc, 0.43, 0.86, 0.5, 30))
     Publisher(made.contest, Clock()).tick()
     client = create_app(made.contest, made.control, made.clock).test_client()
     before = client.get("/board/live").text
@@ -347,7 +348,7 @@ def test_a_frozen_board_shows_the_clock_and_no_power(build: Build) -> None:
 
 
 def test_an_interval_by_bootstrap_is_not_shown_as_one_of_today(made: House) -> None:
-    with made.store._transaction() as connection:  # noqa: SLF001 - as an earlier version left it
+    with made.store.database.transaction() as connection:
         connection.execute(
             "INSERT INTO intervals (score, level, resamples, seed, map_low, map_high, score_low, score_high)"
             " SELECT id, 0.95, 1000, 1, map, map, score, score FROM scores"

@@ -44,8 +44,8 @@ def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterat
             for seed, team in enumerate(TEAMS):
                 run = closed_run(contest, team, 1.0 + seed / 50, seed)
                 (judge_with_interval if seed < 3 else judge)(contest, run.id, Clock())
-            contest.store.announce("jo", "Lunch at noon.", Clock().utc())
-            contest.store.change_queue(lambda _: list(TEAMS[2:5]))
+            contest.store.announcements.add("jo", "Lunch at noon.", Clock().utc())
+            contest.store.queue.change(lambda _: list(TEAMS[2:5]))
         made.serve()
         yield made
 

@@ -160,7 +160,7 @@ def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its
 ) -> None:
     token = camera_day.login()["token"]
     with camera_day.store() as store:
-        order = store.image_order(1)
+        order = store.runs.image_order(1)
     with visit(
         browser, display(camera_day), size=size, extra_http_headers=key_of(camera_day)
     ) as page:
@@ -176,7 +176,7 @@ def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its
             )
         assert_accessible(page)
     with camera_day.store() as store:
-        assert store.served_images(1) == list(range(1, len(ODD) + 1))
+        assert store.served.images(1) == list(range(1, len(ODD) + 1))
 
 
 def test_all_20_bits_are_shown_also_after_the_window_has_changed(
@@ -254,7 +254,7 @@ def test_an_image_that_the_screen_does_not_show_in_time_is_refused_and_not_serve
         assert (old.status_code, old.text) == (500, "Display failed to start\n")
         problem(server.ask("PUT", "/v1/display/7", token), 404, "image-unknown")
         with day.store() as store:
-            assert store.served_images(1) == []
+            assert store.served.images(1) == []
 
 
 def test_only_the_operator_sees_the_screen_and_only_images_of_its_open_run(

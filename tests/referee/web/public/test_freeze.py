@@ -25,7 +25,8 @@ from referee.judging.judge import judge
 from referee.runs.control import RunControl
 from referee.store.records import ENERGY_LOST, Provisional, Released, Review, RunState
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.callers import Callers
 from referee.web.team_login import issue_token
 from tests.contest_day import HASH, PASSWORD
 from tests.referee.factories import START, TEAM, config_text, reading
@@ -134,19 +135,19 @@ def sides(
 
 def until_the_freeze(contest: Contest, clock: Clock) -> None:
     store = contest.store
-    store.add_team(TEAM, HASH, START)
+    store.teams.add(TEAM, HASH, START)
     for seed, team in enumerate((TEAM, *OTHERS[:2])):
         judge(contest, closed_run(contest, team, 1.0 + seed, seed).id, clock)
     mine = closed_run(contest, TEAM, 0.5, seed=9, nonce="a")
-    store.set_provisional(Provisional(mine.id, START.isoformat(), 0.4, 0.5, 0.8, 30))
-    store.set_released(
+    store.provisional.set(Provisional(mine.id, START.isoformat(), 0.4, 0.5, 0.8, 30))
+    store.provisional.release(
         Released(mine.id, START.isoformat(), START.isoformat(), 0.4, 0.5, 0.8, 30)
     )
     opened_run(contest, OTHERS[0], station="two")
-    store.announce("jo", "Lunch at noon.", START)
-    store.change_queue(lambda _: list(OTHERS))
+    store.announcements.add("jo", "Lunch at noon.", START)
+    store.queue.change(lambda _: list(OTHERS))
     Publisher(contest, clock).tick()
-    store.freeze_board(clock.utc(), "")
+    store.published.freeze(clock.utc(), "")
 
 
 def served(stack: ExitStack, folder: Path, clock: Clock) -> Side:
@@ -154,18 +155,18 @@ def served(stack: ExitStack, folder: Path, clock: Clock) -> Side:
     control = RunControl(contest, clock)
     stack.callback(control.shutdown)
     app = create_app(contest, control, clock)
-    (mine,) = contest.store.runs(RunState.CLOSED, team=TEAM)
+    (mine,) = contest.store.runs.find(RunState.CLOSED, team=TEAM)
     rules = list(app.url_map.iter_rules())
-    token = issue_token(state_of(app), mine)
+    token = issue_token(part_of(app, Callers), mine)
     return Side(contest, app.test_client(), Publisher(contest, clock), rules, token)
 
 
 def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
     """Something after the freeze that tells how runs have scored, other than an act of the team."""
     store, team = contest.store, OTHERS[pick % len(OTHERS)]
-    theirs = [run for run in store.runs() if run.team != TEAM]
+    theirs = [run for run in store.runs.find() if run.team != TEAM]
     run, over = theirs[pick % len(theirs)], (RunState.CLOSED, RunState.JUDGED)
-    opened = store.runs(RunState.OPEN)
+    opened = store.runs.find(RunState.OPEN)
     now = clock.utc().isoformat()
     acts: dict[str, Callable[[], object]] = {
         "run": lambda: judge(
@@ -176,43 +177,43 @@ def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
             contest, closed_run(contest, team, 0.1 + pick / 10, odd=True).id, clock
         ),
         "power": lambda: [
-            store.append_readings(one.id, 0.0, [reading(61.0 + pick, power_w=pick)])
+            store.readings.append(one.id, 0.0, [reading(61.0 + pick, power_w=pick)])
             for one in opened
         ],
         "lost": lambda: [
-            store.log_event(
+            store.log.append(
                 START, one.id, ENERGY_LOST, code="meter-reset", elapsed_s=pick
             )
             for one in opened
         ],
         "void": lambda: (
             run.state in over
-            and store.change_run(run.id, over, state="void", void_reason="a test")
+            and store.runs.change(run.id, over, state="void", void_reason="a test")
         ),
         "unvoid": lambda: (
             run.state is RunState.VOID
-            and store.change_run(run.id, (run.state,), state="closed")
+            and store.runs.change(run.id, (run.state,), state="closed")
         ),
         "judge": lambda: run.state in over and judge(contest, run.id, clock),
         "judge ours": lambda: [
-            judge(contest, ours.id, clock) for ours in store.runs(team=TEAM)
+            judge(contest, ours.id, clock) for ours in store.runs.find(team=TEAM)
         ],
-        "review": lambda: store.add_review(
+        "review": lambda: store.reviews.add(
             run.id, Review("jo", "It stands.", START.isoformat(), ())
         ),
         "provisional": lambda: [
-            store.set_provisional(
+            store.provisional.set(
                 Provisional(one.id, START.isoformat(), pick / 10, 0.5, pick / 5, pick)
             )
-            for one in store.runs()
+            for one in store.runs.find()
         ],
         "release": lambda: [
-            store.set_released(
+            store.provisional.release(
                 Released(one.id, now, now, pick / 10, 0.5, pick / 5, pick)
             )
-            for one in store.runs()
+            for one in store.runs.find()
         ],
-        "event": lambda: store.log_event(START, run.id, "operator", operator="jo"),
+        "event": lambda: store.log.append(START, run.id, "operator", operator="jo"),
     }
     acts[action]()
 
@@ -243,8 +244,8 @@ def hall(contest: Contest, action: str, pick: int) -> None:
             contest, team, station=f"station {pick}", heat=f"heat {pick}"
         ),
         "open": lambda: opened_run(contest, team, station=f"stand {pick}"),
-        "queue": lambda: store.change_queue(lambda _: [OTHERS[pick % 2]]),
-        "announce": lambda: store.announce("jo", f"Number {pick}", START),
+        "queue": lambda: store.queue.change(lambda _: [OTHERS[pick % 2]]),
+        "announce": lambda: store.announcements.add("jo", f"Number {pick}", START),
     }
     acts[action]()
 

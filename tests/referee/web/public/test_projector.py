@@ -113,8 +113,8 @@ def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterat
                     Clock(),
                 )
             for team in RUNNING:
-                contest.store.add_team(team, HASH, Clock().utc(), AFFILIATION)
-            contest.store.change_queue(lambda _: list(RANKED[2:7]))
+                contest.store.teams.add(team, HASH, Clock().utc(), AFFILIATION)
+            contest.store.queue.change(lambda _: list(RANKED[2:7]))
         made.serve()
         yield made
 

@@ -1,0 +1,107 @@
+"""The referee's own commands: where each is, and its line in the list of commands."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+
+class LateCommand(click.Command):
+    """A command that is listed with `words`, and imported from `target` ("module:name") only when it is called."""
+
+    def __init__(self, target: str, words: str) -> None:
+        module, _, name = target.partition(":")
+        super().__init__(name, short_help=words)
+        self._module = module
+
+    def real(self) -> click.Command:
+        """Import the command."""
+        found: click.Command = getattr(import_module(self._module), self.name or "")
+        return found
+
+
+COMMANDS = {
+    str(one.name): one
+    for one in (
+        LateCommand(
+            "referee.cli.backup:backup",
+            "Back up a contest into one file, also while it is served.",
+        ),
+        LateCommand("referee.cli.board:board", "Freeze and unveil the public board."),
+        LateCommand(
+            "referee.cli.bundle:bundle",
+            "Export a run as a file that anyone can verify; verify one.",
+        ),
+        LateCommand(
+            "referee.cli.compare:compare", "Show two judged runs side by side."
+        ),
+        LateCommand(
+            "referee.cli.demo:demo", "Serve a rehearsed contest day to look at."
+        ),
+        LateCommand(
+            "referee.cli.doctor:doctor",
+            "List what is wrong with a contest, its meters and this host.",
+        ),
+        LateCommand("referee.cli.contest:init", "Make a contest folder."),
+        LateCommand(
+            "referee.cli.jobs:jobs",
+            "List what is to be scored or measured, and cancel it.",
+        ),
+        LateCommand(
+            "referee.cli.judge:judge",
+            "Judge a closed run: mAP, energy, score and checks.",
+        ),
+        LateCommand(
+            "referee.cli.leaderboard:leaderboard",
+            "Rank the best judged run of each team by its score.",
+        ),
+        LateCommand(
+            "referee.cli.log:log", "List what is on record, and verify its hash chain."
+        ),
+        LateCommand(
+            "referee.cli.operator:operator",
+            "Register, list and remove operators of the console.",
+        ),
+        LateCommand(
+            "referee.cli.practice:practice",
+            "Serve a referee for practice at home, until Ctrl-C.",
+        ),
+        LateCommand(
+            "referee.cli.rehearse:rehearse", "Carry out a whole contest run here."
+        ),
+        LateCommand(
+            "referee.cli.rejudge:rejudge",
+            "Judge runs again: by other settings or a corrected ground truth.",
+        ),
+        LateCommand(
+            "referee.cli.report:report", "Write the report of a run as one HTML file."
+        ),
+        LateCommand(
+            "referee.cli.backup:restore", "Make a contest folder from its backup."
+        ),
+        LateCommand("referee.cli.run:run", "Arm, close, void and show runs."),
+        LateCommand(
+            "lpirc_score.cli.score_command:score",
+            "Score detections against a ground truth.",
+        ),
+        LateCommand(
+            "referee.cli.season:season",
+            "Rank the teams of many contests: folders and bundles, only read.",
+        ),
+        LateCommand("referee.cli.contest:serve", "Serve a contest until Ctrl-C."),
+        LateCommand(
+            "referee.cli.standby:standby",
+            "Follow the journal of another host; serve when that host is dead.",
+        ),
+        LateCommand(
+            "referee.cli.status:status",
+            "Show stations, queue, refusals and runs that need attention.",
+        ),
+        LateCommand(
+            "referee.cli.team:team",
+            "Register, import, disable and enable teams; new passwords.",
+        ),
+        LateCommand("referee.cli.testset:testset", "Make, import and check test sets."),
+    )
+}

@@ -1,0 +1,32 @@
+"""Distributions beside the referee's own that a command or a contest needs."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from referee.config import ContestConfig
+from referee.errors import RefereeError
+from referee.seams import PAGES
+
+TRACKS = "tracks"
+"""The pages of lpirc-tracks, among those of plug-ins."""
+
+
+def client_version() -> str:
+    """Return the version of the client, a distribution of its own. Raises RefereeError `client-missing`."""
+    try:
+        return version("lpirc-client")
+    except PackageNotFoundError:
+        sentence = "The client, which this command runs, is not installed here: pip install lpirc-client"
+        raise RefereeError("client-missing", sentence) from None
+
+
+def require_tracks(config: ContestConfig) -> None:
+    """Raise RefereeError `tracks-missing` for a contest with tracks where no one serves them."""
+    if config.tracks and TRACKS not in PAGES.names():
+        names = ", ".join(one.name for one in config.tracks)
+        sentence = (
+            f"contest.toml has [[tracks]] ({names}), but lpirc-tracks, which serves them, is not installed here: "
+            "pip install lpirc-tracks"
+        )
+        raise RefereeError("tracks-missing", sentence)

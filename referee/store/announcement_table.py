@@ -1,0 +1,53 @@
+"""The announcements of the contest day."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from referee.errors import RefereeError
+from referee.store.acts import put_on_record
+from referee.store.database import LARGEST_NUMBER, Database
+from referee.store.schema import insert
+
+_ANNOUNCED = "SELECT id, utc, operator, text FROM announcements WHERE withdrawn_utc IS NULL ORDER BY id DESC"
+
+
+class AnnouncementTable:
+    """Announcements; a withdrawn one stays on record."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, operator: str, text: str, now: datetime) -> int:
+        """Publish an announcement; returns its number."""
+        values = {
+            "id": None,
+            "utc": now.isoformat(),
+            "operator": operator,
+            "text": text,
+            "withdrawn_utc": None,
+        }
+        with self._database.transaction() as connection:
+            number = int(
+                connection.execute(insert("announcements"), values).lastrowid or 0
+            )
+            put_on_record(connection, announcement=number)
+        return number
+
+    def withdraw(self, number: int, now: datetime) -> None:
+        """Withdraw an announcement; it stays on record. Raises RefereeError `announcement-unknown`."""
+        sql = "UPDATE announcements SET withdrawn_utc = ? WHERE id = ? AND withdrawn_utc IS NULL"
+        with self._database.transaction() as connection:
+            if not connection.execute(
+                sql, (now.isoformat(), min(number, LARGEST_NUMBER))
+            ).rowcount:
+                raise RefereeError(
+                    "announcement-unknown",
+                    f"There is no announcement {number}, or it is withdrawn already.",
+                )
+            put_on_record(connection)
+
+    def standing(self) -> list[dict[str, Any]]:
+        """Those that stand, the newest first: id, utc, operator, text."""
+        return [dict(row) for row in self._database.rows(_ANNOUNCED)]

@@ -1,0 +1,85 @@
+"""The measurements of calibration models, by which devices are compared."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import fields
+from datetime import datetime
+
+from referee.store.database import Database
+from referee.store.job_table import end_job, insert_jobs
+from referee.store.model_records import Calibration, JobKind, JobState
+from referee.store.schema import insert
+from referee.store.submission_table import lease_lost
+
+_CALIBRATION = ", ".join(one.name for one in fields(Calibration))
+_OPEN = "SELECT job FROM calibrations JOIN jobs ON name = job WHERE device = ? AND state IN ('waiting', 'leased')"
+_MEASURED = (
+    "UPDATE calibrations SET measured_utc = ?, latency_ms = ?, accuracy_percent = ?, doubt = ?, result = ?"
+    " WHERE job = ?"
+)
+_SINCE = (
+    "SELECT count(*) FROM measurements JOIN submissions ON submission = submissions.id"
+    " WHERE track = ? AND device = ? AND measured_utc > ?"
+)
+
+
+class CalibrationTable:
+    """Calibrations of devices on tracks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, wanted: Calibration, now: datetime) -> Calibration:
+        """Let a device measure a calibration model next; returns it with its number. An earlier one that waits ends."""
+        with self._database.transaction() as connection:
+            for (job,) in connection.execute(
+                f"{_OPEN} AND track = ?", (wanted.device, wanted.track)
+            ).fetchall():
+                end_job(connection, job, JobState.CANCELLED, now.isoformat())
+            values: dict[str, object] = {
+                one.name: getattr(wanted, one.name) for one in fields(wanted)
+            }
+            connection.execute(
+                insert("calibrations"), values | {"id": None, "result": None}
+            )
+            about = {wanted.job: f"calibration of {wanted.device} on {wanted.track}"}
+            insert_jobs(connection, JobKind.CALIBRATING, about, now)
+        return self.of_track(wanted.track, wanted.device)[-1]
+
+    def add_result(
+        self,
+        job: str,
+        figures: tuple[float, float],
+        doubt: str | None,
+        result: bytes,
+        now: datetime,
+    ) -> None:
+        """Store what a device measured, latency [ms] and accuracy [%], with its document; it ends the job.
+
+        Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
+        """
+        with self._database.transaction() as connection:
+            if not end_job(connection, job, JobState.DONE, now.isoformat()):
+                raise lease_lost("this job")
+            connection.execute(
+                _MEASURED,
+                (now.isoformat(), *figures, doubt, zlib.compress(result), job),
+            )
+
+    def of_track(self, track: str, device: str | None = None) -> list[Calibration]:
+        """The calibrations on a track, oldest first, of all devices or one."""
+        sql = f"SELECT {_CALIBRATION} FROM calibrations WHERE track = ? AND device = coalesce(?, device)"  # noqa: S608
+        return [
+            Calibration(*row)
+            for row in self._database.rows(f"{sql} ORDER BY id", track, device)
+        ]
+
+    def of_job(self, job: str) -> Calibration | None:
+        """The calibration that a job makes, if it makes one."""
+        sql = f"SELECT {_CALIBRATION} FROM calibrations WHERE job = ?"  # noqa: S608 - names of columns
+        return next((Calibration(*row) for row in self._database.rows(sql, job)), None)
+
+    def measured_since(self, track: str, device: str, utc: str) -> int:
+        """How many results of a device were stored on a track after a moment."""
+        return int(self._database.rows(_SINCE, track, device, utc)[0][0])

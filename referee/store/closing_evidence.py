@@ -1,0 +1,71 @@
+"""The evidence that the close of a run binds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+import numpy as np
+
+from lpirc_power.meter import Setup
+from referee.store.chain import terms_sha256
+from referee.store.database import Database
+from referee.store.post_table import PostTable
+from referee.store.reading_table import ReadingTable
+from referee.store.records import RUN_CLOSED, Closing
+from referee.store.served_table import ServedTable
+
+_CLOSED = "SELECT detail, link FROM events WHERE run = ? AND kind = ? ORDER BY id DESC LIMIT 1"
+_TERMS = (
+    "SELECT images, window_s, setup, meter_identity, meter_standing, images_digest, numbers"
+    " FROM runs JOIN image_orders ON run = id WHERE id = ?"
+)
+
+
+class Closings:
+    """Closes of runs, and what they bind: bodies, readings, served images, terms."""
+
+    def __init__(
+        self,
+        database: Database,
+        posts: PostTable,
+        readings: ReadingTable,
+        served: ServedTable,
+    ) -> None:
+        self._database = database
+        self._posts = posts
+        self._readings = readings
+        self._served = served
+
+    def evidence(self, run: int) -> dict[str, object]:
+        """What the event of a run's close binds: bodies, the head of their chain, readings, served images, terms."""
+        posts, head = self._posts.receipt_head(run)
+        digests = {
+            "readings_sha256": _sha256(self._readings.csv_parts(run)),
+            "served_sha256": _sha256(self._served.csv_parts(run)),
+            "terms_sha256": self._terms_sha256(run),
+        }
+        return {"posts": posts, "head": head.hex(), **digests}
+
+    def _terms_sha256(self, run: int) -> str:
+        images, window_s, setup, *rest, numbers = self._database.rows(_TERMS, run)[0]
+        order = np.frombuffer(numbers, "<i8").tolist()
+        return terms_sha256(
+            [images, window_s, Setup(**json.loads(setup)).stated, *rest], order
+        )
+
+    def of_run(self, run: int) -> Closing | None:
+        """What a run was closed with; None before it is closed, or if it was by an earlier version."""
+        rows = self._database.rows(_CLOSED, run, RUN_CLOSED)
+        detail = json.loads(rows[0]["detail"]) if rows else {}
+        if "head" not in detail:
+            return None
+        return Closing(run, detail["posts"], detail["head"], rows[0]["link"].hex())
+
+
+def _sha256(parts: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()

@@ -1,0 +1,93 @@
+"""The contest's id, and the public key that it signs with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.event_chain import append_event
+from referee.store.integrity import Integrity
+from referee.store.post_table import FIRST_ID
+
+_END_ALL_SESSIONS = "DELETE FROM operator_sessions"
+_CHANGE_ID = "UPDATE contest SET first_id = coalesce(first_id, id), id = :id, public_key = NULL WHERE id != :id"
+_ABOUT = (
+    "SELECT (SELECT coalesce(first_id, id) FROM contest),"
+    " (SELECT coalesce(max(id), 0) FROM events)"
+)
+
+
+class ContestTable:
+    """The contest's id and its public key."""
+
+    def __init__(self, database: Database, integrity: Integrity) -> None:
+        self._database = database
+        self._integrity = integrity
+
+    def contest_id(self, default: str) -> str:
+        """The contest's id; a database of an earlier form gets the default one, for good."""
+        found = self._database.rows("SELECT id FROM contest")
+        if found:
+            return str(found[0]["id"])
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (default,)
+            )
+        return self.contest_id(default)
+
+    def first_id(self) -> str:
+        """The id that the contest had first: with new secrets it has another, but runs' chains begin with this one."""
+        return str(self._database.rows(FIRST_ID)[0][0])
+
+    def about(self) -> tuple[str | None, int]:
+        """The id that the contest had first, if it has one, and how many events its log has."""
+        return tuple(self._database.rows(_ABOUT)[0])
+
+    def public_key(self) -> str | None:
+        """The public key that the contest signs with, hexadecimal; None before it has one."""
+        rows = self._database.rows("SELECT public_key FROM contest")
+        return rows[0]["public_key"] if rows else None
+
+    def set_public_key(self, make: Callable[[], str], now: datetime) -> None:
+        """Keep the contest's public key, with an event; `make` is called if it has none, by one process at a time."""
+        with self._database.transaction() as connection:
+            if connection.execute(
+                "SELECT 1 FROM contest WHERE public_key IS NULL"
+            ).fetchone():
+                public = make()
+                connection.execute("UPDATE contest SET public_key = ?", (public,))
+                append_event(
+                    connection,
+                    now.isoformat(),
+                    None,
+                    "signing-key",
+                    {"public_key": public},
+                )
+
+    def forget_public_key(self) -> None:
+        """Let the contest sign with another key from now on: its own is lost."""
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE contest SET public_key = NULL")
+            put_on_record(connection)
+
+    def accept(self, contest_id: str) -> None:
+        """Take the database, as it is, for that of this contest, without the records that it lacks.
+
+        The key that it signed with stays the contest's, unless the database was another contest's. Operators' sessions
+        end: one of them may have logged out since.
+        """
+        with self._database.transaction() as connection:
+            connection.execute(_CHANGE_ID, {"id": contest_id})
+            connection.execute(
+                "INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,)
+            )
+            connection.execute(_END_ALL_SESSIONS)
+            put_on_record(connection)
+        self._integrity.note_count()
+
+    def leave_journal(self) -> None:
+        """Forget where in a journal this copy of a database is: it begins its own, or is made from one again."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM journal")

@@ -1,0 +1,143 @@
+"""The contest's log of events."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from referee.store.acts import UNDER_WAY, Act, put_on_record
+from referee.store.chain import LOG_START
+from referee.store.database import Database
+from referee.store.event_chain import LoggedEvent, append_event
+from referee.store.records import (
+    SETTINGS,
+    RunState,
+)
+
+_SETTINGS = (
+    "SELECT detail FROM events WHERE kind = ? AND json_extract(detail, '$.values') IS NOT NULL"
+    " ORDER BY id DESC LIMIT 1"
+)
+_LOG = (  # whoever has changed it may have stored another type
+    "SELECT id, coalesce(CAST(utc AS TEXT), '') AS utc, run, coalesce(CAST(kind AS TEXT), '') AS kind,"
+    " coalesce(CAST(detail AS TEXT), '') AS detail, coalesce(CAST(link AS BLOB), x'') AS link"
+    " FROM events WHERE id > ? ORDER BY id LIMIT ?"
+)
+_EVENTS_AT_ONCE = 1000
+_LOG_BEFORE = (
+    "SELECT max(id) AS id, count(*) AS events, link FROM events"
+    " WHERE id < (SELECT min(id) FROM events WHERE run = ?)"
+)
+
+
+class EventTable:
+    """Events of the contest and its runs; append-only, chained."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def head(self) -> tuple[int, str, str]:
+        """How many events the log has, and the time and the link (hexadecimal) of the newest one."""
+        rows = self._database.rows(
+            "SELECT id, utc, link FROM events ORDER BY id DESC LIMIT 1"
+        )
+        return (
+            (rows[0]["id"], rows[0]["utc"], rows[0]["link"].hex())
+            if rows
+            else (0, "", LOG_START.hex())
+        )
+
+    def after(self, number: int) -> Iterator[LoggedEvent]:
+        """The events after that one, oldest first."""
+        while rows := self._database.rows(_LOG, number, _EVENTS_AT_ONCE):
+            yield from (LoggedEvent(*row) for row in rows)
+            number = rows[-1]["id"]
+
+    def last_settings(self) -> dict[str, Any] | None:
+        """The event of the newest start of the server that kept all settings."""
+        rows = self._database.rows(_SETTINGS, SETTINGS)
+        return json.loads(rows[0]["detail"]) if rows else None
+
+    def append(
+        self, now: datetime, run: int | None, kind: str, **detail: object
+    ) -> None:
+        """Append to the contest's log of events."""
+        self.append_all(run, [(now, kind, detail)])
+
+    def append_all(
+        self, run: int | None, events: Sequence[tuple[datetime, str, dict[str, object]]]
+    ) -> None:
+        """Append several events, (when, kind, detail), in one commit."""
+
+        def append(connection: sqlite3.Connection) -> None:
+            for when, kind, detail in events:
+                append_event(connection, when.isoformat(), run, kind, detail)
+
+        self._database.write(append)
+
+    def since(self, run: int) -> tuple[int, bytes, list[LoggedEvent]]:
+        """The log from a run's first event on: how many came before, the link before it, and the events."""
+        before = self._database.rows(_LOG_BEFORE, run)[0]
+        return (
+            before["events"],
+            before["link"] or LOG_START,
+            [*self.after(before["id"] or 0)],
+        )
+
+    def of_run(self, run: int) -> list[dict[str, Any]]:
+        """The events of a run, oldest first."""
+        rows = self._database.rows(
+            "SELECT utc, kind, detail FROM events WHERE run = ? ORDER BY id", run
+        )
+        return [
+            {"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])}
+            for r in rows
+        ]
+
+    def of_kinds(self, kinds: Sequence[str]) -> dict[int, list[dict[str, Any]]]:
+        """The events of these kinds by run, in the order of the runs; each run's oldest first."""
+        marks = ", ".join("?" * len(kinds))
+        sql = f"SELECT utc, run, kind, detail FROM events WHERE kind IN ({marks}) ORDER BY run, id"  # noqa: S608 - only marks
+        found: dict[int, list[dict[str, Any]]] = {}
+        for r in self._database.rows(sql, *kinds):
+            event = {"utc": r["utc"], "kind": r["kind"], **json.loads(r["detail"])}
+            found.setdefault(r["run"], []).append(event)
+        return found
+
+    def newest_after(self, number: int, most: int) -> tuple[int, list[dict[str, Any]]]:
+        """The last event's number, and the newest that came after that one: utc, run, kind, detail."""
+        sql = "SELECT id, utc, run, kind, detail FROM events WHERE id > ? ORDER BY id DESC LIMIT ?"
+        rows = self._database.rows(sql, number, most)
+        found = [
+            {"utc": utc, "run": run, "kind": kind, "detail": json.loads(detail)}
+            for _, utc, run, kind, detail in rows
+        ]
+        return (rows[0]["id"] if rows else number), found
+
+    @contextmanager
+    def act(
+        self,
+        now: datetime,
+        run: int | None,
+        turns_to: RunState | None,
+        **detail: object,
+    ) -> Iterator[None]:
+        """What this thread changes within is an operator's act: the change and its record are stored, or neither.
+
+        An act that changes nothing here is recorded at the end. `turns_to`: see referee.store.acts; of `detail` what is
+        None is left out.
+        """
+        given = {key: value for key, value in detail.items() if value is not None}
+        act = Act(now.isoformat(), given, run, turns_to)
+        token = UNDER_WAY.set(act)
+        try:
+            yield
+            if not act.is_stored:
+                with self._database.transaction() as connection:
+                    put_on_record(connection, turns_to)
+        finally:
+            UNDER_WAY.reset(token)

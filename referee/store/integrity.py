@@ -1,0 +1,119 @@
+"""Checks that all that was stored in a database is still there."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, suppress
+from datetime import datetime
+from pathlib import Path
+
+from referee.errors import RefereeError, StorageFailed
+from referee.store.database import Database, connect
+
+# No row of these tables is ever deleted, and VACUUM keeps their numbers: the sum only grows.
+_COUNTED = ("runs", "posts", "events", "scores", "submissions")
+_LAST = "(SELECT coalesce(max(id), 0) FROM {})"
+_COUNT = f"SELECT {' + '.join(map(_LAST.format, _COUNTED))}"
+
+
+class Integrity:
+    """A count beside the database (`contest.db-count`) of the records that it must have.
+
+    The count is noted after the records are on disk, so it may lag, but never exceeds what a power cut leaves.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._path = database.path
+        self._folder = database.folder
+        self._is_rescued = False
+
+    def require_sound(self) -> None:
+        """Raise RefereeError `database-damaged` if `PRAGMA quick_check` finds a fault; it reads 250 MB in a second."""
+        found = " ".join(
+            self._database.rows_apart("PRAGMA quick_check(1)")[0][0].split()
+        )  # of several lines
+        if found != "ok":
+            raise RefereeError(
+                "database-damaged",
+                f"{self._path} is damaged ({found}); stop the server and make it from the journal: referee restore "
+                f"--journal {self._folder}, or put your newest copy in its place and delete its -wal and -shm.",
+            )
+
+    def require_complete(self) -> None:
+        """Raise RefereeError `database-cut` if the database lacks records that were stored in it."""
+        noted = 0
+        with suppress(OSError, ValueError):
+            noted = int(
+                self.count_file().read_text()
+            )  # first: the count grows meanwhile
+        missing = noted - self._database.rows(_COUNT)[0][0]
+        if missing > 0:
+            raise RefereeError(
+                "database-cut",
+                f"{self._path} lacks the last {missing} of {noted} records: it is an older copy, or its -wal was "
+                "removed or cut. Put the newer files back, or go on without those records: "
+                f"referee doctor {self._folder} --accept",
+            )
+
+    def note_count(self) -> None:
+        """Note beside the database how many records are on disk. Raises StorageFailed."""
+        self._database.require_in_place()
+        count = self._database.rows(_COUNT)[0][0]  # only what is on disk can be read
+        file = self.count_file()
+        # In place and in one piece: nothing waits for the disk, as it would for a file that is truncated.
+        with (
+            suppress(OSError),
+            file.open("r+b" if file.exists() else "wb", buffering=0) as opened,
+        ):
+            opened.write(b"%020d\n" % count)
+
+    def watch(self, now: datetime) -> None:
+        """Note the count. If the files were removed, replaced or moved, save what they had and raise StorageFailed."""
+        is_in_place = self._database.is_in_place()
+        if not is_in_place and not self._is_rescued:
+            self._rescue(self._folder / f"contest-rescued-{now:%Y%m%d-%H%M%S}.db")
+        self._is_rescued = not is_in_place
+        self.note_count()
+
+    def copy_to(self, copy: Path) -> None:
+        """Copy what is acknowledged now; others write on. Raises StorageFailed, RefereeError `database-damaged`."""
+        try:
+            with (
+                closing(connect(self._path)) as reading,
+                closing(sqlite3.connect(copy)) as writing,
+            ):
+                reading.execute(
+                    "BEGIN"
+                )  # else each commit of others would make the copy begin again
+                reading.execute(
+                    "PRAGMA user_version"
+                ).fetchone()  # what is committed later is not seen
+                reading.backup(writing, pages=256)
+                is_sound = (
+                    writing.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+                )
+        except sqlite3.Error as error:
+            raise StorageFailed(f"{self._path} cannot be copied: {error}.") from error
+        if not is_sound:
+            raise RefereeError(
+                "database-damaged",
+                f"{self._path} is damaged; keep the older backups.",
+            )
+
+    def _rescue(self, copy: Path) -> None:
+        try:
+            copy.touch(mode=0o600)
+            with self._database.lock:
+                self._database.connection.execute("VACUUM INTO ?", (str(copy),))
+        except (OSError, sqlite3.Error) as error:
+            with suppress(OSError):
+                copy.unlink()
+            raise StorageFailed(
+                f"{self._path} was removed, replaced or moved, and {copy} cannot be saved ({error}): put the folder "
+                "back or make space, and do not stop the server before; only it still has what was stored."
+            ) from error
+
+    def count_file(self) -> Path:
+        """The file beside the database with the count of its records."""
+        return self._path.with_name(f"{self._path.name}-count")

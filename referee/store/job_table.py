@@ -1,0 +1,269 @@
+"""Jobs with their leases, and the results of scoring.
+
+A lease says until when a worker is believed to be at a job. Whoever asks for work takes a waiting job, or one whose
+lease has run out: no job waits for a worker that is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+
+from referee.errors import RefereeError
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.model_records import Job, JobKind, JobState
+from referee.store.schema import insert
+
+MOST_FAILURES = 3
+MOST_LOSSES = 10
+"""A worker that is killed may not be the job's fault; ten in a row are."""
+_OPEN = "state IN ('waiting', 'leased')"
+_ADD = insert("jobs") + (
+    " ON CONFLICT (name) DO UPDATE SET state = 'waiting', failures = 0, losses = 0, worker = NULL,"
+    " lease_until_utc = NULL, renewals_left = NULL, ended_utc = NULL, failed_on = NULL"
+    " WHERE state IN ('failed', 'cancelled')"
+)
+_NEXT = "SELECT name FROM jobs WHERE kind = :kind AND state = 'waiting'"
+_NEXT += " AND name = coalesce(:name, name) ORDER BY created_utc, rowid LIMIT 1"
+_HELD = "SELECT 1 FROM jobs WHERE worker = :worker AND state = 'leased' AND lease_until_utc > :now"
+_LEASE = (
+    "UPDATE jobs SET state = 'leased', worker = :worker, lease_until_utc = :until, renewals_left = NULL"  # noqa: S608 - constants
+    " WHERE name = ("
+    + _NEXT
+    + ") AND NOT (:alone AND EXISTS ("
+    + _HELD
+    + ")) RETURNING *"
+)
+_EXPIRED = "SELECT name, worker FROM jobs WHERE kind = ? AND state = 'leased' AND lease_until_utc <= ?"
+_RENEW = (
+    "UPDATE jobs SET lease_until_utc = ?, renewals_left = renewals_left - 1"
+    " WHERE name = ? AND worker = ? AND state = 'leased' AND coalesce(renewals_left, 1) > 0"
+)
+_LIMIT = "UPDATE jobs SET renewals_left = ? WHERE name = ? AND worker = ? AND state = 'leased'"
+_GIVE_BACK = (
+    "UPDATE jobs SET failures = failures + :failed, losses = losses + :lost, reason = :reason, lease_until_utc = NULL,"
+    " failed_on = CASE WHEN :failed + :lost THEN json_insert(coalesce(failed_on, '[]'), '$[#]', worker)"
+    " ELSE failed_on END,"
+    " state = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses"
+    " THEN 'failed' ELSE 'waiting' END,"
+    " ended_utc = CASE WHEN failures + :failed >= :most_failures OR losses + :lost >= :most_losses THEN :utc END"
+    " WHERE name = :name AND worker = :worker AND state = 'leased'"
+)
+# Of a model that no device could measure; it costs no attempt, since it is not the model's fault.
+_SAY_WHY = (
+    "INSERT OR IGNORE INTO measurements (submission, measured_utc, valid, sentence, figures, unstable)"
+    " SELECT id, :utc, 0, reason, '{}', 1 FROM submissions JOIN jobs ON job = name"
+    " WHERE name = :name AND kind = 'measuring' AND state = 'failed' AND withdrawn IS NULL"
+)
+_WAIT_AGAIN = (
+    "UPDATE jobs SET state = 'waiting', failures = 0, losses = 0, worker = NULL, lease_until_utc = NULL,"
+    " failed_on = NULL, ended_utc = NULL WHERE name = ? AND state = 'cancelled'"
+)
+_END = "UPDATE jobs SET state = ?, ended_utc = ?, lease_until_utc = NULL, reason = NULL WHERE name = ?"
+
+
+class JobTable:
+    """Jobs and the results of scoring."""
+
+    def __init__(self, database: Database, older: JobTable | None = None) -> None:
+        """Results of scoring that this database lacks may be found in the `older` part."""
+        self._database = database
+        self._older = older
+
+    def add(self, kind: JobKind, about: Mapping[str, str], now: datetime) -> None:
+        """Add the jobs that are missing, by name; one that failed or was cancelled waits again."""
+        with self._database.transaction() as connection:
+            insert_jobs(connection, kind, about, now)
+            put_on_record(connection)
+
+    def lease(
+        self,
+        kind: JobKind,
+        worker: str,
+        now: datetime,
+        lease_s: float,
+        name: str | None = None,
+        *,
+        alone: bool = False,
+    ) -> Job | None:
+        """Lease the oldest job that waits, or that of a name; None if there is none.
+
+        Those whose lease has run out are given back first. `alone`: only to a worker that holds no other lease.
+        """
+        until = (now + timedelta(seconds=lease_s)).isoformat()
+        values: dict[str, object] = {
+            "kind": kind.value,
+            "worker": worker,
+            "until": until,
+            "name": name,
+        }
+        values |= {"alone": alone, "now": now.isoformat()}
+        with self._database.transaction() as connection:
+            _give_expired_back(connection, kind, now)
+            rows = connection.execute(_LEASE, values).fetchall()
+        return _job(rows[0]) if rows else None
+
+    def give_expired_back(self, kind: JobKind, now: datetime) -> None:
+        """Let jobs wait again whose lease has run out."""
+        with self._database.transaction() as connection:
+            _give_expired_back(connection, kind, now)
+
+    def renew(
+        self, names: Iterable[str], worker: str, now: datetime, lease_s: float
+    ) -> frozenset[str]:
+        """Lease jobs for longer; returns those renewed: the others were cancelled, given back, or are at their limit.
+
+        A lease that has run out is renewed, too, while no other has asked for the job.
+        """
+        until = (now + timedelta(seconds=lease_s)).isoformat()
+        with self._database.transaction() as connection:
+            held = [
+                name
+                for name in names
+                if connection.execute(_RENEW, (until, name, worker)).rowcount
+            ]
+        return frozenset(held)
+
+    def limit_renewals(self, name: str, worker: str, most: int | None) -> None:
+        """Say how often `worker` may still renew its lease of a job; None: without limit."""
+        with self._database.transaction() as connection:
+            connection.execute(_LIMIT, (most, name, worker))
+
+    def give_back(
+        self,
+        name: str,
+        worker: str,
+        reason: str,
+        now: datetime,
+        *,
+        failed: bool = False,
+        lost: bool = False,
+    ) -> Job:
+        """Let a job wait again; one that `failed`, or whose worker was `lost`, too often has failed.
+
+        Nothing changes unless `worker` holds it. Raises RefereeError `job-unknown`.
+        """
+        with self._database.transaction() as connection:
+            why = {"reason": reason, "failed": failed, "lost": lost}
+            give_back(connection, now, name=name, worker=worker, **why)
+        return self.get(name)
+
+    def get(self, name: str) -> Job:
+        """One job. Raises RefereeError `job-unknown`."""
+        rows = self._database.rows("SELECT * FROM jobs WHERE name = ?", name)
+        if not rows:
+            raise RefereeError(
+                "job-unknown", f"There is no job {name}; see: referee jobs"
+            )
+        return _job(rows[0])
+
+    def all(self, *states: JobState) -> list[Job]:
+        """The jobs, oldest first, all or those in some states."""
+        marks = ", ".join("?" * len(states)) or "state"
+        sql = f"SELECT * FROM jobs WHERE state IN ({marks}) ORDER BY created_utc, rowid"  # noqa: S608 - marks
+        return [
+            _job(row)
+            for row in self._database.rows(sql, *(state.value for state in states))
+        ]
+
+    def add_scoring(
+        self, name: str, stem: str, figures: str, resampled: bytes | None, now: datetime
+    ) -> None:
+        """Store the result of a scoring job, `figures` as JSON, and end the job, in one transaction."""
+        utc = now.isoformat()
+        values = {
+            "name": name,
+            "stem": stem,
+            "utc": utc,
+            "figures": figures,
+            "resampled": resampled,
+        }
+        with self._database.transaction() as connection:
+            connection.execute(insert("scorings", "INSERT OR IGNORE"), values)
+            connection.execute(_END, (JobState.DONE.value, utc, name))
+
+    def scoring(self, name: str) -> tuple[str, bytes | None] | None:
+        """The result of that name: figures as JSON, AP by category and resample."""
+        rows = self._database.rows(
+            "SELECT figures, resampled FROM scorings WHERE name = ?", name
+        )
+        return tuple(rows[0]) if rows else None
+
+    def scoring_of_stem(self, stem: str) -> tuple[str, bytes | None] | None:
+        """The newest result of the same detections and settings, by whatever ground truth."""
+        sql = "SELECT figures, resampled FROM scorings WHERE stem = ? ORDER BY rowid DESC LIMIT 1"
+        rows = self._database.rows(sql, stem)
+        if rows:
+            return tuple(rows[0])
+        return None if self._older is None else self._older.scoring_of_stem(stem)
+
+
+def insert_jobs(
+    connection: sqlite3.Connection,
+    kind: JobKind,
+    about: Mapping[str, str],
+    now: datetime,
+) -> None:
+    """As `JobTable.add`, within a transaction."""
+    common: dict[str, object] = dict.fromkeys(
+        ("worker", "lease_until_utc", "reason", "ended_utc")
+    )
+    common |= {
+        "kind": kind.value,
+        "state": JobState.WAITING.value,
+        "created_utc": now.isoformat(),
+    }
+    common |= {"failures": 0, "losses": 0, "renewals_left": None, "failed_on": None}
+    connection.executemany(
+        _ADD, [common | {"name": name, "about": what} for name, what in about.items()]
+    )
+
+
+def end_job(
+    connection: sqlite3.Connection, name: str, state: JobState, utc: str
+) -> bool:
+    """End a job within a transaction; false, and nothing, if it is over already."""
+    return (
+        connection.execute(f"{_END} AND {_OPEN}", (state.value, utc, name)).rowcount > 0
+    )
+
+
+def let_wait_again(connection: sqlite3.Connection, name: str) -> None:
+    """Let a job that was cancelled wait again, within a transaction."""
+    connection.execute(_WAIT_AGAIN, (name,))
+
+
+def give_back(connection: sqlite3.Connection, now: datetime, **values: object) -> None:
+    """As `JobTable.give_back`, within a transaction; `values` are its other arguments."""
+    limits = {"most_failures": MOST_FAILURES, "most_losses": MOST_LOSSES}
+    values |= limits | {"utc": now.isoformat()}
+    connection.execute(_GIVE_BACK, values)
+    connection.execute(_SAY_WHY, values)
+
+
+def _give_expired_back(
+    connection: sqlite3.Connection, kind: JobKind, now: datetime
+) -> None:
+    for job, holder in connection.execute(
+        _EXPIRED, (kind.value, now.isoformat())
+    ).fetchall():
+        why = {
+            "reason": f"{holder} vanished: its lease ran out.",
+            "failed": False,
+            "lost": True,
+        }
+        give_back(connection, now, name=job, worker=holder, **why)
+
+
+def _job(row: sqlite3.Row) -> Job:
+    read = {"kind": JobKind(row["kind"]), "state": JobState(row["state"])}
+    return Job(
+        **(
+            dict(row)
+            | read
+            | {"failed_on": tuple(json.loads(row["failed_on"] or "[]"))}
+        )
+    )

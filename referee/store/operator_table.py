@@ -1,0 +1,84 @@
+"""The operators of a contest and their sessions."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime
+
+from referee.errors import RefereeError
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.schema import insert
+
+_GENERATION = "SELECT generation FROM operator_sessions WHERE operator = ?"
+_END_SESSIONS = "DELETE FROM operator_sessions WHERE operator = ?"
+_END_ALL_SESSIONS = "DELETE FROM operator_sessions"
+
+
+class OperatorTable:
+    """Operators and the generations of their sessions, on disk before an operator is answered."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, name: str, password_hash: str, now: datetime) -> None:
+        """Register an operator. Raises RefereeError `operator-exists`."""
+        values = {
+            "name": name,
+            "password_hash": password_hash,
+            "created_utc": now.isoformat(),
+        }
+        try:
+            with self._database.transaction() as connection:
+                connection.execute(insert("operators"), values)
+                put_on_record(connection)
+        except sqlite3.IntegrityError:
+            raise RefereeError(
+                "operator-exists",
+                f"The operator {name!r} exists already; remove it first for another password.",
+            ) from None
+
+    def remove(self, name: str) -> None:
+        """Remove an operator, whose sessions end. Raises RefereeError `operator-unknown`."""
+        with self._database.transaction() as connection:
+            if not connection.execute(
+                "DELETE FROM operators WHERE name = ?", (name,)
+            ).rowcount:
+                raise RefereeError(
+                    "operator-unknown",
+                    f"There is no operator {name!r}; see: referee operator list",
+                )
+            connection.execute(_END_SESSIONS, (name,))
+            put_on_record(connection)
+
+    def password_hashes(self) -> dict[str, str]:
+        """The password hash of every operator, by name."""
+        rows = self._database.rows(
+            "SELECT name, password_hash FROM operators ORDER BY name"
+        )
+        return {row["name"]: row["password_hash"] for row in rows}
+
+    def begin_session(self, operator: str, drawn: str) -> str:
+        """The generation of this operator's sessions: `drawn` at random becomes it if none is valid now."""
+        with self._database.transaction() as connection:
+            values = {"operator": operator, "generation": drawn}
+            connection.execute(insert("operator_sessions", "INSERT OR IGNORE"), values)
+            put_on_record(connection)
+            return str(connection.execute(_GENERATION, (operator,)).fetchone()[0])
+
+    def session_generation(self, operator: str) -> str | None:
+        """What a valid session of this operator bears; None: it has none."""
+        rows = self._database.rows(_GENERATION, operator)
+        return rows[0]["generation"] if rows else None
+
+    def end_sessions(self, operator: str) -> None:
+        """End all sessions of this operator, for good: no later generation is the same."""
+        with self._database.transaction() as connection:
+            connection.execute(_END_SESSIONS, (operator,))
+            put_on_record(connection)
+
+    def end_all_sessions(self) -> None:
+        """End the sessions of all operators: of a copy it is not known who has logged out since it was made."""
+        with self._database.transaction() as connection:
+            connection.execute(_END_ALL_SESSIONS)
+            put_on_record(connection)

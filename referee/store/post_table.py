@@ -1,0 +1,326 @@
+"""The detections of a run, as they came: one row for each body, its detections as one blob."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_score.detections.bodies import ROW_BYTES, is_packed, unpack
+from lpirc_score.detections.rows import NONE_REFUSED, Taken
+from referee.errors import RefereeError, StorageFailed
+from referee.store.chain import LOG_START, run_start
+from referee.store.database import Database
+from referee.store.group_commit import Job, Statement
+from referee.store.meter_chain import MeterChains
+from referee.store.records import Post
+from referee.store.rules import read_rules
+
+ROW = np.dtype("<f8")
+LEAST_FREE_BYTES = 2**26
+"""Of the disk; kept for readings, events and the end of the runs."""
+MOST_REFUSED_ROWS = 1000
+"""Of a run; its posts count all of them."""
+_LAST_TOTAL = "coalesce((SELECT received_total FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1), 0)"
+_RECEIPT = (
+    "row_count, sha256, received_total, number, previous, received_utc, readings, meter"
+)
+_RECEIPT_COLUMNS = _RECEIPT.count(",") + 1
+_LAST = f"SELECT {_RECEIPT} FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
+# These columns lie before `rows` in the file: reading them walks through no body.
+_NEWEST = (
+    "SELECT id, received_utc, sha256 FROM posts WHERE run = ? ORDER BY id DESC LIMIT 1"
+)
+_FIRST_LINK = "SELECT previous FROM posts WHERE run = ? AND previous IS NOT NULL ORDER BY id LIMIT 1"
+FIRST_ID = "SELECT coalesce(first_id, id) FROM contest"
+_IDENTITY = (
+    f"SELECT ({FIRST_ID}), id, nonce, team, testset_digest, rules,"  # noqa: S608 - a constant
+    " (SELECT count(*) FROM posts WHERE run = runs.id) AS posts FROM runs WHERE id = ?"
+)
+_COLUMNS = (
+    "run, received_utc, elapsed_s, sha256, idempotency_key, row_count, refused, rows, content_type, body,"
+    " received_total, number, previous, readings, meter"
+)
+_ONCE = (
+    "ON CONFLICT (run, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
+)
+_INSERT = f"INSERT INTO posts ({_COLUMNS}) VALUES (?{', ?' * 14}) {_ONCE}"  # noqa: S608 - constants
+_COUNT_REFUSED = "(SELECT count(*) FROM refused_rows WHERE run = ?)"
+_REFUSE = f"INSERT INTO refused_rows SELECT ?, ?, ?, ?, ? WHERE {_COUNT_REFUSED} < ?"
+_FIND = f"SELECT {_RECEIPT} FROM posts WHERE run = ? AND idempotency_key = ?"  # noqa: S608 - a constant
+_BODIES = (
+    f"SELECT {_RECEIPT}, id, elapsed_s, content_type, refused, body,"  # noqa: S608 - a constant
+    " CASE WHEN body IS NULL THEN rows END AS rows FROM posts WHERE run = ? ORDER BY id"
+)
+# Of a packed body the rows are empty: the body says them.
+_KEPT = "id, row_count, rows, CASE WHEN row_count > 0 AND length(rows) = 0 THEN body END AS body"
+_ROWS = f"SELECT {_KEPT} FROM posts WHERE run = ? AND id > ? ORDER BY id"  # noqa: S608 - constants
+_ROWS_OF_POST = f"SELECT {_KEPT} FROM posts WHERE id = ?"  # noqa: S608 - a constant
+
+
+class NewPost(NamedTuple):
+    """An accepted body: its rows (n, 7), and those refused; when it came, and under which key; itself, to be kept."""
+
+    taken: Taken
+    sha256: str
+    idempotency_key: str | None
+    elapsed_s: float
+    now: datetime
+    content_type: str | None = None
+    body: bytes | None = None
+
+
+class _Head(NamedTuple):
+    """What a run's next body follows: `newest` (its id, time, SHA-256), its link and number, the rows up to it.
+
+    `is_bound`: the run's rules are, and so its receipts bind the readings.
+    """
+
+    newest: tuple[int, str, str] | None
+    link: bytes
+    number: int
+    total: int
+    is_bound: bool
+
+
+_REFUSED_OF_RUN = "SELECT coalesce(sum(refused), 0) AS n FROM posts WHERE run = ? AND refused IS NOT NULL"
+_REFUSED = (
+    "SELECT post, received_utc, elapsed_s, line, reason, text FROM refused_rows JOIN posts ON posts.id = post"
+    " WHERE refused_rows.run = ? ORDER BY refused_rows.rowid"
+)
+
+
+class PostTable:
+    """Bodies of detections of all runs; append-only."""
+
+    def __init__(self, database: Database, meters: MeterChains) -> None:
+        self._database = database
+        self._meters = meters
+        self._heads: dict[int, _Head] = {}
+
+    def append(
+        self,
+        run: int,
+        taken: Taken,
+        *,
+        sha256: str,
+        idempotency_key: str | None,
+        elapsed_s: float,
+        now: datetime,
+        content_type: str | None = None,
+        body: bytes | None = None,
+    ) -> Post:
+        """Commit one accepted body and return its receipt once it is on disk. Raises what `append_all` does."""
+        post = NewPost(
+            taken, sha256, idempotency_key, elapsed_s, now, content_type, body
+        )
+        (stored,) = self.append_all(run, [post])
+        receipt: Post = stored.outcome()
+        return receipt
+
+    def append_all(
+        self, run: int, posts: Sequence[NewPost]
+    ) -> Sequence[Job[Statement]]:
+        """Commit accepted bodies together; the outcome of each is its receipt, once all are on disk.
+
+        A key that the run has used before changes nothing: the receipt is the first one, its `sha256` that of the
+        first body. Raises RefereeError `no-room` when the disk is nearly full; `storage-failed` is an outcome.
+        """
+        statements, size_bytes = [], 0
+        for post in posts:
+            of_post, statement = _insertion(self._heads, self._meters, run, post)
+            statements.append(statement)
+            size_bytes += of_post
+        self.require_room(size_bytes)
+        return self._database.write_all(statements)
+
+    def require_room(self, size_bytes: int) -> None:
+        """Raise RefereeError `no-room` when the disk is nearly full, or would be with so much more.
+
+        Also `storage-failed` where the folder is gone.
+        """
+        folder = self._database.folder
+        try:
+            disk = os.statvfs(folder)
+        except OSError as error:
+            sentence = f"{folder} cannot be reached ({error.strerror}), so nothing was taken; tell the operator."
+            raise StorageFailed(sentence) from error
+        free_bytes = disk.f_bavail * disk.f_frsize
+        if free_bytes < LEAST_FREE_BYTES + size_bytes:
+            sentence = f"The referee's disk has only {free_bytes / 1e6:.1f} MB left: nothing is taken, no window opens"
+            raise RefereeError("no-room", f"{sentence}; tell the operator.")
+
+    def find(self, run: int, idempotency_key: str) -> Post | None:
+        """The receipt given for this key, with the total as it was then."""
+        rows = self._database.rows(_FIND, run, idempotency_key)
+        return _post(rows[0]) if rows else None
+
+    def receipt_head(self, run: int) -> tuple[int, bytes]:
+        """How many bodies a run has, and the head of their chain."""
+        newest = self._database.rows(_LAST, run)
+        if newest and newest[0]["number"] is not None:
+            post = _post(newest[0])
+            return post.number or 0, post.link
+        found = self._database.rows(_IDENTITY, run)[0]
+        return found["posts"], _start(found)
+
+    def stored_bodies(self, run: int) -> tuple[int, bytes]:
+        """How many bodies a run has, and the head of their chain; no head where that does not begin with the run.
+
+        The links between the first body and the last are not computed again: that would walk through every body.
+        """
+        identity = self._database.rows(_IDENTITY, run)[0]
+        first = self._database.rows(_FIRST_LINK, run)
+        if first and first[0]["previous"] != _start(identity):
+            return identity["posts"], b""
+        return identity["posts"], self.receipt_head(run)[1]
+
+    def count_detections(self, run: int) -> int:
+        """How many detections of a run are on disk."""
+        return int(self._database.rows(f"SELECT {_LAST_TOTAL} AS n", run)[0]["n"])
+
+    def detections(self, run: int) -> NDArray[np.float64]:
+        """All detections of a run in order of arrival, shape (n, 7), image numbers as the team knows them."""
+        return self.detections_after(run, 0)[0]
+
+    def detections_by_post(self, run: int) -> Iterator[NDArray[np.float64]]:
+        """The detections of a run, those of one body at a time, each as `detections`."""
+        for post in self._database.rows(
+            "SELECT id FROM posts WHERE run = ? ORDER BY id", run
+        ):
+            (row,) = self._database.rows(_ROWS_OF_POST, post["id"])
+            yield _detections(row)
+
+    def arrivals(self, run: int) -> list[tuple[float, int]]:
+        """The posts of a run in order of arrival: (elapsed_s, rows)."""
+        rows = self._database.rows(
+            "SELECT elapsed_s, row_count FROM posts WHERE run = ? ORDER BY id", run
+        )
+        return [(row["elapsed_s"], row["row_count"]) for row in rows]
+
+    def body_digests(self, run: int) -> list[tuple[str, int, int]]:
+        """Of each post of a run, in order of arrival: the SHA-256 of its body, the rows taken and refused."""
+        sql = "SELECT sha256, row_count, coalesce(refused, 0) FROM posts WHERE run = ? ORDER BY id"
+        return [tuple(row) for row in self._database.rows(sql, run)]
+
+    def bodies(self, run: int) -> list[tuple[dict[str, Any], Post]]:
+        """The posts of a run in order of arrival: id, elapsed_s, content_type, refused, body or else rows; receipt."""
+        rows = self._database.rows(_BODIES, run)
+        return [(dict(row), _post(tuple(row)[:_RECEIPT_COLUMNS])) for row in rows]
+
+    def detections_after(self, run: int, post: int) -> tuple[NDArray[np.float64], int]:
+        """The detections of the posts that came after that one (0: all), as `detections`, and the last post's id."""
+        rows = self._database.rows(_ROWS, run, post)
+        last = int(rows[-1]["id"]) if rows else post
+        found = [_detections(row) for row in rows]
+        return (np.concatenate(found) if found else np.empty((0, 7))), last
+
+    def count_refused(self, run: int) -> int:
+        """How many rows of a run were refused while others of their bodies were taken."""
+        return int(self._database.rows(_REFUSED_OF_RUN, run)[0]["n"])
+
+    def refused_rows(self, run: int) -> list[dict[str, Any]]:
+        """Those on record, in order of arrival: post, received_utc, elapsed_s, line, reason, text."""
+        return [dict(row) for row in self._database.rows(_REFUSED, run)]
+
+
+def _insertion(
+    heads: dict[int, _Head], meters: MeterChains, run: int, post: NewPost
+) -> tuple[int, Statement]:
+    """The bytes of a body with its rows, and what inserts it and returns its receipt.
+
+    `heads` are remembered, since reading one means to hash and to walk through a body.
+    """
+    rows, refused = (
+        post.taken if isinstance(post.taken, tuple) else (post.taken, NONE_REFUSED)
+    )
+    packed = _kept_rows(rows, post)
+    count, received_utc = len(rows), post.now.isoformat()
+    stamp = (run, received_utc, post.elapsed_s, post.sha256, post.idempotency_key)
+    content = (count, refused.total or None, packed, post.content_type, post.body)
+
+    def insert(connection: sqlite3.Connection) -> Post:
+        _, previous, number, total, is_bound = _head(heads, connection, run)
+        meter = meters.head(connection, run) if is_bound else (None, None)
+        chained = (total + count, number + 1, previous, *meter)
+        inserted = connection.execute(_INSERT, (*stamp, *content, *chained))
+        if not inserted.rowcount or inserted.lastrowid is None:
+            return _post(
+                connection.execute(_FIND, (run, post.idempotency_key)).fetchone()
+            )
+        for row in refused.first:
+            connection.execute(
+                _REFUSE, (run, inserted.lastrowid, *row, run, MOST_REFUSED_ROWS)
+            )
+        receipt = Post(
+            count,
+            post.sha256,
+            total + count,
+            number + 1,
+            previous,
+            received_utc,
+            *meter,
+        )
+        newest = (inserted.lastrowid, received_utc, post.sha256)
+        heads[run] = _Head(newest, receipt.link, number + 1, total + count, is_bound)
+        return receipt
+
+    return len(packed) + len(post.body or b""), insert
+
+
+def _kept_rows(rows: NDArray[np.float64], post: NewPost) -> bytes:
+    """The rows as they are stored: none where the body gives the same ones without being parsed."""
+    packed = rows.astype(ROW, copy=False).tobytes()
+    body = post.body
+    if (
+        body is None
+        or not is_packed(post.content_type)
+        or len(body) != len(rows) * ROW_BYTES
+    ):
+        return packed
+    return b"" if unpack(body).tobytes() == packed else packed
+
+
+def _detections(row: sqlite3.Row) -> NDArray[np.float64]:
+    """The rows of a post (n, 7)."""
+    if row["body"] is not None:
+        return unpack(row["body"])
+    return np.frombuffer(row["rows"], dtype=ROW).astype(np.float64).reshape(-1, 7)
+
+
+def _head(heads: dict[int, _Head], connection: sqlite3.Connection, run: int) -> _Head:
+    """The head of a run's chain: the remembered one, unless it was rolled back or another process wrote since."""
+    row, remembered = connection.execute(_NEWEST, (run,)).fetchone(), heads.get(run)
+    newest = None if row is None else tuple(row)
+    if remembered is not None and remembered.newest == newest:
+        return remembered
+    last = connection.execute(_LAST, (run,)).fetchone()
+    if last is not None and last["previous"] is not None:
+        is_bound = last["meter"] is not None
+        return _Head(
+            newest, _post(last).link, last["number"], last["received_total"], is_bound
+        )
+    found = connection.execute(_IDENTITY, (run,)).fetchone()
+    if found is None:  # the post that follows breaks a rule of the tables
+        return _Head(None, LOG_START, 0, 0, is_bound=False)
+    # A run whose first bodies came to an earlier version: its chain begins after them.
+    total = last["received_total"] if last else 0
+    return _Head(
+        newest, _start(found), found["posts"], total, found["rules"] is not None
+    )
+
+
+def _start(identity: sqlite3.Row) -> bytes:
+    contest, run, nonce, team, testset_digest, rules_text, _posts = identity
+    rules = read_rules(rules_text)
+    rules_sha256 = None if rules is None else rules.sha256
+    return run_start(contest, run, nonce, team, testset_digest, rules_sha256)
+
+
+def _post(row: Iterable[Any]) -> Post:
+    return Post(*row)

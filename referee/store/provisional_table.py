@@ -1,0 +1,39 @@
+"""The provisional figures of runs that are not judged yet."""
+
+from __future__ import annotations
+
+from referee.store.database import Database
+from referee.store.records import (
+    Provisional,
+    Released,
+)
+from referee.store.schema import insert
+
+
+class ProvisionalTable:
+    """Figures of runs that are not judged yet, and those of them that others than operators see; each is replaced."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def set(self, provisional: Provisional) -> None:
+        """Replace the provisional figures of a run that is not judged yet."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                insert("provisional", "INSERT OR REPLACE"), vars(provisional)
+            )
+
+    def of_run(self, run: int) -> Provisional | None:
+        """The provisional figures of a run, or None if there are none yet."""
+        rows = self._database.rows("SELECT * FROM provisional WHERE run = ?", run)
+        return Provisional(**rows[0]) if rows else None
+
+    def release(self, released: Released) -> None:
+        """Replace what others than operators learn of a run that is not judged yet."""
+        with self._database.transaction() as connection:
+            connection.execute(insert("released", "INSERT OR REPLACE"), vars(released))
+
+    def released(self, run: int) -> Released | None:
+        """What was released of a run, or None if nothing was yet."""
+        rows = self._database.rows("SELECT * FROM released WHERE run = ?", run)
+        return Released(**rows[0]) if rows else None

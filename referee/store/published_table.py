@@ -1,0 +1,86 @@
+"""What the public sees: one row. No result that is made after a freeze can reach it; the hall goes on."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import datetime
+
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.records import BoardState, Published
+
+_COLUMNS = ", ".join(field.name for field in fields(Published))
+_PUBLISH = (
+    "INSERT INTO published (id, utc, document, state, unveiled) VALUES (1, :utc, :document, 'live', 0)"
+    " ON CONFLICT (id) DO UPDATE SET utc = :utc, document = :document WHERE state = 'live'"
+)
+_PUBLISH_HALL = "UPDATE published SET hall = :hall, hall_utc = :utc"
+_FREEZE = (
+    "INSERT INTO published (id, utc, document, state, unveiled, frozen_utc)"
+    " VALUES (1, :utc, :empty, 'frozen', 0, :utc)"
+    " ON CONFLICT (id) DO UPDATE SET state = 'frozen', unveiled = 0, frozen_utc = :utc"
+    " WHERE state = 'live'"
+)
+_UNVEIL = (  # the first one fixes the ranking that is unveiled; after the last one the board is live again
+    "UPDATE published SET state = 'unveiling', final = :final WHERE state = 'frozen' AND unveiled = :seen",
+    "UPDATE published SET unveiled = unveiled + :places WHERE state = 'unveiling' AND unveiled = :seen",
+    "UPDATE published SET state = 'live', unveiled = 0, utc = :utc, document = final, final = NULL,"
+    " unveiled_utc = :utc WHERE state = 'unveiling' AND unveiled >= json_array_length(final, '$.ranking')",
+)
+_MARK = (
+    "SELECT (SELECT coalesce(max(id), 0) FROM scores) AS scores, (SELECT count(*) FROM intervals) AS intervals,"
+    " (SELECT coalesce(max(id), 0) FROM reviews) AS reviews"
+)
+
+
+class PublishedTable:
+    """The published results, replaced while the board is live, and the hall beside them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self) -> Published | None:
+        """What the public sees, or None before anything was published."""
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM published")  # noqa: S608 - names from code
+        return (
+            Published(**(dict(rows[0]) | {"state": BoardState(rows[0]["state"])}))
+            if rows
+            else None
+        )
+
+    def publish(self, document: str | None, hall: str, now: datetime) -> None:
+        """Replace the hall, and the results unless the board is frozen: one statement, so no freeze comes between.
+
+        Without a `document` the results stay as they are.
+        """
+        with self._database.transaction() as connection:
+            if document is not None:
+                connection.execute(
+                    _PUBLISH, {"utc": now.isoformat(), "document": document}
+                )
+            connection.execute(_PUBLISH_HALL, {"utc": now.isoformat(), "hall": hall})
+
+    def freeze(self, now: datetime, empty: str) -> None:
+        """Freeze a live board; `empty` is shown where nothing was published yet."""
+        with self._database.transaction() as connection:
+            connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty})
+            put_on_record(connection)
+
+    def unveil(self, now: datetime, final: str, seen: int, places: int) -> bool:
+        """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it.
+
+        Returns False, and does nothing, unless `seen` places are shown now.
+        """
+        values = {
+            "utc": now.isoformat(),
+            "final": final,
+            "places": places,
+            "seen": seen,
+        }
+        with self._database.transaction() as connection:
+            is_done = [
+                connection.execute(statement, values).rowcount for statement in _UNVEIL
+            ][1] == 1
+            if is_done:
+                put_on_record(connection)
+        return is_done

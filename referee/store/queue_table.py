@@ -1,0 +1,38 @@
+"""The queue of the teams that run next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+
+
+class QueueTable:
+    """Teams in the order in which they run."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def teams(self) -> list[str]:
+        """The teams that run next, in order; a disabled one keeps its place, which counts when it is enabled."""
+        sql = "SELECT team FROM queue JOIN teams ON name = team WHERE NOT disabled ORDER BY position"
+        return [row["team"] for row in self._database.rows(sql)]
+
+    def change(self, change: Callable[[list[str]], list[str]]) -> list[str]:
+        """Replace the queue by what `change` makes of it; of several at once, each sees what the others did."""
+        with self._database.transaction() as connection:
+            before = [
+                team
+                for (team,) in connection.execute(
+                    "SELECT team FROM queue ORDER BY position"
+                )
+            ]
+            after = change(before)
+            connection.execute("DELETE FROM queue")
+            connection.executemany(
+                "INSERT INTO queue (position, team) VALUES (?, ?)",
+                enumerate(after, start=1),
+            )
+            put_on_record(connection, before=before, queue=after)
+        return after

@@ -1,0 +1,43 @@
+"""The requests that were refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+from referee.store.database import Database
+from referee.store.records import Refusal
+from referee.store.schema import insert
+
+MOST_REFUSALS = 5000
+"""Of a contest; the oldest ones go."""
+_REFUSAL = ", ".join(one.name for one in fields(Refusal))
+
+
+class RefusalTable:
+    """The newest refusals; older ones are deleted."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(self, refusals: Iterable[tuple[int | None, Refusal]]) -> list[int]:
+        """Store refusals, each in place of an earlier row if one is named; returns their rows."""
+        kept = []
+        with self._database.transaction() as connection:
+            for number, refusal in refusals:
+                values = vars(refusal) | {"id": number}
+                row = connection.execute(
+                    insert("refusals", "INSERT OR REPLACE"), values
+                ).lastrowid
+                kept.append(int(row or 0))
+            connection.execute(
+                "DELETE FROM refusals WHERE id <= ?",
+                (max(kept, default=0) - MOST_REFUSALS,),
+            )
+        return kept
+
+    def newest(self, most: int) -> tuple[Refusal, ...]:
+        """The newest refusals, by when they began to be refused: the clock may have been set back."""
+        query = f"SELECT {_REFUSAL} FROM refusals ORDER BY id DESC LIMIT ?"  # noqa: S608 - a constant
+        rows = self._database.rows(query, most)
+        return tuple(Refusal(*row) for row in rows)

@@ -1,0 +1,50 @@
+"""Reviews: how an operator let a run stand that a check had questioned."""
+
+from __future__ import annotations
+
+import json
+
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.records import Review
+from referee.store.schema import insert
+
+_REVIEWS = "SELECT run, utc, operator, note, codes FROM reviews WHERE coalesce(?, run) = run ORDER BY id"
+
+
+class ReviewTable:
+    """Reviews of runs; append-only."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, run: int, review: Review) -> None:
+        """Keep that an operator let a run in review stand."""
+        values = vars(review) | {
+            "id": None,
+            "run": run,
+            "codes": json.dumps(review.codes),
+        }
+        with self._database.transaction() as connection:
+            connection.execute(insert("reviews"), values)
+            put_on_record(connection, codes=review.codes)
+
+    def of_run(self, run: int) -> list[Review]:
+        """How a run was let stand, oldest first."""
+        return [review for _, review in self._found(run)]
+
+    def latest(self) -> dict[int, Review]:
+        """The newest review of every run that has one."""
+        return dict(self._found(None))
+
+    def _found(self, run: int | None) -> list[tuple[int, Review]]:
+        rows = self._database.rows(_REVIEWS, run)
+        return [
+            (
+                r["run"],
+                Review(
+                    r["operator"], r["note"], r["utc"], tuple(json.loads(r["codes"]))
+                ),
+            )
+            for r in rows
+        ]

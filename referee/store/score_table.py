@@ -1,0 +1,209 @@
+"""The judgements of runs, with their checks and intervals."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpirc_power.energy import Check
+from referee.errors import RefereeError
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.event_chain import Event, append_event
+from referee.store.records import (
+    BOOTSTRAP,
+    IMAGES_SEEN,
+    RunState,
+    Score,
+    ScoreInterval,
+)
+from referee.store.rules import Rules, read_rules
+from referee.store.schema import columns_of, insert
+
+_FIGURES = [name for name in columns_of("scores") if name not in ("id", "ap")]
+_INTERVAL = [*ScoreInterval.__dataclass_fields__]
+_JUDGEMENT = "judged_utc, map, energy_wh, score, signature, rules"
+_LATEST = (
+    "SELECT * FROM scores LEFT JOIN intervals AS i ON i.score = scores.id"
+    " WHERE scores.id IN (SELECT max(id) FROM scores GROUP BY run)"
+)
+_TOLD = "SELECT score, code, ok, severity, sentence, figures FROM checks WHERE NOT ok OR code = ?"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One of a run's judgements, as it was published: its figures, and the rules it was by (None: not bound)."""
+
+    judged_utc: str
+    map: float
+    energy_wh: float | None
+    score: float | None
+    signature: str
+    rules: Rules | None
+
+
+_MARK = (
+    "SELECT (SELECT coalesce(max(id), 0) FROM scores) AS scores, (SELECT count(*) FROM intervals) AS intervals,"
+    " (SELECT coalesce(max(id), 0) FROM reviews) AS reviews"
+)
+
+
+class ScoreTable:
+    """Judgements; append-only, the latest one of a run counts."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(
+        self,
+        score: Score,
+        state: RunState | None = None,
+        maps: NDArray[np.float64] | None = None,
+        events: Sequence[Event] = (),
+    ) -> None:
+        """Append a judgement with its checks, and the events of it; the latest one of a run counts.
+
+        `maps` (R,) are the mAPs of the halves that gave its interval; None stores no interval. With the `state` that
+        the run must still be in, it is judged now. Else raises RefereeError `run-state`.
+        """
+        rules = None if score.rules is None else score.rules.text
+        values = vars(score) | {"id": None, "ap": json.dumps(score.ap), "rules": rules}
+        sql = "UPDATE runs SET state = 'judged' WHERE id = ? AND state = ?"
+        with self._database.transaction() as connection:
+            if state and not connection.execute(sql, (score.run, state)).rowcount:
+                raise RefereeError(
+                    "run-state", f"Run {score.run} is no longer {state}.", run=score.run
+                )
+            number = connection.execute(insert("scores"), values).lastrowid
+            of_score = {"run": score.run, "score": number}
+            checks = [
+                vars(c) | of_score | {"figures": json.dumps(c.figures)}
+                for c in score.checks
+            ]
+            connection.executemany(insert("checks"), checks)
+            if score.interval is not None and maps is not None:
+                _insert_interval(connection, number, score.interval, maps)
+            put_on_record(connection)
+            for event in events:
+                append_event(connection, *event)
+
+    def latest(self, run: int) -> Score | None:
+        """The judgement of a run that counts, or None before it is judged."""
+        rows = self._database.rows(
+            "SELECT * FROM scores WHERE run = ? ORDER BY id DESC LIMIT 1", run
+        )
+        if not rows:
+            return None
+        figures = dict(rows[0])
+        number = figures.pop("id")
+        figures["ap"] = {
+            int(category): ap for category, ap in json.loads(figures["ap"]).items()
+        }
+        figures["rules"] = read_rules(figures["rules"])
+        checks = tuple(
+            Check(
+                c["code"],
+                bool(c["ok"]),
+                c["severity"],
+                c["sentence"],
+                json.loads(c["figures"]),
+            )
+            for c in self._database.rows(
+                "SELECT * FROM checks WHERE score = ? ORDER BY rowid", number
+            )
+        )
+        intervals = self._database.rows(
+            "SELECT * FROM intervals WHERE score = ?", number
+        )
+        return Score(
+            **figures,
+            checks=checks,
+            interval=_interval(intervals[0]) if intervals else None,
+        )
+
+    def judgements(self, run: int) -> list[Judgement]:
+        """Every judgement of a run, oldest first."""
+        query = f"SELECT {_JUDGEMENT} FROM scores WHERE run = ? ORDER BY id"  # noqa: S608 - a constant
+        rows = self._database.rows(query, run)
+        return [
+            Judgement(**(dict(row) | {"rules": read_rules(row["rules"])}))
+            for row in rows
+        ]
+
+    def latest_by_run(self) -> dict[int, tuple[Score, NDArray[np.float64] | None]]:
+        """The judgements that count, by run, with the mAPs (R,) of their halves: for boards of many contests.
+
+        They lack the AP by category and the checks that did not fail, except IMAGES_SEEN, which alone has its figures.
+        """
+        told: dict[int, list[Check]] = {}
+        for c in self._database.rows(_TOLD, IMAGES_SEEN):
+            figures = json.loads(c["figures"]) if c["code"] == IMAGES_SEEN else {}
+            check = Check(
+                c["code"], bool(c["ok"]), c["severity"], c["sentence"], figures
+            )
+            told.setdefault(c["score"], []).append(check)
+        found = {}
+        for row in self._database.rows(_LATEST):
+            figures, checks = (
+                {name: row[name] for name in _FIGURES},
+                tuple(told.get(row["id"], ())),
+            )
+            figures["rules"] = read_rules(figures["rules"])
+            interval = None if row["level"] is None else _interval(row)
+            maps = None if row["maps"] is None else np.frombuffer(row["maps"], "<f8")
+            found[row["run"]] = (
+                Score(**figures, ap={}, checks=checks, interval=interval),
+                maps,
+            )
+        return found
+
+    def add_interval(
+        self, score: Score, interval: ScoreInterval, maps: NDArray[np.float64]
+    ) -> None:
+        """Add the confidence intervals of a stored score, and the mAPs (R,) of the halves.
+
+        The run may have been judged again meanwhile, by another process.
+        """
+        sql = "SELECT max(id) FROM scores WHERE run = ? AND judged_utc = ? AND energy_wh IS ?"
+        with self._database.transaction() as connection:
+            number = connection.execute(
+                sql, (score.run, score.judged_utc, score.energy_wh)
+            ).fetchone()[0]
+            _insert_interval(connection, number, interval, maps)
+
+    def half_maps(self, run: int) -> NDArray[np.float64] | None:
+        """The mAPs (R,) of the halves of the run's latest score; None without an interval, or in an earlier form.
+
+        Those of an interval by BOOTSTRAP are of its resamples.
+        """
+        sql = "SELECT maps FROM intervals WHERE score = (SELECT max(id) FROM scores WHERE run = ?)"
+        found = [
+            row["maps"]
+            for row in self._database.rows(sql, run)
+            if row["maps"] is not None
+        ]
+        return np.frombuffer(found[0], "<f8") if found else None
+
+    def judgement_mark(self) -> tuple[int, ...]:
+        """Changes with every judgement, interval and review."""
+        return tuple(self._database.rows(_MARK)[0])
+
+
+def _insert_interval(
+    connection: sqlite3.Connection,
+    score: int | None,
+    interval: ScoreInterval,
+    maps: NDArray[np.float64],
+) -> None:
+    values = vars(interval) | {"score": score, "maps": maps.astype("<f8").tobytes()}
+    connection.execute(insert("intervals", "INSERT OR REPLACE"), values)
+
+
+def _interval(row: sqlite3.Row) -> ScoreInterval:
+    figures = {name: row[name] for name in _INTERVAL}
+    return ScoreInterval(**figures | {"method": figures["method"] or BOOTSTRAP})

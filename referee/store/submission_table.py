@@ -1,0 +1,269 @@
+"""Submissions to the model tracks and their measurements.
+
+Append-only, except that `referee.store.entry_withdrawal` withdraws, restores and no longer counts them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import zlib
+from dataclasses import asdict, fields, replace
+from datetime import datetime
+
+from referee.errors import RefereeError
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.entry_withdrawal import require_not_withdrawn
+from referee.store.job_table import end_job, insert_jobs
+from referee.store.model_records import JobKind, JobState, ModelMeasurement, Submission
+from referee.store.schema import insert
+
+_COLUMNS = tuple(
+    one.name
+    for one in fields(Submission)
+    if one.name not in ("id", "withdrawn", "measurement")
+)
+_MEASURED = tuple(one.name for one in fields(ModelMeasurement))
+_INSERT = insert("submissions")
+_INSERT_MEASUREMENT = insert("measurements")
+FREE_REPETITIONS = 3
+"""Of a team's models that are to be measured again, so many a day and track cost nothing.
+
+Else a model that makes its own latency unstable is measured as often as its team likes, while the others wait.
+"""
+_COUNT = (
+    "SELECT count(*) - sum(is_unstable) AS settled, sum(is_unstable) AS unstable FROM"
+    " (SELECT EXISTS (SELECT 1 FROM measurements WHERE submission = submissions.id AND unstable) AS is_unstable"
+    " FROM submissions WHERE track = ? AND team = ? AND counts"
+    " AND coalesce(limit_day, substr(accepted_utc, 1, 10)) = ?)"
+)
+_REPEATED = (
+    "SELECT id FROM submissions LEFT JOIN measurements ON submission = id WHERE track = ? AND team = ?"
+    " AND model_sha256 = ? AND split = 'public' AND withdrawn IS NULL AND coalesce(valid, 1) ORDER BY id"
+)
+_OF_DEVICE = "SELECT name FROM jobs JOIN submissions ON job = name WHERE id = ? AND kind = 'measuring'"
+_FIND = (
+    f"SELECT submissions.*, {', '.join(_MEASURED)}"  # noqa: S608 - names of columns
+    " FROM submissions LEFT JOIN measurements ON submission = submissions.id WHERE {} ORDER BY submissions.id"
+)
+
+
+class SubmissionTable:
+    """Submissions to the model tracks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def accept(
+        self,
+        submission: Submission,
+        now: datetime,
+        limit: int,
+        kind: JobKind | None = None,
+    ) -> Submission:
+        """Store a submission, with a new `id` and `accepted_utc`, and the job of its `kind`, if any; return it.
+
+        Raises RefereeError `submission-limit` when the team has used up the `limit` of this track and UTC day, also
+        for one of two processes that hand in the last one at the same time; EntryWithdrawn for a further part (which
+        does not count) of an entry that is withdrawn.
+        """
+        with self._database.transaction() as connection:
+            if not submission.counts:
+                require_not_withdrawn(
+                    connection,
+                    submission.track,
+                    submission.team,
+                    submission.model_sha256,
+                )
+            made = accepted_part(connection, submission, now, limit, kind)
+            put_on_record(connection, submission=made.id)
+        return made
+
+    def require_below_limit(
+        self, track: str, team: str, limit: int, now: datetime
+    ) -> None:
+        """Raise RefereeError `submission-limit` when a team has used up its submissions of the UTC day of `now`."""
+        day = now.date().isoformat()
+        _require_below(
+            self._database.rows(_COUNT, track, team, day)[0], track, team, limit, day
+        )
+
+    def used(self, track: str, team: str, now: datetime) -> int:
+        """How many submissions of a team count on the UTC day of `now`."""
+        return _used(
+            self._database.rows(_COUNT, track, team, now.date().isoformat())[0]
+        )
+
+    def add_measurement(
+        self,
+        submission: int,
+        measurement: ModelMeasurement,
+        result: bytes | None = None,
+    ) -> None:
+        """Store the outcome of a submission, and the result document as received, if there is one.
+
+        It ends the job of a device. Raises RefereeError `lease-lost`, and stores nothing, if that is over already.
+        """
+        measured = (
+            None if measurement.measured is None else json.dumps(measurement.measured)
+        )
+        values = asdict(measurement) | {
+            "measured": measured,
+            "figures": json.dumps(measurement.figures),
+        }
+        values |= {
+            "submission": submission,
+            "result": None if result is None else zlib.compress(result),
+        }
+        with self._database.transaction() as connection:
+            for (job,) in connection.execute(_OF_DEVICE, (submission,)).fetchall():
+                if not end_job(
+                    connection, job, JobState.DONE, measurement.measured_utc
+                ):
+                    raise lease_lost(f"submission {submission}")
+            connection.execute(_INSERT_MEASUREMENT, values)
+
+    def get(self, number: int) -> Submission:
+        """One submission. Raises RefereeError `submission-unknown`."""
+        rows = self._database.rows(_FIND.format("submissions.id = ?"), number)
+        if not rows:
+            sentence = f"There is no submission {number}; see: referee model list"
+            raise RefereeError("submission-unknown", sentence)
+        return _submission(rows[0])
+
+    def all(self, track: str | None = None) -> list[Submission]:
+        """The submissions, oldest first, all or those of a track."""
+        rows = self._database.rows(_FIND.format("? IS NULL OR track = ?"), track, track)
+        return [_submission(row) for row in rows]
+
+    def queued(self, kind: JobKind) -> list[Submission]:
+        """The submissions whose jobs wait or are leased, oldest first."""
+        jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased')"
+        return [
+            _submission(row)
+            for row in self._database.rows(_FIND.format(f"job IN ({jobs})"), kind.value)
+        ]
+
+    def unchecked(self) -> list[Submission]:
+        """The uploads whose check has not ended, oldest first; also one whose check failed while the server died."""
+        jobs = "SELECT name FROM jobs WHERE kind = ? AND state IN ('waiting', 'leased', 'failed')"
+        rows = self._database.rows(
+            _FIND.format(f"job IN ({jobs}) AND withdrawn IS NULL"),
+            JobKind.CHECKING.value,
+        )
+        return [_submission(row) for row in rows]
+
+    def result(self, number: int) -> bytes | None:
+        """The result document of a submission as received; None where it has none."""
+        rows = self._database.rows(
+            "SELECT result FROM measurements WHERE submission = ?", number
+        )
+        return (
+            zlib.decompress(rows[0]["result"])
+            if rows and rows[0]["result"] is not None
+            else None
+        )
+
+
+def require_new_file(connection: sqlite3.Connection, one: Submission) -> None:
+    """Raise RefereeError `entry-repeated`, EntryWithdrawn if the team handed in this file before; in a transaction."""
+    require_not_withdrawn(connection, one.track, one.team, one.model_sha256)
+    same = connection.execute(
+        _REPEATED, (one.track, one.team, one.model_sha256)
+    ).fetchone()
+    if same is not None:
+        sentence = (
+            f"The team's entry {same['id']} to the track {one.track} is the same file."
+        )
+        raise RefereeError("entry-repeated", sentence, entry=same["id"])
+
+
+def accepted_part(
+    connection: sqlite3.Connection,
+    given: Submission,
+    now: datetime,
+    limit: int,
+    kind: JobKind | None,
+) -> Submission:
+    """As `SubmissionTable.accept`, within a transaction.
+
+    `limit` is that of the `limit_day`, by default of the day of `now`.
+    """
+    day = given.limit_day or now.date().isoformat()
+    made = replace(
+        given, accepted_utc=now.isoformat(), withdrawn=None, measurement=None
+    )
+    made = replace(made, withdrawn_utc=None, withdrawn_by=None)
+    if made.counts:
+        counted = connection.execute(_COUNT, (made.track, made.team, day)).fetchone()
+        _require_below(counted, made.track, made.team, limit, day)
+    number = int(
+        connection.execute(_INSERT, asdict(made) | {"id": None}).lastrowid or 0
+    )
+    made = replace(made, id=number)
+    if kind is not None:
+        job = made.job or job_name(made)
+        made = replace(made, job=job)
+        connection.execute("UPDATE submissions SET job = ? WHERE id = ?", (job, number))
+        insert_jobs(connection, kind, {job: f"submission {number}"}, now)
+    return made
+
+
+def job_name(made: Submission, *of: str) -> str:
+    """The name of a submission's own job; `of` tells several apart."""
+    text = "\n".join([*of, made.track, made.split, str(made.id), made.model_sha256])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def lease_lost(what: str) -> RefereeError:
+    """The error of a device that is not, or no longer, at a job."""
+    return RefereeError(
+        "lease-lost",
+        f"The lease of {what} is lost: it is over, or another device's now.",
+    )
+
+
+def _beyond_free(counted: sqlite3.Row) -> int:
+    return max(0, (counted["unstable"] or 0) - FREE_REPETITIONS)
+
+
+def _used(counted: sqlite3.Row) -> int:
+    return int(counted["settled"] or 0) + _beyond_free(counted)
+
+
+def _require_below(
+    counted: sqlite3.Row, track: str, team: str, limit: int, day: str
+) -> None:
+    used, beyond = _used(counted), _beyond_free(counted)
+    if used < limit:
+        return
+    which = f"{used} of its {limit} submissions to the track {track} on {day}"
+    if beyond:
+        which += f", {beyond} of them to be measured again beyond the {FREE_REPETITIONS} that are free"
+    sentence = (
+        f"Team {team} has used up {which}; hand in the next one after midnight UTC."
+    )
+    raise RefereeError("submission-limit", sentence, used=used, limit=limit)
+
+
+def _submission(row: sqlite3.Row) -> Submission:
+    return Submission(
+        **{name: row[name] for name in _COLUMNS if name != "counts"},
+        id=row["id"],
+        counts=bool(row["counts"]) and not row["unstable"],
+        withdrawn=row["withdrawn"],
+        measurement=None if row["measured_utc"] is None else _measurement(row),
+    )
+
+
+def _measurement(row: sqlite3.Row) -> ModelMeasurement:
+    values = {name: row[name] for name in _MEASURED}
+    for name in ("measured", "figures"):
+        values[name] = None if row[name] is None else json.loads(row[name])
+    for name in ("meter_official", "confined"):
+        values[name] = None if row[name] is None else bool(row[name])
+    return ModelMeasurement(
+        **values | {name: bool(row[name]) for name in ("valid", "unstable")}
+    )

@@ -1,0 +1,105 @@
+"""The teams of a contest."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from datetime import datetime
+
+from referee.errors import RefereeError
+from referee.store.acts import put_on_record
+from referee.store.database import Database
+from referee.store.schema import insert
+
+
+class TeamTable:
+    """Teams: their passwords and affiliations, and which are disabled."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(
+        self,
+        name: str,
+        password_hash: str,
+        now: datetime,
+        affiliation: str | None = None,
+    ) -> None:
+        """Register a team. Raises RefereeError `team-exists`."""
+        self.add_all({name: (password_hash, affiliation)}, now)
+
+    def add_all(
+        self, teams: Mapping[str, tuple[str, str | None]], now: datetime
+    ) -> None:
+        """Register teams, (password hash, affiliation) by name, all or none. Raises RefereeError `team-exists`."""
+        common = {"disabled": 0, "created_utc": now.isoformat()}
+        with self._database.transaction() as connection:
+            for name, (password_hash, affiliation) in teams.items():
+                team = {
+                    "name": name,
+                    "password_hash": password_hash,
+                    "affiliation": affiliation,
+                }
+                try:
+                    connection.execute(insert("teams"), team | common)
+                except sqlite3.IntegrityError:
+                    raise RefereeError(
+                        "team-exists", f"The team {name!r} exists already."
+                    ) from None
+            put_on_record(connection)
+
+    def password_hash(self, team: str) -> str | None:
+        """The password hash of an enabled team, or None."""
+        sql = "SELECT password_hash FROM teams WHERE name = ? AND NOT disabled"
+        try:
+            rows = self._database.rows(sql, team)
+        except (
+            UnicodeEncodeError
+        ):  # JSON can name half of a surrogate pair, UTF-8 cannot
+            return None
+        return str(rows[0]["password_hash"]) if rows else None
+
+    def all(self) -> dict[str, bool]:
+        """Every team by name, with whether it is disabled."""
+        return {
+            row["name"]: bool(row["disabled"])
+            for row in self._database.rows("SELECT * FROM teams ORDER BY name")
+        }
+
+    def set_disabled(self, name: str, disabled: bool) -> None:
+        """Refuse or allow further log-ins and runs of a team. Raises RefereeError `team-unknown`."""
+        self._change(
+            name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled)
+        )
+
+    def set_password(self, team: str, password_hash: str) -> None:
+        """Replace the password of a team, disabled or not. Raises RefereeError `team-unknown`."""
+        self._change(
+            team, "UPDATE teams SET password_hash = ? WHERE name = ?", password_hash
+        )
+
+    def _change(self, name: str, sql: str, value: object) -> None:
+        with self._database.transaction() as connection:
+            if not connection.execute(sql, (value, name)).rowcount:
+                self.require(name)
+            put_on_record(connection)
+
+    def require(self, name: str) -> None:
+        """Raise RefereeError `team-unknown` unless the team is registered and enabled."""
+        is_disabled = self.all().get(name)
+        if is_disabled is None:
+            raise RefereeError(
+                "team-unknown", f"There is no team {name!r}; see: referee team list"
+            )
+        if is_disabled:
+            raise RefereeError(
+                "team-unknown",
+                f"The team {name!r} is disabled; see: referee team enable --help",
+            )
+
+    def affiliations(self) -> dict[str, str | None]:
+        """The affiliation of every team."""
+        return {
+            row["name"]: row["affiliation"]
+            for row in self._database.rows("SELECT name, affiliation FROM teams")
+        }

@@ -1,0 +1,162 @@
+"""Uploads: received and dated first, checked later. The submission of a refused one is given up: it costs nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+
+from referee.errors import RefereeError
+from referee.store.database import Database
+from referee.store.job_table import end_job, insert_jobs
+from referee.store.model_records import JobKind, JobState, Submission, Upload
+from referee.store.schema import insert
+from referee.store.submission_table import accepted_part, job_name, require_new_file
+
+_FIND = "SELECT * FROM uploads WHERE submission = ?"
+_JOB_OF = "SELECT job FROM submissions WHERE id = ? AND withdrawn IS NULL"
+_ADMIT = "UPDATE submissions SET testset_digest = ?, job = ? WHERE id = ?"
+_GIVE_UP = "UPDATE submissions SET withdrawn = ?, counts = 0 WHERE id = ?"
+_CHECKED = "UPDATE uploads SET checked_utc = ?, problem = ? WHERE submission = ?"
+_REPLACED = "SELECT submission FROM uploads WHERE replaces = ?"
+_LATE = (
+    "SELECT submission FROM uploads JOIN submissions ON submission = id"
+    " WHERE track = ? AND team = ? AND replaces IS NOT NULL AND received_utc >= ?"
+)
+_REFUSED = (
+    "SELECT uploads.* FROM uploads JOIN submissions ON submission = id WHERE track = ? AND checked_utc > ?"
+    " AND problem IS NOT NULL AND replaces IS NULL AND withdrawn_utc IS NULL"
+    " AND submission NOT IN (SELECT replaces FROM uploads WHERE replaces IS NOT NULL)"
+)
+_NEEDED = "SELECT 1 FROM submissions WHERE model_sha256 = ? AND (withdrawn IS NULL OR withdrawn_utc IS NOT NULL)"
+
+
+class UploadTable:
+    """Files that teams upload."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def receive(
+        self,
+        given: Submission,
+        upload: Upload,
+        limit: int,
+        closed: datetime | None = None,
+    ) -> Submission:
+        """Store a file that was received, with the job that checks it, dated as `upload` says.
+
+        Once the track was `closed`, a team replaces one file: else broken ones would buy attempts after the deadline.
+
+        Raises RefereeError `submission-limit`, `entry-repeated`, `not-replaceable`, EntryWithdrawn.
+        """
+        now = datetime.fromisoformat(upload.received_utc)
+        with self._database.transaction() as connection:
+            require_new_file(connection, given)
+            if upload.replaces is not None:
+                _require_unreplaced(connection, upload.replaces)
+                if closed is not None and now >= closed:
+                    _require_first_late(connection, given, closed)
+            made = accepted_part(connection, given, now, limit, None)
+            made = replace(made, job=job_name(made, "check", made.accepted_utc))
+            connection.execute(_ADMIT, ("", made.job, made.id))
+            insert_jobs(
+                connection,
+                JobKind.CHECKING,
+                {str(made.job): f"submission {made.id}"},
+                now,
+            )
+            connection.execute(
+                insert("uploads"), asdict(upload) | {"submission": made.id}
+            )
+        return made
+
+    def admit(
+        self,
+        made: Submission,
+        parts: Sequence[Submission],
+        kind: JobKind,
+        now: datetime,
+    ) -> bool:
+        """Store that a check found nothing wrong, with the submission on each split and the jobs of their results.
+
+        The first of `parts` is `made` itself. False, and nothing, if its check is over already.
+        """
+        first, *others = parts
+        with self._database.transaction() as connection:
+            if not _end_check(connection, made, now):
+                return False
+            job = first.job or job_name(made)
+            accepted = datetime.fromisoformat(made.accepted_utc)
+            connection.execute(_ADMIT, (first.testset_digest, job, made.id))
+            insert_jobs(connection, kind, {job: f"submission {made.id}"}, accepted)
+            for part in others:
+                accepted_part(connection, part, accepted, 0, kind)
+            connection.execute(_CHECKED, (now.isoformat(), None, made.id))
+        return True
+
+    def refuse(
+        self, made: Submission, problem: dict[str, object], now: datetime
+    ) -> bool:
+        """Store why a check refused an upload, which then counts for nothing.
+
+        `problem` has its sentence as `detail`. False, and nothing, if its check is over already.
+        """
+        with self._database.transaction() as connection:
+            if not _end_check(connection, made, now):
+                return False
+            connection.execute(_GIVE_UP, (problem["detail"], made.id))
+            connection.execute(
+                _CHECKED, (now.isoformat(), json.dumps(problem), made.id)
+            )
+        return True
+
+    def of_submission(self, submission: int) -> Upload | None:
+        """How the file of a submission was received; None where it was not uploaded, or by an earlier version."""
+        rows = self._database.rows(_FIND, submission)
+        return _upload(rows[0]) if rows else None
+
+    def refused(self, track: str, since: datetime) -> list[Upload]:
+        """The uploads of a track that were refused since then, are no replacements and have none."""
+        return [
+            _upload(row)
+            for row in self._database.rows(_REFUSED, track, since.isoformat())
+        ]
+
+    def is_file_needed(self, sha256: str) -> bool:
+        """Whether the file of a submission has this SHA-256: of one that stands, or that an operator may restore."""
+        return bool(self._database.rows(_NEEDED, sha256))
+
+
+def _end_check(connection: sqlite3.Connection, made: Submission, now: datetime) -> bool:
+    """End the job of a check, also one that has failed; false if the submission was withdrawn or has another job."""
+    row = connection.execute(_JOB_OF, (made.id,)).fetchone()
+    if row is None or row["job"] != made.job:
+        return False
+    end_job(connection, row["job"], JobState.DONE, now.isoformat())
+    return True
+
+
+def _require_unreplaced(connection: sqlite3.Connection, number: int) -> None:
+    if (found := connection.execute(_REPLACED, (number,)).fetchone()) is not None:
+        sentence = f"The entry {number} was replaced already, by the entry {found['submission']}."
+        raise RefereeError("not-replaceable", sentence)
+
+
+def _require_first_late(
+    connection: sqlite3.Connection, given: Submission, closed: datetime
+) -> None:
+    about = given.track, given.team, closed.astimezone(UTC).isoformat()
+    if (found := connection.execute(_LATE, about).fetchone()) is not None:
+        sentence = f"The team {given.team} has replaced a file since the track was closed, by the entry"
+        raise RefereeError(
+            "not-replaceable",
+            f"{sentence} {found['submission']}; only one may be then.",
+        )
+
+
+def _upload(row: sqlite3.Row) -> Upload:
+    problem = None if row["problem"] is None else json.loads(row["problem"])
+    return Upload(**(dict(row) | {"problem": problem}))

@@ -1,0 +1,41 @@
+"""Rows that wait in memory for the next commit of the database, whatever that is of."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+# Rows a statement: few statements, since between two of them other threads take the interpreter.
+_AT_ONCE = 500
+
+
+class WaitingRows:
+    """Rows for one table, which is named with its columns as `served (run, image)`."""
+
+    def __init__(self, into: str) -> None:
+        columns = into.count(",") + 1
+        self._begin = f"INSERT INTO {into} VALUES "  # noqa: S608 - names from code
+        self._marks = f"({', '.join('?' * columns)})"
+        self._waiting: list[tuple[Any, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Let rows wait. It is atomic: several threads may do it at once."""
+        self._waiting.extend([*rows])
+
+    def write(self, connection: sqlite3.Connection) -> int:
+        """Write what waits, within a transaction, and return how many rows that is."""
+        waiting = self._waiting[:]
+        for at in range(0, len(waiting), _AT_ONCE):
+            part = waiting[at : at + _AT_ONCE]
+            sql = self._begin + ", ".join([self._marks] * len(part))
+            connection.execute(sql, [*chain(*part)])
+        return len(waiting)
+
+    def forget(self, count: int) -> None:
+        """Forget the rows that `write` wrote: they are on disk."""
+        del self._waiting[:count]

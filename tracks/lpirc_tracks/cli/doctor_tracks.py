@@ -1,0 +1,57 @@
+"""Findings of `referee doctor` about a contest's tracks: their test sets, and whether models are confined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import click
+
+from lpirc_testsets import TestSetError, load_test_set
+from lpirc_tracks.submissions.confining import (
+    NOT_CONFINED,
+    confinement_of,
+    hidden_files,
+    takes_models,
+    unconfined_tracks,
+)
+from lpirc_tracks.submissions.results_files import results_set
+from referee.config.tracks import RESULTS, ModelTrack
+from referee.contest import Contest
+from referee.errors import RefereeError
+from referee.seams import Finding
+
+
+def look_at_tracks(contest: Contest) -> Iterator[Finding]:
+    """Yield all findings: the entry `tracks` of `lpirc.checks`."""
+    yield from _look_at_models(contest)
+    for track in contest.config.tracks:
+        yield from _look_at_track(contest, track)
+
+
+def _look_at_models(contest: Contest) -> Iterator[Finding]:
+    """Say how models that are handed in are confined on this host, if a track takes any."""
+    if not any(map(takes_models, contest.config.tracks)):
+        return
+    found = confinement_of(hidden_files(contest))
+    if found.is_in_force:
+        words = "The server's log says how it confines them."
+        click.echo(f"{found.sentence} {words}", err=True)
+    for track, sentence in unconfined_tracks(contest, found):
+        yield Finding(NOT_CONFINED, sentence, is_advice=track.unconfined)
+
+
+def _look_at_track(contest: Contest, track: ModelTrack) -> Iterator[Finding]:
+    if track.rule_name == RESULTS:
+        yield from _failure(partial(results_set, contest, track))
+        return
+    for name in (track.testset, track.holdout):
+        if name:
+            yield from _failure(partial(load_test_set, contest.folder / name))
+
+
+def _failure(look: Callable[[], object]) -> Iterator[Finding]:
+    try:
+        look()
+    except (RefereeError, TestSetError) as error:
+        yield Finding(error.code, error.sentence)

@@ -1,0 +1,46 @@
+"""The background work of model tracks in a server: what is received is checked, and results files are scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from flask import current_app
+
+from lpirc_tracks.submissions.check_queue import CheckQueue
+from lpirc_tracks.submissions.results_files import EntryDesk
+from lpirc_tracks.submissions.resumable import ResumableUploads
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.installed import TRACKS
+
+
+@dataclass(frozen=True)
+class Background:
+    """Checks of what is received, scores of results files, and uploads that are under way."""
+
+    entries: EntryDesk
+    checks: CheckQueue
+    resumable: ResumableUploads
+
+    def ask(self) -> None:
+        """Have what waits checked and scored soon, also what has waited since before a restart."""
+        self.checks.ask()
+        self.entries.ask()
+
+    def close(self) -> None:
+        """Give back what is being checked or scored."""
+        self.checks.close()
+        self.entries.close()
+
+
+def background_of(contest: Contest, clock: Clock) -> Background:
+    """Make the background work of a contest; none of it runs yet."""
+    entries = EntryDesk(contest, clock)
+    checks = CheckQueue(contest, clock, entries.ask)
+    return Background(entries, checks, ResumableUploads(contest, clock))
+
+
+def background() -> Background:
+    """Return that of the app that handles the present request."""
+    return cast(Background, current_app.extensions[TRACKS])

@@ -1,0 +1,29 @@
+"""The pages of model tracks as the referee's server takes them: the entry `tracks` of `lpirc.pages`."""
+
+from __future__ import annotations
+
+from functools import partial
+from urllib.parse import quote
+
+from lpirc_tracks.submissions.confining import note_confinement
+from lpirc_tracks.web import device_routes, entry_routes, track_boards, upload_routes
+from lpirc_tracks.web.background import background_of
+from referee.clock import Clock
+from referee.contest import Contest
+from referee.seams import Pages
+
+ROUTES = (entry_routes, upload_routes, device_routes, track_boards)
+
+
+def tracks_pages(contest: Contest, clock: Clock) -> Pages:
+    """Make the pages, links and background work of a contest's tracks."""
+    names = [one.name for one in contest.config.tracks]
+    background = background_of(contest, clock)
+    return Pages(
+        blueprints=[module.blueprint for module in ROUTES],
+        state=background,
+        links=[(name, f"/tracks/{quote(name)}") for name in names],
+        start=background.ask,
+        close=background.close,
+        look=partial(note_confinement, contest),
+    )

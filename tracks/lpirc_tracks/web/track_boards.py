@@ -1,0 +1,140 @@
+"""The boards of the tracks for everyone, as pages and as JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from flask import Blueprint, Response, request
+
+from lpirc_tracks.submissions.open_track import configured_track
+from lpirc_tracks.submissions.publishing import board_document
+from referee.web.app_parts import part
+from referee.web.callers import Callers
+from referee.web.html_pages import page
+from referee.web.http_answers import through_flask
+from referee.web.public.kept_answers import Kept, answer_of, keep
+
+blueprint = Blueprint("tracks", __name__, url_prefix="/tracks")
+COLUMNS = (
+    "rank",
+    "team",
+    "score",
+    "public_score",
+    "entries",
+    "accepted_utc",
+    "level_with",
+)
+LEVEL = "Level with: its order with that neighbour is less than 95 % sure on other images of this kind."
+
+
+@blueprint.get("/<name>.json")
+def as_json(name: str) -> Response:
+    """The board of a track as a document."""
+    state = part(Callers)
+    second = int(state.clock.utc().timestamp())
+    return through_flask(
+        answer_of(_kept_at(state.contest.folder, name, second), request.environ)
+    )
+
+
+@blueprint.get("/<name>")
+def as_page(name: str) -> Response:
+    """The board of a track for a browser."""
+    board = _board(name)
+    rows = [
+        [_cell(_shown(place, column)) for column in COLUMNS]
+        for place in board["places"]
+    ]
+    counts = f"Entries: {board['entries']}; failed: {board['failed']}; not scored yet: {board['waiting']}"
+    if board.get("in_review"):  # a board that an earlier version published does not say
+        counts += f"; in review: {board['in_review']}"
+    if board["outdated"]:
+        counts += f"; measured on other images, and left out: {board['outdated']}"
+    return page(
+        "table.html",
+        title=name,
+        about=f"{board['title']}: {board['metric']}. {_which(board)}",
+        columns=[
+            (column.replace("_", " "), column not in ("team", "level_with"))
+            for column in COLUMNS
+        ],
+        rows=rows,
+        notes=[*_provisional(board), f"{counts}.", LEVEL, *_notes(board)],
+        made=f"{part(Callers).clock.utc():%Y-%m-%d %H:%M} UTC",
+        style="",
+    )
+
+
+def _which(board: dict[str, Any]) -> str:
+    """Which board it is, and who published it when."""
+    published = board["published"]
+    if published is None and board["holdout_until"] is None:
+        return "This is the board by the public images; there will be no final one."
+    if published is None:
+        return "This is the board by the public images, not the final one."
+    at = f"{published['utc'][:16].replace('T', ' ')} UTC"
+    if published["by"] is None:
+        return f"This is the final board, by the hold-out images; it came out at {at}, as contest.toml says."
+    return f"This is the final board, by the hold-out images, published at {at} by {published['by']}."
+
+
+def _notes(board: dict[str, Any]) -> list[str]:
+    """What to know of the final board while it is not shown."""
+    if board["published"] is not None or board["holdout_until"] is None:
+        return []
+    until = board["holdout_until"]
+    state = (
+        f"was closed at {until}" if board["closed"] else f"takes entries until {until}"
+    )
+    later = "The final board, by images that are secret, is shown once the organiser has published it."
+    notes = [f"The track {state}. {later}"]
+    if (taken_back := board["taken_back"]) is not None:
+        at = f"{taken_back['utc'][:16].replace('T', ' ')} UTC"
+        notes.append(f"A final board was taken back at {at}: {taken_back['reason']}.")
+    return notes
+
+
+def _provisional(board: dict[str, Any]) -> list[str]:
+    return [] if board["provisional"] is None else [board["provisional"]]
+
+
+def _board(name: str) -> dict[str, Any]:
+    return _board_at(
+        part(Callers).contest.folder, name, int(part(Callers).clock.utc().timestamp())
+    )
+
+
+@lru_cache(16)
+def _kept_at(folder: Path, name: str, second: int) -> Kept:
+    return keep(json.dumps(_board_at(folder, name, second)) + "\n", "application/json")
+
+
+@lru_cache(16)
+def _board_at(_: Path, name: str, second: int) -> dict[str, Any]:
+    """The board, the same one for all who ask within a second."""
+    contest = part(Callers).contest
+    return board_document(
+        contest, configured_track(contest, name), datetime.fromtimestamp(second, UTC)
+    )
+
+
+def _shown(place: dict[str, Any], column: str) -> object:
+    """A column of a place; the team's with who measured it, and with what meter, where that is not the organiser's."""
+    if column != "team":
+        return place.get(column, "")
+    doubts = []
+    if place["measured_by"] is not None:
+        doubts.append(f"measured by {place['measured_by']}, not by the organiser")
+    if not place["official"]:
+        doubts.append("unofficial meter")
+    return f"{place['team']} ({'; '.join(doubts)})" if doubts else place["team"]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return ", ".join(value) if isinstance(value, list) else str(value)

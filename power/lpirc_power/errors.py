@@ -91,6 +91,12 @@ class MeterAddressError(NamedMeterError):
     CODE = "meter-wrong-address"
 
 
+class MeterDriverError(NamedMeterError):
+    """The driver of another distribution is broken, or two of them claim one scheme."""
+
+    CODE = "meter-driver"
+
+
 class EnergyUnmeasured(NamedMeterError):
     """The readings do not tell the energy of a loop of inferences."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import ClassVar, Final, Protocol
 
 from lpirc_power.clocks import Clocks
@@ -13,8 +13,6 @@ from lpirc_power.errors import MeterAnswerError, MeterBusy
 
 UNOFFICIAL: Final = "UNOFFICIAL"
 """The maker that meters for rehearsals at home name: their results are not official."""
-OFFICIAL_MAKER: Final = "YOKOGAWA"
-"""The only maker whose meters count in a contest."""
 SIMULATED: Final = "SIMULATED"
 """The beginning of every simulated meter's serial number."""
 MODES: Final = ("rms", "vmean", "dc")
@@ -56,6 +54,11 @@ class Unconfirmed(str):
     __slots__ = ()
 
 
+def plain_name(text: str) -> str:
+    """Return a part of an identity as `str` writes it: with _ for blanks within."""
+    return "_".join(text.split(" "))
+
+
 @dataclass(frozen=True)
 class Identity:
     """Who the meter says it is, in answer to *IDN?."""
@@ -66,7 +69,9 @@ class Identity:
     firmware: str
 
     def __str__(self) -> str:
-        return f"{self.maker} {self.model} {self.serial} {self.firmware}"
+        # Blanks stand between the parts: within one they would make it two.
+        parts = [plain_name(one) for one in (self.maker, self.model, self.serial)]
+        return " ".join([*parts, self.firmware])
 
     @classmethod
     def parse(cls, text: str) -> Identity:
@@ -75,39 +80,9 @@ class Identity:
         return cls(*parts[:4])
 
     @property
-    def official(self) -> bool:
-        """Whether it may count in a contest, by maker and serial number; see `lpirc_power.addresses.standing`."""
-        simulated = self.serial.strip().upper().startswith(SIMULATED)
-        return self.maker.strip().upper() == OFFICIAL_MAKER and not simulated
-
-
-class Standing(StrEnum):
-    """Whether a meter counts in a contest, or why not."""
-
-    OFFICIAL = "official"
-    LOOPBACK_ALLOWED = "loopback-allowed"
-    OTHER_MAKER = "other-maker"
-    SIMULATED = "simulated"
-    UNKNOWN_MODEL = "unknown-model"
-    LOOPBACK = "loopback"
-
-    @property
-    def official(self) -> bool:
-        """Whether it counts."""
-        return self in (Standing.OFFICIAL, Standing.LOOPBACK_ALLOWED)
-
-    @property
-    def reason(self) -> str:
-        """Why it counts or does not, as a clause; empty where nothing needs to be said."""
-        reasons = {
-            "loopback-allowed": "its address is a loopback one, which contest.toml allows (loopback_meter = true)",
-            "other-maker": f"only meters of the maker {OFFICIAL_MAKER} count",
-            "simulated": "its serial number says that it is simulated",
-            "unknown-model": "no driver knows the accuracy of this model",
-            "loopback": "its address is a loopback one, where any program can answer; for a real meter set "
-            "loopback_meter = true in its station of contest.toml",
-        }
-        return reasons.get(self, "")
+    def is_simulated(self) -> bool:
+        """Return True if its serial number says that it is simulated: it counts in no contest."""
+        return self.serial.strip().upper().startswith(SIMULATED)
 
 
 @dataclass(frozen=True)

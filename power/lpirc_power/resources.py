@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from lpirc_power.errors import MeterAddressError, MeterError
+from lpirc_power.errors import MeterAddressError
 
 PURE_PYTHON: Final = "@py"
 """pyvisa-py; "@ivi" is the VISA of a vendor, "@sim" or "FILE@sim" are instruments of pyvisa-sim."""
@@ -93,8 +93,8 @@ def resource_of(address: str) -> Resource:
     return Resource(name, backend, _baud(address, options) if is_serial else None)
 
 
-def wrong(address: str, why: str) -> MeterError:
-    """An address that is none, and why."""
+def wrong(address: str, why: str) -> MeterAddressError:
+    """Return the failure of an address that is none, and why."""
     return MeterAddressError(f"{address!r} is not the address of a meter. {why}")
 
 

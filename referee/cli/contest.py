@@ -86,6 +86,7 @@ auto_arm = {str(auto_arm).lower()}            # true: a team's log-in arms its r
 live_score = true           # a provisional score each second of an open run: referee run list
 teams_see_score = false     # true: teams see it, too, rounded and every 30 s (GET /v1/session)
 # trusted_proxy = ["127.0.0.1"]   # proxies that may state a client's address: docs/deploy
+# official_makers = ["YOKOGAWA"]   # the makers whose meters count; another one needs a driver: docs/energy.md
 # count_unserved = true     # detections for images that the run was not served count, too
 {own_answers}
 # freeze_at = 2027-06-20T15:30:00+02:00   # from then on the public results stay as they are, until unveiled

@@ -311,7 +311,7 @@ def _print_run(one: Run) -> None:
         why = (
             "simulated, or for rehearsing"
             if one.meter_standing is None
-            else one.meter_standing.reason
+            else one.meter_standing.reason(one.official_makers)
         )
         click.echo(f"{'meter':>18}  unofficial: {why}")
     if one.state in (RunState.CLOSED, RunState.JUDGED):

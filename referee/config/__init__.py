@@ -14,8 +14,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lpirc_power.meter import CREST_FACTORS, ELEMENTS, MODES, SYNCHRONIZE, Setup
+from lpirc_power.meter import (
+    CREST_FACTORS,
+    ELEMENTS,
+    MODES,
+    SYNCHRONIZE,
+    UNOFFICIAL,
+    Setup,
+)
 from lpirc_power.sampling.polling import settling_at_least_s
+from lpirc_power.standing import OFFICIAL_MAKERS
 from referee.config.journal import DEFAULT, Journal, journal_problems
 from referee.config.tracks import ModelTrack, track_problems
 from referee.errors import RefereeError
@@ -113,7 +121,7 @@ class ContestConfig:
     With `count_unserved` detections count also for images that the run was not served. `id` is in database and secrets,
     too; blank in folders of earlier versions. A run below `least_map` is shown and not ranked. A team has `attempts`;
     0: any number. The public board shows nothing newer than `freeze_at` until it is unveiled.
-    Bundles hold the ground truth once `ground_truth_secret_until` has passed.
+    Bundles hold the ground truth once `ground_truth_secret_until` has passed. Meters of the `official_makers` count.
     """
 
     name: str
@@ -141,6 +149,7 @@ class ContestConfig:
     prizes: tuple[Prize, ...] = tuple(
         map(Prize, ("Best score", "Least energy", "Highest accuracy"), PRIZE_RULES)
     )
+    official_makers: tuple[str, ...] = OFFICIAL_MAKERS
 
     def arming_at_least_s(self, station: Station) -> float:
         """Return how many seconds arming a run there takes: the meter settles, the idle board is measured."""
@@ -270,7 +279,7 @@ def _checked(
 
 
 def _typed(where: _Table, key: str, value: object, kind: str) -> object:
-    if key == "devices":
+    if key in ("devices", "official_makers"):
         return _names(where, key, value)
     if kind.startswith("tuple"):
         return _networks(where, key, value)
@@ -395,10 +404,25 @@ def _top_problems(config: ContestConfig) -> Iterator[tuple[str, str]]:
             "idle_baseline_s",
             f"idle_baseline_s = {idle_s:g} must be at most {LONGEST_IDLE_S:g} seconds.",
         )
+    if problem := _makers_problem(config.official_makers):
+        yield "official_makers", problem
     for one in config.trusted_proxy:
         if network(one).prefixlen == 0:
             words = "which is every address: anyone could forge theirs; name the proxy's own."
             yield "trusted_proxy", f"trusted_proxy has {one!r}, {words}"
+
+
+def _makers_problem(makers: tuple[str, ...]) -> str | None:
+    """Return what is wrong with the makers whose meters count; None if nothing is."""
+    if not makers:
+        return 'official_makers = [] must name a maker: ["YOKOGAWA"].'
+    for one in makers:
+        name = one.strip()
+        if not name:
+            return f"official_makers has {one!r}, which is blank; it takes names as *IDN? answers them."
+        if name.upper() == UNOFFICIAL:
+            return f"official_makers has {one!r}: meters for rehearsals count in no contest."
+    return None
 
 
 def _station_problems(stations: tuple[Station, ...]) -> Iterator[Problem]:

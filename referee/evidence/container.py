@@ -11,7 +11,7 @@ from typing import Any
 from lpirc_score.metrics.result import RULES_VERSION
 from referee.errors import RefereeError
 
-FORMAT = 3
+FORMAT = 4
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:lpirc-referee:bundle"
 MANIFEST = "manifest.json"

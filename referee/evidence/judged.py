@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lpirc_power.meter import Identity
+from lpirc_power.standing import Standing, excluded_by_identity
 from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
 from referee.evidence.bundle import Bundle
 from referee.evidence.container import JUDGEMENTS
@@ -66,6 +68,7 @@ def check_rules(bundle: Bundle) -> str:
     }
     for name, (stated, found) in of_run.items():
         require_same(RUN, f"By the rules that are bound, {name}", stated, found)
+    _require_standing(bundle, bound)
     others = _others(bundle, bound)
     for name in ("metric", "count_unserved"):
         stated, found = getattr(bound, name), bundle.contest[name]
@@ -76,6 +79,21 @@ def check_rules(bundle: Bundle) -> str:
     if others:
         return f"{sentence}, and it was judged by them, but for the ground truth, which was corrected: {others[0]}."
     return f"{sentence}, and it was judged by them."
+
+
+def _require_standing(bundle: Bundle, bound: Rules) -> None:
+    """Raise Failure for a standing that maker and serial number of the meter contradict, by the bound makers."""
+    run = bundle.run
+    if bound.official_makers is None or run.meter_standing is None:
+        return
+    identity = Identity.parse(run.meter_identity or "")
+    excluded = excluded_by_identity(identity, bound.official_makers)
+    if excluded is not None:
+        what = "By official_makers of the rules, meter_standing"
+        require_same(RUN, what, excluded, run.meter_standing)
+    elif run.meter_standing is Standing.OTHER_MAKER:
+        sentence = f"The meter is of the official maker {identity.maker}, and is said to be of another one."
+        raise Failure(RUN, sentence)
 
 
 def _others(bundle: Bundle, bound: Rules) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from referee.judging.results import current_judgement
 from referee.presence import is_there
 from referee.store.event_chain import LoggedEvent
 from referee.store.records import OVER, Run, Score
+from referee.store.score_table import Judgement
 
 CRATE = "ro-crate-metadata.json"
 DESCRIPTIONS = {
@@ -129,7 +130,7 @@ def _bundle(
         [asdict(check) for check in judged.checks] if judged else []
     )
     contents[JUDGEMENTS] = json_text(
-        [asdict(one) for one in contest.store.scores.judgements(run.id)]
+        [_judgement(one) for one in contest.store.scores.judgements(run.id)]
     )
     contents["result.json"] = json_text(_result(judged))
     about: dict[str, object] = {
@@ -176,13 +177,24 @@ def _run(contest: Contest, run: Run) -> dict[str, object]:
             "count_unserved": config.count_unserved,
             "ground_truth_secret_until": until.isoformat() if until else None,
         },
-        "run": asdict(run) | {"setup": run.setup.stated},  # whose hash the close binds
+        "run": asdict(run) | _stated(run),
         "meter": {
             "model": model,
             "official": run.official,
             "limits": asdict(limits) if limits else None,
         },
     }
+
+
+def _stated(run: Run) -> dict[str, object]:
+    """Return setup and rules as the hashes of the run bind them."""
+    rules = None if run.rules is None else run.rules.stated
+    return {"setup": run.setup.stated, "rules": rules}
+
+
+def _judgement(one: Judgement) -> dict[str, object]:
+    rules = None if one.rules is None else one.rules.stated
+    return asdict(one) | {"rules": rules}
 
 
 def _test_set(contest: Contest) -> dict[str, object]:

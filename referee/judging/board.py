@@ -145,9 +145,7 @@ def public_board(
 
 
 def _rules_of(runs: Iterable[Run]) -> dict[str, Any]:
-    return {
-        run.rules.sha256: asdict(run.rules) for run in runs if run.rules is not None
-    }
+    return {run.rules.sha256: run.rules.stated for run in runs if run.rules is not None}
 
 
 def _corrections(store: Store) -> list[dict[str, Any]]:

@@ -77,6 +77,7 @@ def _measurement(run: Run, start_s: float, limits: Limits | None) -> Measurement
         official=run.official,
         changes=(NOT_ASKED,) if run.meter_changes is None else run.meter_changes,
         standing=run.meter_standing,
+        official_makers=run.official_makers,
     )
 
 

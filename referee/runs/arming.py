@@ -256,6 +256,7 @@ def rules_now(
         setup=setup.stated,
         testset_digest=test_set.digest,
         window_s=config.window_s,
+        official_makers=config.official_makers,
     )
 
 

@@ -13,8 +13,9 @@ from functools import partial
 from lpirc_power.addresses import standing
 from lpirc_power.energy.continuity import EnergyLoss, held, loss_between, sums
 from lpirc_power.errors import MeterError, PassingMeterError
-from lpirc_power.meter import IntegratorState, Reading, Setup, Standing
+from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.sampling.sampler import Sampler
+from lpirc_power.standing import Standing
 from referee.clock import Clock
 from referee.config import Station
 from referee.contest import Contest
@@ -44,6 +45,7 @@ class RunMeter:
     log: EvidenceLog
     setup: Setup
     station: Station
+    official_makers: tuple[str, ...]
 
     @property
     def identity(self) -> str:
@@ -56,7 +58,12 @@ class RunMeter:
         identity, station = self.sampler.identity, self.station
         if identity is None:
             return None
-        return standing(identity, station.meter, loopback_meter=station.loopback_meter)
+        return standing(
+            identity,
+            station.meter,
+            loopback_meter=station.loopback_meter,
+            official_makers=self.official_makers,
+        )
 
 
 class MeterState(StrEnum):
@@ -124,7 +131,8 @@ class StationMeters:
 
         It goes on after what is stored of the run.
         """
-        meter = self._new(self._contest.station(run.station), run.setup)
+        station = self._contest.station(run.station)
+        meter = self._new(station, run.setup, run.official_makers)
         found = energy_lost(self._store.log.of_run(run.id))
         past = self._store.readings.of_run(run.id, 0.0)
         meter.log.remember(
@@ -132,7 +140,9 @@ class StationMeters:
         )
         return meter
 
-    def _new(self, station: Station, setup: Setup) -> RunMeter:
+    def _new(
+        self, station: Station, setup: Setup, official_makers: tuple[str, ...]
+    ) -> RunMeter:
         log, clock = EvidenceLog(self._store), self._clock
         sampler = Sampler(
             station.meter,
@@ -143,7 +153,7 @@ class StationMeters:
             on_link=log.link,
             settle_s=station.settle_s,
         )
-        return RunMeter(sampler, log, setup, station)
+        return RunMeter(sampler, log, setup, station, official_makers)
 
     # Armed
 
@@ -154,7 +164,8 @@ class StationMeters:
 
         With `spare_energy` it must not hold any energy. Raises MeterError.
         """
-        meter = self._new(station, station.setup(window_s))
+        makers = self._contest.config.official_makers
+        meter = self._new(station, station.setup(window_s), makers)
         try:
             self._arm(meter, take_over=take_over, spare_energy=spare_energy)
         except BaseException:

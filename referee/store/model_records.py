@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from lpirc_power.meter import Identity
+from lpirc_power.standing import counts_by_identity
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class ModelMeasurement:
     @property
     def official(self) -> bool:
         """Whether its energy is official, as for a run; true if none was measured."""
-        may_be = self.meter is None or Identity.parse(self.meter).official
+        may_be = self.meter is None or counts_by_identity(Identity.parse(self.meter))
         return may_be and self.meter_official is not False
 
 

@@ -9,7 +9,8 @@ from enum import StrEnum
 from functools import cached_property
 
 from lpirc_power.energy import Check
-from lpirc_power.meter import Identity, Setup, Standing
+from lpirc_power.meter import Identity, Setup
+from lpirc_power.standing import OFFICIAL_MAKERS, Standing, counts_by_identity
 from referee.store.chain import LOG_START, receipt_link
 from referee.store.rules import Rules
 
@@ -95,10 +96,17 @@ class Run:
         return self.window_s - (self.extra_s or 0.0)
 
     @property
+    def official_makers(self) -> tuple[str, ...]:
+        """The makers whose meters count, by the rules that it was armed with."""
+        if self.rules is None:
+            return OFFICIAL_MAKERS
+        return self.rules.makers
+
+    @property
     def official(self) -> bool:
         """Whether its energy is official: of a meter that counts in a contest."""
         if self.meter_standing is None:
-            return Identity.parse(self.meter_identity or "").official
+            return counts_by_identity(Identity.parse(self.meter_identity or ""))
         return self.meter_standing.official
 
 

@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from lpirc_power.standing import OFFICIAL_MAKERS
+
 
 @dataclass(frozen=True)
 class Rules:
     """What decides the figures and the rank of a run; docs/bundle.md says what each means.
 
     `window_s` is the contest's window, and `extra_s` what the operator granted this run beyond it, in seconds.
-    `prizes` have name and rule each; `setup` is `Setup.stated` of the run's meter.
+    `prizes` have name and rule each; `setup` is `Setup.stated` of the run's meter. `official_makers` are the makers
+    whose meters count; None: an earlier version has armed the run, by which only those of YOKOGAWA do.
     """
 
     attempts: int
@@ -28,11 +31,25 @@ class Rules:
     setup: Mapping[str, object]
     testset_digest: str
     window_s: int
+    official_makers: tuple[str, ...] | None = None
+
+    @property
+    def makers(self) -> tuple[str, ...]:
+        """The makers whose meters count."""
+        return self.official_makers or OFFICIAL_MAKERS
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """Their fields as they are hashed: as the version had them that armed the run."""
+        values = asdict(self)
+        if self.official_makers is None:
+            del values["official_makers"]
+        return values
 
     @property
     def text(self) -> str:
         """Their canonical JSON, as it is stored and hashed."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return json.dumps(self.stated, sort_keys=True, separators=(",", ":"))
 
     @property
     def sha256(self) -> str:
@@ -50,7 +67,10 @@ class Rules:
 
 def rules_of(values: Mapping[str, Any]) -> Rules:
     """The rules from their JSON object. Raises TypeError, KeyError for one that is not."""
-    return Rules(**(dict(values) | {"prizes": tuple(values["prizes"])}))
+    given = dict(values) | {"prizes": tuple(values["prizes"])}
+    if "official_makers" in given:
+        given["official_makers"] = tuple(given["official_makers"])
+    return Rules(**given)
 
 
 def read_rules(text: str | None) -> Rules | None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_power.meter import Setup, Standing
+from lpirc_power.meter import Setup
+from lpirc_power.standing import Standing
 from referee.errors import RefereeError, SessionRefused
 from referee.store.acts import put_on_record
 from referee.store.database import LARGEST_NUMBER, Database

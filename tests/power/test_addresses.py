@@ -11,9 +11,10 @@ import pytest
 from lpirc_power.addresses import MeterAddress, is_loopback, open_meter, standing
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
-from lpirc_power.meter import Identity, IntegratorState, Setup, Standing
+from lpirc_power.meter import Identity, IntegratorState, Setup
 from lpirc_power.operating_system import HAS_PTYS
 from lpirc_power.resources import Resource, resource_of
+from lpirc_power.standing import Standing
 from lpirc_power.visa.link import Link
 
 SETUP = Setup(
@@ -25,7 +26,9 @@ SETUP = Setup(
 
 
 @pytest.fixture
-def sysfs(tmp_path: Path) -> Path:
+def sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The sensors of a machine with one RAPL zone, as the schemes at home see them."""
+    monkeypatch.setenv("METER_SYSFS", str(tmp_path / "sys"))
     zone = tmp_path / "sys/class/powercap/intel-rapl:0"
     zone.mkdir(parents=True)
     for name, content in (
@@ -147,9 +150,10 @@ def test_a_wrong_form_is_told_with_what_may_be_meant(address: str, said: str) ->
 
 
 def test_a_meter_at_home_keeps_its_integral_from_link_to_link(
-    sysfs: Path, clocks: Clocks
+    sysfs: Path,
+    clocks: Clocks,
 ) -> None:
-    with contextlib.closing(MeterAddress("rapl:", sysfs)) as place:
+    with contextlib.closing(MeterAddress("rapl:")) as place:
         first = place.connect(clocks)
         first.configure(SETUP)
         first.start()
@@ -164,17 +168,14 @@ def test_a_meter_at_home_keeps_its_integral_from_link_to_link(
 
 def test_two_addresses_are_two_meters(sysfs: Path, clocks: Clocks) -> None:
     with (
-        contextlib.closing(MeterAddress("rapl:", sysfs)) as one,
-        contextlib.closing(MeterAddress("rapl:", sysfs)) as other,
+        contextlib.closing(MeterAddress("rapl:")) as one,
+        contextlib.closing(MeterAddress("rapl:")) as other,
     ):
         one.connect(clocks).start()
         assert other.connect(clocks).state() is IntegratorState.RESET
 
 
-def test_sysfs_may_be_mounted_elsewhere(
-    sysfs: Path, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("METER_SYSFS", str(sysfs))
+def test_sysfs_may_be_mounted_elsewhere(sysfs: Path, clocks: Clocks) -> None:
     with open_meter("rapl:package-0", clocks) as meter:
         assert str(meter.identity).startswith("UNOFFICIAL rapl package-0 ")
 
@@ -187,10 +188,13 @@ def test_sysfs_may_be_mounted_elsewhere(
     ],
 )
 def test_what_is_not_there_is_said_when_it_is_opened(
-    sysfs: Path, clocks: Clocks, address: str, code: str
+    sysfs: Path,
+    clocks: Clocks,
+    address: str,
+    code: str,
 ) -> None:
     with (
-        contextlib.closing(MeterAddress(address, sysfs)) as place,
+        contextlib.closing(MeterAddress(address)) as place,
         pytest.raises(MeterError) as caught,
     ):
         place.connect(clocks)
@@ -216,19 +220,26 @@ def test_a_simulator_on_the_spot_is_one_for_all_its_links(clocks: Clocks) -> Non
 
 def test_a_serial_line_has_the_speed_of_its_address_or_9600() -> None:
     assert resource_of("ASRL/dev/ttyUSB0::INSTR?baud=38400") == Resource(
-        "ASRL/dev/ttyUSB0::INSTR", "@py", 38400
+        "ASRL/dev/ttyUSB0::INSTR",
+        "@py",
+        38400,
     )
     assert resource_of("asrl3@ivi") == Resource("asrl3::INSTR", "@ivi", 9600)
     assert resource_of("GPIB0::1") == Resource("GPIB0::1::INSTR", "@py", None)
     assert resource_of("ASRL1::INSTR@box.yaml@sim") == Resource(
-        "ASRL1::INSTR", "box.yaml@sim", 9600
+        "ASRL1::INSTR",
+        "box.yaml@sim",
+        9600,
     )
 
 
 @pytest.mark.skipif(not HAS_PTYS, reason="Windows has no ptys")
 @pytest.mark.parametrize("speed", ["", "?baud=38400"])
 def test_a_run_over_a_serial_line(
-    simulate: Any, clocks: Clocks, until: Any, speed: str
+    simulate: Any,
+    clocks: Clocks,
+    until: Any,
+    speed: str,
 ) -> None:
     _, path = (
         simulate("--pty", "--load", "constant:36W").process.stdout.readline().split()
@@ -246,7 +257,8 @@ def test_a_run_over_a_serial_line(
 
 @pytest.mark.skipif(not HAS_PTYS, reason="Windows has no ptys")
 def test_an_answer_left_in_a_serial_line_shifts_none(
-    simulate: Any, clocks: Clocks
+    simulate: Any,
+    clocks: Clocks,
 ) -> None:
     _, path = simulate("--pty").process.stdout.readline().split()
     with contextlib.closing(Link(f"ASRL{path}::INSTR")) as link:
@@ -264,11 +276,14 @@ def test_a_serial_line_without_its_library_says_how_to_get_it(
 ) -> None:
     link = "import sys; sys.modules['serial'] = None; from lpirc_power.visa.link import Link; Link('ASRL1::INSTR')"
     done = subprocess.run(
-        [sys.executable, "-c", link], capture_output=True, text=True, check=False
+        [sys.executable, "-c", link],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     said = done.stderr.splitlines()[-1]
     assert said.endswith(
-        "needs the Python package pyserial; install it: pip install pyserial"
+        "needs the Python package pyserial; install it: pip install 'lpirc-power[serial]'"
     )
 
 

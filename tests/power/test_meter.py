@@ -4,6 +4,7 @@ import pytest
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Identity, IntegratorState
+from lpirc_power.standing import counts_by_identity
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,8 @@ from lpirc_power.meter import Identity, IntegratorState
     ],
 )
 def test_states_are_known_by_long_and_short_words(
-    word: str, state: IntegratorState
+    word: str,
+    state: IntegratorState,
 ) -> None:
     assert IntegratorState.parse(word) is state
 
@@ -51,8 +53,10 @@ def test_identity_reads_as_one_line() -> None:
     ],
 )
 def test_a_meter_is_as_official_as_when_it_was_written_down(
-    maker: str, serial: str, official: bool
+    maker: str,
+    serial: str,
+    official: bool,
 ) -> None:
     identity = Identity(maker, "WT310", serial, "F1.03")
-    assert identity.official is official
-    assert Identity.parse(str(identity)).official is official
+    assert counts_by_identity(identity) is official
+    assert counts_by_identity(Identity.parse(str(identity))) is official

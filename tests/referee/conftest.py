@@ -49,7 +49,9 @@ def new_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def warm_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meters at `sim:` start in a tenth of the time; tests/power starts them as users do."""
-    monkeypatch.setattr("lpirc_power.addresses.subprocess", warm_programs.Simulators)
+    monkeypatch.setattr(
+        "lpirc_power.simulator_address.subprocess", warm_programs.Simulators
+    )
 
 
 @pytest.fixture
@@ -71,7 +73,9 @@ def build(tmp_path: Path, small_set: TestSet) -> Iterator[Callable[..., House]]:
     with ExitStack() as stack:
 
         def make(
-            *stations: dict[str, object], name: str = "contest", **keys: object
+            *stations: dict[str, object],
+            name: str = "contest",
+            **keys: object,
         ) -> House:
             return stack.enter_context(
                 house(tmp_path / name, small_set, stations, **keys)

@@ -10,10 +10,11 @@ import click
 
 from lpirc_power.cli.boundary import to_stderr
 from lpirc_power.cli.options import json_option
+from lpirc_power.driver_registry import problems
 from lpirc_power.errors import NamedMeterError
 
 if TYPE_CHECKING:
-    from lpirc_power.visa.finding import Found, Search
+    from lpirc_power.finding import Found, Search
 
 
 class NothingFound(NamedMeterError):
@@ -29,11 +30,13 @@ def find(as_json: bool) -> None:
 
     On USB it looks for devices of Yokogawa, on the network for instruments that speak VXI-11, by a broadcast, which
     routers do not pass on. Each is asked who it is if that can disturb no one; serial ports are not asked. GPIB is
-    not searched.
+    not searched. Drivers of other distributions list their own meters.
     """
     # VISA takes a fifth of a second to import.
-    from lpirc_power.visa.finding import search
+    from lpirc_power.finding import search
 
+    for problem in problems():
+        to_stderr(f"meter: {problem}")
     result = search()
     if not result.found:
         raise NothingFound(_silence(result))
@@ -42,24 +45,27 @@ def find(as_json: bool) -> None:
         return
     for one in result.found:
         click.echo("\n".join(_lines(one)))
-    if all(one.said is None for one in result.found):
+    if not any(one.is_meter for one in result.found):
         to_stderr(f"meter: {_silence(result)}")
 
 
 def _lines(found: Found) -> list[str]:
-    answer = f"not asked: {found.not_asked}"
-    if found.said is not None:
-        answer = found.said if found.said.isprintable() else repr(found.said)
+    if found.said is None:
+        answer = f"not asked: {found.not_asked}"
+    elif found.said.isprintable():
+        answer = found.said
+    else:
+        answer = repr(found.said)
     serial = [] if found.serial is None else [f"  serial  {found.serial}"]
     return [found.address, *serial, f"  *IDN?   {answer}"]
 
 
 def _silence(result: Search) -> str:
-    """Where nothing has answered, and what to check."""
+    """Return where nothing has answered, and what to check."""
     looked = ", ".join(result.looked) or "nothing"
-    skipped = (
-        f" Not searched: {'; '.join(result.not_looked)}." if result.not_looked else ""
-    )
+    skipped = ""
+    if result.not_looked:
+        skipped = f" Not searched: {'; '.join(result.not_looked)}."
     return (
         f"No meter has answered; searched: {looked}.{skipped} Check that the meter is switched on, and its cable; for "
         "the network, that this machine is in the meter's own network and no firewall stops UDP port 111. A meter in "

@@ -285,7 +285,7 @@ def _differing(reading: Reading, measured: Measurement) -> list[str]:
 def official_meter(measured: Measurement) -> Check:
     """`official-meter`: the meter counts in a contest."""
     standing = measured.standing
-    reason = "" if standing is None else standing.reason
+    reason = "" if standing is None else standing.reason(measured.official_makers)
     counts = (
         "counts in a contest"
         if measured.official

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup, Standing
+from lpirc_power.meter import ALL_ELEMENTS, Limits, Reading, Setup
+from lpirc_power.standing import OFFICIAL_MAKERS, Standing
 
 Severity = Literal["error", "warning"]
 
@@ -38,10 +39,10 @@ class Measurement:
 
     `integrator_wh` and `integrator_s` are the meter's final values; `start_s` and `end_s` are the window on the clock
     of the readings' `monotonic_s`; `model` is the meter's ("WT310E"), `limits` what is known of its accuracy,
-    `official` whether its results count in a contest, and `standing` why (None where that is not known); `changes` is
-    what differed from `setup` at the end, one phrase each. `start_stop_s` is how much longer than the window the
-    integrator may have run, because starting and stopping it takes time; None if that was not measured. `late_s` is
-    how much longer still, because the stop had to wait for a lost link.
+    `official` whether its results count in a contest of these `official_makers`, and `standing` why (None where that
+    is not known); `changes` is what differed from `setup` at the end, one phrase each. `start_stop_s` is how much
+    longer than the window the integrator may have run, because starting and stopping it takes time; None if that was
+    not measured. `late_s` is how much longer still, because the stop had to wait for a lost link.
     """
 
     integrator_wh: float
@@ -56,6 +57,7 @@ class Measurement:
     start_stop_s: float | None = None
     late_s: float = 0.0
     standing: Standing | None = None
+    official_makers: tuple[str, ...] = OFFICIAL_MAKERS
 
     @property
     def elapsed_s(self) -> float:

@@ -147,7 +147,7 @@ def _why_unknown(
     limits: Limits | None, load: Load, shown: int, measured: Measurement
 ) -> str:
     if limits is None:
-        return "Nothing is known of this meter's accuracy."
+        return "No driver states this meter's limits of error: its energy is without an uncertainty."
     if not load.power_w > 0:
         counted = f"{measured.integrator_wh:.6g} Wh in {measured.energy_s:.6g} s"
         return f"The accuracy of {counted} is unknown: a limit is relative to a mean power above 0 W."

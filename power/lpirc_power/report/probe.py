@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from lpirc_power.addresses import limits_of
 from lpirc_power.energy.limit import uncertainty
-from lpirc_power.meter import Choices, Identity, Peaks, Reading, Setup, Standing, Status
+from lpirc_power.meter import Choices, Identity, Peaks, Reading, Setup, Status
 from lpirc_power.report.readings import (
     accuracy_facts,
     accuracy_words,
@@ -19,6 +19,7 @@ from lpirc_power.report.readings import (
     reading_facts,
     standing_words,
 )
+from lpirc_power.standing import Standing
 
 
 @dataclass(frozen=True)

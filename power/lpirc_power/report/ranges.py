@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from lpirc_power.addresses import limits_of
 from lpirc_power.energy.limit import uncertainty
-from lpirc_power.meter import Choices, Identity, Setup, Standing
+from lpirc_power.meter import Choices, Identity, Setup
 from lpirc_power.report.readings import (
     accuracy_facts,
     accuracy_words,
@@ -17,6 +17,7 @@ from lpirc_power.report.readings import (
     lines,
     standing_words,
 )
+from lpirc_power.standing import Standing
 from lpirc_power.wt300.range_fit import Drawn, Fit, fits, reason
 
 

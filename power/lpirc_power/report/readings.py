@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from lpirc_power.meter import Identity, Reading, Standing
+from lpirc_power.meter import Identity, Reading
+from lpirc_power.standing import Standing
 
 
 def reading_facts(reading: Reading) -> dict[str, object]:
@@ -49,7 +50,9 @@ def identity_facts(identity: Identity, standing: Standing) -> dict[str, object]:
 
 def standing_words(standing: Standing) -> str:
     """Return whether a meter counts in a contest, and why not, in words."""
-    return "official" if standing.official else f"NOT OFFICIAL: {standing.reason}"
+    if standing.official:
+        return "official"
+    return f"NOT OFFICIAL: {standing.reason()}"
 
 
 def accuracy_facts(power_w: float, relative: float | None) -> dict[str, object]:

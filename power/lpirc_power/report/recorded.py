@@ -17,7 +17,7 @@ from lpirc_power.energy import (
     energy_of,
 )
 from lpirc_power.energy.continuity import why_lost
-from lpirc_power.meter import Identity, Reading, Standing
+from lpirc_power.meter import Identity, Reading
 from lpirc_power.report.readings import (
     accuracy_facts,
     accuracy_words,
@@ -28,6 +28,7 @@ from lpirc_power.report.readings import (
     standing_words,
 )
 from lpirc_power.sampling.sampler import Idle, LinkEvent
+from lpirc_power.standing import Standing
 
 LEAST_UPDATES: Final = 10
 """In a shorter window, starting and stopping add too much for a mean power."""

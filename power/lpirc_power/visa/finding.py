@@ -33,6 +33,11 @@ class Found:
     said: str | None = None
     not_asked: str | None = None
 
+    @property
+    def is_meter(self) -> bool:
+        """Return True for an instrument that answered, or a meter that a driver of another maker lists."""
+        return self.said is not None or self.kind not in ("usb", "network", "serial")
+
 
 @dataclass(frozen=True)
 class Search:

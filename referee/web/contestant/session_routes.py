@@ -73,7 +73,7 @@ def _rules(run: Run) -> dict[str, object]:
     """The rules that are bound to a run, which every receipt of it binds; null: not bound (of an earlier form)."""
     if run.rules is None:
         return {"rules": None, "rules_sha256": None}
-    return {"rules": asdict(run.rules), "rules_sha256": run.rules.sha256}
+    return {"rules": run.rules.stated, "rules_sha256": run.rules.sha256}
 
 
 def _categories() -> list[dict[str, object]]:

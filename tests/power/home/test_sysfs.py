@@ -14,7 +14,7 @@ from lpirc_power.addresses import MeterAddress
 from lpirc_power.clocks import Clocks
 from lpirc_power.errors import MeterError
 from lpirc_power.home import sysfs
-from lpirc_power.meter import Setup
+from lpirc_power.meter import Meter, Setup
 from tests.forbidden import LOOP, loop_at
 from tests.power.home.conftest import HandClock
 
@@ -50,19 +50,33 @@ CONTENTS = st.one_of(
 )
 
 
+def opened(address: str, root: Path, clocks: Clocks) -> Meter:
+    """Return the meter of a machine whose sysfs is at `root`."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("METER_SYSFS", str(root))
+        return MeterAddress(address).connect(clocks)
+
+
 @pytest.mark.parametrize(
     "content", ["9" * 400, "9" * 21, "1_0", "1.5", "", "0x10", "٣"]
 )
 @pytest.mark.parametrize(
     ("address", "file"),
-    [("hwmon:", f"{SENSOR}/curr1_input"), ("rapl:", f"{ZONE}/energy_uj")],
+    [
+        ("hwmon:", f"{SENSOR}/curr1_input"),
+        ("rapl:", f"{ZONE}/energy_uj"),
+    ],
 )
 def test_what_is_no_whole_number_is_told_with_file_and_content(
-    plant: Plant, clocks: Clocks, address: str, file: str, content: str
+    plant: Plant,
+    clocks: Clocks,
+    address: str,
+    file: str,
+    content: str,
 ) -> None:
     root = plant({**FILES, file: content})
     with pytest.raises(MeterError) as caught:
-        MeterAddress(address, root).connect(clocks)
+        opened(address, root, clocks)
     assert caught.value.code == "meter-answer"
     assert str(root / file) in caught.value.sentence
     assert "holds '" in caught.value.sentence
@@ -73,9 +87,12 @@ def test_what_is_no_whole_number_is_told_with_file_and_content(
 @given(changed=st.dictionaries(st.sampled_from(sorted(FILES)), CONTENTS, max_size=3))
 @pytest.mark.parametrize("address", ["hwmon:", "rapl:"])
 def test_a_sensor_fails_with_meter_errors_only(
-    tmp_path_factory: pytest.TempPathFactory, address: str, changed: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory,
+    address: str,
+    changed: dict[str, str],
 ) -> None:
-    root, hand = tmp_path_factory.mktemp("sys"), HandClock()
+    root = tmp_path_factory.mktemp("sys")
+    hand = HandClock()
 
     def put(files: dict[str, str]) -> None:
         for name, content in files.items():
@@ -83,10 +100,10 @@ def test_a_sensor_fails_with_meter_errors_only(
             (root / name).write_text(content, encoding="utf-8", errors="replace")
 
     put(FILES)
-    meter = MeterAddress(address, root).connect(hand.clocks())
+    meter = opened(address, root, hand.clocks())
     put(changed)
     with contextlib.suppress(MeterError):
-        MeterAddress(address, root).connect(hand.clocks()).read()
+        opened(address, root, hand.clocks()).read()
     meter.configure(Setup(None, None, 0.25, 0))
     for act in (
         meter.start,
@@ -102,7 +119,8 @@ def test_a_sensor_fails_with_meter_errors_only(
 
 @pytest.mark.usefixtures("as_on_python_3_14")
 def test_a_folder_that_may_not_be_entered_is_told(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     (open_folder / "class" / "hwmon" / "hwmon1").mkdir(parents=True)
     (open_folder / "class" / "hwmon").chmod(0o444)
@@ -115,7 +133,8 @@ def test_a_folder_that_may_not_be_entered_is_told(
 
 
 def test_a_folder_that_may_not_be_listed_is_told_and_not_taken_for_empty(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     (open_folder / "drivers" / "1-0040" / "iio:device0").mkdir(parents=True)
     (open_folder / "drivers" / "1-0040").chmod(0o111)

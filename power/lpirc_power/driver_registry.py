@@ -1,0 +1,201 @@
+"""The meter drivers that are installed: the built-in ones, and those of other distributions by entry point.
+
+An entry point of the group `lpirc.meters` is a `lpirc_power.scheme.Scheme`, whose name is the scheme of addresses, or a
+`lpirc_power.meter.Driver`, a family of meters behind VISA. One that is broken gets a sentence, and stops no other.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, cast
+
+from lpirc_power.errors import MeterDriverError
+from lpirc_power.meter import Driver
+from lpirc_power.scheme import Scheme
+
+_log: Final = logging.getLogger(__name__)
+
+GROUP: Final = "lpirc.meters"
+VISA: Final = "visa"
+"""The scheme of VISA resources, which stand in addresses without it."""
+BUILT_IN: Final = {
+    VISA: "lpirc_power.visa_address:VisaAddress",
+    "sim": "lpirc_power.simulator_address:SimulatorAddress",
+    "rapl": "lpirc_power.home.schemes:RaplAddress",
+    "hwmon": "lpirc_power.home.schemes:HwmonAddress",
+    "yokogawa-wt300": "lpirc_power.wt300.driver:Wt300Family",
+}
+"""Found first, and without any installed metadata."""
+_OF_FAMILY: Final = ("models", "matches", "limits", "meter")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A registered driver, and the distribution that brings it."""
+
+    point: EntryPoint
+    distribution: str
+
+    @property
+    def name(self) -> str:
+        """The name of its entry point; the scheme of a Scheme."""
+        return self.point.name
+
+    def __str__(self) -> str:
+        return f"{GROUP} {self.name} = {self.point.value} of {self.distribution}"
+
+    @property
+    def is_built_in(self) -> bool:
+        """Return True for a driver of this distribution."""
+        return BUILT_IN.get(self.name) == self.point.value
+
+    def load(self) -> type[Scheme] | type[Driver]:
+        """Import the class and check its shape; MeterDriverError if it is not a driver."""
+        try:
+            loaded = self.point.load()
+        # Another distribution may raise anything at its import, or call sys.exit.
+        except (Exception, SystemExit) as error:
+            raise self.failure(f"cannot be used: {_told(error)}") from error
+        if inspect.isclass(loaded) and issubclass(loaded, Scheme):
+            self._require_whole(loaded)
+            return loaded
+        missing = [name for name in _OF_FAMILY if not hasattr(loaded, name)]
+        if missing or not callable(loaded):
+            lacks = ", ".join(missing) or "a constructor"
+            raise self.failure(
+                f"cannot be used: it is neither a Scheme nor a driver of VISA meters, which has {lacks}"
+            )
+        return cast("type[Driver]", loaded)
+
+    def _require_whole(self, loaded: type[Scheme]) -> None:
+        if missing := sorted(loaded.__abstractmethods__):
+            raise self.failure(
+                f"cannot be used: it is a Scheme without {', '.join(missing)}"
+            )
+
+    def failure(self, words: str) -> MeterDriverError:
+        """Return the failure of this driver, in one sentence that names it."""
+        return MeterDriverError(f"The plug-in {self} {words}.")
+
+    def failed(self, act: str, error: BaseException) -> MeterDriverError:
+        """Return the failure of this driver that an unexpected exception shows."""
+        return self.failure(f"failed to {act}: {_told(error)}")
+
+
+@dataclass(frozen=True)
+class SchemePlugin:
+    """A scheme that is loaded, and where it comes from."""
+
+    plugin: Plugin
+    scheme: type[Scheme]
+
+
+def names() -> frozenset[str]:
+    """Return the names of all entry points; nothing is loaded."""
+    return frozenset(one.name for one in _plugins())
+
+
+def scheme_of(name: str) -> SchemePlugin | None:
+    """Return the scheme of a name; None if none is installed.
+
+    Raises MeterDriverError if two are, or if the only one is broken.
+    """
+    found: list[SchemePlugin] = []
+    broken: list[MeterDriverError] = []
+    for plugin in _plugins():
+        if plugin.name != name:
+            continue
+        try:
+            loaded = plugin.load()
+        except MeterDriverError as error:
+            broken.append(error)
+            continue
+        if issubclass_of_scheme(loaded):
+            found.append(SchemePlugin(plugin, cast("type[Scheme]", loaded)))
+        if found and plugin.is_built_in:
+            return found[0]
+    if len(found) > 1:
+        raise MeterDriverError(_twice(name, [one.plugin for one in found]))
+    if found:
+        return found[0]
+    if broken:
+        raise broken[0]
+    return None
+
+
+def schemes() -> Iterator[SchemePlugin]:
+    """Give every scheme that can be used; what is wrong with another one is logged."""
+    for name in sorted(names()):
+        try:
+            found = scheme_of(name)
+        except MeterDriverError as error:
+            _log.warning("%s", error.sentence)
+            continue
+        if found is not None:
+            yield found
+
+
+def families() -> Iterator[tuple[Plugin, type[Driver]]]:
+    """Give every family of VISA meters, the built-in ones first; one that cannot be loaded is logged."""
+    for plugin in _plugins():
+        try:
+            loaded = plugin.load()
+        except MeterDriverError as error:
+            _log.warning("%s", error.sentence)
+            continue
+        if not issubclass_of_scheme(loaded):
+            yield plugin, cast("type[Driver]", loaded)
+
+
+def problems() -> tuple[str, ...]:
+    """Return what is wrong with the installed drivers, a sentence each."""
+    found: list[str] = []
+    of_scheme: dict[str, list[Plugin]] = {}
+    for plugin in _plugins():
+        try:
+            loaded = plugin.load()
+        except MeterDriverError as error:
+            found.append(error.sentence)
+            continue
+        if issubclass_of_scheme(loaded):
+            of_scheme.setdefault(plugin.name, []).append(plugin)
+    for name, plugins in of_scheme.items():
+        if len(plugins) > 1:
+            found.append(_twice(name, plugins))
+    return tuple(found)
+
+
+def issubclass_of_scheme(loaded: object) -> bool:
+    """Return True for the class of a scheme, False for a family of VISA meters."""
+    return inspect.isclass(loaded) and issubclass(loaded, Scheme)
+
+
+def _plugins() -> Iterator[Plugin]:
+    for name, value in BUILT_IN.items():
+        yield Plugin(EntryPoint(name, value, GROUP), "lpirc-power")
+    for point in entry_points(group=GROUP):
+        if point.value in BUILT_IN.values():
+            continue
+        of = point.dist
+        distribution = "unknown" if of is None else f"{of.name} {of.version}"
+        yield Plugin(point, distribution)
+
+
+def _twice(name: str, plugins: list[Plugin]) -> str:
+    if plugins[0].is_built_in:
+        others = " and ".join(map(str, plugins[1:]))
+        return f"The scheme {name!r} is built in, so {others} is not used; give it another name."
+    offers = " and ".join(map(str, plugins))
+    return (
+        f"Two distributions offer the scheme {name!r}: {offers}; uninstall one of them."
+    )
+
+
+def _told(error: BaseException) -> str:
+    """Return the kind of an exception and its words in one line."""
+    words = " ".join(str(error).split()).removesuffix(".")
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__

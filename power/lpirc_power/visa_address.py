@@ -1,0 +1,164 @@
+"""The scheme of VISA resources: a link, its *IDN?, and the driver of the family that the meter belongs to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Final
+
+from lpirc_power.clocks import Clocks
+from lpirc_power.driver_registry import Plugin, families
+from lpirc_power.errors import MeterAddressError, MeterError
+from lpirc_power.guarded_meter import guarded
+from lpirc_power.loopback import is_this_machine
+from lpirc_power.meter import Driver, Identity, Limits, Meter, VisaLink
+from lpirc_power.resources import Resource, resource_of
+from lpirc_power.scheme import Scheme
+
+_log: Final = logging.getLogger(__name__)
+
+IDENTITY_PARTS: Final = 4
+"""Of an answer to *IDN?: maker, model, serial number, firmware."""
+PTYS: Final = "/dev/pts/"
+"""Serial ports behind which a program of this machine is."""
+
+
+class VisaAddress(Scheme):
+    """A VISA resource, and the driver of its meter, with the settings found in the meter.
+
+    A part `@py`, `@ivi` or `@sim` behind the resource picks the backend.
+    """
+
+    def __init__(self, rest: str) -> None:
+        """Check the form; MeterError `meter-wrong-address`, with what may have been meant."""
+        super().__init__(rest)
+        self._resource = resource_of(rest)
+        self._drivers: dict[type[Driver], Driver] = {}
+
+    def connect(self, clocks: Clocks) -> Meter:
+        """Open a link, ask *IDN?, and let the driver of the family make the meter."""
+        # VISA takes a fifth of a second to import, so it is imported only where a link is opened.
+        from lpirc_power.visa.introduction import introduction
+        from lpirc_power.visa.link import Link
+
+        resource = self._resource
+        link = Link(resource.name, resource.backend, baud=resource.baud)
+        try:
+            answer = introduction(link, keeps_answers=resource.host is None)
+            found = identity(answer)
+            plugin, kind = _family_of(found)
+            return self._meter(plugin, kind, link, found, clocks)
+        except BaseException:
+            link.close()
+            raise
+
+    def _meter(
+        self,
+        plugin: Plugin,
+        kind: type[Driver],
+        link: VisaLink,
+        found: Identity,
+        clocks: Clocks,
+    ) -> Meter:
+        if plugin.is_built_in:
+            driver = self._drivers.setdefault(kind, kind())
+            return driver.meter(link, found, clocks)
+        try:
+            driver = self._drivers.setdefault(kind, kind())
+            meter = driver.meter(link, found, clocks)
+        except MeterError:
+            raise
+        except Exception as error:
+            raise plugin.failed(f"make a meter of {found}", error) from error
+        return guarded(meter, plugin)
+
+    @staticmethod
+    def find() -> Iterable[str]:
+        """List what answers on USB and on the network, and the serial ports."""
+        from lpirc_power.visa.finding import search
+
+        return [one.address for one in search().found]
+
+    @staticmethod
+    def limits(model: str) -> Limits | None:
+        """Return the limits of error that the driver of a family states for a model."""
+        for plugin, driver in families():
+            limits = stated_limits(plugin, driver, model)
+            if limits is not None:
+                return limits
+        return None
+
+    @staticmethod
+    def is_simulated(rest: str) -> bool:
+        """Return True if pyvisa-sim answers, whatever it says of itself."""
+        resource = _resource(rest)
+        return resource is not None and resource.is_simulated
+
+    @staticmethod
+    def is_loopback(rest: str) -> bool:
+        """Return True for loopback, a name that stands for it, or a pty."""
+        resource = _resource(rest)
+        if resource is None:
+            return False
+        if (resource.serial_port or "").startswith(PTYS):
+            return True
+        return resource.host is not None and is_this_machine(resource.host)
+
+
+def driver_of(found: Identity) -> type[Driver]:
+    """Return the driver of a meter that identifies itself so; MeterError `meter-wrong-model` if there is none."""
+    return _family_of(found)[1]
+
+
+def _family_of(found: Identity) -> tuple[Plugin, type[Driver]]:
+    known: list[str] = []
+    for plugin, driver in families():
+        try:
+            is_of_family = driver.matches(found)
+        except Exception as error:  # noqa: BLE001 - another distribution's, and the other drivers still count
+            _log.warning("%s", plugin.failed("compare an identity", error).sentence)
+            continue
+        if is_of_family:
+            return plugin, driver
+        known.append(driver.models)
+    raise MeterError(
+        "meter-wrong-model",
+        f"The meter says it is a {found.model}; only {', '.join(known)} are supported.",
+    )
+
+
+def stated_limits(
+    plugin: Plugin, driver: type[Driver] | type[Scheme], model: str
+) -> Limits | None:
+    """Return the limits of error that a driver states; one that states something else is logged."""
+    try:
+        limits: object = driver.limits(model)
+    except Exception as error:  # noqa: BLE001 - another distribution's, and the other drivers still count
+        _log.warning("%s", plugin.failed("state its limits of error", error).sentence)
+        return None
+    if limits is None or isinstance(limits, Limits):
+        return limits
+    told = plugin.failure(f"returns {limits!r:.60} from `limits`, not Limits or None")
+    _log.warning("%s", told.sentence)
+    return None
+
+
+def identity(answer: str) -> Identity:
+    """Return who answered *IDN?; MeterError `meter-wrong-model` unless it has four parts.
+
+    Some instruments add more behind the firmware; it is left out.
+    """
+    parts = [part.strip() for part in answer.split(",")]
+    if len(parts) < IDENTITY_PARTS:
+        raise MeterError(
+            "meter-wrong-model",
+            f"The instrument introduces itself as {answer!r}; that is not a meter.",
+        )
+    return Identity(*parts[:IDENTITY_PARTS])
+
+
+def _resource(rest: str) -> Resource | None:
+    try:
+        return resource_of(rest)
+    except MeterAddressError:
+        return None

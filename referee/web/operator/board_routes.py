@@ -28,8 +28,10 @@ def freeze() -> Response:
     contest = board.contest
     found = contest.store.published.get()
     if found is None or found.state is BoardState.LIVE:
-        with act("board-freeze"):
-            contest.store.published.freeze(board.clock.utc(), empty_board(contest))
+        with act("board-freeze") as under_way:
+            contest.store.published.freeze(
+                board.clock.utc(), empty_board(contest), under_way
+            )
     return _changed(board)
 
 
@@ -55,10 +57,10 @@ def unveil() -> Response:
         )
     final = found.final or public_board(contest, now, log=log_head(contest, now))
     places = 1 if wanted == "1" else MANY
-    with act("board-unveil", places=wanted):
+    with act("board-unveil", places=wanted) as under_way:
         is_as_seen = not seen or seen == str(found.unveiled)
         if not is_as_seen or not contest.store.published.unveil(
-            now, final, found.unveiled, places
+            now, final, found.unveiled, places, under_way
         ):
             sentence = "Another operator has just unveiled; look at the board, then go on from there."
             raise RefereeError("board-state", sentence)

@@ -39,8 +39,8 @@ def draw() -> Response:
         if not off and team not in busy and not 0 < limit <= used.get(team, 0)
     ]
     secrets.SystemRandom().shuffle(drawn)
-    with act("draw"):
-        return jsonify(queue=contest.store.queue.change(lambda _: drawn))
+    with act("draw") as under_way:
+        return jsonify(queue=contest.store.queue.change(lambda _: drawn, under_way))
 
 
 @blueprint.post("/queue/<any(add,absent,remove):action>")
@@ -61,8 +61,10 @@ def change(action: str) -> Response:
         others = [one for one in queue if one != team]
         return others if action == "remove" else [*others, team]
 
-    with act(f"queue-{action}", team=team):
-        return jsonify(queue=part(Callers).contest.store.queue.change(changed))
+    with act(f"queue-{action}", team=team) as under_way:
+        return jsonify(
+            queue=part(Callers).contest.store.queue.change(changed, under_way)
+        )
 
 
 @blueprint.post("/announcements")
@@ -76,8 +78,8 @@ def announce() -> tuple[Response, int]:
             f"An announcement has at most {LONGEST_ANNOUNCEMENT} printable characters, not {len(text)}.",
         )
     store, now = part(Callers).contest.store, part(Callers).clock.utc()
-    with act("announce", text=text):
-        number = store.announcements.add(str(acting()), text, now)
+    with act("announce", text=text) as under_way:
+        number = store.announcements.add(str(acting()), text, now, under_way)
     return jsonify(id=number, text=text), 201
 
 
@@ -85,6 +87,6 @@ def announce() -> tuple[Response, int]:
 def withdraw(number: int) -> Response:
     """Withdraw an announcement."""
     store, now = part(Callers).contest.store, part(Callers).clock.utc()
-    with act("withdraw", announcement=number):
-        store.announcements.withdraw(number, now)
+    with act("withdraw", announcement=number) as under_way:
+        store.announcements.withdraw(number, now, under_way)
     return jsonify(id=number)

@@ -111,9 +111,13 @@ def log_in() -> Response:
         return _redirect(f"{OPERATOR_PATH}/login?{back}")
     operator = operator_named(proved)
     now = callers.clock.utc()
-    with contest.store.log.act(now, None, None, **_record(operator), action="log-in"):
+    with contest.store.log.act(
+        now, None, **_record(operator), action="log-in"
+    ) as under_way:
         drawn = secrets.token_hex(GENERATION_BYTES)
-        generation = contest.store.operators.begin_session(str(operator), drawn)
+        generation = contest.store.operators.begin_session(
+            str(operator), drawn, under_way
+        )
     session = replace(proved, generation=generation)
     response = _redirect(wanted)
     is_secure = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
@@ -134,8 +138,8 @@ def log_out() -> Response:
     """End all sessions of this operator, on disk before it is answered: no copy of a cookie outlives it."""
     require_operator()
     store, now = part(Callers).contest.store, part(Callers).clock.utc()
-    with store.log.act(now, None, None, **who(), action="log-out"):
-        store.operators.end_sessions(str(acting()))
+    with store.log.act(now, None, **who(), action="log-out") as under_way:
+        store.operators.end_sessions(str(acting()), under_way)
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
     return response

@@ -16,7 +16,7 @@ from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.auth.passwords import hash_password
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.judging.many import judge_with_interval
+from referee.judging.judge_many import judge_with_interval
 from referee.runs.arming import rules_now
 from referee.store.records import Run, RunState
 

@@ -21,9 +21,9 @@ from referee.config import LONGEST_WINDOW_S, ContestConfig, Station
 from referee.contest import Contest
 from referee.errors import AttemptsUsed, NotArmed, RefereeError, StationBusy
 from referee.runs.image_order import image_order, images_had
-from referee.runs.meters import RunMeter, StationMeters
-from referee.runs.recorder import note_event
-from referee.runs.recovery import energy_may_be_held, read_left_over
+from referee.runs.run_recorder import note_event
+from referee.runs.run_recovery import energy_may_be_held, read_left_over
+from referee.runs.station_meters import RunMeter, StationMeters
 from referee.store.acts import Act
 from referee.store.records import IMAGES_SEEN, Run, RunState
 from referee.store.rules import Rules

@@ -16,8 +16,13 @@ from numpy.typing import NDArray
 from lpirc_score.detections.rows import Taken
 from referee.clock import Clock
 from referee.errors import RefereeError
-from referee.runs.meters import RunMeter
-from referee.runs.window import Window, elapsed_s, elapsed_while_open_s, window_closed
+from referee.runs.run_window import (
+    Window,
+    elapsed_s,
+    elapsed_while_open_s,
+    window_closed,
+)
+from referee.runs.station_meters import RunMeter
 from referee.store import Combining, Job, NewPost, Store
 from referee.store.records import Post, Run
 

@@ -10,8 +10,8 @@ from flask import Flask, Response, request
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.runs.control import RunControl
-from referee.runs.screens import Screens
+from referee.runs.camera_screens import Screens
+from referee.runs.run_control import RunControl
 from referee.web import html_pages, problem_documents
 from referee.web.app_parts import keep_parts, part
 from referee.web.arriving_bodies import ArrivingBodies

@@ -15,15 +15,15 @@ from referee.auth.operator_names import KEY
 from referee.auth.tokens import OperatorSession, Session
 from referee.clock import Clock
 from referee.errors import SessionRefused, Superseded, WindowClosed
-from referee.runs.window import remaining_s, window_closed
+from referee.runs.run_window import remaining_s, window_closed
 from referee.served import USER
 from referee.web.http_answers import Environ
 from referee.web.web_request import Operator, WebRequest
 
 if TYPE_CHECKING:
     from referee.contest import Contest
-    from referee.runs.control import RunControl
     from referee.runs.open_run import OpenRun
+    from referee.runs.run_control import RunControl
     from referee.store.records import Run
 
 REMAINING = "X-Window-Remaining-Ms"

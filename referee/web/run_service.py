@@ -17,8 +17,8 @@ from referee.web.concurrency_limits import ConcurrencyLimits
 
 if TYPE_CHECKING:
     from lpirc_testsets import TestSet
+    from referee.runs.camera_screens import Screens
     from referee.runs.open_run import OpenRun
-    from referee.runs.screens import Screens
     from referee.web.image_files import ImageFiles
 
 

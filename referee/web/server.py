@@ -15,7 +15,7 @@ from pathlib import Path
 from referee.clock import Clock
 from referee.contest import Contest, open_contest
 from referee.errors import RefereeError
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
 from referee.operating_system import fork_workers
 from referee.served import SERVER_NAME
 from referee.web.arriving_bodies import hand_over_protocol

@@ -23,7 +23,7 @@ from referee.errors import RefereeError
 from referee.installed import require_tracks
 from referee.journal.epochs import FIRST
 from referee.operating_system import machine_name
-from referee.runs.control import RunControl
+from referee.runs.run_control import RunControl
 from referee.runs.start_checks import StartChecks
 from referee.store.records import RunState
 from referee.web.announcing import announce_server

@@ -23,7 +23,7 @@ from lpirc_testsets import (
     synthesize,
 )
 from lpirc_testsets.selection import contents, drawn_order, split, stratified
-from referee.cli.testset import testset as command
+from referee.cli.testset_command import testset as command
 
 
 @pytest.fixture(scope="session")

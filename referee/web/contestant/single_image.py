@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from referee.errors import RefereeError
-from referee.runs.screens import Picture
+from referee.runs.camera_screens import Picture
 from referee.web.callers import open_run_of
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Environ
 from referee.web.run_service import RunService

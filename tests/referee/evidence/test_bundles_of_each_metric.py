@@ -22,7 +22,7 @@ from lpirc_testsets.writing import ObjectRecord, write_records
 from referee.auth.signing import ContestKey
 from referee.clock import Clock
 from referee.contest import create_contest, open_contest
-from referee.evidence.parts import export_bundle
+from referee.evidence.bundle_parts import export_bundle
 from referee.judging.judge import judge
 from referee.runs.arming import rules_now
 from tests.contest_day import called

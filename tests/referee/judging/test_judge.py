@@ -21,10 +21,10 @@ from lpirc_testsets import TestSet, read_ground_truth, synthesize
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging import judge as judging
-from referee.judging.case import restricted_to, scoring_input
 from referee.judging.judge import judge
-from referee.judging.results import standings
-from referee.judging.uncertainty import energy_uncertainty
+from referee.judging.run_case import restricted_to, scoring_input
+from referee.judging.score_uncertainty import energy_uncertainty
+from referee.judging.standings import standings
 from referee.runs.image_order import image_order
 from referee.store import Store
 from referee.store.records import Run, RunState, Score

@@ -18,7 +18,7 @@ from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
 from referee.judging.judge import Again, judge
 from referee.judging.rejudge import preview, rejudge
-from referee.judging.results import standings
+from referee.judging.standings import standings
 from referee.runs.image_order import images_had
 from referee.store.records import RunState, Score
 from referee.web.sole_server import sole_server

@@ -24,7 +24,7 @@ from lpirc_tracks.suites.tables import (
     table_lock,
     write_flops,
 )
-from referee.cli.processes import interruption_reported
+from referee.cli.child_processes import interruption_reported
 from referee.cli.shared_options import any_path, as_json
 from referee.clock import Clock
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from lpirc_score.analysis.halves import HALVES, SEED
 from lpirc_score.analysis.interval import LEVEL
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_testsets.folder import compute_digest
 from referee.errors import RefereeError
 from referee.evidence.bundle_container import (

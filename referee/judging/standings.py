@@ -13,7 +13,7 @@ from typing import Any
 
 from lpirc_power.energy import above_idle_wh
 from lpirc_score.analysis.interval import Halved
-from lpirc_score.metrics.result import (
+from lpirc_score.metrics.evaluation_result import (
     DIGEST_LENGTH,
     RULES_VERSION,
     score,

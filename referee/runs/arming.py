@@ -13,7 +13,7 @@ import numpy as np
 
 from lpirc_power.errors import MeterError
 from lpirc_power.meter import Setup
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import TestSet
 from referee.auth.client_addresses import admits, require_admitted
 from referee.clock import Clock

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.detections.rows import Taken
+from lpirc_score.detections.parsed_rows import Taken
 from referee.clock import Clock
 from referee.errors import RefereeError
 from referee.runs.run_window import (

@@ -10,10 +10,10 @@ from lpirc_score.detections import MAX_PROBLEMS, ProblemList
 from lpirc_score.detections.files.coco_results import read_coco_results
 from lpirc_score.detections.files.findings import Findings
 from lpirc_score.detections.files.names import Finders
-from lpirc_score.detections.files.rows import read_rows
+from lpirc_score.detections.files.row_files import read_rows
 from lpirc_score.detections.files.text import check_length, csv_lines, head_of
-from lpirc_score.detections.rows import EnoughProblems
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.detections.parsed_rows import EnoughProblems
+from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.metric_kinds import STRICT, Tolerance
 from lpirc_testsets.ground_truth import GroundTruth
 

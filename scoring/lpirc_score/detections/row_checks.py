@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.detections.rows import (
+from lpirc_score.detections.parsed_rows import (
     MAX_PROBLEMS,
     NAMES,
     ProblemList,

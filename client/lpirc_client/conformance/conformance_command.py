@@ -7,10 +7,10 @@ import json
 from contextlib import suppress
 
 from lpirc_client.commands import password_from
-from lpirc_client.conformance.checks import Checks
+from lpirc_client.conformance.client_rules import Run
+from lpirc_client.conformance.findings_report import BAD, Finding, junit, table
 from lpirc_client.conformance.proxy import Proxy
-from lpirc_client.conformance.report import BAD, Finding, junit, table
-from lpirc_client.conformance.rules import Run
+from lpirc_client.conformance.referee_checks import Checks
 from lpirc_client.connection import Connection
 from lpirc_client.errors import ClientError
 from lpirc_client.files import write_atomically

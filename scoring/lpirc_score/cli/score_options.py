@@ -8,7 +8,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from lpirc_score.errors import CodedError
-from lpirc_score.metrics.offered import METRICS, metric_named, metric_names
 
 any_path = click.Path(path_type=Path)
 as_json = click.option(
@@ -17,7 +16,10 @@ as_json = click.option(
 
 
 class MetricName(click.ParamType[str]):
-    """The name of a metric: a built-in one, or one of another distribution."""
+    """The name of a metric: a built-in one, or one of another distribution.
+
+    The metrics are imported when they are needed: a command that scores nothing does not wait for numpy.
+    """
 
     name = "metric"
 
@@ -26,7 +28,9 @@ class MetricName(click.ParamType[str]):
         param: click.Parameter,
         ctx: click.Context,
     ) -> str:
-        """Return the built-in names; those of plug-ins are looked for only when they are needed."""
+        """Return the names of the built-in metrics."""
+        from lpirc_score.metrics.offered import METRICS
+
         return f"[{'|'.join(METRICS)}|...]"
 
     def convert(
@@ -36,6 +40,8 @@ class MetricName(click.ParamType[str]):
         ctx: click.Context | None,
     ) -> str:
         """Return the name. Fails if no such metric is installed, or it cannot be used."""
+        from lpirc_score.metrics.offered import metric_named
+
         try:
             metric_named(value)
         except CodedError as error:
@@ -49,5 +55,7 @@ class MetricName(click.ParamType[str]):
         incomplete: str,
     ) -> list[CompletionItem]:
         """Return the names that begin so."""
+        from lpirc_score.metrics.offered import metric_names
+
         names = (name for name in metric_names() if name.startswith(incomplete))
         return [CompletionItem(name) for name in names]

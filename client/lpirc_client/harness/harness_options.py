@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lpirc_client.harness.settings import (
+from lpirc_client.harness.model_settings import (
     CHANNELS,
     PREPROCESSINGS,
     PRESETS,

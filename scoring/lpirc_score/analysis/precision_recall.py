@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lpirc_score.metrics.coco import AT_50, AT_75, results_by_area
 from lpirc_score.metrics.coco_ranking import RECALLS
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
 from lpirc_score.metrics.offered import rule_named
 from lpirc_score.metrics.one_threshold import CategoryRanks, ranked_categories
 from lpirc_testsets.ground_truth import GroundTruth

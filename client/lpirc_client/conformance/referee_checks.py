@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from lpirc_client.conformance.report import FAIL, PASS, SKIP, Finding
+from lpirc_client.conformance.findings_report import FAIL, PASS, SKIP, Finding
 from lpirc_client.connection import ANSWER_S, JSON_BODY, METER_S, Connection
 from lpirc_client.errors import ClientError, TransientError
 from lpirc_client.http_errors import json_object

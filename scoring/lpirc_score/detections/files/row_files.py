@@ -21,7 +21,7 @@ from lpirc_score.detections.files.text import (
     csv_lines,
     numbers,
 )
-from lpirc_score.metrics.columns import Detections
+from lpirc_score.metrics.detection_columns import Detections
 from lpirc_testsets.ground_truth import GroundTruth
 
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax"

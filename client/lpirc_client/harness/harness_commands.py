@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lpirc_client.errors import ClientError, ModelError, missing_extra, printable
 from lpirc_client.files import require_writable, write_atomically
-from lpirc_client.harness.settings import DEFAULT_DELEGATE, settings_from
+from lpirc_client.harness.model_settings import DEFAULT_DELEGATE, settings_from
 from lpirc_client.operating_system import require_models
 from lpirc_client.parent import ending_with
 from lpirc_client.terminal import result, say
@@ -59,7 +59,7 @@ def _validate(options: argparse.Namespace) -> None:
     from lpirc_client.harness.bench import described
     from lpirc_client.harness.confinement import confinement_with
     from lpirc_client.harness.model import read_model
-    from lpirc_client.harness.process import ModelProcess
+    from lpirc_client.harness.model_process import ModelProcess
     from lpirc_client.harness.validator import examine
 
     settings = settings_from(options, 0)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lpirc_client.conformance.report import FAULT, HINT, PASS, Finding
+from lpirc_client.conformance.findings_report import FAULT, HINT, PASS, Finding
 
 LOGIN = (
     "POST /v1/session",

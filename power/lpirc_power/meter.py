@@ -297,10 +297,8 @@ class Drift:
     def under(self, setup: Setup) -> Drift:
         """Return the same with the names that the ranges have under a setup: crest factor 6 halves them."""
         named = 3 / setup.crest_factor
-        from_a, smallest_v = (
-            named * self.coarse_from_a,
-            named * self.smallest_voltage_range_v,
-        )
+        from_a = named * self.coarse_from_a
+        smallest_v = named * self.smallest_voltage_range_v
         return replace(self, coarse_from_a=from_a, smallest_voltage_range_v=smallest_v)
 
 

@@ -168,7 +168,8 @@ class Certification:
             with self.transcript.step(name, *map(_words, given)):
                 return getattr(meter, name)(*given)
 
-        element, interval_s = self.setup.element, self.setup.update_interval_s
+        element = self.setup.element
+        interval_s = self.setup.update_interval_s
         updates = Updates(lambda: called("read_update"), course.wait, interval_s)
         call("look", element)
         before = call("status")

@@ -62,7 +62,8 @@ class _Run:
     def recorded(self) -> Recorded:
         """Record from arming to the restored meter."""
         try:
-            identity, idle = self._armed(), None
+            identity = self._armed()
+            idle = None
             if self._order.idle_s is not None:
                 idle = self._sampler.measure_idle(
                     self._order.idle_s, self._course.require_going_on
@@ -72,11 +73,9 @@ class _Run:
                 measured = self._measured(identity)
         finally:
             self._sampler.close()
-        readings, path, rows = (
-            tuple(self._logbook.readings),
-            str(self._logbook.path),
-            self._logbook.written,
-        )
+        readings = tuple(self._logbook.readings)
+        path = str(self._logbook.path)
+        rows = self._logbook.written
         return Recorded(
             identity, measured, readings, idle, tuple(self._events), path, rows
         )
@@ -103,7 +102,8 @@ class _Run:
         if self._setup.integrator_timer_s:
             # Its timer ends the integral, however late this program notices.
             end_s = min(end_s, start_s + self._setup.integrator_timer_s)
-        elapsed_s, ran_s = end_s - start_s, self._sampler.ran_s
+        elapsed_s = end_s - start_s
+        ran_s = self._sampler.ran_s
         self._logbook.take(final)
         counts = standing(identity, self._order.address)
         return Measurement(

@@ -58,7 +58,8 @@ def _readings(session: MeterSession, element: str) -> Iterator[Reading]:
             meter.look(element)
             if lost:
                 to_stderr(f"meter: The meter {meter.identity} is back.")
-            known, lost = True, False
+            known = True
+            lost = False
             interval_s = meter.status().update_interval_s
             yield from updates(meter.read_update, interval_s, time.sleep, flagged=False)
         except MeterError as error:

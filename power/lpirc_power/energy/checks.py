@@ -204,7 +204,8 @@ def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
         "limit_s": limit_s,
         "readings": len(inside),
     }
-    ok, sentence = not (found_s or missed), " ".join(sentences)
+    ok = not (found_s or missed)
+    sentence = " ".join(sentences)
     return check(
         "reading-gaps", ok, "warning", sentence, **figures, expected=round(expected)
     )
@@ -238,7 +239,8 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
         "readings": len(different),
     }
     if different:
-        first, last = different[0], different[-1]
+        first = different[0]
+        last = different[-1]
         span = [
             one
             for one in inside

@@ -118,8 +118,8 @@ def check(
     code: str, ok: bool, severity: Severity, sentence: str, **figures: float | None
 ) -> Check:
     """Return a check with its figures as JSON can hold them: None for NaN and infinity."""
-    held = {
-        name: one if one is not None and math.isfinite(one) else None
-        for name, one in figures.items()
-    }
+    held: dict[str, float | int | None] = {}
+    for name, one in figures.items():
+        is_known = one is not None and math.isfinite(one)
+        held[name] = one if is_known else None
     return Check(code, ok, severity, sentence, held)

@@ -90,7 +90,8 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
 
     Its apparent power has the power factor of the readings, as far as they tell one.
     """
-    setup, limits = measured.setup, measured.limits
+    setup = measured.setup
+    limits = measured.limits
     load, shown = _load(inside, measured.mean_power_w)
     found = limit_of_load(setup, limits, load) if shown and load.power_w > 0 else None
     return Energy(
@@ -131,14 +132,10 @@ def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading
     """The mean load of the energy, and the readings that show a power: those with an apparent one, if there are any."""
     shown = [one for one in inside if math.isfinite(one.power_w)]
     whole = [one for one in shown if math.isfinite(one.apparent_va)] or shown
-    read_w, apparent_va = (
-        _mean(one.power_w for one in whole),
-        _mean(one.apparent_va for one in whole),
-    )
-    voltage_v, current_a = (
-        _mean(one.voltage_v for one in whole),
-        _mean(one.current_a for one in whole),
-    )
+    read_w = _mean(one.power_w for one in whole)
+    apparent_va = _mean(one.apparent_va for one in whole)
+    voltage_v = _mean(one.voltage_v for one in whole)
+    current_a = _mean(one.current_a for one in whole)
     apparent_va *= power_w / read_w if read_w > 0 else math.nan
     return Load(voltage_v, current_a, power_w, apparent_va), shown
 

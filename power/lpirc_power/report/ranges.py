@@ -46,7 +46,8 @@ class Ranged:
         found = replace(
             self.setup, voltage_range_v=voltage.value, current_range_a=current.value
         )
-        load, limits = self.load, limits_of(self.identity.model)
+        load = self.load
+        limits = limits_of(self.identity.model)
         return uncertainty(
             found,
             limits,
@@ -71,7 +72,8 @@ class Ranged:
 def ranged_facts(ranged: Ranged) -> dict[str, object]:
     """Return a ranging run ready for JSON; a range is null where the meter has none that is large enough."""
     voltage, current = ranged.fits
-    factor, headroom = ranged.setup.crest_factor, ranged.headroom
+    factor = ranged.setup.crest_factor
+    headroom = ranged.headroom
     return {
         "identity": identity_facts(ranged.identity, ranged.standing),
         "setup": asdict(ranged.setup),
@@ -92,8 +94,10 @@ def ranged_facts(ranged: Ranged) -> dict[str, object]:
 
 def ranged_lines(ranged: Ranged) -> list[str]:
     """Return a ranging run for people, and the lines for contest.toml."""
-    load, (voltage, current) = ranged.load, ranged.fits
-    factor, headroom = ranged.setup.crest_factor, ranged.headroom
+    load = ranged.load
+    voltage, current = ranged.fits
+    factor = ranged.setup.crest_factor
+    headroom = ranged.headroom
     rows = {
         "meter": f"{ranged.identity}, {standing_words(ranged.standing)}",
         "load": f"{figure(load.power_w, 'W', 5)} on average in {load.readings} readings",

@@ -158,7 +158,8 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
 
 def recorded_lines(recorded: Recorded) -> list[str]:
     """Return a recording for people: its figures, and the checks that did not hold."""
-    rows, readings = recorded.rows, len(recorded.readings)
+    rows = recorded.rows
+    readings = len(recorded.readings)
     of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"
     named = {
         "energy": _energy(recorded),
@@ -216,7 +217,8 @@ def _accuracy(recorded: Recorded) -> str:
 
 
 def _above_idle(recorded: Recorded) -> str:
-    idle, above_wh = recorded.idle, recorded.above_idle_wh
+    idle = recorded.idle
+    above_wh = recorded.above_idle_wh
     if idle is None or above_wh is None or recorded.no_energy:
         return ""
     return f"{figure(above_wh, 'Wh')}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s"

@@ -145,9 +145,11 @@ class Sampling:
             return taken
 
     def _note_loss(self, error: MeterError) -> None:
-        known, self.link_error = self.link_error, error
+        known = self.link_error
+        self.link_error = error
         if known is None:
-            now_s, utc = self._clocks.monotonic(), self._clocks.utcnow()
+            now_s = self._clocks.monotonic()
+            utc = self._clocks.utcnow()
             self._report(LinkEvent("meter-lost", now_s, utc, error.sentence))
         elif type(known) is not type(error):
             _log.warning("%s", error.sentence)

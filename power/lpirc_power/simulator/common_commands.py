@@ -183,11 +183,9 @@ COMMUNICATION: Final = (
 def _put_timer(meter: MeterState, _suffix: int | None, data: Data) -> None:
     if len(data) != 3:
         raise RefusedError(109 if len(data) < 3 else 108)
-    hours, minutes, seconds = (
-        integer(data[0], 0, 10000),
-        integer(data[1], 0, 59),
-        integer(data[2], 0, 59),
-    )
+    hours = integer(data[0], 0, 10000)
+    minutes = integer(data[1], 0, 59)
+    seconds = integer(data[2], 0, 59)
     timer_s = hours * 3600 + minutes * 60 + seconds
     if timer_s > LONGEST_TIMER_S:
         raise RefusedError(222)

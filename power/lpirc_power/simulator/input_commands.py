@@ -47,7 +47,8 @@ def _range_commands(
         place.auto = False
 
     def choose(meter: MeterState, _suffix: int | None, data: Data) -> None:
-        place, listed = axis(meter), axis(meter).listed()
+        place = axis(meter)
+        listed = axis(meter).listed()
         every = only(data[:1]).upper() == "ALL"
         place.usable = (
             range(len(listed))
@@ -56,7 +57,8 @@ def _range_commands(
         )
 
     def chosen(meter: MeterState, _suffix: int | None, _data: Data) -> str:
-        usable, listed = axis(meter).usable, axis(meter).listed()
+        usable = axis(meter).usable
+        listed = axis(meter).listed()
         return (
             "ALL"
             if len(usable) == len(listed)

@@ -62,11 +62,14 @@ class Axis:
         The real meter may take several updates for a large step; here it takes one.
         """
         wanted = self._fitting(rms, peak) if self.auto else self.index
-        switched, self.index = wanted != self.index, wanted
+        switched = wanted != self.index
+        self.index = wanted
         return switched
 
     def _fitting(self, rms: float, peak: float) -> int:
-        ranges, index, most = self.listed(), self.index, self._most_peak()
+        ranges = self.listed()
+        index = self.index
+        most = self._most_peak()
         if rms > UP * self._reach() * ranges[index] or peak > most * ranges[index]:
             for larger in (place for place in self.usable if place > index):
                 if (

@@ -223,15 +223,12 @@ class Pattern:
         """Return what matches a capital header in short and long forms; a group holds the number of `<n>`."""
         if self.text.startswith("*"):
             return re.compile(re.escape(self.text))
-        return re.compile("".join(_node(*node) for node in self._nodes()))
+        return _pattern_of(self._nodes())
 
     def groups(self) -> list[re.Pattern[str]]:
         """Return what matches the groups that it belongs to: its first nodes."""
         nodes = self._nodes()
-        return [
-            re.compile("".join(_node(*node) for node in nodes[:count]))
-            for count in range(1, len(nodes))
-        ]
+        return [_pattern_of(nodes[:count]) for count in range(1, len(nodes))]
 
     def spelled(self, verbose: bool, suffix: int | None, brief: bool = False) -> str:
         """Return the header of an answer, every node named but, if it is to be brief, optional ones within."""
@@ -248,8 +245,12 @@ class Pattern:
         ]
 
 
+def _pattern_of(nodes: Sequence[tuple[str, bool, bool]]) -> re.Pattern[str]:
+    return re.compile("".join(_node(*node) for node in nodes))
+
+
 def _node(name: str, numbered: bool, optional: bool) -> str:
-    words = f":(?:{name.upper()}|{short_form(name)})" + (
-        r"(\d{1,9})" if numbered else ""
-    )
+    words = f":(?:{name.upper()}|{short_form(name)})"
+    if numbered:
+        words += r"(\d{1,9})"
     return f"(?:{words})?" if optional else words

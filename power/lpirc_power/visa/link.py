@@ -277,9 +277,11 @@ def _behind(error: BaseException) -> Iterator[BaseException]:
 
 
 def _unopened(address: str, error: Exception) -> MeterError:
-    code, text = None, str(error) or type(error).__name__
+    code = None
+    text = str(error) or type(error).__name__
     if isinstance(error, pyvisa.VisaIOError):
-        code, text = error.error_code, error.description
+        code = error.error_code
+        text = error.description
     # pyvisa-py calls a network resource "not found" also if its host is silent.
     silent = code == StatusCode.error_resource_not_found and link_failures.host_of(
         address

@@ -127,7 +127,8 @@ def is_in_use(errors: Iterable[BaseException]) -> bool:
 
 
 def _cleared(interface: Any) -> bool:
-    device, index = interface.usb_dev, interface.usb_intf.index
+    device = interface.usb_dev
+    index = interface.usb_intf.index
     (status,) = device.ctrl_transfer(
         _REQUEST, _INITIATE_CLEAR, 0, index, 1, timeout=CLEAR_TIMEOUT_MS
     )

@@ -157,7 +157,7 @@ def _damaged() -> list[dict[str, Any]]:
             codes.append(error.code)
         if process.is_dead:
             process = ModelProcess("damaged")
-            processes = processes + 1
+            processes += 1
     process.end()
     summary = ", ".join(f"{code} {codes.count(code)}" for code in sorted(set(codes)))
     return [

@@ -1,4 +1,4 @@
-"""What the commands of the verifiers share: files and keys that their users name."""
+"""Reads files and keys that the users of the verifiers name."""
 
 from __future__ import annotations
 

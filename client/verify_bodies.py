@@ -68,11 +68,21 @@ def accepted_rows(
     return good
 
 
-def _good(rows: list[Row], images: int, categories: set[int]) -> list[Row]:
+def _good(
+    rows: list[Row],
+    images: int,
+    categories: set[int],
+) -> list[Row]:
+    """Return the rows that are good."""
     return [row for row in rows if _is_good(row, images, categories)]
 
 
-def _is_good(row: Row, images: int, categories: set[int]) -> bool:
+def _is_good(
+    row: Row,
+    images: int,
+    categories: set[int],
+) -> bool:
+    """Tell if a row is seven finite numbers, of an image and a category that exist."""
     is_finite = all(map(math.isfinite, row))
     if len(row) != 7 or not is_finite:
         return False
@@ -86,6 +96,7 @@ def _is_good(row: Row, images: int, categories: set[int]) -> bool:
 
 
 def _is_upright(row: Row) -> bool:
+    """Tell if the corners of a row's box are in order."""
     _, _, _, xmin, ymin, xmax, ymax = row
     return xmin <= xmax and ymin <= ymax
 
@@ -94,6 +105,7 @@ def _is_upright(row: Row) -> bool:
 
 
 def _plain_rows(body: bytes, media_type: str) -> list[Row]:
+    """Return the rows of a body that is not a form. Raises Wrong."""
     if media_type == "application/octet-stream":
         rows = [*struct.iter_unpack("<7f", body)]
         largest = max((max(row[:2]) for row in rows), default=0)
@@ -107,6 +119,7 @@ def _plain_rows(body: bytes, media_type: str) -> list[Row]:
 
 
 def _json_rows(body: bytes) -> list[Row]:
+    """Return the rows of a JSON array of arrays of numbers. Raises Wrong."""
     if not body.strip():
         return []
     document = json.loads(body.decode())
@@ -122,6 +135,7 @@ def _json_rows(body: bytes) -> list[Row]:
 
 
 def _text_rows(body: bytes) -> list[Row]:
+    """Return the rows of a text, one a line, between blanks or commas. Raises Wrong."""
     need(b"_" not in body, "it has a number with _")
     rows = []
     for line in body.splitlines():
@@ -137,7 +151,11 @@ def _text_rows(body: bytes) -> list[Row]:
 # Forms
 
 
-def _form_rows(body: bytes, content_type: str, media_type: str) -> list[Row]:
+def _form_rows(
+    body: bytes,
+    content_type: str,
+    media_type: str,
+) -> list[Row]:
     """The rows of a form, as many as its longest list; what is missing or no number is NaN."""
     fields = _fields(body, content_type, media_type)
     names = {name for name, _ in fields}
@@ -157,10 +175,16 @@ def _form_rows(body: bytes, content_type: str, media_type: str) -> list[Row]:
 
 
 def _values(fields: list[Field], wanted: str) -> list[str]:
+    """Return the values of one field of a form, in its order."""
     return [value for name, value in fields if name == wanted]
 
 
-def _fields(body: bytes, content_type: str, media_type: str) -> list[Field]:
+def _fields(
+    body: bytes,
+    content_type: str,
+    media_type: str,
+) -> list[Field]:
+    """Return the names and values of a form, in its order."""
     if media_type == MULTIPART:
         return _multipart_fields(body, content_type)
     fields = []
@@ -174,10 +198,12 @@ def _fields(body: bytes, content_type: str, media_type: str) -> list[Field]:
 
 
 def _unescaped(text: str) -> str:
+    """Return a name or value of a form without its escapes."""
     return unquote_plus(text, errors="backslashreplace")
 
 
 def _multipart_fields(body: bytes, content_type: str) -> list[Field]:
+    """Return the names and values of a multipart form, in its order, without files."""
     head = f"Content-Type: {content_type}\r\n\r\n"
     message: Any = message_from_bytes(head.encode() + body)
     fields = []
@@ -191,6 +217,7 @@ def _multipart_fields(body: bytes, content_type: str) -> list[Field]:
 
 
 def _number(text: str) -> float:
+    """Return the number that a text is, else NaN."""
     if not NUMBER.fullmatch(text):
         return math.nan
     return float(text)

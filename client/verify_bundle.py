@@ -57,7 +57,7 @@ Value = TypeVar("Value")
 
 @dataclass
 class Findings:
-    """By item what is wrong with it (empty: it holds), or why it was not checked; and notes."""
+    """The findings by item: what is wrong with it (empty: it holds), or why it was not checked; and notes."""
 
     wrong: dict[str, str] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
@@ -133,7 +133,13 @@ def verify(
     findings.item("result-signature", results.check_result_signature, bundle)
     findings.item("judged-event", results.check_judged_event, bundle)
     scored = ("ground-truth", "bodies")
-    findings.item("map", results.check_map, bundle, rows, after=scored)
+    findings.item(
+        "map",
+        results.check_map,
+        bundle,
+        rows,
+        after=scored,
+    )
     findings.item(
         "map-ilsvrc-det",
         results.check_map_ilsvrc_det,
@@ -222,6 +228,7 @@ def _report(findings: Findings) -> list[str]:
 
 
 def _head(text: str | None) -> str | None:
+    """Return the head of the log that was given, checked and without blanks."""
     if text is None:
         return None
     head = arguments.trimmed(text)

@@ -76,6 +76,7 @@ def coco(objects: Objects, detections: list[Detection]) -> float | None:
 
 
 def _counts(one: Object) -> bool:
+    """Tell if an object counts: it is no crowd and not too large."""
     return not one.is_crowd and one.area <= LARGEST_AREA
 
 
@@ -93,6 +94,7 @@ def _contenders(objects: Objects, detections: list[Detection]) -> list[Contender
 
 
 def _contender(detection: Detection, objects: list[Object]) -> Contender:
+    """Return a detection with the objects that it may take, in the order of its preference."""
     box = detection.coco()
     candidates = []
     for place, one in enumerate(objects):
@@ -105,6 +107,7 @@ def _contender(detection: Detection, objects: list[Object]) -> Contender:
 
 
 def _overlap(detected: Box, one: Object) -> float:
+    """Return intersection over union; with a crowd, over the detection alone."""
     shared = intersection(detected, one.coco, extra=0)
     if one.is_crowd:
         return share(shared, detected.area)
@@ -113,7 +116,7 @@ def _overlap(detected: Box, one: Object) -> float:
 
 
 def _outcomes(contenders: list[Contender], least: float) -> list[str]:
-    """What each detection ends up as where an overlap of `least` is enough."""
+    """Return the outcome of each detection where an overlap of `least` is enough."""
     taken: set[int] = set()
     outcomes = []
     for contender in contenders:
@@ -132,6 +135,7 @@ def _first_free(
     least: float,
     taken: set[int],
 ) -> Object | None:
+    """Return the first candidate that overlaps enough and is not taken."""
     for candidate in candidates:
         is_enough = candidate.overlap >= least
         if is_enough and id(candidate.one) not in taken:

@@ -134,7 +134,7 @@ def check_file(given: Given) -> None:
 
 
 def check_answer(given: Given) -> None:
-    """What the answer says beside its receipt is what was signed."""
+    """Check that the answer says beside its receipt what was signed."""
     if given.answer is given.receipt:
         raise NotChecked("only the receipt was given")
     for name, of_receipt in OF_ANSWER.items():
@@ -170,7 +170,7 @@ def verify(given: Given) -> tuple[list[str], list[str]]:
 
 
 def meaning(given: Given) -> list[str]:
-    """What a receipt that holds proves, and what it does not."""
+    """Return what a receipt that holds proves, and what it does not."""
     receipt = given.receipt
     said = [
         _printable(
@@ -186,7 +186,13 @@ def meaning(given: Given) -> list[str]:
 
 def _printable(text: str) -> str:
     """A text that others wrote, so that a terminal takes nothing in it for a command."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    shown = ""
+    for letter in text:
+        if letter.isprintable():
+            shown += letter
+        else:
+            shown += ascii(letter)[1:-1]
+    return shown
 
 
 def main() -> None:

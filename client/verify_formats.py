@@ -1,4 +1,4 @@
-"""How a bundle is written: the container and its texts. From docs/bundle.md alone."""
+"""Reads a bundle: the container and its texts. From docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,11 @@ def need(holds: bool, sentence: str) -> None:
         raise Wrong(sentence)
 
 
-def need_same(what: str, found: dict[str, Any], expected: dict[str, Any]) -> None:
+def need_same(
+    what: str,
+    found: dict[str, Any],
+    expected: dict[str, Any],
+) -> None:
     """Raise Wrong unless `found` has every value of `expected`, bit by bit."""
     wrong = []
     for name, value in expected.items():
@@ -68,12 +72,12 @@ def need_same(what: str, found: dict[str, Any], expected: dict[str, Any]) -> Non
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether both are one value: every bit of a number counts, the order of keys does not."""
+    """Tell if both are one value: every bit of a number counts, the order of keys does not."""
     return compact_json_of(one) == compact_json_of(other)
 
 
 def sentence_of(error: Exception) -> str:
-    """What went wrong, in words, also where others wrote what cannot be read."""
+    """Return in words what went wrong, also where others wrote what cannot be read."""
     if isinstance(error, Wrong):
         return str(error)
     return f"not what belongs there ({error!r:.100})"
@@ -122,7 +126,11 @@ def as_json(text: bytes, name: str) -> Any:
     return value
 
 
-def inflate(content: bytes, size: int, name: str) -> bytes:
+def inflate(
+    content: bytes,
+    size: int,
+    name: str,
+) -> bytes:
     """The text of a part, of which the manifest says the size. Raises Wrong."""
     with about(name):
         is_possible = 0 <= size <= LARGEST_PART
@@ -184,7 +192,11 @@ def _part_at(data: bytes, at: int) -> tuple[str, bytes]:
     return name, data[begin:end]
 
 
-def _need_next(name: str, before: list[str], names: list[str]) -> None:
+def _need_next(
+    name: str,
+    before: list[str],
+    names: list[str],
+) -> None:
     """Raise Wrong unless this part may follow the others."""
     places = [names.index(each) for each in before]
     is_next = name in names and names.index(name) > max(places, default=-1)
@@ -209,10 +221,12 @@ def _names_of_format(manifest: bytes) -> list[str]:
 
 
 def _two(value: int) -> bytes:
+    """Return a number in two bytes, the least significant one first."""
     return value.to_bytes(2, "little")
 
 
 def _four(value: int) -> bytes:
+    """Return a number in four bytes, the least significant one first."""
     return value.to_bytes(4, "little")
 
 
@@ -222,7 +236,7 @@ def _header(name: str, content: bytes) -> bytes:
 
 
 def _common_fields(name: str, content: bytes) -> bytes:
-    """What a local header and an entry of the directory share."""
+    """Return the fields that a local header and an entry of the directory share."""
     fields = [
         _two(20),  # version needed
         _two(0),  # flags
@@ -238,7 +252,11 @@ def _common_fields(name: str, content: bytes) -> bytes:
     return b"".join(fields)
 
 
-def _entry(name: str, content: bytes, offset: int) -> bytes:
+def _entry(
+    name: str,
+    content: bytes,
+    offset: int,
+) -> bytes:
     """The entry of a part in the directory."""
     fields = [
         b"PK\1\2",
@@ -254,8 +272,12 @@ def _entry(name: str, content: bytes, offset: int) -> bytes:
     return b"".join(fields)
 
 
-def _end(parts: int, size: int, offset: int) -> bytes:
-    """What comes after the directory."""
+def _end(
+    parts: int,
+    size: int,
+    offset: int,
+) -> bytes:
+    """Return the record that comes after the directory."""
     fields = [
         b"PK\5\6",
         _two(0),

@@ -145,6 +145,7 @@ def _end_of_corrections(bundle: Bundle) -> str:
 
 
 def _need_signed(bundle: Bundle, event: Event) -> None:
+    """Raise Wrong unless the key that the event names signed this change of the ground truth."""
     detail = event.detail
     values = [
         "lpirc-truth-1",
@@ -309,6 +310,7 @@ def check_closing(bundle: Bundle) -> None:
 
 
 def _digest_of_terms(bundle: Bundle) -> str:
+    """Return the SHA-256 of the terms under which the run was armed."""
     run = bundle.run
     terms = [
         run["images"],

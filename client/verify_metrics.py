@@ -1,4 +1,4 @@
-"""What all metrics share, and those with inclusive pixels. From docs/bundle.md alone."""
+"""The parts that all metrics share, and the metrics with inclusive pixels. From docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -34,19 +34,45 @@ class Box:
     area: float
 
 
-def inclusive_box(xmin: float, ymin: float, xmax: float, ymax: float) -> Box:
+def inclusive_box(
+    xmin: float,
+    ymin: float,
+    xmax: float,
+    ymax: float,
+) -> Box:
     """A box whose corners are pixels of it."""
     width = xmax - xmin + 1
     height = ymax - ymin + 1
-    return Box(xmin, ymin, xmax, ymax, width * height)
+    return Box(
+        left=xmin,
+        top=ymin,
+        right=xmax,
+        bottom=ymax,
+        area=width * height,
+    )
 
 
-def coco_box(x: float, y: float, w: float, h: float) -> Box:
+def coco_box(
+    x: float,
+    y: float,
+    w: float,
+    h: float,
+) -> Box:
     """A box from its corner and its size."""
-    return Box(x, y, x + w, y + h, w * h)
+    return Box(
+        left=x,
+        top=y,
+        right=x + w,
+        bottom=y + h,
+        area=w * h,
+    )
 
 
-def intersection(one: Box, other: Box, extra: int) -> float:
+def intersection(
+    one: Box,
+    other: Box,
+    extra: int,
+) -> float:
     """The area that two boxes share; a side is far - near + `extra`."""
     left = max(one.left, other.left)
     right = min(one.right, other.right)
@@ -110,7 +136,7 @@ Metric = Callable[[Objects, list[Detection]], float | None]
 
 
 def read_objects(ground_truth: bytes, images: set[int]) -> dict[int, Objects]:
-    """By category, the objects of these images."""
+    """Return the objects of these images by category."""
     found: dict[int, Objects] = defaultdict(lambda: defaultdict(list))
     document = json.loads(ground_truth.decode("utf-8-sig"))
     for annotation in document["annotations"]:
@@ -123,6 +149,7 @@ def read_objects(ground_truth: bytes, images: set[int]) -> dict[int, Objects]:
 
 
 def _object(annotation: dict[str, Any]) -> Object:
+    """Return the object of an annotation."""
     x, y, w, h = map(float, annotation["bbox"])
     xmax = w + (x - 1)
     ymax = h + (y - 1)
@@ -139,7 +166,7 @@ def _object(annotation: dict[str, Any]) -> Object:
 
 
 def _listed(rows: Iterable[Row]) -> dict[int, list[Detection]]:
-    """By category: highest confidence first, then the lower image, then the earlier arrival."""
+    """List the detections of each category: highest confidence first, then the lower image, then arrival."""
     found: dict[int, list[Detection]] = defaultdict(list)
     for arrival, row in enumerate(rows):
         image, category, confidence, *corners = row
@@ -206,7 +233,11 @@ def best_precisions(outcomes: list[str], extra: float = 0.0) -> list[float]:
     return found
 
 
-def at_recalls(recalls: list[float], best: list[float], objects: int) -> list[float]:
+def at_recalls(
+    recalls: list[float],
+    best: list[float],
+    objects: int,
+) -> list[float]:
     """For each recall, ascending, the best precision where it is reached, or 0."""
     found = []
     place = 0
@@ -254,12 +285,14 @@ def voc_11(objects: Objects, detections: list[Detection]) -> float | None:
 
 
 def _area(outcomes: list[str], objects: int) -> float | None:
+    """Return the area under the best precisions, None without objects."""
     if objects == 0:
         return None
     return math.fsum(best_precisions(outcomes)) / objects
 
 
 def _without_crowds(objects: Objects) -> Objects:
+    """Return the objects that are no crowds."""
     found = {}
     for image, those in objects.items():
         found[image] = [one for one in those if not one.is_crowd]
@@ -267,6 +300,7 @@ def _without_crowds(objects: Objects) -> Objects:
 
 
 def _number_of(objects: Objects, with_difficult: bool = True) -> int:
+    """Return how many objects there are, with those that are difficult or without."""
     every = [one for those in objects.values() for one in those]
     if with_difficult:
         return len(every)
@@ -274,6 +308,7 @@ def _number_of(objects: Objects, with_difficult: bool = True) -> int:
 
 
 def _half(_: Object) -> float:
+    """Return the overlap that `lpirc` asks for."""
     return LEAST_OVERLAP
 
 
@@ -289,6 +324,7 @@ def _less_of_small_objects(one: Object) -> float:
 
 
 def _overlap(detected: Box, one: Object) -> float:
+    """Return intersection over union of a box and an object, in inclusive pixels."""
     shared = intersection(detected, one.inclusive, extra=1)
     union = detected.area + one.inclusive.area - shared
     return share(shared, union)

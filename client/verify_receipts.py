@@ -38,6 +38,7 @@ def check_receipts(bundle: Bundle, text: bytes | None) -> None:
 
 
 def _check_line(bundle: Bundle, one: Fields) -> None:
+    """Check a line of the file: a body's receipt, the closing receipt, or the rules. Raises Wrong."""
     of = one.get("closing", one)
     run = of["run"]
     own = bundle.run["id"]
@@ -51,6 +52,7 @@ def _check_line(bundle: Bundle, one: Fields) -> None:
 
 
 def _check_body(bundle: Bundle, one: Fields) -> None:
+    """Check the receipt of a body: its form, its own link, and that the bundle has that body. Raises Wrong."""
     form = one.get("form", 1)
     need(form in (1, 2), f"it is of form {form}: use a newer verifier")
     form_of_run = 2
@@ -78,6 +80,7 @@ def _check_body(bundle: Bundle, one: Fields) -> None:
 
 
 def _check_closing(bundle: Bundle, one: Fields) -> None:
+    """Check the closing receipt: what it binds, and its signature. Raises Wrong."""
     closings = bundle.events_of("closed")
     need(closings != [], "the bundle has no event `closed`")
     expected = {
@@ -96,6 +99,7 @@ def _check_closing(bundle: Bundle, one: Fields) -> None:
 
 
 def _check_rules(bundle: Bundle, one: Fields) -> None:
+    """Check that the client got the rules that the run was armed with. Raises Wrong."""
     digest = _digest_or_none(one["rules"])
     need(
         digest == one["rules_sha256"],
@@ -106,6 +110,7 @@ def _check_rules(bundle: Bundle, one: Fields) -> None:
 
 
 def _digest_or_none(rules: Fields | None) -> str | None:
+    """Return the digest of rules, None without rules."""
     if rules is None:
         return None
     return digest_of_rules(rules)

@@ -1,4 +1,4 @@
-"""What a bundle records of a run, as values, and the links between them. From docs/bundle.md alone."""
+"""The records of a run in a bundle, as values, and the links between them. From docs/bundle.md alone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,12 @@ class Bundle:
     Raises Wrong, and whatever comes of values that are not what they should be.
     """
 
-    def __init__(self, data: bytes, truth: bytes | None) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        truth: bytes | None,
+    ) -> None:
+        """Read the parts of a bundle; `truth` replaces the ground truth in it. Raises Wrong."""
         self.parts = unpack(data)
         self.statement: Fields = as_json(self.parts[MANIFEST], MANIFEST)
         self.subject: list[Fields] = self.statement["subject"]
@@ -79,6 +84,7 @@ class Bundle:
                 self._add_event(one)
 
     def _unpacked_texts(self) -> dict[str, bytes]:
+        """Return the content of every part by name, unpacked. Raises Wrong."""
         sizes = self.predicate["sizes"]
         listed = [MANIFEST, ENVELOPE, *sizes]
         need(listed == [*self.parts], f"{MANIFEST}: it is of other parts")
@@ -88,13 +94,16 @@ class Bundle:
         return texts
 
     def _value(self, name: str) -> Any:
+        """Return the JSON document of a part."""
         return as_json(self.texts[name], name)
 
     def _values(self, name: str) -> list[Any]:
+        """Return the JSON documents of a part, one a line."""
         written = self.texts[name].splitlines(keepends=True)
         return [as_json(line, name) for line in written]
 
     def _add_event(self, one: Fields) -> None:
+        """Add an event of the log, and its link; of another run only the link."""
         if "digest" in one:  # of another run, or of none
             self._add_link(one["digest"])
             return
@@ -110,6 +119,7 @@ class Bundle:
         self.events.append(event)
 
     def _add_link(self, digest: str) -> None:
+        """Add the link that binds this digest to the one before."""
         previous = self.log[-1]
         text = lines("lpirc-log-1", previous, digest)
         self.log.append(sha256(text))
@@ -119,7 +129,7 @@ class Bundle:
         return [event for event in self.events if event.kind == kind]
 
     def last_detail(self, kind: str) -> Fields:
-        """That of the run's last event of that kind; empty without one."""
+        """Return the detail of the run's last event of that kind; empty without one."""
         events = self.events_of(kind)
         return events[-1].detail if events else {}
 

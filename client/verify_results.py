@@ -95,7 +95,11 @@ def check_map(bundle: Bundle, rows: list[Row]) -> None:
     need_same("result.json", result, expected)
 
 
-def _figures(bundle: Bundle, metric: str, rows: list[Row]) -> dict[str, float | None]:
+def _figures(
+    bundle: Bundle,
+    metric: str,
+    rows: list[Row],
+) -> dict[str, float | None]:
     """The AP of each category of the test set, and the mAP as `map`."""
     version = bundle.predicate["metric_version"]
     if version != METRIC_VERSION:
@@ -111,7 +115,7 @@ def _figures(bundle: Bundle, metric: str, rows: list[Row]) -> dict[str, float | 
 
 
 def _is_close(one: float | None, other: float | None) -> bool:
-    """Whether they differ by rounding, as the order of a sum can make them."""
+    """Tell if they differ by no more than the order of a sum can change."""
     if one is None or other is None:
         return False
     return math.isclose(one, other, rel_tol=1e-12)
@@ -195,6 +199,7 @@ def check_result_signature(bundle: Bundle) -> None:
 
 
 def _signed_parts(bundle: Bundle) -> list[str]:
+    """Return the parts that the signature of the result must have."""
     run = bundle.run
     metric = bundle.contest["metric"]
     digest = bundle.test_set["digest"]
@@ -220,6 +225,7 @@ def _signed_parts(bundle: Bundle) -> list[str]:
 
 
 def _images_in_words(bundle: Bundle) -> str:
+    """Return which images were drawn, as a signature says it."""
     every = len(bundle.test_set["images"])
     drawn = sorted(bundle.order)
     if len(drawn) == every:
@@ -261,7 +267,12 @@ def check_judgements(bundle: Bundle) -> None:
         raise NotChecked(NOT_JUDGED)
 
 
-def _need_event(what: str, judgement: Fields, event: Event) -> None:
+def _need_event(
+    what: str,
+    judgement: Fields,
+    event: Event,
+) -> None:
+    """Raise Wrong unless the event `judged` and the signature say what the judgement says."""
     rules = judgement["rules"]
     expected = {name: judgement[name] for name in ("judged_utc", *FIGURES)}
     expected["rules_sha256"] = digest_of_rules(rules)
@@ -313,6 +324,7 @@ def check_rules(bundle: Bundle) -> None:
 
 
 def _need_run_by_rules(bundle: Bundle, rules: Fields) -> None:
+    """Raise Wrong unless the run has what its rules say."""
     run = bundle.run
     for name in ("testset_digest", "setup"):
         need_same("run.json", run, {name: rules[name]})

@@ -16,7 +16,11 @@ NEUTRAL: Point = (0, 1, 1, 0)
 NO_POINT = "not a point of the curve"
 
 
-def need_signature(text: bytes, signature: bytes, key: bytes) -> None:
+def need_signature(
+    text: bytes,
+    signature: bytes,
+    key: bytes,
+) -> None:
     """Raise Wrong unless the signature (64 bytes) of the text is by the key (32 bytes)."""
     need(len(key) == 32, "not an Ed25519 key")
     need(len(signature) == 64, "not an Ed25519 signature")
@@ -35,6 +39,7 @@ def need_signature(text: bytes, signature: bytes, key: bytes) -> None:
 
 
 def _number(data: bytes) -> int:
+    """Return the number that these bytes are, the least significant one first."""
     return int.from_bytes(data, "little")
 
 
@@ -61,6 +66,7 @@ def _root(square: int) -> int:
 
 
 def _add(p: Point, q: Point) -> Point:
+    """Return the sum of two points."""
     x1, y1, z1, t1 = p
     x2, y2, z2, t2 = q
     a = (y1 - x1) * (y2 - x2)
@@ -79,6 +85,7 @@ def _add(p: Point, q: Point) -> Point:
 
 
 def _times(factor: int, point: Point) -> Point:
+    """Return a multiple of a point."""
     total = NEUTRAL
     while factor > 0:
         if factor % 2 == 1:
@@ -89,6 +96,7 @@ def _times(factor: int, point: Point) -> Point:
 
 
 def _is_same(p: Point, q: Point) -> bool:
+    """Tell if two points are one: both have the same x / z and y / z."""
     x1, y1, z1, _ = p
     x2, y2, z2, _ = q
     is_same_x = (x1 * z2 - x2 * z1) % PRIME == 0

@@ -49,7 +49,11 @@ def main(words: Sequence[str]) -> int:
     command += ["--format", "json", "--desc", "off", *more]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=LIMIT_S, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return _not_checked(f"it took longer than {LIMIT_S:g} s")

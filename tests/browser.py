@@ -58,7 +58,8 @@ def visit(
     """
     width, height = size
     profile = browser.new_context(
-        viewport={"width": width, "height": height}, **context
+        viewport={"width": width, "height": height},
+        **context,
     )
     try:
         page = profile.new_page()

@@ -33,10 +33,14 @@ from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
-TEAM, PASSWORD = "ant", "six legs"
+TEAM = "ant"
+PASSWORD = "six legs"
 # A hash keeps how much work it is; each log-in with one of full strength takes a fifth of a second of a processor.
 HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
-ROWS: list[list[float]] = [[1, 1, 0.5, 0, 0, 5, 5], [2, 3, 0.25, 1, 2, 3, 4]]
+ROWS: list[list[float]] = [
+    [1, 1, 0.5, 0, 0, 5, 5],
+    [2, 3, 0.25, 1, 2, 3, 4],
+]
 PROBLEM = "application/problem+json"
 # What the JSON document of a judged run has at least.
 KEYS = frozenset(
@@ -165,7 +169,10 @@ class Meter(Program):
     """A simulated meter; `address` is where it answers."""
 
     def __init__(
-        self, log: Path, port: int | None = None, load: str = "constant:36W"
+        self,
+        log: Path,
+        port: int | None = None,
+        load: str = "constant:36W",
     ) -> None:
         options = [
             "--port",
@@ -276,14 +283,19 @@ class Day:
     def login(self, team: str = TEAM) -> dict[str, Any]:
         assert self.server is not None
         answer = self.server.ask(
-            "POST", "/v1/session", json={"team": team, "password": PASSWORD}
+            "POST",
+            "/v1/session",
+            json={"team": team, "password": PASSWORD},
         )
         assert answer.status_code == 201, answer.text
         document: dict[str, Any] = answer.json()
         return document
 
     def post(
-        self, token: str, rows: list[list[float]] = ROWS, key: str | None = None
+        self,
+        token: str,
+        rows: list[list[float]] = ROWS,
+        key: str | None = None,
     ) -> requests.Response:
         assert self.server is not None
         headers = {} if key is None else {"Idempotency-Key": key}
@@ -316,16 +328,24 @@ def called(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return subprocess.CompletedProcess(
-        arguments, result.exit_code, result.stdout, result.stderr
+        arguments,
+        result.exit_code,
+        result.stdout,
+        result.stderr,
     )
 
 
 def refers(
-    *arguments: str, cwd: Path | None = None, **environment: str
+    *arguments: str,
+    cwd: Path | None = None,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     """The command `referee`, run to its end without a terminal."""
     return warm_programs.run(
-        ["referee", *arguments], TIMEOUT_S * 2, cwd, os.environ | environment
+        ["referee", *arguments],
+        TIMEOUT_S * 2,
+        cwd,
+        os.environ | environment,
     )
 
 

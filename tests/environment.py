@@ -18,7 +18,9 @@ from pathlib import Path
 OLDEST = (3, 11)
 DISTRIBUTIONS = ("datasets", "scoring", "power", "client", "referee", "tracks")
 """Each is a folder with a pyproject.toml of its own."""
-SETUP, EXTRAS, TOOLS = "setup", "extras", "tools"
+SETUP = "setup"
+EXTRAS = "extras"
+TOOLS = "tools"
 LOCKS = {
     SETUP: ("requirements.lock",),
     EXTRAS: ("extras.lock",),
@@ -153,7 +155,12 @@ def _install(commands: list[list[str]], environment: Path, part: str) -> None:
     shutil.rmtree(temporary)
 
 
-def _run(command: list[str], environment: Path, part: str, **settings: str) -> None:
+def _run(
+    command: list[str],
+    environment: Path,
+    part: str,
+    **settings: str,
+) -> None:
     print(*command, flush=True)
     done = subprocess.run(
         command,

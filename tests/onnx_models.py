@@ -18,7 +18,10 @@ TYPES = {
 
 
 def finished(
-    nodes: list[Any], inputs: list[Any], outputs: list[Any], constants: dict[str, Any]
+    nodes: list[Any],
+    inputs: list[Any],
+    outputs: list[Any],
+    constants: dict[str, Any],
 ) -> ModelProto:
     kept = [
         numpy_helper.from_array(np.asarray(values), name)
@@ -26,7 +29,9 @@ def finished(
     ]
     graph = helper.make_graph(nodes, "made by the tests", inputs, outputs, kept)
     return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9
+        graph,
+        opset_imports=[helper.make_opsetid("", 18)],
+        ir_version=9,
     )
 
 
@@ -43,7 +48,11 @@ def classifier(
     With 1000 outputs each colour's is one lower: there is no background.
     """
     return classifier_model(
-        dtype, first=first, outputs=outputs, side=side, batch=batch
+        dtype,
+        first=first,
+        outputs=outputs,
+        side=side,
+        batch=batch,
     ).SerializeToString()
 
 
@@ -67,7 +76,9 @@ def classifier_model(
     ]
     image = helper.make_tensor_value_info("image", TYPES[dtype], shape)
     scores = helper.make_tensor_value_info(
-        "scores", TensorProto.FLOAT, (batch, outputs)
+        "scores",
+        TensorProto.FLOAT,
+        (batch, outputs),
     )
     axes = np.array([2, 3] if first else [1, 2], np.int64)
     return finished(nodes, [image], [scores], {"axes": axes, "weights": weights})
@@ -90,7 +101,9 @@ def constant_answers(
     ]
     gives = [
         helper.make_tensor_value_info(
-            name, TYPES[np.asarray(values).dtype.name], np.shape(values)
+            name,
+            TYPES[np.asarray(values).dtype.name],
+            np.shape(values),
         )
         for name, values in answers
     ]
@@ -109,7 +122,10 @@ def greedy(gigabytes: int = 16) -> bytes:
     scores = helper.make_tensor_value_info("scores", TensorProto.FLOAT, (1, 1001))
     shape = np.array([1, 1001, (gigabytes << 28) // 1001], np.int64)
     return finished(
-        nodes, [image], [scores], {"shape": shape, "axes": np.array([2], np.int64)}
+        nodes,
+        [image],
+        [scores],
+        {"shape": shape, "axes": np.array([2], np.int64)},
     ).SerializeToString()
 
 
@@ -120,5 +136,6 @@ def with_weights_beside(location: str) -> bytes:
     weights.ClearField("raw_data")
     weights.data_location = TensorProto.EXTERNAL
     entry = weights.external_data.add()
-    entry.key, entry.value = "location", location
+    entry.key = "location"
+    entry.value = location
     return model.SerializeToString()

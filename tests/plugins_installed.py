@@ -19,7 +19,13 @@ class Installer:
         self.folder = folder
         self.modules: list[str] = []
 
-    def install(self, name: str, group: str, entries: str, source: str) -> None:
+    def install(
+        self,
+        name: str,
+        group: str,
+        entries: str,
+        source: str,
+    ) -> None:
         """Install the distribution `name` 1.0: one module of that name, and entry points, one a line."""
         (self.folder / f"{name}.py").write_text(source)
         info = self.folder / f"{name}-1.0.dist-info"

@@ -14,7 +14,9 @@ import os
 import socket
 from collections.abc import Iterator
 
-FIRST, LAST, BLOCK = 12_000, 32_000, 100
+FIRST = 12_000
+LAST = 32_000
+BLOCK = 100
 HOST = "127.0.0.1"
 
 

@@ -147,7 +147,10 @@ def command(name: str, *arguments: object) -> list[str]:
 
 
 def run(
-    system: str, folder: Path, name: str, *arguments: object
+    system: str,
+    folder: Path,
+    name: str,
+    *arguments: object,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command on that system, in a folder, to its end."""
     return subprocess.run(
@@ -160,7 +163,12 @@ def run(
     )
 
 
-def run_code(system: str, folder: Path, code: str, *arguments: object) -> str:
+def run_code(
+    system: str,
+    folder: Path,
+    code: str,
+    *arguments: object,
+) -> str:
     """Run Python code on that system, in a folder, and return what it prints; it must not fail."""
     done = run(system, folder, "python", "-c", code, *arguments)
     assert done.returncode == 0, done.stderr
@@ -217,7 +225,9 @@ def without_linux_folders() -> None:
                 LINUX_FOLDERS
             ):
                 raise FileNotFoundError(
-                    errno.ENOENT, os.strerror(errno.ENOENT), str(path)
+                    errno.ENOENT,
+                    os.strerror(errno.ENOENT),
+                    str(path),
                 )
             return real(path, *arguments, **options)
 
@@ -234,7 +244,8 @@ def without_linux_folders() -> None:
 
 def with_one_bind_for_a_port() -> None:
     """Refuse the second socket of a port, as every system but Linux does though both set SO_REUSEADDR."""
-    real, bound = socket.socket.bind, weakref.WeakSet[socket.socket]()
+    real = socket.socket.bind
+    bound = weakref.WeakSet[socket.socket]()
 
     def bind(own: socket.socket, address: Any) -> None:
         taken = [

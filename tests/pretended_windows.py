@@ -17,8 +17,10 @@ import types
 from pathlib import Path
 from typing import Any
 
-LOCK_NOW, READS_FLAGS = fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.F_GETFL
-STILL_RUNS, NEW_GROUP = 258, 0x200
+LOCK_NOW = fcntl.LOCK_EX | fcntl.LOCK_NB
+READS_FLAGS = fcntl.F_GETFL
+STILL_RUNS = 258
+NEW_GROUP = 0x200
 REAL: dict[str, Any] = {
     "fcntl": fcntl.fcntl,
     "flock": fcntl.flock,
@@ -35,8 +37,11 @@ REAL: dict[str, Any] = {
 def pretend() -> None:
     """Make this process see Windows, but for what it lacks."""
     sys.modules.update(msvcrt=msvcrt(), _winapi=winapi())
-    os.kill, os.open, os.fsync = no_kill, open_file, sync_writable
-    os.replace, os.rename = replace_file, rename_to_new
+    os.kill = no_kill
+    os.open = open_file
+    os.fsync = sync_writable
+    os.replace = replace_file
+    os.rename = rename_to_new
     io.open = builtins.open = open_text  # type: ignore[assignment]
     shutil._use_fd_functions = False  # type: ignore[attr-defined]  # noqa: SLF001
     select.select = select_sockets
@@ -72,10 +77,13 @@ def winapi() -> types.ModuleType:
         return pid
 
     vars(made).update(
-        SYNCHRONIZE=0x100000, WAIT_TIMEOUT=STILL_RUNS, OpenProcess=open_process
+        SYNCHRONIZE=0x100000,
+        WAIT_TIMEOUT=STILL_RUNS,
+        OpenProcess=open_process,
     )
     vars(made).update(
-        WaitForSingleObject=lambda *_: STILL_RUNS, CloseHandle=lambda _: None
+        WaitForSingleObject=lambda *_: STILL_RUNS,
+        CloseHandle=lambda _: None,
     )
     return made
 
@@ -85,7 +93,12 @@ def no_kill(*_: int) -> None:
     raise AssertionError("os.kill is none on Windows")
 
 
-def open_file(path: Any, flags: int, *more: Any, **options: Any) -> int:
+def open_file(
+    path: Any,
+    flags: int,
+    *more: Any,
+    **options: Any,
+) -> int:
     """Open no folder."""
     if Path(path).is_dir():
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
@@ -104,7 +117,11 @@ def replace_file(source: Any, target: Any) -> None:
     """Replace no folder, not even an empty one."""
     if Path(target).is_dir():
         raise PermissionError(
-            errno.EACCES, os.strerror(errno.EACCES), str(source), None, str(target)
+            errno.EACCES,
+            os.strerror(errno.EACCES),
+            str(source),
+            None,
+            str(target),
         )
     REAL["replace"](source, target)
 
@@ -113,7 +130,11 @@ def rename_to_new(source: Any, target: Any) -> None:
     """Replace nothing."""
     if Path(target).exists():
         raise FileExistsError(
-            errno.EEXIST, os.strerror(errno.EEXIST), str(source), None, str(target)
+            errno.EEXIST,
+            os.strerror(errno.EEXIST),
+            str(source),
+            None,
+            str(target),
         )
     REAL["replace"](source, target)
 
@@ -144,7 +165,12 @@ def select_sockets(*lists: Any) -> Any:
     return REAL["select"](*lists)
 
 
-def start(own: Any, *arguments: Any, creationflags: int = 0, **options: Any) -> None:
+def start(
+    own: Any,
+    *arguments: Any,
+    creationflags: int = 0,
+    **options: Any,
+) -> None:
     """Start a process; a session of its own it gets only by the flag that keeps a Ctrl-C away there."""
     is_apart = options.pop("start_new_session", False)
     assert not is_apart or creationflags == NEW_GROUP

@@ -63,7 +63,9 @@ def checked(tmp_path: Path, url: str, text: str = LOCK) -> int:
 
 
 def test_a_known_vulnerability_fails_and_is_named(
-    tmp_path: Path, service: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    service: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert checked(tmp_path, service) == 1
     assert (
@@ -75,7 +77,8 @@ def test_a_known_vulnerability_fails_and_is_named(
 
 
 def test_a_service_that_is_away_is_one_line_and_no_failure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with closing(socket.socket()) as unused:
         unused.bind(("127.0.0.1", 0))
@@ -90,7 +93,9 @@ def test_a_service_that_is_away_is_one_line_and_no_failure(
 
 
 def test_a_service_that_never_answers_is_not_waited_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(audit, "CONNECT_S", 1)
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
@@ -102,7 +107,8 @@ def test_a_service_that_never_answers_is_not_waited_for(
 
 
 def test_a_lock_file_that_cannot_be_read_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert checked(tmp_path, "http://127.0.0.1:9/", "click\n") == 1
     assert capsys.readouterr().err.startswith("audit: ")

@@ -50,7 +50,8 @@ def show() -> Iterator[Callable[[str], str]]:
 
 
 def test_each_fault_of_a_page_is_found(
-    browser: Browser, show: Callable[[str], str]
+    browser: Browser,
+    show: Callable[[str], str],
 ) -> None:
     faults = {
         "<script>alert(1)</script>": "console: .*script",
@@ -67,7 +68,8 @@ def test_each_fault_of_a_page_is_found(
 
 
 def test_a_script_that_fails_and_a_request_to_another_host_are_found(
-    browser: Browser, show: Callable[[str], str]
+    browser: Browser,
+    show: Callable[[str], str],
 ) -> None:
     address = show(CALM)
     with (
@@ -85,10 +87,13 @@ def test_a_script_that_fails_and_a_request_to_another_host_are_found(
 
 
 def test_a_calm_page_passes_a_provoked_status_may_come_and_axe_tells_what_it_finds(
-    browser: Browser, show: Callable[[str], str]
+    browser: Browser,
+    show: Callable[[str], str],
 ) -> None:
     with visit(
-        browser, show(CALM + "<img alt='' src='/gone.png'>"), refused=[404]
+        browser,
+        show(CALM + "<img alt='' src='/gone.png'>"),
+        refused=[404],
     ) as page:
         assert_accessible(page)
         page.evaluate(

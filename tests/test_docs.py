@@ -234,7 +234,10 @@ def named_in_help(text: str) -> str:
 HELPS = [
     *(
         one
-        for name, group in (("referee", referee), ("meter", meter))
+        for name, group in (
+            ("referee", referee),
+            ("meter", meter),
+        )
         for one in helps(group, name)
     ),
     *(

@@ -47,10 +47,20 @@ def test_the_page_names_every_table_and_column_and_no_other(tmp_path: Path) -> N
 def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The database of a contest with two judged runs, one judged twice, one with rows that do not count."""
     folder = tmp_path_factory.mktemp("queries")
-    test_set = synthesize(folder / "set", images=5, categories=3, seed=1, size=(96, 64))
+    test_set = synthesize(
+        folder / "set",
+        images=5,
+        categories=3,
+        seed=1,
+        size=(96, 64),
+    )
     create_contest(folder / "day", config_text(test_set))
     with open_contest(folder / "day") as contest:
-        for team, number, images in (("ant", 1, 3), ("bee", 2, 5), ("bee", 2, 5)):
+        for team, number, images in (
+            ("ant", 1, 3),
+            ("bee", 2, 5),
+            ("bee", 2, 5),
+        ):
             if len(contest.store.runs.find()) < number:
                 closed_run(contest, guesses(contest, 0.8), team=team, served=images)
             judge(contest, number, DrivenClock())

@@ -34,21 +34,32 @@ def checkout(folder: Path) -> Path:
 def built(folder: Path, *part: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(SCRIPT), ".venv", *part]
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 @pytest.mark.parametrize(
     ("name", "part"),
-    [("requirements.lock", ()), ("extras.lock", ("extras",)), (LOCKS[2], ("tools",))],
+    [
+        ("requirements.lock", ()),
+        ("extras.lock", ("extras",)),
+        (LOCKS[2], ("tools",)),
+    ],
 )
 def test_a_clone_with_the_line_ends_of_windows_is_one_sentence(
-    tmp_path: Path, name: str, part: tuple[str, ...]
+    tmp_path: Path,
+    name: str,
+    part: tuple[str, ...],
 ) -> None:
     lock = checkout(tmp_path) / name
     lock.write_bytes(lock.read_bytes().replace(b"\n", b"\r\n"))
     done = built(tmp_path, *part)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
     assert "clone again, with `git clone -c core.autocrlf=false`" in done.stderr
 
 
@@ -92,7 +103,8 @@ def test_a_lock_that_cannot_be_installed_fails_and_the_next_start_goes_on(
     lock = checkout(tmp_path) / "requirements.lock"
     lock.write_text("click==8.1.7\n")  # without its hash
     done = built(tmp_path)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("The environment could not be built: ")
     assert "Traceback" not in done.stderr
     lock.write_text("# nothing\n")
@@ -110,11 +122,13 @@ def test_tools_and_extras_are_added_to_the_environment_that_is_there(
     (folder / ".venv" / "kept").touch()
     (folder / ".venv" / environment.TEMPORARY).mkdir()  # of one that was interrupted
     done = built(folder, "extras")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     assert done.stdout.endswith("--require-hashes -r extras.lock\n")
     assert not (folder / ".venv" / "oldest").exists()
     done = built(folder, "tools")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     for lock in ("extras.lock", "development.lock", "client/oldest.lock"):
         assert f"--require-hashes -r {lock}\n" in done.stdout
     assert "requirements.lock" not in done.stdout
@@ -137,7 +151,8 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
     checkout(tmp_path).chmod(0o500)
     done = built(tmp_path)
     said = f"{tmp_path} cannot be written: clone into a folder that is yours, then run make there\n"
-    assert (done.returncode, done.stderr) == (1, said)
+    assert done.returncode == 1
+    assert done.stderr == said
 
 
 def test_a_full_disk_is_named_with_what_is_needed(tmp_path: Path) -> None:
@@ -174,7 +189,8 @@ def test_a_network_with_a_certificate_of_its_own_is_told_from_one_that_is_away()
 
 
 def test_an_ensurepip_that_fails_is_a_missing_venv_or_a_full_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(environment.INSTALLED_MB, environment.SETUP, 0)
     said = "Error: Command '['.venv/bin/python3', '-m', 'ensurepip', '--upgrade']' returned non-zero exit status 1.\n"
@@ -189,7 +205,8 @@ def test_a_folder_whose_name_means_something_to_the_shell_is_one_sentence(
     folder = tmp_path / "it's a $5 clone"
     folder.mkdir()
     done = built(checkout(folder))
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(
         f"{folder} has $ in its name, with which the programs in .venv do not start: "
     )
@@ -197,7 +214,8 @@ def test_a_folder_whose_name_means_something_to_the_shell_is_one_sentence(
 
 
 def test_a_user_without_a_home_is_no_failure(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     def none() -> Path:
         raise RuntimeError("Could not determine home directory.")
@@ -211,7 +229,8 @@ def test_a_user_without_a_home_is_no_failure(
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     (checkout(tmp_path) / "requirements.lock").unlink()
     done = built(tmp_path)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(
         "requirements.lock cannot be read or written (No such file or directory): "
     )
@@ -230,14 +249,17 @@ def test_ctrl_c_is_one_sentence(tmp_path: Path) -> None:
         "cwd": checkout(tmp_path),
     }
     here["preexec_fn"] = heeding_ctrl_c
-    with subprocess.Popen(command, text=True, start_new_session=True, **here) as script:  # type: ignore[call-overload]
+    with subprocess.Popen(
+        command,
+        text=True,
+        start_new_session=True,
+        **here,
+    ) as script:  # type: ignore[call-overload]
         assert script.stdout.readline().endswith("-m venv --clear .venv\n")
         os.killpg(script.pid, signal.SIGINT)
         said = script.communicate()[1]
-    assert (script.returncode, said) == (
-        1,
-        "Stopped: run make again, and it begins again\n",
-    )
+    assert script.returncode == 1
+    assert said == "Stopped: run make again, and it begins again\n"
 
 
 def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -255,7 +277,11 @@ def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         os.utime(path, (0, 0))
     command = ["make", *words]
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -265,7 +291,9 @@ def made(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (["test-on"], "name the suite of Debian: make test-on SUITE=trixie\n"),
 ])  # fmt: skip
 def test_make_says_what_it_needs(
-    words: list[str], sentence: str, tmp_path: Path
+    words: list[str],
+    sentence: str,
+    tmp_path: Path,
 ) -> None:
     done = made(tmp_path, *words)
     assert done.returncode == 2

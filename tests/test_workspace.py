@@ -137,7 +137,9 @@ def entries(lock: str) -> dict[str, set[str]]:
     """The versions of each package of a lock: several where they differ by Python."""
     found: dict[str, set[str]] = {}
     lines = re.findall(
-        r"^([a-z0-9-]+)==([^ ]+)", (ROOT / lock).read_text(), re.MULTILINE
+        r"^([a-z0-9-]+)==([^ ]+)",
+        (ROOT / lock).read_text(),
+        re.MULTILINE,
     )
     for name, version in lines:
         found.setdefault(name, set()).add(version)
@@ -148,7 +150,8 @@ def entries(lock: str) -> dict[str, set[str]]:
 def test_each_has_a_page_of_one_screen_a_licence_and_the_common_version(
     name: str,
 ) -> None:
-    project, folder = project_of(name), ROOT / FOLDERS[name]
+    project = project_of(name)
+    folder = ROOT / FOLDERS[name]
     assert project["name"] == name
     assert project["version"] == project_of("lpirc-referee")["version"]
     assert project["version"] == metadata.version(name)
@@ -218,7 +221,8 @@ def test_the_locks_are_of_one_resolution_and_name_no_index() -> None:
 
 
 def test_running_needs_no_tools_of_development() -> None:
-    running, develop = entries(LOCKS[0]), entries(LOCKS[2])
+    running = entries(LOCKS[0])
+    develop = entries(LOCKS[2])
     for name in ("pytest", "mypy", "ruff", "playwright", "mkdocs", "distributed"):
         assert name not in running
     for name in ("pytest", "mypy", "ruff", "playwright", "mkdocs"):

@@ -18,7 +18,9 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from flatbuffers import flexbuffers
 
-RED, GREEN, BLUE = 7, 8, 1000
+RED = 7
+GREEN = 8
+BLUE = 1000
 """The classifier's outputs for the three colours."""
 
 OUTPUTS = 1001
@@ -59,7 +61,11 @@ class Graph:
         return self._add(name, shape, dtype, 0, scale, zero)
 
     def constant(
-        self, name: str, values: Any, scale: float = 0.0, zero: int = 0
+        self,
+        name: str,
+        values: Any,
+        scale: float = 0.0,
+        zero: int = 0,
     ) -> int:
         """Add a tensor whose values are in the file."""
         array = np.ascontiguousarray(values)
@@ -84,7 +90,8 @@ class Graph:
         """Add an operator by its name in the schema (`CONV_2D`), or a custom one if it has `custom` options."""
         made = schema.OperatorT()
         made.opcodeIndex = self.model.code(name, custom is not None)
-        made.inputs, made.outputs = takes, gives
+        made.inputs = takes
+        made.outputs = gives
         if options is not None:
             kind = type(options).__name__.removesuffix("T")
             made.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
@@ -94,18 +101,23 @@ class Graph:
         self.operators.append(made)
 
     def _add(
-        self, name: str, shape: Shape, dtype: str, buffer: int, scale: float, zero: int
+        self,
+        name: str,
+        shape: Shape,
+        dtype: str,
+        buffer: int,
+        scale: float,
+        zero: int,
     ) -> int:
         made = schema.TensorT()
-        made.name, made.shape, made.type, made.buffer = (
-            name,
-            list(shape),
-            TYPES[dtype],
-            buffer,
-        )
+        made.name = name
+        made.shape = list(shape)
+        made.type = TYPES[dtype]
+        made.buffer = buffer
         if scale:
             made.quantization = schema.QuantizationParametersT()
-            made.quantization.scale, made.quantization.zeroPoint = [scale], [zero]
+            made.quantization.scale = [scale]
+            made.quantization.zeroPoint = [zero]
         self.tensors.append(made)
         return len(self.tensors) - 1
 
@@ -132,7 +144,8 @@ class Model:
     def data(self) -> bytes:
         """Return the file's bytes."""
         made = schema.ModelT()
-        made.version, made.description = 3, "made by the tests"
+        made.version = 3
+        made.description = "made by the tests"
         made.operatorCodes = [_operator_code(*code) for code in self._codes]
         made.subgraphs = [_subgraph(graph) for graph in self.graphs]
         made.buffers = []
@@ -159,8 +172,10 @@ def _operator_code(name: str, is_custom: bool) -> Any:
 
 def _subgraph(graph: Graph) -> Any:
     made = schema.SubGraphT()
-    made.tensors, made.operators = graph.tensors, graph.operators
-    made.inputs, made.outputs = graph.inputs, graph.outputs
+    made.tensors = graph.tensors
+    made.operators = graph.operators
+    made.inputs = graph.inputs
+    made.outputs = graph.outputs
     return made
 
 
@@ -200,7 +215,8 @@ def classifier(
         [scores],
         schema.FullyConnectedOptionsT(),
     )
-    graph.inputs, graph.outputs = [image], [scores]
+    graph.inputs = [image]
+    graph.outputs = [scores]
     return model.data()
 
 
@@ -239,7 +255,9 @@ def detector(
         made = _quantized_scores(graph, image, kernel)
         boxes = graph.constant("boxes", no_change.astype(np.uint8), LEVEL)
         anchors = graph.constant(
-            "anchors", np.rint(cell_boxes() * 200).astype(np.uint8), 1 / 200
+            "anchors",
+            np.rint(cell_boxes() * 200).astype(np.uint8),
+            1 / 200,
         )
     else:
         made = _float_scores(graph, image, kernel)
@@ -256,26 +274,31 @@ def detector(
     ]
     options = _post_process_options(kept, score_threshold)
     graph.operator(
-        "TFLite_Detection_PostProcess", [boxes, made, anchors], gives, custom=options
+        "TFLite_Detection_PostProcess",
+        [boxes, made, anchors],
+        gives,
+        custom=options,
     )
-    graph.inputs, graph.outputs = [image], gives
+    graph.inputs = [image]
+    graph.outputs = gives
     return model.data()
 
 
 def _convolution(cell: int) -> Any:
     options = schema.Conv2DOptionsT()
-    options.padding, options.strideH, options.strideW = schema.Padding.VALID, cell, cell
+    options.padding = schema.Padding.VALID
+    options.strideH = cell
+    options.strideW = cell
     return options
 
 
 def _float_scores(graph: Graph, image: int, kernel: np.ndarray[Any, Any]) -> int:
-    cell, channels = kernel.shape[1], kernel.shape[3]
+    cell = kernel.shape[1]
+    channels = kernel.shape[3]
     pixels = graph.tensor("pixels", (1, GRID * cell, GRID * cell, channels))
     graph.operator("DEQUANTIZE", [image], [pixels], schema.DequantizeOptionsT())
-    maps, scores = (
-        graph.tensor("maps", (1, GRID, GRID, 4)),
-        graph.tensor("scores", (1, CELLS, 4)),
-    )
+    maps = graph.tensor("maps", (1, GRID, GRID, 4))
+    scores = graph.tensor("scores", (1, CELLS, 4))
     weights = graph.constant("kernel", kernel.astype(np.float32))
     added = graph.constant("bias", np.zeros(4, np.float32))
     graph.operator("CONV_2D", [pixels, weights, added], [maps], _convolution(cell))
@@ -350,7 +373,11 @@ def constant_answers(
 
 
 def detection_answers(
-    boxes: Any, classes: Any, scores: Any, count: float = 100.0, dtype: str = "uint8"
+    boxes: Any,
+    classes: Any,
+    scores: Any,
+    count: float = 100.0,
+    dtype: str = "uint8",
 ) -> bytes:
     """Return a detector that always gives these (as float32): boxes (1, 100, 4), classes and scores (1, 100)."""
     answers = [
@@ -378,28 +405,28 @@ def endless() -> bytes:
     start = graph.constant("start", np.zeros((1, OUTPUTS), np.float32))
     scores = graph.tensor("scores", (1, OUTPUTS))
     options = schema.WhileOptionsT()
-    options.condSubgraphIndex, options.bodySubgraphIndex = 1, 2
+    options.condSubgraphIndex = 1
+    options.bodySubgraphIndex = 2
     graph.operator("WHILE", [start], [scores], options)
-    graph.inputs, graph.outputs = [image], [scores]
+    graph.inputs = [image]
+    graph.outputs = [scores]
     condition = model.graph()
     taken = condition.tensor("taken", (1, OUTPUTS))
     axes = condition.constant("axes", np.array([0, 1], np.int32))
-    least, below = (
-        condition.tensor("least", ()),
-        condition.constant("below", np.array(-1, np.float32)),
-    )
+    least = condition.tensor("least", ())
+    below = condition.constant("below", np.array(-1, np.float32))
     condition.operator("REDUCE_MIN", [taken, axes], [least], schema.ReducerOptionsT())
     again = condition.tensor("again", (), "bool")
     condition.operator("GREATER", [least, below], [again], schema.GreaterOptionsT())
-    condition.inputs, condition.outputs = [taken], [again]
+    condition.inputs = [taken]
+    condition.outputs = [again]
     body = model.graph()
-    before, after = (
-        body.tensor("before", (1, OUTPUTS)),
-        body.tensor("after", (1, OUTPUTS)),
-    )
+    before = body.tensor("before", (1, OUTPUTS))
+    after = body.tensor("after", (1, OUTPUTS))
     zero = body.constant("zero", np.zeros(1, np.float32))
     body.operator("ADD", [before, zero], [after], schema.AddOptionsT())
-    body.inputs, body.outputs = [before], [after]
+    body.inputs = [before]
+    body.outputs = [after]
     return model.data()
 
 
@@ -408,7 +435,8 @@ def unknown_operator(name: str) -> bytes:
     model, graph, image = _started()
     scores = graph.tensor("scores", (1, OUTPUTS))
     graph.operator(name, [image], [scores], custom=b"")
-    graph.inputs, graph.outputs = [image], [scores]
+    graph.inputs = [image]
+    graph.outputs = [scores]
     return model.data()
 
 
@@ -420,24 +448,22 @@ def greedy(gigabytes: int = 64, *, when_run: bool = False) -> bytes:
     row = (OUTPUTS, (gigabytes << 28) // OUTPUTS)
     shape = graph.constant("shape", np.array(row, np.int32))
     if when_run:
-        none, known_late = (
-            graph.constant("none", np.zeros(2, np.int32)),
-            graph.tensor("late", (2,), "int32"),
-        )
+        none = graph.constant("none", np.zeros(2, np.int32))
+        known_late = graph.tensor("late", (2,), "int32")
         graph.operator("ADD", [shape, none], [known_late], schema.AddOptionsT())
         shape = known_late
     all_axes = graph.constant("all_axes", np.array([0, 1, 2, 3], np.int32))
-    value, huge = graph.tensor("value", ()), graph.tensor("huge", row)
+    value = graph.tensor("value", ())
+    huge = graph.tensor("huge", row)
     graph.operator("MEAN", [pixels, all_axes], [value], schema.ReducerOptionsT())
     graph.operator("FILL", [shape, value], [huge], schema.FillOptionsT())
     axis = graph.constant("axis", np.array([1], np.int32))
-    sums, scores = (
-        graph.tensor("sums", (OUTPUTS,)),
-        graph.tensor("scores", (1, OUTPUTS)),
-    )
+    sums = graph.tensor("sums", (OUTPUTS,))
+    scores = graph.tensor("scores", (1, OUTPUTS))
     graph.operator("SUM", [huge, axis], [sums], schema.ReducerOptionsT())
     _reshape(graph, sums, scores)
-    graph.inputs, graph.outputs = [image], [scores]
+    graph.inputs = [image]
+    graph.outputs = [scores]
     return model.data()
 
 

@@ -31,7 +31,7 @@ LIVE = "referee.web.live_process"
 ENTRIES = {
     "referee": "referee.cli",
     "meter": "lpirc_power.cli",
-    "lpirc-score": "lpirc_score.cli",
+    "lpirc-score": "lpirc_score.cli.program",
     "lpirc-client": "lpirc_client.cli",
     "lpirc-harness": "lpirc_client.harness.cli",
 }
@@ -41,7 +41,7 @@ IMPORTED = (
     *ENTRIES.values(), LIVE, "lpirc_power.visa.link",
     *(f"lpirc_power.cli.{one.stem}" for one in (ROOT / "power/lpirc_power/cli").glob("[a-z]*.py")),
     *(f"referee.cli.{one.stem}" for one in (ROOT / "referee/cli").glob("[a-z]*.py")),
-    "lpirc_score.cli.program", "lpirc_score.metrics.coco_reference", "referee.web.server",
+    "lpirc_score.metrics.coco_reference", "referee.web.server",
     "lpirc_client.sample_detector.detector",
     "lpirc_client.harness.commands", "lpirc_client.harness.options",
 )  # fmt: skip
@@ -175,7 +175,8 @@ def start(arguments: Sequence[str], **places: Any) -> Any:
 class Simulators:
     """Stands in for `subprocess` in lpirc_power.addresses: the simulated meter of an address `sim:` is forked, too."""
 
-    PIPE, TimeoutExpired = subprocess.PIPE, subprocess.TimeoutExpired
+    PIPE = subprocess.PIPE
+    TimeoutExpired = subprocess.TimeoutExpired
 
     @staticmethod
     def Popen(command: Sequence[str], **_: Any) -> Any:  # noqa: N802 - its name there
@@ -186,14 +187,17 @@ class Simulators:
 class LiveScores:
     """Stands in for `subprocess` in referee.web.live_process: what a server starts beside it is forked, too."""
 
-    DEVNULL, TimeoutExpired = subprocess.DEVNULL, subprocess.TimeoutExpired
+    DEVNULL = subprocess.DEVNULL
+    TimeoutExpired = subprocess.TimeoutExpired
 
     @staticmethod
     def Popen(command: Sequence[str], **_: Any) -> Process:  # noqa: N802 - its name there
         """Start what `python -P -m referee.web.live_process ...` says."""
         with Path(os.devnull).open("w") as nothing:
             return Process(
-                command[command.index(LIVE) :], stdout=nothing, stderr=sys.stderr
+                command[command.index(LIVE) :],
+                stdout=nothing,
+                stderr=sys.stderr,
             )
 
 
@@ -215,7 +219,9 @@ def run(
             file.seek(0)
             written.append(file.read())
         return subprocess.CompletedProcess(
-            list(arguments), process.returncode, *written
+            list(arguments),
+            process.returncode,
+            *written,
         )
 
 

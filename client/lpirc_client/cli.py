@@ -67,7 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--completion",
         action=PrintCompletion,
-        help="print what bash evaluates to complete it",
+        help="print what the shell evaluates to complete it: bash (default), zsh, tcsh",
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -110,7 +110,13 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
     add("--team", required=True, help="the team's name")
     add("--password-file", type=Path, metavar="F", help=FROM_FILE)
     text = "first image, to resume an interrupted run (default 1)"
-    add("--first", type=whole(1), default=1, metavar="N", help=text)
+    add(
+        "--first",
+        type=whole(1),
+        default=1,
+        metavar="N",
+        help=text,
+    )
     add(
         "--images",
         type=whole(1),
@@ -135,13 +141,25 @@ def _add_common(parser: argparse.ArgumentParser, batch: int) -> None:
         help=text,
     )
     text = "wait up to S seconds for the referee to answer"
-    add("--wait", type=seconds, default=0.0, metavar="S", help=text)
+    add(
+        "--wait",
+        type=seconds,
+        default=0.0,
+        metavar="S",
+        help=text,
+    )
     text = "do not log out at the end: the run stays open, the meter runs on"
     add("--stay", action="store_true", help=text)
     text = "log out although the detector failed (default: the run stays open, to go on with --first)"
     add("--logout-on-error", action="store_true", help=text)
     text = "log out no earlier than S seconds after the log-in: a meter cannot measure less than its update"
-    add("--least", type=seconds, default=0.0, metavar="S", help=text)
+    add(
+        "--least",
+        type=seconds,
+        default=0.0,
+        metavar="S",
+        help=text,
+    )
     text = (
         "best: log out when the provisional score is expected to fall, not within 60 s (or --least); the referee "
         "shows that score rounded, of half of the images, every 30 s"
@@ -166,7 +184,11 @@ def _add_check(subparsers: Any) -> None:
     """The command `check`: of a detector without a referee, or of a referee or a client."""
     text = "check a detector, a referee or a client"
     parser = subparsers.add_parser(
-        "check", help=text, description=CHECK, epilog=EXAMPLE, allow_abbrev=False
+        "check",
+        help=text,
+        description=CHECK,
+        epilog=EXAMPLE,
+        allow_abbrev=False,
     )
     parser.set_defaults(refuse_usage=parser.error)
     parser.add_argument(

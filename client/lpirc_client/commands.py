@@ -1,4 +1,4 @@
-"""What `run` and `replay` do: prepare everything, wait for the referee, log in, work, report."""
+"""Runs `run` and `replay`: prepares everything, waits for the referee, logs in, works, reports."""
 
 from __future__ import annotations
 
@@ -73,7 +73,11 @@ def password_from(file: Path | None) -> str:
 def _contest(options: argparse.Namespace) -> None:
     password = password_from(options.password_file)
     plan = Plan(
-        options.first, options.images, options.fetch, options.least, options.stop
+        options.first,
+        options.images,
+        options.fetch,
+        options.least,
+        options.stop,
     )
     receipts = (
         None if options.receipts is None else ReceiptFile(options.receipts.absolute())
@@ -158,7 +162,11 @@ def _work(
         reporter.close()
 
 
-def _say_which_run(session: Session, login: Login, first: int) -> None:
+def _say_which_run(
+    session: Session,
+    login: Login,
+    first: int,
+) -> None:
     """Say that a run was open already, so rows count and energy was used, or that a new one begins at image `first`."""
     open_s = login.window_s - login.remaining_s
     status: dict[str, Any] = {}

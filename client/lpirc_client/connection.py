@@ -15,7 +15,6 @@ import io
 import json
 import time
 import uuid
-from dataclasses import dataclass, field
 from itertools import chain, repeat
 from types import TracebackType
 from typing import Any, Callable, Generator, Iterator, Mapping, TypeVar
@@ -31,6 +30,7 @@ from lpirc_client.http_errors import from_response, from_transport, json_object
 from lpirc_client.receipts import ReceiptFile
 from lpirc_client.rows import JSON_TYPE
 from lpirc_client.terminal import say
+from lpirc_client.window import Window
 from lpirc_client.wire import Login, Receipt, elapsed_from, login_from, receipt_from
 from lpirc_client.zip_stream import numbered
 
@@ -49,19 +49,6 @@ JSON_BODY = {"Content-Type": JSON_TYPE}
 Value = TypeVar("Value")
 
 
-@dataclass
-class Window:
-    """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in.
-
-    `answered` is when a connection of the run last got an answer of the referee; `is_silent`: none has for a while, and
-    the user knows.
-    """
-
-    deadline: float | None = None
-    answered: float = field(default_factory=time.monotonic)
-    is_silent: bool = False
-
-
 class Connection:
     """A client of the referee at `url` ("http://host:port"), on a kept-alive connection; a context manager.
 
@@ -73,7 +60,10 @@ class Connection:
     """
 
     def __init__(
-        self, url: str, ca_cert: str | None = None, receipts: ReceiptFile | None = None
+        self,
+        url: str,
+        ca_cert: str | None = None,
+        receipts: ReceiptFile | None = None,
     ) -> None:
         if not _is_url(url):
             raise ClientError(
@@ -82,9 +72,8 @@ class Connection:
         self.url = url.rstrip("/")
         self._prefix = requote_uri(urlsplit(self.url).path)
         parts = urlsplit(self.url)
-        self._single = http.client.HTTPConnection(
-            parts.hostname or "", parts.port
-        )  # opened when it is used first
+        # It is opened when it is used first.
+        self._single = http.client.HTTPConnection(parts.hostname or "", parts.port)
         self._authorization = ""
         self._http = requests.Session()
         self._http.trust_env = False
@@ -140,19 +129,26 @@ class Connection:
             raise from_response(f"{self.url}/v1/health", response)
         return document
 
-    def login(self, team: str, password: str) -> Login:
+    def login(
+        self,
+        team: str,
+        password: str,
+    ) -> Login:
         """Open the team's armed run, which starts its window, or resume its open one. Raises NotStarted in a heat."""
         body = json.dumps({"team": team, "password": password}).encode()
         until = time.monotonic() + LOGIN_RETRY_S
         while True:
             try:
                 response = self._attempt(
-                    "POST", "/v1/session", (CONNECT_S, METER_S), body, JSON_BODY
+                    "POST",
+                    "/v1/session",
+                    (CONNECT_S, METER_S),
+                    body,
+                    JSON_BODY,
                 )
                 break
-            except (
-                ConnectionLost
-            ):  # a second login returns the same run, so repeating it is safe
+            except ConnectionLost:
+                # A second login returns the same run, so repeating it is safe.
                 if time.monotonic() > until:
                     raise
                 time.sleep(LOGIN_PAUSE_S)
@@ -218,7 +214,11 @@ class Connection:
         refusal.headers.update(headers)
         raise from_response(self.url + path, refusal)
 
-    def batch(self, first: int, count: int) -> Generator[tuple[int, bytes], None, None]:
+    def batch(
+        self,
+        first: int,
+        count: int,
+    ) -> Generator[tuple[int, bytes], None, None]:
         """Yield (number, JPEG file) of `count` images from `first` on, each as soon as it has arrived.
 
         Raises TransientError when the rest does not come: ask again for what is missing.
@@ -245,12 +245,15 @@ class Connection:
         twin.window = self.window
         return twin
 
-    def post(self, body: bytes, content_type: str) -> Receipt:
+    def post(
+        self,
+        body: bytes,
+        content_type: str,
+    ) -> Receipt:
         """Hand in rows; returns once the referee has them on disk and confirmed the SHA-256 of the body."""
         headers = {"Content-Type": content_type, "Idempotency-Key": uuid.uuid4().hex}
-        receipt = _read(
-            self._send("POST", "/v1/detections", body, headers), 202, receipt_from
-        )
+        answer = self._send("POST", "/v1/detections", body, headers)
+        receipt = _read(answer, 202, receipt_from)
         if receipt.sha256 != hashlib.sha256(body).hexdigest():
             sentence = f"{self.url}: the referee did not receive the bytes that were sent; is there a proxy between?"
             raise ClientError("altered-on-the-way", sentence)
@@ -260,9 +263,8 @@ class Connection:
 
     def logout(self) -> float | None:
         """Close the run for good and stop the meter; return its length in seconds if the referee states it."""
-        document = _read(
-            self._send("DELETE", "/v1/session", least_s=METER_S), 200, dict
-        )
+        answer = self._send("DELETE", "/v1/session", least_s=METER_S)
+        document = _read(answer, 200, dict)
         self.closing = document.get("receipt")
         if self.receipts is not None:
             self.receipts.close(self.closing)
@@ -276,7 +278,13 @@ class Connection:
         answer_s: float = ANSWER_S,
     ) -> requests.Response:
         """Send once, outside of any run. Raises ClientError for a refusal, too; TransientError: ask again."""
-        response = self._attempt(method, path, (CONNECT_S, answer_s), body, JSON_BODY)
+        response = self._attempt(
+            method,
+            path,
+            (CONNECT_S, answer_s),
+            body,
+            JSON_BODY,
+        )
         if response.ok:
             return response
         refusal = from_response(self.url + path, response)
@@ -306,7 +314,12 @@ class Connection:
             limit = (CONNECT_S, max(least_s, min(ANSWER_S, self.remaining_s + 1.0)))
             try:
                 response = self._attempt(
-                    method, path, limit, body, headers, stream=stream
+                    method,
+                    path,
+                    limit,
+                    body,
+                    headers,
+                    stream=stream,
                 )
             except TransientError:
                 if self.remaining_s <= pause:
@@ -334,16 +347,12 @@ class Connection:
             say("The referee answers again.")
 
     def _note_silence(self, since: float) -> None:
-        if (
-            not self.window.is_silent
-            and time.monotonic() - max(self.window.answered, since) > SILENCE_S
-        ):
-            self.window.is_silent = True
-            say(
-                printable(
-                    f"{self.url} does not answer. Trying again until the window ends."
-                )
-            )
+        silent_s = time.monotonic() - max(self.window.answered, since)
+        if self.window.is_silent or silent_s <= SILENCE_S:
+            return
+        self.window.is_silent = True
+        sentence = f"{self.url} does not answer. Trying again until the window ends."
+        say(printable(sentence))
 
     def _attempt(
         self,
@@ -396,7 +405,9 @@ def _is_url(text: str) -> bool:
 
 
 def _read(
-    response: requests.Response, status: int, reader: Callable[[dict[str, Any]], Value]
+    response: requests.Response,
+    status: int,
+    reader: Callable[[dict[str, Any]], Value],
 ) -> Value:
     """Return what `reader` makes of the JSON document, if the status is the one that means success."""
     if response.status_code != status:

@@ -1,4 +1,4 @@
-"""What can go wrong on the contestant's side; a class of its own for each failure that some caller handles."""
+"""Failures on the contestant's side; a class of its own for each that some caller handles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ class ClientError(Exception):
     `facts` are the values that the sentence names, for programs.
     """
 
-    def __init__(self, code: str, sentence: str, **facts: object) -> None:
+    def __init__(
+        self,
+        code: str,
+        sentence: str,
+        **facts: object,
+    ) -> None:
         self.code = code
         self.sentence = printable(sentence)
         self.facts = facts
@@ -49,7 +54,11 @@ class ModelError(ClientError):
     """A model, its images or the way to run them is not usable."""
 
 
-def missing_extra(what: str, module: str | None, extra: str) -> ModelError:
+def missing_extra(
+    what: str,
+    module: str | None,
+    extra: str,
+) -> ModelError:
     """Make the failure of a client that was installed without `extra`; `module` is missing, `what` needs it."""
     sentence = f'{what} needs {module}; in the project\'s folder: pip install "./client[{extra}]"'
     return ModelError("missing-extra", sentence, missing=module)
@@ -57,4 +66,8 @@ def missing_extra(what: str, module: str | None, extra: str) -> ModelError:
 
 def printable(text: str) -> str:
     """Return the text on one line, without characters that control a terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    letters = list(text)
+    for place, letter in enumerate(letters):
+        if not letter.isprintable():
+            letters[place] = " "
+    return "".join(letters)

@@ -30,7 +30,10 @@ BY_CODE = {
 
 
 def from_transport(
-    url: str, error: requests.RequestException | OSError, *, is_in_run: bool = False
+    url: str,
+    error: requests.RequestException | OSError,
+    *,
+    is_in_run: bool = False,
 ) -> ClientError:
     """Say why no answer came from `url`, and before a run what to do."""
     causes = list(_chain(error))

@@ -36,7 +36,7 @@ class Manifest:
 
 
 def has_manifest(folder: Path) -> bool:
-    """Whether it is a test-set folder. Raises ClientError `bad-testset` if that cannot be told."""
+    """Tell if it is a test-set folder. Raises ClientError `bad-testset` if that cannot be told."""
     try:
         return is_there(folder / NAME)
     except OSError as error:

@@ -26,10 +26,14 @@ def mean_ap(
         free[image, category].append(box)
     found: dict[float, list[bool]] = {category: [] for category in counts}
     for row in sorted(rows, key=lambda row: (-row[2], row[0])):
+        group = row[0], row[1]
         if row[1] in found:
-            found[row[1]].append(_takes(row[3:], free[row[0], row[1]]))
+            is_true = _takes(row[3:], free[group])
+            found[row[1]].append(is_true)
     averages = [_average(found[category], counts[category]) for category in counts]
-    return math.fsum(averages) / len(averages) if averages else 0.0
+    if not averages:
+        return 0.0
+    return math.fsum(averages) / len(averages)
 
 
 def _takes(box: Sequence[float], free: list[Sequence[float]]) -> bool:
@@ -45,12 +49,17 @@ def _takes(box: Sequence[float], free: list[Sequence[float]]) -> bool:
 
 
 def _overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    width, height = (
-        min(one[at + 2], other[at + 2]) - max(one[at], other[at]) + 1 for at in (0, 1)
-    )
-    areas = [(box[2] - box[0] + 1) * (box[3] - box[1] + 1) for box in (one, other)]
+    width = min(one[2], other[2]) - max(one[0], other[0]) + 1
+    height = min(one[3], other[3]) - max(one[1], other[1]) + 1
+    if width <= 0 or height <= 0:
+        return 0.0
     shared = width * height
-    return shared / (areas[0] + areas[1] - shared) if width > 0 and height > 0 else 0.0
+    return shared / (_area(one) + _area(other) - shared)
+
+
+def _area(box: Sequence[float]) -> float:
+    xmin, ymin, xmax, ymax = box
+    return (xmax - xmin + 1) * (ymax - ymin + 1)
 
 
 def _average(found: Sequence[bool], objects: int) -> float:

@@ -24,12 +24,12 @@ class MeterFailed(ClientError):
 def require_program() -> None:
     """Raise ModelError `missing-extra` unless the program that reads meters is installed."""
     if find_spec("lpirc_power") is None:
-        sentence = "--meter needs lpirc_power, of the referee's distribution; in the project's folder: pip install ."
+        sentence = "--meter needs lpirc_power, which is not installed; in the project's folder: pip install ./power"
         raise ModelError("missing-extra", sentence, missing="lpirc_power")
 
 
 def identity_at(address: str) -> str:
-    """Which meter answers at an address. Raises MeterFailed."""
+    """Return the identity of the meter that answers at an address. Raises MeterFailed."""
     command = [*PROGRAM, "probe", "--json", "--", address]
     try:
         done = subprocess.run(  # noqa: S603 - our own

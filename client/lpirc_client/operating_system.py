@@ -1,4 +1,4 @@
-"""What only some systems have: processes that are watched, and the limits under which models run."""
+"""Services that only some systems have: watched processes, and limits under which models run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if sys.platform == "win32":
         signal.raise_signal(signal.SIGINT)
 
     def lives(pid: int, *, is_parent: bool) -> bool:
-        """Whether process `pid` lives; on Windows also where it is our parent only a handle tells."""
+        """Tell if process `pid` lives; on Windows only a handle tells, also of our parent."""
         try:
             process = _winapi.OpenProcess(_winapi.SYNCHRONIZE, False, pid)
         except PermissionError:  # of another user
@@ -50,7 +50,7 @@ else:
         signal.pthread_kill(thread, signal.SIGINT)
 
     def lives(pid: int, *, is_parent: bool) -> bool:
-        """Whether process `pid` lives, which `is_parent` of this one or not."""
+        """Tell if process `pid` lives, which `is_parent` of this one or not."""
         if is_parent:
             return os.getppid() == pid  # a zombie still answers signal 0
         try:
@@ -79,7 +79,13 @@ def die_with(parent: int) -> None:
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(
+            PR_SET_PDEATHSIG,
+            signal.SIGKILL,
+            0,
+            0,
+            0,
+        )
     if os.getppid() != parent:  # it ended before the call above
         sys.exit(0)
 

@@ -35,8 +35,8 @@ def jpeg_size(name: str, jpeg: bytes) -> tuple[int, int]:
         marker = jpeg[at + 1]
         length = int.from_bytes(jpeg[at + 2 : at + 4], "big")
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(jpeg[at + 7 : at + 9], "big"), int.from_bytes(
-                jpeg[at + 5 : at + 7], "big"
-            )
+            height = int.from_bytes(jpeg[at + 5 : at + 7], "big")
+            width = int.from_bytes(jpeg[at + 7 : at + 9], "big")
+            return width, height
         at += 1 if marker == 0xFF else 2 + length  # fill bytes may precede a segment
     raise ClientError("bad-image", f"{name}: not a JPEG file")

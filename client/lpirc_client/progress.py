@@ -41,7 +41,12 @@ class Reporter:
 class Lines(Reporter):
     """Reports lines, at most one every `interval_s` and always the last; as JSON objects or in words."""
 
-    def __init__(self, interval_s: float, *, as_json: bool) -> None:
+    def __init__(
+        self,
+        interval_s: float,
+        *,
+        as_json: bool,
+    ) -> None:
         self._interval_s = interval_s
         self._as_json = as_json
         self._due = 0.0

@@ -65,7 +65,10 @@ class ReceiptFile:
         self._open(path)
 
     def begin(
-        self, run: str, rules: object = None, rules_sha256: str | None = None
+        self,
+        run: str,
+        rules: object = None,
+        rules_sha256: str | None = None,
     ) -> None:
         """Say of which run the next receipts are, and keep its rules: None where none are bound to it."""
         self._run = int(run) if run.isascii() and run.isdigit() else run
@@ -93,7 +96,11 @@ class ReceiptFile:
             self.path = own
             before.close()
 
-    def _keep_rules(self, rules: object, rules_sha256: str) -> None:
+    def _keep_rules(
+        self,
+        rules: object,
+        rules_sha256: str,
+    ) -> None:
         kept = {"run": self._run, "rules": rules, "rules_sha256": rules_sha256}
         self._append(kept)
         if sha256_of(rules) != rules_sha256:
@@ -232,7 +239,11 @@ class ReceiptFile:
                         os.fstat(self._file.fileno()).st_size - written,
                     )
 
-    def _warn(self, what: str, why: str) -> None:
+    def _warn(
+        self,
+        what: str,
+        why: str,
+    ) -> None:
         sentence = f"WARNING: {what} of run {self._run} does not fit: {why}; the referee's record was altered, or"
         say(
             printable(

@@ -19,6 +19,7 @@ from lpirc_client.wire import Category
 
 NUMBERS = ("confidence", "xmin", "ymin", "xmax", "ymax")
 NAMES = ("image", "category", *NUMBERS)
+ALIASES = {"class": "category"}
 
 Values = Tuple[float, float, float, float, float]
 """confidence, xmin, ymin, xmax, ymax."""
@@ -114,9 +115,14 @@ def _collect(path: Path, lines: Iterator[tuple[int, Sequence[str]]]) -> Recordin
     return recording
 
 
-def _header(path: Path, line: int, fields: Sequence[str]) -> list[int] | None:
+def _header(
+    path: Path,
+    line: int,
+    fields: Sequence[str],
+) -> list[int] | None:
     """Return the column of each of NAMES, or None if the line is a row and not a header."""
-    names = ["category" if name.lower() == "class" else name.lower() for name in fields]
+    names = [name.lower() for name in fields]
+    names = [ALIASES.get(name, name) for name in names]
     if not set(NUMBERS) & set(names):
         return None
     missing = [name for name in NAMES if name not in names]
@@ -125,7 +131,11 @@ def _header(path: Path, line: int, fields: Sequence[str]) -> list[int] | None:
     return [names.index(name) for name in NAMES]
 
 
-def _add(recording: Recording, line: int, texts: Sequence[str]) -> None:
+def _add(
+    recording: Recording,
+    line: int,
+    texts: Sequence[str],
+) -> None:
     image, category, *rest = texts
     values = tuple(
         _number(recording.path, line, name, text) for name, text in zip(NUMBERS, rest)
@@ -138,7 +148,12 @@ def _add(recording: Recording, line: int, texts: Sequence[str]) -> None:
     )
 
 
-def _number(path: Path, line: int, name: str, text: str) -> float:
+def _number(
+    path: Path,
+    line: int,
+    name: str,
+    text: str,
+) -> float:
     try:
         value = float(_plain(text))
     except ValueError:
@@ -148,5 +163,9 @@ def _number(path: Path, line: int, name: str, text: str) -> float:
     return value
 
 
-def _bad(path: Path, line: int, what: str) -> ClientError:
+def _bad(
+    path: Path,
+    line: int,
+    what: str,
+) -> ClientError:
     return ClientError("bad-recording", f"{path}, line {line}: {what}")

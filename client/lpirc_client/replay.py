@@ -41,7 +41,11 @@ def prepare(file: Path, testset: Path | None) -> Callable[[Login], Answer]:
     return lambda login: _by_content(recording, by_number, manifest, login)
 
 
-def _by_number(recording: Recording, recorded: Recorded, login: Login) -> Answer:
+def _by_number(
+    recording: Recording,
+    recorded: Recorded,
+    login: Login,
+) -> Answer:
     categories = category_ids(recording, login.categories)
     for text, line in recording.image_lines.items():
         if not 1 <= (whole(text) or 0) <= login.images:
@@ -51,7 +55,10 @@ def _by_number(recording: Recording, recorded: Recorded, login: Login) -> Answer
 
 
 def _by_content(
-    recording: Recording, recorded: Recorded, manifest: Manifest, login: Login
+    recording: Recording,
+    recorded: Recorded,
+    manifest: Manifest,
+    login: Login,
 ) -> Answer:
     categories = category_ids(recording, login.categories)
     if (
@@ -142,7 +149,11 @@ def _numbers_by_name(manifest: Manifest, *, with_suffix: bool) -> dict[str, set[
     return numbers
 
 
-def _unclear(where: str, candidates: set[int], manifest: Manifest) -> ClientError:
+def _unclear(
+    where: str,
+    candidates: set[int],
+    manifest: Manifest,
+) -> ClientError:
     if not candidates:
         return ClientError(
             "unknown-image",

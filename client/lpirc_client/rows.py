@@ -1,4 +1,4 @@
-"""What a detector returns, checked and packed: the rows of one image.
+"""Checks and packs the rows that a detector returns for one image.
 
 A row is (category id, confidence, xmin, ymin, xmax, ymax) in pixels, corners included, the first pixel 0: six numbers
 in a list, a tuple or a row of a NumPy array. The referee refuses a whole body for one bad row, so each is checked
@@ -33,7 +33,11 @@ FIRST_INEXACT = 2**24
 """From here on a float32 does not hold every whole number."""
 
 
-def checked(number: int, found: Any, categories: Mapping[int, str]) -> Rows:
+def checked(
+    number: int,
+    found: Any,
+    categories: Mapping[int, str],
+) -> Rows:
     """Return the rows that a detector found in image `number`, flat float64, NUMBERS a row.
 
     `categories`: id -> name. Raises AnswerError `detector-failed` that names image, row, value and what was expected.
@@ -49,7 +53,11 @@ def checked(number: int, found: Any, categories: Mapping[int, str]) -> Rows:
                 f"image {number}, row {place}: {what} is {value}; expected {expected}"
             )
             raise AnswerError(
-                "detector-failed", sentence, what=what, value=value, expected=expected
+                "detector-failed",
+                sentence,
+                what=what,
+                value=value,
+                expected=expected,
             )
     return rows
 
@@ -113,7 +121,12 @@ def body_of(rows: Rows, *, is_packed: bool) -> tuple[bytes, str]:
     ), JSON_TYPE
 
 
-def _takes(rows: Rows, number: int, row: Any, categories: Mapping[int, str]) -> bool:
+def _takes(
+    rows: Rows,
+    number: int,
+    row: Any,
+    categories: Mapping[int, str],
+) -> bool:
     """Append a row to `rows` if it is good."""
     try:
         category, confidence, xmin, ymin, xmax, ymax = row
@@ -135,9 +148,15 @@ def _takes(rows: Rows, number: int, row: Any, categories: Mapping[int, str]) -> 
 def _plain(row: Any) -> Any:
     """Return a row of tensors or arrays of one number each, as PyTorch has them, as one of plain numbers."""
     try:
-        return [value.item() if hasattr(value, "item") else value for value in row]
+        return [_item(value) for value in row]
     except NO_NUMBER:
         return row
+
+
+def _item(value: Any) -> Any:
+    if hasattr(value, "item"):
+        return value.item()
+    return value
 
 
 def _is_number(value: Any) -> bool:

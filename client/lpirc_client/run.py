@@ -24,7 +24,7 @@ Answer = Callable[[int, bytes], Any]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do in a run: at most `limit` images from `first` on.
+    """The work of a run: at most `limit` images from `first` on.
 
     `fetch` images come in one request, and as many again are fetched ahead of the detector.
     `least_s`: log out no earlier than this many seconds after the log-in, to give a meter time to measure.
@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run `ended`: FINISHED, WINDOW_CLOSED or FAILED (with `failure`).
+    """The outcome of a run: it `ended` FINISHED, WINDOW_CLOSED or FAILED (with `failure`).
 
     `images` are answered and their `detections` rows on the referee's disk; `next_image` is the first that is not.
     `elapsed_s` is the run's length by the referee's clock once it is logged out, else the time since this login by our

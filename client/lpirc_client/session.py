@@ -120,12 +120,12 @@ class Session:
 
     @property
     def images_posted(self) -> int:
-        """How many images' rows the referee has on disk, in the order they were posted; each `post` counts."""
+        """The number of posted images whose rows the referee has on disk; each `post` counts."""
         return 0 if self._outbox is None else self._outbox.images
 
     @property
     def detections_posted(self) -> int:
-        """How many rows the referee has accepted."""
+        """The number of rows that the referee has accepted."""
         return 0 if self._outbox is None else self._outbox.detections
 
     def open(self) -> Login:
@@ -136,12 +136,18 @@ class Session:
         self._names = {category.id: category.name for category in login.categories}
         is_packed = self._packed and max(self._names, default=0) < FIRST_INEXACT
         self._outbox = Outbox(
-            self.connection, self._batch, self.timeline, self._warn, is_packed=is_packed
+            self.connection,
+            self._batch,
+            self.timeline,
+            self._warn,
+            is_packed=is_packed,
         )
         return login
 
     def images(
-        self, numbers: Iterable[int] | None = None, prefetch: int = 50
+        self,
+        numbers: Iterable[int] | None = None,
+        prefetch: int = 50,
     ) -> Iterator[Image]:
         """Yield the images of these numbers (all), `prefetch` of them in one request and as many again ahead.
 
@@ -164,7 +170,11 @@ class Session:
                 self.timeline.add(WAITING, asked_s, self._since_s, image.number)
                 yield image
 
-    def post(self, number: int, rows: Any) -> None:
+    def post(
+        self,
+        number: int,
+        rows: Any,
+    ) -> None:
         """Hand in what was found in image `number`: rows of (category id, confidence, xmin, ymin, xmax, ymax).
 
         A list or a NumPy array (n, 6), pixels, corners included; see `lpirc_client.rows`. Returns at once: the rows are

@@ -44,7 +44,10 @@ def expected_score(samples: Sequence[Sample], ahead_s: float) -> float:
 
 
 def is_over(samples: Sequence[Sample], least_s: float) -> bool:
-    """Whether to log out: the last two samples expected a clear loss of the next minute. Never before `least_s`."""
+    """Tell if it is time to log out: the last two samples expected a clear loss of the next minute.
+
+    It is never time before `least_s`.
+    """
     if len(samples) < 2 or samples[-1].at_s < least_s:
         return False
     return _expects_loss(samples[:-1]) and _expects_loss(samples)

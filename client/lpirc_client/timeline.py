@@ -1,4 +1,4 @@
-"""Where the time of a run went: sums for the report, and each span as a Chrome trace (chrome://tracing, Perfetto)."""
+"""Records the time of a run: sums for the report, and each span as a Chrome trace (chrome://tracing, Perfetto)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,11 @@ class Timeline:
         self.started_s = time.perf_counter()
 
     @contextmanager
-    def span(self, name: str, image: int | None = None) -> Iterator[None]:
+    def span(
+        self,
+        name: str,
+        image: int | None = None,
+    ) -> Iterator[None]:
         """Count the block under `name`; `image` is what it is about."""
         start_s = time.perf_counter()
         try:
@@ -58,7 +62,11 @@ class Timeline:
             self.add(name, start_s, time.perf_counter(), image)
 
     def add(
-        self, name: str, start_s: float, end_s: float, image: int | None = None
+        self,
+        name: str,
+        start_s: float,
+        end_s: float,
+        image: int | None = None,
     ) -> None:
         """Count a span between two moments of time.perf_counter."""
         with self._lock:
@@ -92,7 +100,11 @@ class Timeline:
                 self._give_up(error)
 
     def _write(
-        self, name: str, start_s: float, end_s: float, image: int | None
+        self,
+        name: str,
+        start_s: float,
+        end_s: float,
+        image: int | None,
     ) -> None:
         event = {
             "name": name,

@@ -25,6 +25,7 @@ REFUSED = "refused"
 WARNED = "warned"
 FAILED = "the detector failed"
 COLUMNS = ("weight", "what", "times", "image", "row", "value", "expected")
+FORM = "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}"  # a line of COLUMNS
 ANY_IDS = dict.fromkeys(range(10_000), "unknown")
 
 
@@ -39,7 +40,11 @@ class Trial:
     rows: int = 0
     problems: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
-    def look(self, image: str, jpeg: bytes) -> None:
+    def look(
+        self,
+        image: str,
+        jpeg: bytes,
+    ) -> None:
         """Run the detector on an image and check its rows. Raises ClientError unless it is a JPEG."""
         size = jpeg_size(image, jpeg)
         names = {one.id: one.name for one in self.categories} or ANY_IDS
@@ -50,7 +55,14 @@ class Trial:
         except AnswerError as error:
             self._note(REFUSED, image, 1, *map(str, error.facts.values()))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the contestant's own code
-            self._note(REFUSED, image, 1, FAILED, reason_of(error), "no exception")
+            self._note(
+                REFUSED,
+                image,
+                1,
+                FAILED,
+                reason_of(error),
+                "no exception",
+            )
         self.times_s[image] = time.perf_counter() - begun_s
         self.rows += len(found)
         self.good[image] = []
@@ -62,16 +74,33 @@ class Trial:
                 continue
             self.good[image].append(good)
             for what, value, expected in doubts(good, size):
-                self._note(WARNED, image, place, what, value, expected)
+                self._note(
+                    WARNED,
+                    image,
+                    place,
+                    what,
+                    value,
+                    expected,
+                )
 
     def _note(
-        self, weight: str, image: str, row: int, what: str, value: str, expected: str
+        self,
+        weight: str,
+        image: str,
+        row: int,
+        what: str,
+        value: str,
+        expected: str,
     ) -> None:
         first = dict(zip(COLUMNS, (weight, what, 0, image, row, value, expected)))
         self.problems.setdefault((weight, what), first)["times"] += 1
 
 
-def preflight(detector: Detector, file: Path | None, health: Mapping[str, Any]) -> None:
+def preflight(
+    detector: Detector,
+    file: Path | None,
+    health: Mapping[str, Any],
+) -> None:
     """Try the detector with one image, `file` or ours, if `health` names the categories. Raises ClientError."""
     categories = tuple(
         Category(one["id"], one["name"]) for one in health.get("categories", ())
@@ -221,19 +250,17 @@ def _in_words(document: dict[str, Any]) -> str:
         "{images} images, {rows} rows, {rows_per_image:.1f} an image",
         "an image takes {median_s:.4g} s (median), {p95_s:.4g} s (95 %), {slowest_s:.4g} s (slowest)",
         "in ten minutes: {in_600_s} images; all {all_images} of the folder: {all_images_s:.1f} s",
-        *["mAP: {map:.4f}"] * ("map" in document),
-        *[
+    ]
+    if "map" in document:
+        lines.append("mAP: {map:.4f}")
+    if not document["categories"]:
+        lines.append(
             "no categories are known: the detector was given none, ids are not checked; --categories FILE"
-        ]
-        * (not document["categories"]),
-    ]
-    cells = [
-        [printable(str(one[key])) for key in COLUMNS] for one in document["problems"]
-    ]
-    table = [
-        "{:7}  {:23}  {:>5}  {:16}  {:>3}  {:36}  {}".format(*row)
-        for row in (COLUMNS, *cells)
-    ]
-    return "\n".join(
-        [*(line.format_map(document) for line in lines), *table * bool(cells)]
-    )
+        )
+    told = [line.format_map(document) for line in lines]
+    if document["problems"]:
+        told.append(FORM.format(*COLUMNS))
+    for problem in document["problems"]:
+        cells = (printable(str(problem[key])) for key in COLUMNS)
+        told.append(FORM.format(*cells))
+    return "\n".join(told)

@@ -61,7 +61,11 @@ def add_parser(subparsers: Any) -> None:
     add("--key-file", type=Path, metavar="F", help=text)
     text = "keep the tracks' images there (default: lpirc-images)"
     add(
-        "--images", type=Path, default=Path("lpirc-images"), metavar="FOLDER", help=text
+        "--images",
+        type=Path,
+        default=Path("lpirc-images"),
+        metavar="FOLDER",
+        help=text,
     )
     text = "measure energy with the meter there, which is this command's alone (needs lpirc_power)"
     add("--meter", metavar="ADDRESS", help=text)
@@ -134,12 +138,21 @@ def _meter_again(address: str) -> str:
 
 
 def _work(
-    connection: Connection, work: dict[str, Any], images: Path, meter: str | None
+    connection: Connection,
+    work: dict[str, Any],
+    images: Path,
+    meter: str | None,
 ) -> None:
     path = f"/v1/jobs/{work['job']}"
     try:
         try:
-            what, printed = _measured(connection, path, work, images, meter)
+            what, printed = _measured(
+                connection,
+                path,
+                work,
+                images,
+                meter,
+            )
         except (ClientError, OSError) as error:
             what = "failed"
             printed = str(error).encode()
@@ -162,7 +175,7 @@ def _measured(
     images: Path,
     meter: str | None,
 ) -> tuple[str, bytes]:
-    """What to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
+    """Return which document to hand in, `result` or `failed`, and its content. Raises ClientError, OSError."""
     folder = _fetched(connection, path, work["images"], images)
     data = _answer(connection, "GET", f"{path}/model").content
     arguments = [
@@ -188,7 +201,12 @@ def _measured(
         every_s = work["lease_s"] / 3
         limit_s = work["limit_s"]
         code, printed, complaint = _run(
-            command, connection, path, every_s, limit_s, ending_s
+            command,
+            connection,
+            path,
+            every_s,
+            limit_s,
+            ending_s,
         )
     if code != 0:
         return "failed", printed or complaint
@@ -253,7 +271,10 @@ def _end(process: subprocess.Popen[bytes], ending_s: float) -> None:
 
 
 def _fetched(
-    connection: Connection, path: str, wanted: dict[str, Any], kept: Path
+    connection: Connection,
+    path: str,
+    wanted: dict[str, Any],
+    kept: Path,
 ) -> Path:
     """The folder with a test set's images, by number; those that are not kept yet are fetched."""
     folder = kept / Path(wanted["sha256"]).name
@@ -284,7 +305,10 @@ def _fetched(
 
 
 def _answer(
-    connection: Connection, method: str, path: str, body: bytes | None = None
+    connection: Connection,
+    method: str,
+    path: str,
+    body: bytes | None = None,
 ) -> requests.Response:
     """Ask until the referee answers; say once that it is away. Raises ClientError for a refusal."""
     for attempt, pause in enumerate(pauses_s()):

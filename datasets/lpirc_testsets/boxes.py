@@ -25,7 +25,8 @@ def coco_from_corners(corners: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def outside(
-    corners: NDArray[np.float64], sizes: NDArray[np.float64]
+    corners: NDArray[np.float64],
+    sizes: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
     """Return which boxes (M, 4) leave their images of (width, height), `sizes` (M, 2), as (M,) bool.
 

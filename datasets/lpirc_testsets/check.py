@@ -107,7 +107,9 @@ def _check_ground_truth(test_set: TestSet, problems: Problems) -> None:
 
 
 def _check_image_entries(
-    test_set: TestSet, document: CocoDocument, problems: Problems
+    test_set: TestSet,
+    document: CocoDocument,
+    problems: Problems,
 ) -> None:
     truth = document.ground_truth
     path = test_set.ground_truth_path
@@ -125,7 +127,11 @@ def _check_image_entries(
         problems.add(f"{path}: image {unknown} is not in the manifest")
 
 
-def _check_boxes(test_set: TestSet, document: CocoDocument, problems: Problems) -> None:
+def _check_boxes(
+    test_set: TestSet,
+    document: CocoDocument,
+    problems: Problems,
+) -> None:
     truth = document.ground_truth
     size_of = {image.number: (image.width, image.height) for image in test_set.images}
     unknown = (np.inf, np.inf)  # already a problem of its own

@@ -16,7 +16,10 @@ from lpirc_testsets.writing import ObjectRecord
 
 
 def import_coco(
-    annotations: Path, images: Path, out: Path, reports: Reports | None = None
+    annotations: Path,
+    images: Path,
+    out: Path,
+    reports: Reports | None = None,
 ) -> TestSet:
     """Import a COCO JSON file and its images into the new folder `out`.
 
@@ -38,14 +41,24 @@ def import_coco(
         size = document.sizes.get(id_)
         sources.append(
             SourceImage(
-                images / file, file, size, source_id=str(id_), origin=annotations
+                images / file,
+                file,
+                size,
+                source_id=str(id_),
+                origin=annotations,
             )
         )
     categories = [
         Category(*each)
         for each in zip(truth.category_ids.tolist(), truth.category_names, strict=True)
     ]
-    return build_test_set(out, sources, categories, object_records(truth), reports)
+    return build_test_set(
+        out,
+        sources,
+        categories,
+        object_records(truth),
+        reports,
+    )
 
 
 FORMAT = Format(
@@ -68,7 +81,12 @@ def object_records(truth: GroundTruth) -> list[ObjectRecord]:
     )
     return [
         ObjectRecord(
-            number, category, (box[0], box[1], box[2], box[3]), area, crowd, difficult
+            number,
+            category,
+            (box[0], box[1], box[2], box[3]),
+            area,
+            crowd,
+            difficult,
         )
         for number, category, box, area, crowd, difficult in zip(
             *(column.tolist() for column in columns), strict=True

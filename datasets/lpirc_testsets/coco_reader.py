@@ -130,7 +130,11 @@ def _load_lists(path: Path, text: str) -> dict[str, list[Any]]:
 
 
 def _by_id(
-    entries: list[Any], where: str, problems: Problems, *, may_be_empty: bool = False
+    entries: list[Any],
+    where: str,
+    problems: Problems,
+    *,
+    may_be_empty: bool = False,
 ) -> dict[int, dict[str, Any]]:
     if not entries and not may_be_empty:
         problems.add(f"{where}: the list is empty")
@@ -151,7 +155,10 @@ def _by_id(
 
 
 def _names(
-    entries: dict[int, dict[str, Any]], key: str, where: str, problems: Problems
+    entries: dict[int, dict[str, Any]],
+    key: str,
+    where: str,
+    problems: Problems,
 ) -> dict[int, str]:
     """Return the names by id; a missing one is the id, as text."""
     names = {}
@@ -193,7 +200,9 @@ def _rows(
 
 
 def _row(
-    entry: dict[str, Any], images: AbstractSet[int], categories: AbstractSet[int]
+    entry: dict[str, Any],
+    images: AbstractSet[int],
+    categories: AbstractSet[int],
 ) -> Row:
     image = entry["image_id"]
     category = entry["category_id"]
@@ -240,7 +249,9 @@ def _flag(entry: dict[str, Any], key: str) -> bool:
 
 
 def _sizes(
-    images: dict[int, dict[str, Any]], path: Path, problems: Problems
+    images: dict[int, dict[str, Any]],
+    path: Path,
+    problems: Problems,
 ) -> dict[int, tuple[int, int]]:
     sizes: dict[int, tuple[int, int]] = {}
     for id_, entry in images.items():

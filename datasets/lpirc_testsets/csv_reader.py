@@ -61,7 +61,8 @@ def read_image_list(path: Path) -> dict[int, str]:
 
 
 def csv_lines(
-    path: Path, headers: tuple[tuple[str, ...], ...]
+    path: Path,
+    headers: tuple[tuple[str, ...], ...],
 ) -> list[tuple[int, list[str]]]:
     """Return line numbers and cells below the header, which must be one of `headers`; blank lines are skipped.
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a test set: the failure, and the list of problems that leads to it."""
+"""Failures of test sets, and the list of problems that leads to one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ class Problem:
     kind: str
 
     @classmethod
-    def of(cls, sentence: str, remedy: str) -> Problem:
+    def of(
+        cls,
+        sentence: str,
+        remedy: str,
+    ) -> Problem:
         """Take a sentence of this room apart, for people to read."""
         parts = FORM.fullmatch(sentence)
         file, place, what = parts.groups("") if parts else ("", "", sentence)
@@ -60,7 +64,10 @@ class TestSetError(Exception):
     __test__ = False  # pytest would take it for a class of tests
 
     def __init__(
-        self, code: str, sentence: str, problems: tuple[str, ...] = ()
+        self,
+        code: str,
+        sentence: str,
+        problems: tuple[str, ...] = (),
     ) -> None:
         super().__init__(sentence)
         self.code = code
@@ -82,7 +89,11 @@ class Problems:
         """The problems in the order in which they were found."""
         return tuple(row.sentence for row in self.rows)
 
-    def add(self, *sentences: str, remedy: str = CORRECT) -> None:
+    def add(
+        self,
+        *sentences: str,
+        remedy: str = CORRECT,
+    ) -> None:
         """Add problems; each sentence names file and value. What cannot be printed on a line is escaped."""
         for sentence in sentences:
             row = Problem.of(
@@ -106,7 +117,7 @@ class Problems:
 
 @dataclass(frozen=True)
 class Reports:
-    """Where an import reports what is wrong, and `progress` how many of so many images are done."""
+    """The reports of an import: its problems, and by `progress` how many of so many images are done."""
 
     problems: Problems = field(default_factory=Problems)
     progress: Callable[[int, int], None] = lambda _done, _total: None

@@ -81,7 +81,7 @@ class TestSet:
 
     @property
     def has_labels(self) -> bool:
-        """Whether it is a set for classification. Raises TestSetError `testset-damaged` if that cannot be told."""
+        """Tell if it is a set for classification. Raises TestSetError `testset-damaged` if that cannot be told."""
         try:
             return is_there(self.labels_path)
         except OSError as error:
@@ -91,7 +91,7 @@ class TestSet:
 
     @cached_property
     def images_digest(self) -> str:
-        """What detections refer to, without the ground truth: a SHA-256 of the images, in order, and category ids."""
+        """The digest of what detections refer to: a SHA-256 of the images, in order, and the category ids."""
         images = [[image.file, image.sha256] for image in self.images]
         content = [images, [category.id for category in self.categories]]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
@@ -208,7 +208,9 @@ def sha256_of(path: Path) -> str:
 
 
 def compute_digest(
-    images: Sequence[Image], ground_truth_sha256: str, categories: Sequence[Category]
+    images: Sequence[Image],
+    ground_truth_sha256: str,
+    categories: Sequence[Category],
 ) -> str:
     """Compute the digest of a test set, in hexadecimal."""
     content = {

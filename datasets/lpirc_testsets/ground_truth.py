@@ -69,7 +69,7 @@ class GroundTruth:
         categories: Mapping[int, str],
         rows: Sequence[Row],
     ) -> GroundTruth:
-        """From the names by id, ascending, and a row of each object, whose area is that of its box."""
+        """Build it from the names by id, ascending, and a row of each object, whose area is that of its box."""
         table = np.array(rows, np.float64).reshape(-1, 7)
         boxes = table[:, 2:6].copy()
         coco_boxes = coco_from_corners(boxes)

@@ -140,7 +140,11 @@ def _listed(path: Path, problems: Problems) -> dict[str, str]:
     return found
 
 
-def _blacklisted(path: Path, listed: dict[str, str], problems: Problems) -> set[str]:
+def _blacklisted(
+    path: Path,
+    listed: dict[str, str],
+    problems: Problems,
+) -> set[str]:
     """The listed images that a blacklist names; that of a training list has 1 for all, which is not a number."""
     ids = {number: id_ for id_, number in listed.items()}
     found: set[str] = set()

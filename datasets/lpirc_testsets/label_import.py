@@ -12,7 +12,10 @@ from lpirc_testsets.set_building import SourceImage, build_test_set, require_fol
 
 
 def import_labels(
-    labels: Path, images: Path, out: Path, reports: Reports | None = None
+    labels: Path,
+    images: Path,
+    out: Path,
+    reports: Reports | None = None,
 ) -> TestSet:
     """Import the images that the CSV `labels` (`file,label`) lists, from the folder `images` into the new folder `out`.
 
@@ -26,10 +29,23 @@ def import_labels(
     reports = reports or Reports()
     found = dict(sorted(parse_labels(labels, reports.problems).items()))
     sources = [
-        SourceImage(images / file, file, None, Path(file).stem, origin=labels)
+        SourceImage(
+            images / file,
+            file,
+            None,
+            Path(file).stem,
+            origin=labels,
+        )
         for file in found
     ]
-    return build_test_set(out, sources, (), (), reports, labels_csv(found))
+    return build_test_set(
+        out,
+        sources,
+        (),
+        (),
+        reports,
+        labels_csv(found),
+    )
 
 
 FORMAT = Format(

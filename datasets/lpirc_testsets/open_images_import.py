@@ -64,11 +64,23 @@ def import_open_images(
     for id_ in sorted(found):
         file = image_file(images, Path((entries or {}).get(id_, id_) + ".csv"), "")
         size = _size(images / file)
-        source = SourceImage(images / file, file, size, id_, origin=image_list or boxes)
+        source = SourceImage(
+            images / file,
+            file,
+            size,
+            id_,
+            origin=image_list or boxes,
+        )
         annotated.append(
             (source, [_in_pixels(box, *size) for box in found[id_]] if size else [])
         )
-    return build_annotated(out, annotated, named, boxes, reports)
+    return build_annotated(
+        out,
+        annotated,
+        named,
+        boxes,
+        reports,
+    )
 
 
 FORMAT = Format(
@@ -114,7 +126,10 @@ def _listed(path: Path) -> list[str]:
 
 
 def _boxes(
-    path: Path, wanted: Container[str] | None, named: Categories, problems: Problems
+    path: Path,
+    wanted: Container[str] | None,
+    named: Categories,
+    problems: Problems,
 ) -> Iterator[tuple[str, NamedBox]]:
     """The valid boxes, in shares, of the images that are wanted, one by one: the training set's file has 2 GB."""
     line = 1
@@ -176,7 +191,11 @@ def _box(values: list[str], named: Categories) -> NamedBox:
     return NamedBox(label, (left, top, right, bottom), crowd=group == "1")
 
 
-def _in_pixels(box: NamedBox, width: int, height: int) -> NamedBox:
+def _in_pixels(
+    box: NamedBox,
+    width: int,
+    height: int,
+) -> NamedBox:
     left, top, right, bottom = box.corners
     corners = (left * width, top * height, right * width - 1, bottom * height - 1)
     return NamedBox(box.name, corners, crowd=box.crowd)

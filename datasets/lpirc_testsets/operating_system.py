@@ -1,4 +1,4 @@
-"""What only some systems have: POSIX' locks, pipes among the files, folders that can be synced and replaced."""
+"""Services that only some systems have: POSIX locks, pipes among files, folders that can be synced and replaced."""
 
 from __future__ import annotations
 

@@ -49,8 +49,12 @@ class PlainCoco:
     category: NDArray[np.int64]
     measures: NDArray[np.float64]
 
-    def is_good(self, image_ids: Iterable[int], category_ids: Iterable[int]) -> bool:
-        """Whether all objects lie on these images and have these categories, and their numbers are in bounds."""
+    def is_good(
+        self,
+        image_ids: Iterable[int],
+        category_ids: Iterable[int],
+    ) -> bool:
+        """Tell if all objects lie on these images, have these categories, and have numbers in bounds."""
         x_and_y, sizes, area, flags = np.split(self.measures, (2, 4, 5), axis=1)
         return bool(
             np.isin(self.image, np.array([*image_ids], np.int64)).all()

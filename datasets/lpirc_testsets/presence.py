@@ -1,4 +1,4 @@
-"""Whether something is at a path: what may not be looked at is an OSError, not "not there".
+"""Tells what is at a path: one that may not be looked at is an OSError, not "not there".
 
 `Path.exists` and its like answer False for both since Python 3.14; before, it depended on the error.
 """
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 
 def status(path: Path) -> os.stat_result | None:
-    """What the system says of a path, links followed; None if nothing is there. Raises OSError."""
+    """Return the system's record of a path, links followed; None if nothing is there. Raises OSError."""
     try:
         return path.stat()
     except (
@@ -24,24 +24,24 @@ def status(path: Path) -> os.stat_result | None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything is there. Raises OSError."""
+    """Tell if anything is there. Raises OSError."""
     return status(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file is there. Raises OSError."""
+    """Tell if a regular file is there. Raises OSError."""
     found = status(path)
     return found is not None and stat.S_ISREG(found.st_mode)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there. Raises OSError."""
+    """Tell if a folder is there. Raises OSError."""
     found = status(path)
     return found is not None and stat.S_ISDIR(found.st_mode)
 
 
 def files_below(folder: Path) -> list[Path]:
-    """What is in a folder and in the folders in it, except folders, by name; links to folders are not followed.
+    """Return the files in a folder and in the folders in it, by name; links to folders are not followed.
 
     Raises OSError for a folder that may not be listed, where `Path.rglob` finds nothing.
     """

@@ -75,7 +75,11 @@ def _looks_like_json(path: Path) -> bool:
         return file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
-def _with_images(ground_truth: GroundTruth, path: Path, images: Path) -> GroundTruth:
+def _with_images(
+    ground_truth: GroundTruth,
+    path: Path,
+    images: Path,
+) -> GroundTruth:
     listed = csv_reader.read_image_list(images)
     problems = Problems()
     names = dict(

@@ -34,7 +34,9 @@ class Placed:
 
 
 def paint(
-    rng: np.random.Generator, wanted: Sequence[Kind], size: tuple[int, int]
+    rng: np.random.Generator,
+    wanted: Sequence[Kind],
+    size: tuple[int, int],
 ) -> tuple[Pixels, list[Placed]]:
     """Paint a scene of `size` (width, height) with 1 to 6 objects of the `wanted` kinds, later ones in front.
 
@@ -92,7 +94,9 @@ def _place_free(
 
 
 def _place(
-    rng: np.random.Generator, kind: Kind, size: tuple[int, int]
+    rng: np.random.Generator,
+    kind: Kind,
+    size: tuple[int, int],
 ) -> Placed | None:
     """Choose a place, its centre half a radius or more inside the image; None if too little is visible."""
     low, high = (math.log(relative * min(size)) for relative in RADIUS)
@@ -152,7 +156,9 @@ def _background(rng: np.random.Generator, size: tuple[int, int]) -> Pixels:
 
 
 def _smooth_noise(
-    rng: np.random.Generator, size: tuple[int, int], cells: int
+    rng: np.random.Generator,
+    size: tuple[int, int],
+    cells: int,
 ) -> NDArray[np.float32]:
     rows = max(2, round(cells * size[1] / size[0]))
     grid = rng.standard_normal((rows, cells), dtype=np.float32)
@@ -187,7 +193,10 @@ def _draw(
 
 
 def _pattern(
-    fill: str, x: NDArray[np.float32], y: NDArray[np.float32], radius: float
+    fill: str,
+    x: NDArray[np.float32],
+    y: NDArray[np.float32],
+    radius: float,
 ) -> NDArray[np.float32] | np.float32:
     """Return the brightness of a fill: full, and half within its stripes, fields or dots."""
     period = max(radius * 0.5, 6.0)

@@ -23,7 +23,7 @@ from lpirc_testsets.values import shown
 
 
 def contents(test_set: TestSet) -> NDArray[np.int64]:
-    """How many objects of each category each image has: (N, K). Raises TestSetError as `truth_of` does."""
+    """Count the objects of each category in each image: (N, K). Raises TestSetError as `truth_of` does."""
     truth = truth_of(test_set)
     counts = np.zeros((len(truth.image_ids), len(truth.category_ids)), np.int64)
     places = np.searchsorted(truth.category_ids, truth.category)
@@ -50,7 +50,9 @@ def truth_of(test_set: TestSet) -> GroundTruth:
 
 
 def stratified(
-    counts: NDArray[np.int64], sizes: Sequence[int], order: Sequence[int]
+    counts: NDArray[np.int64],
+    sizes: Sequence[int],
+    order: Sequence[int],
 ) -> list[list[int]]:
     """Deal images, the rows of `counts` (N, K), into parts of the given sizes, which add up to N; return the rows.
 
@@ -87,7 +89,11 @@ def stratified(
     return [sorted(part) for part in parts]
 
 
-def drawn_order(test_set: TestSet, seed: int, rows: Collection[int]) -> list[int]:
+def drawn_order(
+    test_set: TestSet,
+    seed: int,
+    rows: Collection[int],
+) -> list[int]:
     """The rows in an order that depends on the seed and the bytes of the images alone."""
     return sorted(
         rows,
@@ -97,7 +103,11 @@ def drawn_order(test_set: TestSet, seed: int, rows: Collection[int]) -> list[int
     )
 
 
-def split(test_set: TestSet, shares: Sequence[int], seed: int) -> list[list[int]]:
+def split(
+    test_set: TestSet,
+    shares: Sequence[int],
+    seed: int,
+) -> list[list[int]]:
     """The rows (image number - 1) of each part; `shares` in any unit. Raises TestSetError `bad-selection`."""
     count = len(test_set.images)
     edges = [count * sum(shares[:end]) // sum(shares) for end in range(len(shares) + 1)]
@@ -182,14 +192,26 @@ def write_selection(
     origin = test_set.folder / MANIFEST
     sources = [
         SourceImage(
-            of(i.number), i.file, (i.width, i.height), i.source_id, origin, i.sha256
+            of(i.number),
+            i.file,
+            (i.width, i.height),
+            i.source_id,
+            origin,
+            i.sha256,
         )
         for i in chosen
     ]
     if test_set.has_labels:
         labels = read_labels(test_set).by_image
         of_files = {test_set.images[row].file: int(labels[row]) for row in rows}
-        return build_test_set(out, sources, (), (), reports, labels_csv(of_files))
+        return build_test_set(
+            out,
+            sources,
+            (),
+            (),
+            reports,
+            labels_csv(of_files),
+        )
     categories = [
         one for one in test_set.categories if not wanted or one.name in wanted
     ]
@@ -204,4 +226,10 @@ def write_selection(
             f"{out}: no objects in any of the images of this part",
             remedy="choose more images",
         )
-    return build_test_set(out, sources, categories, objects, reports)
+    return build_test_set(
+        out,
+        sources,
+        categories,
+        objects,
+        reports,
+    )

@@ -92,7 +92,11 @@ def build_test_set(
         problems.raise_if_any("import-invalid")
         _remove_others(partial, files)
         write_records(
-            partial, out.absolute().name, list(made.values()), categories, objects
+            partial,
+            out.absolute().name,
+            list(made.values()),
+            categories,
+            objects,
         )
         if labels is not None:
             (partial / LABELS).write_bytes(labels)
@@ -132,7 +136,11 @@ def build_annotated(
         problems.add(f"{annotations}: no objects of these images in it")
     categories = sorted(named.values(), key=lambda each: each.id)
     return build_test_set(
-        out, [source for source, _ in annotated], categories, objects, reports
+        out,
+        [source for source, _ in annotated],
+        categories,
+        objects,
+        reports,
     )
 
 
@@ -147,7 +155,9 @@ def require_folder(folder: Path) -> None:
 
 
 def numbered(
-    names: Iterable[tuple[str, int, str]], path: Path, problems: Problems
+    names: Iterable[tuple[str, int, str]],
+    path: Path,
+    problems: Problems,
 ) -> Categories:
     """The categories of the file `path` by what annotations call them: (that, number, name) each."""
     found = [(key, Category(number, name)) for key, number, name in names]
@@ -184,7 +194,9 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
 
 
 def _copy_all(
-    sources: Sequence[SourceImage], partial: Path, reports: Reports
+    sources: Sequence[SourceImage],
+    partial: Path,
+    reports: Reports,
 ) -> dict[int, Image]:
     """Copy on all cores (decoding releases Python's lock); return the images by number."""
     made: dict[int, Image] = {}
@@ -204,7 +216,11 @@ def _copy_all(
                     if sha256 not in known:
                         lines.write(f"{sha256} {size[0]} {size[1]}\n")
                     made[number] = Image(
-                        number, source.file, *size, sha256, source.source_id
+                        number,
+                        source.file,
+                        *size,
+                        sha256,
+                        source.source_id,
                     )
                 reports.progress(number, len(sources))
     return made
@@ -220,7 +236,9 @@ def _copied(journal: Path) -> Sizes:
 
 
 def _copy(
-    source: SourceImage, images: Path, known: Sizes
+    source: SourceImage,
+    images: Path,
+    known: Sizes,
 ) -> tuple[str, tuple[int, int]] | str:
     """Copy one image, if need be; return its SHA-256 and size, or what is wrong. Raises OSError if it cannot write."""
     try:

@@ -31,7 +31,7 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Kind:
-    """What an object looks like, by name: one shape, one hue, one fill."""
+    """The look of an object, by name: one shape, one hue, one fill."""
 
     shape: str
     hue: str
@@ -60,7 +60,10 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def coverage(
-    shape: str, radius: float, stretch: float, turn: float
+    shape: str,
+    radius: float,
+    stretch: float,
+    turn: float,
 ) -> NDArray[np.float32]:
     """Return how much of each pixel a shape covers, 0..1, in a square window of odd side around its centre.
 
@@ -71,17 +74,37 @@ def coverage(
     side = 2 * math.ceil(reach) + 3
     canvas = Pillow.new("L", (side * SUPERSAMPLING, side * SUPERSAMPLING), 0)
     draw = ImageDraw.Draw(canvas)
-    draw.polygon(_placed(outline, radius, stretch, turn, side), fill=255)
+    draw.polygon(
+        _placed(
+            outline,
+            radius,
+            stretch,
+            turn,
+            side,
+        ),
+        fill=255,
+    )
     if shape == "ring":
         draw.polygon(
-            _placed(_outline("disc"), radius * HOLE, stretch, turn, side), fill=0
+            _placed(
+                _outline("disc"),
+                radius * HOLE,
+                stretch,
+                turn,
+                side,
+            ),
+            fill=0,
         )
     small = canvas.resize((side, side), Pillow.Resampling.BOX)
     return np.asarray(small, dtype=np.float32) / np.float32(255.0)
 
 
 def _placed(
-    points: Points, radius: float, stretch: float, turn: float, side: int
+    points: Points,
+    radius: float,
+    stretch: float,
+    turn: float,
+    side: int,
 ) -> Points:
     cos = math.cos(turn)
     sin = math.sin(turn)

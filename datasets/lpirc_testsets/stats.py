@@ -1,4 +1,4 @@
-"""What a test set holds, in figures, and as a picture."""
+"""Describes a test set in figures, and as a picture."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ def _spread(values: NDArray[Any]) -> dict[str, float] | None:
 
 
 def contact_sheet(
-    test_set: TestSet, truth: GroundTruth, numbers: list[int], columns: int = 6
+    test_set: TestSet,
+    truth: GroundTruth,
+    numbers: list[int],
+    columns: int = 6,
 ) -> Pillow.Image:
     """Draw the images 1..N with their boxes and names in a grid. Raises TestSetError `testset-damaged`."""
     names = dict(zip(truth.category_ids.tolist(), truth.category_names, strict=True))

@@ -98,7 +98,10 @@ def synthesize(
 
 
 def render(
-    number: int, wanted: tuple[Kind, ...], seed: int, size: tuple[int, int]
+    number: int,
+    wanted: tuple[Kind, ...],
+    seed: int,
+    size: tuple[int, int],
 ) -> tuple[bytes, list[Placed]]:
     """Return one image of a synthetic set: the bytes of the JPEG and its objects."""
     rng = np.random.default_rng([seed, number])
@@ -109,14 +112,22 @@ def render(
     return out.getvalue(), placed
 
 
-def _record(number: int, category: int, placed: Placed) -> ObjectRecord:
+def _record(
+    number: int,
+    category: int,
+    placed: Placed,
+) -> ObjectRecord:
     xmin, ymin, xmax, ymax = placed.box
     width = xmax - xmin + 1
     height = ymax - ymin + 1
     return ObjectRecord(number, category, (xmin, ymin, width, height), width * height)
 
 
-def _check_arguments(images: int, seed: int, size: tuple[int, int]) -> None:
+def _check_arguments(
+    images: int,
+    seed: int,
+    size: tuple[int, int],
+) -> None:
     if images < 1:
         raise TestSetError(
             "synthetic-images", f"{images} images: there must be at least 1"

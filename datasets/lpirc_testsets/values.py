@@ -27,7 +27,7 @@ def shown(value: object) -> str:
 
 
 def is_name(value: str) -> bool:
-    """Whether it is not blank, of at most `LONGEST_NAME` characters, and UTF-8 can hold it.
+    """Tell if it is not blank, has at most `LONGEST_NAME` characters, and UTF-8 can hold it.
 
     UTF-8 holds neither half of a surrogate pair, which JSON can write, nor a file name in another encoding.
     """
@@ -87,7 +87,7 @@ def not_json(error: Exception) -> str:
 
 
 def has_long_number(text: str | bytes) -> bool:
-    """Whether JSON may hold an integer of more than 4,300 digits, which Python refuses and msgspec skips.
+    """Tell if JSON may hold an integer of more than 4,300 digits, which Python refuses and msgspec skips.
 
     Of every 128th character, 33 in a row would be digits; in text of other numbers that hardly ever happens.
     """

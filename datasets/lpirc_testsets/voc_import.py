@@ -42,7 +42,14 @@ def import_voc(
     """
     reports = reports or Reports()
     named = None if categories is None else _listed(categories, reports.problems)
-    return import_annotations(annotations, images, out, named, None, reports)
+    return import_annotations(
+        annotations,
+        images,
+        out,
+        named,
+        None,
+        reports,
+    )
 
 
 FORMAT = Format(
@@ -81,11 +88,20 @@ def import_annotations(
         named = {
             name: Category(number, name) for number, name in enumerate(names, start=1)
         }
-    return build_annotated(out, annotated, named, annotations, reports)
+    return build_annotated(
+        out,
+        annotated,
+        named,
+        annotations,
+        reports,
+    )
 
 
 def _read_all(
-    annotations: Path, images: Path, listed: Sequence[str] | None, problems: Problems
+    annotations: Path,
+    images: Path,
+    listed: Sequence[str] | None,
+    problems: Problems,
 ) -> Iterator[tuple[SourceImage, tuple[NamedBox, ...]]]:
     try:
         found = annotations_below(annotations)
@@ -109,13 +125,21 @@ def _read_all(
         file = image_file(images, name, annotation.file)
         source_id = name.with_suffix("").as_posix()
         yield (
-            SourceImage(images / file, file, annotation.size, source_id, origin=path),
+            SourceImage(
+                images / file,
+                file,
+                annotation.size,
+                source_id,
+                origin=path,
+            ),
             annotation.objects,
         )
 
 
 def _of_list(
-    annotations: Path, listed: Sequence[str], found: Sequence[Path]
+    annotations: Path,
+    listed: Sequence[str],
+    found: Sequence[Path],
 ) -> list[Path]:
     """The annotations of listed images: an id names a subfolder too, or only the file if no other has its name."""
     uses = Counter(path.stem for path in found)
@@ -126,7 +150,11 @@ def _of_list(
     return [known.get(id_, annotations / f"{id_}.xml") for id_ in listed]
 
 
-def image_file(images: Path, annotation: Path, stated: str) -> str:
+def image_file(
+    images: Path,
+    annotation: Path,
+    stated: str,
+) -> str:
     """Find the image of an annotation: the stated name, else the annotation's own, in its subfolder or at the top.
 
     Return the stated name if there is no such image, for the copy to fail on.

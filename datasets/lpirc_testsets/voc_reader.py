@@ -25,7 +25,12 @@ MOST_BYTES = 2 * 2**20  # some ten thousand objects
 class _WithoutDtd(ET.TreeBuilder):
     """Builds the elements of a document, whatever its encoding, that declares no entities or attributes."""
 
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+    def doctype(
+        self,
+        name: str,
+        pubid: str | None,
+        system: str | None,
+    ) -> None:
         """Refuse a document type declaration as soon as it begins."""
         raise ValueError(
             "it has a DTD (<!DOCTYPE ...>), which annotations do not need; remove it"
@@ -34,7 +39,7 @@ class _WithoutDtd(ET.TreeBuilder):
 
 @dataclass(frozen=True)
 class VocAnnotation:
-    """What a file states about its image: `size` (width, height) if any; `problems` for what is invalid."""
+    """The statements of a file about its image: `size` (width, height) if any, objects, and `problems`."""
 
     file: str
     size: tuple[int, int] | None

@@ -12,8 +12,6 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTSIDE = {
-    "client/README.md": "client.md",
-    "datasets/README.md": "datasets.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "report-a-vulnerability.md",

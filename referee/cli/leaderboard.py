@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import RARE_MARKS, Column, marks_caption
+from lpirc_score.cli.terminal import Column
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report import warn_while_frozen
+from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
 from referee.contest import Contest, open_contest
 from referee.judging.leaderboard import NotRanked, Place, Standing

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import RARE_MARKS, Column, marks_caption
+from lpirc_score.cli.terminal import Column
 from referee.cli.listing import in_form, print_listing
+from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder
 from referee.clock import Clock
 from referee.contest import open_contest

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from lpirc_score.cli.terminal import Column, marks_caption, one_line
+from lpirc_score.cli.terminal import Column, one_line
 from lpirc_score.files.atomic_write import write_atomically
 from lpirc_score.metrics.result import signature_parts
 from referee.cli.leaderboard import MARKS, cells_of, columns_of, note_on
 from referee.cli.listing import in_form, print_listing
+from referee.cli.run_marks import marks_caption
 from referee.cli.shared_options import any_path
 from referee.cli.workers import worker_options, workers_of
 from referee.clock import Clock

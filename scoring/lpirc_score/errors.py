@@ -14,7 +14,12 @@ class CodedError(Exception):
     are JSON-ready details for machines. The edges (command line, web) translate it, once each.
     """
 
-    def __init__(self, code: str, sentence: str, **facts: object) -> None:
+    def __init__(
+        self,
+        code: str,
+        sentence: str,
+        **facts: object,
+    ) -> None:
         super().__init__(sentence)
         self.code = code
         self.sentence = sentence
@@ -26,7 +31,10 @@ class CodedError(Exception):
 
 
 def _again(
-    kind: type[CodedError], code: str, sentence: str, facts: dict[str, object]
+    kind: type[CodedError],
+    code: str,
+    sentence: str,
+    facts: dict[str, object],
 ) -> CodedError:
     error = kind.__new__(kind)
     CodedError.__init__(error, code, sentence, **facts)
@@ -40,5 +48,9 @@ class BadRows(CodedError):
 class LengthMismatch(BadRows):
     """Parallel lists of a form that are not of one length."""
 
-    def __init__(self, sentence: str, **facts: object) -> None:
+    def __init__(
+        self,
+        sentence: str,
+        **facts: object,
+    ) -> None:
         super().__init__("length-mismatch", sentence, **facts)

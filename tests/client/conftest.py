@@ -64,7 +64,11 @@ def environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.lower().endswith("_proxy")
     }
-    return {**kept, "LPIRC_PASSWORD": PASSWORD, "NO_COLOR": "1"}
+    return {
+        **kept,
+        "LPIRC_PASSWORD": PASSWORD,
+        "NO_COLOR": "1",
+    }
 
 
 @pytest.fixture
@@ -74,7 +78,10 @@ def client(environment: dict[str, str], tmp_path: Path) -> Client:
     def run(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
         command = ["lpirc-client", *map(str, arguments)]
         return warm_programs.run(
-            command, TIMEOUT_S, tmp_path, {**environment, **changes}
+            command,
+            TIMEOUT_S,
+            tmp_path,
+            {**environment, **changes},
         )
 
     return run

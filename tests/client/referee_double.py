@@ -18,7 +18,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 PASSWORD = "geheim"
-RULES = {"metric": "lpirc", "least_map": 0.1, "setup": {"mode": "rms", "element": "1"}}
+RULES = {
+    "metric": "lpirc",
+    "least_map": 0.1,
+    "setup": {"mode": "rms", "element": "1"},
+}
 RULES_SHA256 = hashlib.sha256(
     b'{"least_map":0.1,"metric":"lpirc","setup":{"element":"1","mode":"rms"}}'
 ).hexdigest()
@@ -96,7 +100,10 @@ class Referee:
             self._changed.notify_all()
 
     def problem(
-        self, status: int, code: str, **facts: Any
+        self,
+        status: int,
+        code: str,
+        **facts: Any,
     ) -> tuple[int, dict[str, Any]]:
         return status, {
             "type": "about:blank",
@@ -108,7 +115,11 @@ class Referee:
         }
 
     def answer(
-        self, method: str, path: str, headers: Any, body: bytes
+        self,
+        method: str,
+        path: str,
+        headers: Any,
+        body: bytes,
     ) -> tuple[int, dict[str, Any] | bytes]:
         if path == "/v1/health":
             return 200, {
@@ -131,7 +142,11 @@ class Referee:
                 for name, count in self.requests.items()
                 if name.startswith("GET /v1/images")
             )
-            return 200, {"phase": self.phase, "remaining_s": self.remaining_s, **shown}
+            return 200, {
+                "phase": self.phase,
+                "remaining_s": self.remaining_s,
+                **shown,
+            }
         over = self.phase == "closed" or self.remaining_s <= 0
         if over and not (method == "DELETE" and self.gives_receipts):
             return self.problem(409, "window-closed")
@@ -164,7 +179,8 @@ class Referee:
         if not self.has_batches:
             return self.problem(404, "not-found")
         query = parse_qs(urlsplit(path).query)
-        first, count = int(query["first"][0]), int(query["count"][0])
+        first = int(query["first"][0])
+        count = int(query["count"][0])
         if not 1 <= first <= len(self.images):
             return self.problem(404, "image-unknown")
         packed = io.BytesIO()
@@ -223,11 +239,9 @@ class Referee:
 
     def _chain(self, answer: dict[str, Any]) -> None:
         """Give the answer a receipt, from the text in docs/receipts.md."""
-        number, previous, utc = (
-            len(self.posts) + self.skips,
-            self.head,
-            "2026-06-20T13:30:01+00:00",
-        )
+        number = len(self.posts) + self.skips
+        previous = self.head
+        utc = "2026-06-20T13:30:01+00:00"
         figures = [
             previous,
             number,
@@ -236,7 +250,8 @@ class Referee:
             answer["accepted"],
             answer["received_total"],
         ]
-        readings, meter = self.readings_a_body * number, "ab" * 32
+        readings = self.readings_a_body * number
+        meter = "ab" * 32
         text = "\n".join(
             ["lpirc-receipt-2", *map(str, [*figures, readings, meter]), ""]
         )
@@ -253,8 +268,17 @@ class Referee:
 
     def _closing(self) -> dict[str, Any]:
         posts = len(self.posts) + self.skips
-        signed = {"log": "cd" * 32, "signature": "ef" * 64, "public_key": "01" * 32}
-        return {"run": self.run, "posts": posts, "head": self.head, **signed}
+        signed = {
+            "log": "cd" * 32,
+            "signature": "ef" * 64,
+            "public_key": "01" * 32,
+        }
+        return {
+            "run": self.run,
+            "posts": posts,
+            "head": self.head,
+            **signed,
+        }
 
     def _altered(self, number: int, receipt: dict[str, Any]) -> dict[str, Any]:
         if self.alters and self.alters[0] == number:
@@ -289,7 +313,8 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _serve(self) -> None:
-        referee, name = self.referee, f"{self.command} {self.path}"
+        referee = self.referee
+        name = f"{self.command} {self.path}"
         referee.requests[name] += 1
         referee.connections.add(self.client_address)
         referee.changed()
@@ -306,7 +331,10 @@ class Handler(BaseHTTPRequestHandler):
             )
         else:
             status, content = referee.answer(
-                self.command, self.path, self.headers, body
+                self.command,
+                self.path,
+                self.headers,
+                body,
             )
         referee.changed()
         if fault == "drop-after":
@@ -335,7 +363,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Retry-After", "30")
         self.end_headers()
         if self.referee.cut_bytes is not None and isinstance(content, bytes):
-            data, self.close_connection = data[: self.referee.cut_bytes], True
+            data = data[: self.referee.cut_bytes]
+            self.close_connection = True
         self.wfile.write(data)
 
     do_GET = do_POST = do_DELETE = _serve  # noqa: N815 - named by http.server

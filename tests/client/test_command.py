@@ -40,22 +40,27 @@ def mine(tmp_path: Path) -> Path:
 
 def in_background(environment: dict[str, str], folder: Path, *arguments: object) -> Any:
     return warm_programs.start(
-        ["lpirc-client", *map(str, arguments)], cwd=folder, env=environment
+        ["lpirc-client", *map(str, arguments)],
+        cwd=folder,
+        env=environment,
     )
 
 
 @pytest.mark.usefixtures("mine")
 def test_a_run_ends_with_one_line_and_a_logout(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     done = client("run", referee.url, *OWN)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert done.returncode == 0
+    assert done.stdout == ""
     assert done.stderr.startswith("run r1: finished after ")
     assert (
         "; 5 of 5 images, 5 detections posted\ntime: detecting 0.0 s, waiting for images "
         in done.stderr
     )
-    assert (len(referee.posts), referee.phase) == (1, "closed")
+    assert len(referee.posts) == 1
+    assert referee.phase == "closed"
 
 
 @pytest.mark.usefixtures("mine")
@@ -68,7 +73,8 @@ def test_the_length_of_a_run_is_the_referees(referee: Referee, client: Client) -
 
 @pytest.mark.usefixtures("mine")
 def test_a_run_that_stays_open_says_so_with_what_is_left(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     referee.window_s = 86_400.0
     line = client("run", referee.url, *OWN, "--stay").stderr
@@ -80,7 +86,8 @@ def test_a_run_that_stays_open_says_so_with_what_is_left(
 
 @pytest.mark.usefixtures("mine")
 def test_in_a_heat_it_waits_for_the_start_signal_and_says_so_once(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     referee.faults["POST /v1/session"] = [(409, "not-started")] * 3
     done = client("run", referee.url, *OWN)
@@ -91,7 +98,8 @@ def test_in_a_heat_it_waits_for_the_start_signal_and_says_so_once(
 
 @pytest.mark.usefixtures("mine")
 def test_json_gives_one_document_and_json_lines(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     done = client(
         "run",
@@ -126,12 +134,17 @@ def test_json_gives_one_document_and_json_lines(
     }
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     assert {*lines[-1]} == {"images", "of", "detections", "remaining_s"}
-    assert (lines[-1]["images"], referee.phase) == (3, "open")
+    assert lines[-1]["images"] == 3
+    assert referee.phase == "open"
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
 def test_a_stdout_that_takes_nothing_is_one_line_unless_the_run_failed(
-    referee: Referee, environment: dict[str, str], mine: Path, *, is_broken: bool
+    referee: Referee,
+    environment: dict[str, str],
+    mine: Path,
+    *,
+    is_broken: bool,
 ) -> None:
     if is_broken:
         mine.write_text(DETECTOR + "    1 / 0\n")
@@ -164,7 +177,9 @@ def test_a_stdout_that_takes_nothing_is_one_line_unless_the_run_failed(
     ],
 )
 def test_a_reader_of_stdout_that_is_gone_is_one_line(
-    environment: dict[str, str], mine: Path, arguments: list[str]
+    environment: dict[str, str],
+    mine: Path,
+    arguments: list[str],
 ) -> None:
     sample = Path(detectors.__file__).with_name("preflight.jpg")
     (mine.parent / "a.jpg").write_bytes(sample.read_bytes())
@@ -181,10 +196,8 @@ def test_a_reader_of_stdout_that_is_gone_is_one_line(
             text=True,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (
-        1,
-        f"{arguments[0]}: system: Broken pipe\n",
-    )
+    assert done.returncode == 1
+    assert done.stderr == f"{arguments[0]}: system: Broken pipe\n"
 
 
 @pytest.mark.usefixtures("mine")
@@ -204,7 +217,8 @@ def test_the_sample_detector_is_the_default(referee: Referee, client: Client) ->
 
 @pytest.mark.usefixtures("mine")
 def test_a_referee_that_is_gone_until_the_window_ends_leaves_no_advice_to_go_on(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     referee.window_s = 1.0
     referee.faults["POST /v1/detections"] = ["drop-before"] * 1000
@@ -217,7 +231,9 @@ def test_a_referee_that_is_gone_until_the_window_ends_leaves_no_advice_to_go_on(
 
 
 def test_a_detectors_exception_is_reported_after_posting_what_was_found(
-    referee: Referee, client: Client, mine: Path
+    referee: Referee,
+    client: Client,
+    mine: Path,
 ) -> None:
     mine.write_text(DETECTOR + "    assert jpeg != b'jpeg 3', 'three'\n")
     done = client("run", referee.url, *OWN, "--json")
@@ -233,7 +249,9 @@ def test_a_detectors_exception_is_reported_after_posting_what_was_found(
 
 @pytest.mark.usefixtures("mine")
 def test_passwords_come_from_file_or_environment_but_never_from_an_option(
-    referee: Referee, client: Client, tmp_path: Path
+    referee: Referee,
+    client: Client,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "secret").write_text(PASSWORD + "\n")
     stay = (*OWN, "--stay")
@@ -244,9 +262,10 @@ def test_passwords_come_from_file_or_environment_but_never_from_an_option(
         == 0
     )
     none = client("run", referee.url, *OWN, LPIRC_PASSWORD="")
-    assert (none.returncode, none.stderr) == (
-        1,
-        "lpirc-client: no password: give --password-file or set LPIRC_PASSWORD\n",
+    assert none.returncode == 1
+    assert (
+        none.stderr
+        == "lpirc-client: no password: give --password-file or set LPIRC_PASSWORD\n"
     )
     assert client("run", referee.url, *OWN, "--password", PASSWORD).returncode == 2
     assert (
@@ -275,13 +294,15 @@ def test_wrong_usage_exits_with_2(client: Client, arguments: tuple[str, ...]) ->
 
 def test_a_referee_that_is_not_there_is_named(client: Client, mine: Path) -> None:
     done = client("run", f"http://127.0.0.1:{own_port()}", *OWN, "--wait", "0.5")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
     assert "nothing listens there" in done.stderr
 
 
 @pytest.mark.usefixtures("mine")
 def test_it_waits_for_a_referee_to_come(
-    serve: Callable[..., Referee], client: Client
+    serve: Callable[..., Referee],
+    client: Client,
 ) -> None:
     port = own_port()
     timer = threading.Timer(0.3, serve, (port,))
@@ -292,22 +313,29 @@ def test_it_waits_for_a_referee_to_come(
 
 @pytest.mark.parametrize("health", [{}, {"images": "five"}])
 def test_a_first_image_beyond_the_last_does_not_end_the_run(
-    referee: Referee, client: Client, mine: Path, health: dict[str, object]
+    referee: Referee,
+    client: Client,
+    mine: Path,
+    health: dict[str, object],
 ) -> None:
     referee.health = health
     done = client("run", referee.url, *OWN, "--first", 6)
-    assert (done.returncode, referee.phase) == (1, "open")
+    assert done.returncode == 1
+    assert referee.phase == "open"
     assert (
         done.stderr == "lpirc-client: --first 6: run r1 has 5 images; it stays open\n"
     )
 
 
 def test_a_first_image_beyond_the_last_opens_no_run_where_the_referee_says_how_many_there_are(
-    referee: Referee, client: Client, mine: Path
+    referee: Referee,
+    client: Client,
+    mine: Path,
 ) -> None:
     referee.health = {"images": 5}
     done = client("run", referee.url, *OWN, "--first", 6, "--no-preflight")
-    assert (done.returncode, referee.phase) == (1, "armed")
+    assert done.returncode == 1
+    assert referee.phase == "armed"
     assert (
         done.stderr
         == "lpirc-client: --first 6: a run has 5 images here; none was opened\n"
@@ -315,12 +343,20 @@ def test_a_first_image_beyond_the_last_opens_no_run_where_the_referee_says_how_m
 
 
 def test_an_interrupted_run_stays_open_and_is_taken_up_again(
-    referee: Referee, client: Client, environment: dict[str, str], mine: Path
+    referee: Referee,
+    client: Client,
+    environment: dict[str, str],
+    mine: Path,
 ) -> None:
     mine.write_text(STUCK)
     one_by_one = ("--batch", 1, "--fetch", 1)
     process = in_background(
-        environment, mine.parent, "run", referee.url, *OWN, *one_by_one
+        environment,
+        mine.parent,
+        "run",
+        referee.url,
+        *OWN,
+        *one_by_one,
     )
     referee.until(lambda: len(referee.rows) == 2)
     process.send_signal(signal.SIGINT)
@@ -338,7 +374,8 @@ def test_an_interrupted_run_stays_open_and_is_taken_up_again(
 
 @pytest.mark.usefixtures("mine")
 def test_a_run_that_was_open_before_is_named_with_what_it_has(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     assert client("run", referee.url, *OWN, "--stay").stderr.count("goes on") == 0
     assert referee.opened_at is not None
@@ -350,7 +387,8 @@ def test_a_run_that_was_open_before_is_named_with_what_it_has(
 
 @pytest.mark.usefixtures("mine")
 def test_a_later_first_image_in_a_new_run_is_said(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     run = ("run", referee.url, *OWN, "--first", 4, "--stay")
     assert client(*run).stderr.startswith(
@@ -361,7 +399,8 @@ def test_a_later_first_image_in_a_new_run_is_said(
 
 @pytest.mark.usefixtures("mine")
 def test_a_referee_that_refuses_to_say_what_a_run_has_ends_no_run(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     assert client("run", referee.url, *OWN, "--images", 2, "--stay").returncode == 0
     assert referee.opened_at is not None
@@ -375,14 +414,17 @@ def test_a_referee_that_refuses_to_say_what_a_run_has_ends_no_run(
 
 @pytest.mark.usefixtures("mine")
 def test_boxes_of_fractions_cost_no_attempt(
-    referee: Referee, client: Client, mine: Path
+    referee: Referee,
+    client: Client,
+    mine: Path,
 ) -> None:
     referee.health = {"categories": referee.categories}
     mine.write_text(
         "def detect(jpeg, categories):\n    yield 7, 0.5, 0.1, 0.2, 0.3, 0.4\n"
     )
     done = client("run", referee.url, *OWN)
-    assert (done.returncode, referee.phase) == (1, "armed")
+    assert done.returncode == 1
+    assert referee.phase == "armed"
     assert (
         "row 1: a box of fractions is 0.1, 0.2, 0.3, 0.4; expected pixels of an image of"
         in done.stderr
@@ -411,9 +453,10 @@ def test_it_ends_with_another_process(
     bystander.kill()
     bystander.wait()
     _, errors = process.communicate(timeout=TIMEOUT_S)
-    assert (process.returncode, errors) == (
-        1,
-        f"lpirc-client: process {bystander.pid} is gone, so this one ends too\n",
+    assert process.returncode == 1
+    assert (
+        errors
+        == f"lpirc-client: process {bystander.pid} is gone, so this one ends too\n"
     )
 
 
@@ -423,29 +466,39 @@ def test_a_living_parent_changes_nothing(referee: Referee, client: Client) -> No
 
 
 def test_a_replay_posts_what_was_recorded(
-    referee: Referee, client: Client, tmp_path: Path
+    referee: Referee,
+    client: Client,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "found.csv").write_text("4 7 0.25 1 2 3 4\n2 7 0.5 1 2 3 4\n")
     done = client("replay", referee.url, "found.csv", "--team", "alpha", "--json")
     assert done.returncode == 0
-    assert referee.rows == [[2, 7, 0.5, 1, 2, 3, 4], [4, 7, 0.25, 1, 2, 3, 4]]
+    assert referee.rows == [
+        [2, 7, 0.5, 1, 2, 3, 4],
+        [4, 7, 0.25, 1, 2, 3, 4],
+    ]
     assert len(referee.posts) == 1
 
 
 def test_a_replay_with_a_mistake_does_not_log_in(
-    referee: Referee, client: Client, tmp_path: Path
+    referee: Referee,
+    client: Client,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "found.csv").write_text("4 7 x 1 2 3 4\n")
     done = client("replay", referee.url, "found.csv", "--team", "alpha")
-    assert (done.returncode, done.stderr) == (
-        1,
-        "lpirc-client: found.csv, line 1: confidence is 'x', not a finite number\n",
+    assert done.returncode == 1
+    assert (
+        done.stderr
+        == "lpirc-client: found.csv, line 1: confidence is 'x', not a finite number\n"
     )
     assert referee.phase == "armed"
 
 
 def test_a_replay_of_unknown_categories_says_so_and_can_be_repeated(
-    referee: Referee, client: Client, tmp_path: Path
+    referee: Referee,
+    client: Client,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "found.csv").write_text(
         "image,class,confidence,xmin,ymin,xmax,ymax\n1,cat,0.5,1,2,3,4\n"
@@ -462,13 +515,18 @@ def test_a_replay_of_unknown_categories_says_so_and_can_be_repeated(
 def test_starting_loads_nothing_of_the_extras() -> None:
     code = "import sys, lpirc_client.cli; print({'numpy', 'PIL', 'rich', 'ai_edge_litert'} & {*sys.modules})"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "set()\n"
 
 
 def test_a_detector_that_changes_the_folder_moves_no_file_of_the_client(
-    serve: Callable[..., Referee], client: Client, tmp_path: Path
+    serve: Callable[..., Referee],
+    client: Client,
+    tmp_path: Path,
 ) -> None:
     referee = serve(gives_receipts=True)
     (tmp_path / "elsewhere").mkdir()

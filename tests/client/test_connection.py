@@ -36,25 +36,30 @@ def failure_of(call: Callable[[], object]) -> ClientError:
 def test_a_login_tells_the_run_and_its_categories(referee: Referee) -> None:
     with Connection(referee.url + "/") as session:
         login = session.login("alpha", PASSWORD)
-        assert (login.run, login.images, login.window_s) == ("r1", 5, 60.0)
+        assert login.run == "r1"
+        assert login.images == 5
+        assert login.window_s == 60.0
         assert login.categories == (Category(7, "red-disc"),)
         assert 59 < session.remaining_s <= 60
         assert session.status()["phase"] == "open"
 
 
 def test_a_whole_run_uses_one_connection_and_another_for_single_images(
-    referee: Referee, session: Connection
+    referee: Referee,
+    session: Connection,
 ) -> None:
     assert session.image(2) == b"jpeg 2"
     receipt = session.post(*ROW)
     session.logout()
-    assert (receipt.accepted, receipt.received_total) == (1, 1)
+    assert receipt.accepted == 1
+    assert receipt.received_total == 1
     assert len(referee.connections) == 2
     assert referee.phase == "closed"
 
 
 def test_floats_arrive_as_the_same_float64(
-    referee: Referee, session: Connection
+    referee: Referee,
+    session: Connection,
 ) -> None:
     values = (0.1 + 0.2, 1e-17, 1 / 3, 123456789.123456789, 5e-324)
     session.post(*body_of(array("d", (1, 7, *values)), is_packed=False))
@@ -62,7 +67,8 @@ def test_floats_arrive_as_the_same_float64(
 
 
 def test_remaining_time_follows_the_referee(
-    referee: Referee, session: Connection
+    referee: Referee,
+    session: Connection,
 ) -> None:
     referee.window_s = 20.0
     session.image(1)
@@ -71,7 +77,9 @@ def test_remaining_time_follows_the_referee(
 
 @pytest.mark.parametrize("fault", ["drop-before", "drop-after", (503, ""), (502, "")])
 def test_an_image_is_fetched_again_after_a_break(
-    referee: Referee, session: Connection, fault: object
+    referee: Referee,
+    session: Connection,
+    fault: object,
 ) -> None:
     referee.faults[IMAGE_1] = [fault, fault]  # type: ignore[list-item]
     assert session.image(1) == b"jpeg 1"
@@ -79,7 +87,8 @@ def test_an_image_is_fetched_again_after_a_break(
 
 
 def test_a_post_whose_answer_got_lost_counts_once(
-    referee: Referee, session: Connection
+    referee: Referee,
+    session: Connection,
 ) -> None:
     referee.faults[POST] = ["drop-after"]
     assert session.post(*ROW).received_total == 1
@@ -99,7 +108,8 @@ def test_a_login_whose_answer_got_lost_is_sent_again(referee: Referee) -> None:
 
 
 def test_a_restarted_referee_is_found_again(
-    session: Connection, serve: Callable[..., Referee]
+    session: Connection,
+    serve: Callable[..., Referee],
 ) -> None:
     port = own_port()
     session.url = f"http://127.0.0.1:{port}"
@@ -133,7 +143,8 @@ def test_a_referee_that_does_not_answer_for_a_while_is_named_once_and_again_when
 
 
 def test_trying_again_ends_with_the_window(
-    referee: Referee, session: Connection
+    referee: Referee,
+    session: Connection,
 ) -> None:
     referee.faults[IMAGE_1] = ["drop-before"] * 1000
     session.window.deadline = time.monotonic() + 0.2
@@ -142,7 +153,9 @@ def test_trying_again_ends_with_the_window(
 
 
 def test_a_503_with_reasons_is_believed_after_a_while(
-    referee: Referee, session: Connection, monkeypatch: pytest.MonkeyPatch
+    referee: Referee,
+    session: Connection,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lpirc_client.connection.PAUSES_S", (0.0, 0.01, 0.01))
     referee.faults[IMAGE_1] = [(503, "testset-changed")] * 100
@@ -152,14 +165,22 @@ def test_a_503_with_reasons_is_believed_after_a_while(
 
 @pytest.mark.parametrize(
     ("status", "code"),
-    [(404, "image-unknown"), (409, "window-closed"), (401, "bad-token")],
+    [
+        (404, "image-unknown"),
+        (409, "window-closed"),
+        (401, "bad-token"),
+    ],
 )
 def test_a_refusal_is_not_tried_again(
-    referee: Referee, session: Connection, status: int, code: str
+    referee: Referee,
+    session: Connection,
+    status: int,
+    code: str,
 ) -> None:
     referee.faults[IMAGE_1] = [(status, code)]
     failure = failure_of(lambda: session.image(1))
-    assert (failure.code, failure.sentence) == (code, f"It is {code}.")
+    assert failure.code == code
+    assert failure.sentence == f"It is {code}."
     assert referee.requests[IMAGE_1] == 1
 
 
@@ -174,7 +195,8 @@ def test_refused_rows_are_named(session: Connection) -> None:
 
 
 def test_a_receipt_for_other_bytes_is_noticed(
-    referee: Referee, session: Connection
+    referee: Referee,
+    session: Connection,
 ) -> None:
     referee.lies_about_hash = True
     assert failure_of(lambda: session.post(*ROW)).code == "altered-on-the-way"
@@ -195,7 +217,8 @@ def test_too_many_logins_say_how_long_to_wait(referee: Referee) -> None:
 
 
 def test_how_long_to_wait_is_said_once(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
+    referee: Referee,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sentence = "Too many failed log-ins within 60 s; try again in 30 s."
     refusal = referee.problem(429, "too-many-failures", detail=sentence)
@@ -228,7 +251,8 @@ def test_a_silent_host_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("status", [200, 404, 301])
 def test_another_web_server_is_not_taken_for_a_referee(
-    referee: Referee, status: int
+    referee: Referee,
+    status: int,
 ) -> None:
     referee.faults["GET /v1/health"] = [(status, "")]
     with Connection(referee.url) as session:
@@ -236,7 +260,8 @@ def test_another_web_server_is_not_taken_for_a_referee(
 
 
 def test_a_login_answer_without_token_is_not_a_referees(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
+    referee: Referee,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Referee, "log_in", lambda *_: (201, {"run": "r1"}))
     with Connection(referee.url) as session:
@@ -246,9 +271,11 @@ def test_a_login_answer_without_token_is_not_a_referees(
 
 
 def test_a_logout_at_the_windows_end_waits_until_a_slow_meter_has_stopped(
-    referee: Referee, session: Connection
+    referee: Referee,
+    session: Connection,
 ) -> None:
-    referee.elapsed_s, referee.stop_s = 59.9, 1.3
+    referee.elapsed_s = 59.9
+    referee.stop_s = 1.3
     session.window.deadline = time.monotonic() + 0.1
     assert session.logout() == 59.9
     assert referee.requests["DELETE /v1/session"] == 1
@@ -258,7 +285,9 @@ def test_a_logout_at_the_windows_end_waits_until_a_slow_meter_has_stopped(
     "stated", [math.nan, math.inf, True, pytest.param(10**400, id="huge"), "12", [1]]
 )
 def test_an_invalid_length_is_ignored_and_the_run_logged_out(
-    referee: Referee, session: Connection, stated: Any
+    referee: Referee,
+    session: Connection,
+    stated: Any,
 ) -> None:
     referee.elapsed_s = stated
     assert session.logout() is None
@@ -269,7 +298,9 @@ def test_an_invalid_length_is_ignored_and_the_run_logged_out(
     "changes", [{"remaining_s": math.inf}, {"window_s": 10**400}, {"images": math.inf}]
 )
 def test_a_login_answer_with_an_invalid_number_is_not_a_referees(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+    referee: Referee,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
 ) -> None:
     status, answer = referee.answer(
         "POST",

@@ -51,7 +51,9 @@ def test_a_function_of_a_file_here_is_found(folder: Path) -> None:
     ],
 )
 def test_a_detector_that_cannot_be_loaded_is_named(
-    folder: Path, name: str, words: str
+    folder: Path,
+    name: str,
+    words: str,
 ) -> None:
     (folder / "mine_b.py").write_text("number = 1\n")
     (folder / "mine_c.py").write_text("import no_such_framework\n")
@@ -67,7 +69,9 @@ def test_the_sample_detector_says_which_extra_it_needs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delitem(
-        sys.modules, "lpirc_client.sample_detector.detector", raising=False
+        sys.modules,
+        "lpirc_client.sample_detector.detector",
+        raising=False,
     )
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ClientError, match=r'pip install "\./client\[detector\]"'):

@@ -18,10 +18,12 @@ def test_a_link_stays_one_also_where_its_file_is_still_to_be_made(
     link = tmp_path / "link"
     link.symlink_to("file")
     require_writable(link)
-    assert (link.is_symlink(), link.exists()) == (True, False)
+    assert link.is_symlink() is True
+    assert link.exists() is False
     write_atomically(link, "one")
     require_writable(link)
-    assert (link.is_symlink(), (tmp_path / "file").read_text()) == (True, "one\n")
+    assert link.is_symlink() is True
+    assert (tmp_path / "file").read_text() == "one\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
 
@@ -29,7 +31,9 @@ def test_a_link_stays_one_also_where_its_file_is_still_to_be_made(
     "failure", [OSError(28, "No space left on device"), KeyboardInterrupt()]
 )
 def test_what_cannot_be_written_whole_leaves_the_result_that_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: BaseException,
 ) -> None:
     def fail(_: int) -> NoReturn:
         raise failure

@@ -46,13 +46,17 @@ print(_has_ended(ours))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_module_is_imported(system: str, tmp_path: Path) -> None:
     assert "lpirc_client.conformance.proxy" in imported(
-        system, tmp_path, "lpirc_client"
+        system,
+        tmp_path,
+        "lpirc_client",
     )
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_run_is_done_with_all_its_files(
-    system: str, referee: Referee, tmp_path: Path
+    system: str,
+    referee: Referee,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "mine.py").write_text(DETECTOR)
     (tmp_path / "password").write_text(PASSWORD)
@@ -68,7 +72,8 @@ def test_a_run_is_done_with_all_its_files(
     done = run(system, tmp_path, "lpirc-client", "run", referee.url, *options)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["images"] == 5
-    assert (len(referee.posts), referee.phase) == (1, "closed")
+    assert len(referee.posts) == 1
+    assert referee.phase == "closed"
     assert json.loads((tmp_path / "timeline.json").read_bytes())
 
 
@@ -82,7 +87,8 @@ def test_a_model_is_refused_in_one_sentence_on_windows(tmp_path: Path) -> None:
         "--task",
         "detection",
     )
-    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.returncode == 1
+    assert refused.stdout == ""
     assert refused.stderr == f"lpirc-harness: {NO_MODELS}\n"
 
 
@@ -90,7 +96,8 @@ def test_a_device_with_windows_takes_no_work(referee: Referee, tmp_path: Path) -
     refused = run(
         "win32", tmp_path, "lpirc-client", "work", referee.url, "--name", "laptop"
     )
-    assert (refused.returncode, refused.stderr) == (1, f"lpirc-client: {NO_MODELS}\n")
+    assert refused.returncode == 1
+    assert refused.stderr == f"lpirc-client: {NO_MODELS}\n"
     assert not referee.requests
 
 
@@ -103,6 +110,7 @@ def test_it_ends_with_the_process_that_it_is_told(system: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_an_end_of_a_connection_is_seen_without_waiting_or_reading(
-    system: str, tmp_path: Path
+    system: str,
+    tmp_path: Path,
 ) -> None:
     assert run_code(system, tmp_path, CONNECTED) == "False None\nFalse b'x'\nTrue\n"

@@ -15,8 +15,15 @@ Type = Callable[[str], float]
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
-        *((whole(0), "0", 0), (whole(1, 1024), "1024", 1024)),
-        *((seconds, "0", 0.0), (seconds, "1e9", 1e9), (positive_seconds, "0.5", 0.5)),
+        *(
+            (whole(0), "0", 0),
+            (whole(1, 1024), "1024", 1024),
+        ),
+        *(
+            (seconds, "0", 0.0),
+            (seconds, "1e9", 1e9),
+            (positive_seconds, "0.5", 0.5),
+        ),
     ],
 )
 def test_numbers_in_range_are_taken(kind: Type, text: str, value: float) -> None:

@@ -33,7 +33,12 @@ edges = (
 strange = st.sampled_from([float("nan"), float("inf")])
 ids = st.sampled_from([1, 7, 7.0, 1.0]) | st.sampled_from([0, 2, 1.5, "red-disc", None])
 rows = st.tuples(
-    ids, st.floats(-2, 100) | strange, edges, edges, edges, edges | strange
+    ids,
+    st.floats(-2, 100) | strange,
+    edges,
+    edges,
+    edges,
+    edges | strange,
 )
 
 

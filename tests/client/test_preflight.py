@@ -45,7 +45,9 @@ def referee(serve: Callable[..., Referee]) -> Referee:
 
 @pytest.fixture
 def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Iterator[Run]:
     (tmp_path / "tried_detectors.py").write_text(DETECTORS)
     monkeypatch.chdir(tmp_path)
@@ -71,42 +73,54 @@ def run(
     ],
 )
 def test_a_detector_that_would_fail_is_named_and_no_one_logs_in(
-    referee: Referee, run: Run, name: str, words: str
+    referee: Referee,
+    run: Run,
+    name: str,
+    words: str,
 ) -> None:
     code, said = run(referee, name)
-    assert (code, said.count("\n"), referee.requests[LOG_IN]) == (1, 1, 0)
+    assert code == 1
+    assert said.count("\n") == 1
+    assert referee.requests[LOG_IN] == 0
     assert said.startswith("lpirc-client: preflight with preflight.jpg")
     assert words in said
     assert "(not logged in; --no-preflight skips this)" in said
 
 
 def test_what_is_only_odd_is_said_and_the_run_goes_on(
-    referee: Referee, run: Run
+    referee: Referee,
+    run: Run,
 ) -> None:
     code, said = run(referee, "percent")
-    assert (code, len(referee.rows)) == (0, 5)
+    assert code == 0
+    assert len(referee.rows) == 5
     assert "row 1: the confidence is 87.5; expected 0 to 1, not percent\n" in said
     assert "preflight" not in run(referee, "right", "--stay")[1]
 
 
 def test_it_can_be_skipped(referee: Referee, run: Run) -> None:
     code, said = run(referee, "names", "--no-preflight")
-    assert (code, referee.requests[LOG_IN]) == (1, 1)
+    assert code == 1
+    assert referee.requests[LOG_IN] == 1
     assert "image 1, row 2: category is the name 'red-disc'; expected its id, 7" in said
 
 
 def test_the_picture_may_be_ones_own(
-    referee: Referee, run: Run, tmp_path: Path
+    referee: Referee,
+    run: Run,
+    tmp_path: Path,
 ) -> None:
     code, said = run(referee, "right", "--preflight", "nowhere.jpg")
-    assert (code, referee.requests[LOG_IN]) == (1, 0)
+    assert code == 1
+    assert referee.requests[LOG_IN] == 0
     assert "nowhere.jpg: cannot be read: No such file or directory" in said
     (tmp_path / "a.jpg").write_bytes(b"GIF89a")
     assert "a.jpg: not a JPEG file" in run(referee, "right", "--preflight", "a.jpg")[1]
 
 
 def test_nothing_can_be_tried_before_an_older_referee(
-    serve: Callable[..., Referee], run: Run
+    serve: Callable[..., Referee],
+    run: Run,
 ) -> None:
     older = serve()
     assert run(older, "names")[0] == 1

@@ -28,7 +28,8 @@ KEYS = ["run", *CHAIN, "accepted", "received_total", "sha256"]
 
 @pytest.fixture
 def referee(referee: Referee) -> Referee:
-    referee.run, referee.gives_receipts = 3, True
+    referee.run = 3
+    referee.gives_receipts = True
     return referee
 
 
@@ -46,7 +47,13 @@ def every_line(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def post(referee: Referee, path: Path, times: int, *, log_out: bool = False) -> None:
+def post(
+    referee: Referee,
+    path: Path,
+    times: int,
+    *,
+    log_out: bool = False,
+) -> None:
     """Post so many bodies in one session, as a client of one's own does."""
     receipts = ReceiptFile(path)
     with Connection(referee.url, receipts=receipts) as session:
@@ -90,7 +97,8 @@ def test_the_closing_receipt_of_the_page_is_signed_and_its_der_prefix_is_that_of
         for one in re.findall(r'^    (\{"closing".+)$', page, re.M)
     )
     bodies = re.findall(r"^\| `link` \| `\w+` \| `(\w+)` \|$", page, re.M)
-    assert (closing["posts"], [closing["head"]]) == (2, bodies)
+    assert closing["posts"] == 2
+    assert [closing["head"]] == bodies
     (prefix,) = set(re.findall(r"\b302a[0-9a-f]+", page))
     key = load_der_public_key(bytes.fromhex(prefix + closing["public_key"]))
     assert isinstance(key, Ed25519PublicKey)
@@ -99,7 +107,9 @@ def test_the_closing_receipt_of_the_page_is_signed_and_its_der_prefix_is_that_of
 
 
 def test_the_command_keeps_each_receipt_and_the_closing_one(
-    referee: Referee, client: Client, tmp_path: Path
+    referee: Referee,
+    client: Client,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "mine.py").write_text(
         "def detect(jpeg, categories):\n    yield 7, 0.5, 1, 2, 3, 4\n"
@@ -128,7 +138,9 @@ def test_the_command_keeps_each_receipt_and_the_closing_one(
 
 
 def test_a_run_whose_window_ended_gets_its_closing_receipt(
-    referee: Referee, client: Client, tmp_path: Path
+    referee: Referee,
+    client: Client,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "mine.py").write_text(
         "def detect(jpeg, categories):\n    yield 7, 0.5, 1, 2, 3, 4\n"
@@ -183,18 +195,26 @@ def test_what_was_altered_is_kept_with_a_warning_and_the_run_goes_on(
 
 
 def test_the_rules_are_kept_once_before_the_receipts(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     post(referee, path, 1)
     post(referee, path, 1)
     first, *others = every_line(path)
-    assert first == {"run": 3, "rules": RULES, "rules_sha256": RULES_SHA256}
+    assert first == {
+        "run": 3,
+        "rules": RULES,
+        "rules_sha256": RULES_SHA256,
+    }
     assert [one["number"] for one in others] == [1, 2]
     assert capsys.readouterr().err == ""
 
 
 def test_rules_that_are_not_those_of_their_hash_are_kept_with_a_warning(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     referee.rules = {"metric": "coco"}
     post(referee, path, 1)
@@ -203,7 +223,9 @@ def test_rules_that_are_not_those_of_their_hash_are_kept_with_a_warning(
 
 
 def test_a_receipt_that_binds_fewer_readings_than_the_one_before_is_noticed(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     post(referee, path, 2)
     referee.readings_a_body = 1
@@ -212,7 +234,9 @@ def test_a_receipt_that_binds_fewer_readings_than_the_one_before_is_noticed(
 
 
 def test_a_chain_that_was_begun_again_is_noticed(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     post(referee, path, 2)
     referee.head = "00" * 32
@@ -224,19 +248,25 @@ def test_a_chain_that_was_begun_again_is_noticed(
 
 
 def test_bodies_of_another_process_between_are_no_reason_to_warn(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     post(referee, path, 1)
-    referee.skips, referee.head = 4, "77" * 32
+    referee.skips = 4
+    referee.head = "77" * 32
     post(referee, path, 1)
-    referee.skips, referee.head = 5, "88" * 32
+    referee.skips = 5
+    referee.head = "88" * 32
     post(referee, path, 0, log_out=True)
     assert capsys.readouterr().err == ""
     assert [one.get("number") for one in lines(path)] == [1, 6, None]
 
 
 def test_a_resumed_run_continues_its_file_without_the_line_that_a_crash_cut_off(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     post(referee, path, 1)
     with path.open("a") as file:
@@ -247,23 +277,22 @@ def test_a_resumed_run_continues_its_file_without_the_line_that_a_crash_cut_off(
 
 
 def test_another_run_gets_a_file_of_its_own(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     post(referee, path, 1)
     referee.run = 4
     post(referee, path, 1)
-    assert (
-        len(lines(path)),
-        [one["run"] for one in lines(path.with_name("receipts-run-4.jsonl"))],
-    ) == (
-        1,
-        [4],
-    )
+    assert len(lines(path)) == 1
+    assert [one["run"] for one in lines(path.with_name("receipts-run-4.jsonl"))] == [4]
     assert "has receipts of run 3; those of run 4 go to" in capsys.readouterr().err
 
 
 def test_an_older_referee_gives_none_and_the_client_says_so(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     referee.gives_receipts = False
     receipts = ReceiptFile(path)
@@ -281,7 +310,9 @@ def test_an_older_referee_gives_none_and_the_client_says_so(
 
 
 def test_a_referee_that_acknowledged_nothing_is_not_called_an_older_one(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     referee.faults["POST /v1/detections"] = [(507, "storage-failed")]
     receipts = ReceiptFile(path)
@@ -305,7 +336,8 @@ def test_a_referee_that_acknowledged_nothing_is_not_called_an_older_one(
     ],
 )
 def test_a_file_of_something_else_is_refused_before_the_log_in_and_left_as_it_is(
-    path: Path, content: str
+    path: Path,
+    content: str,
 ) -> None:
     path.write_text(content)
     with pytest.raises(ClientError) as caught:
@@ -316,7 +348,9 @@ def test_a_file_of_something_else_is_refused_before_the_log_in_and_left_as_it_is
 
 
 def test_a_disk_that_takes_half_a_line_leaves_a_file_of_whole_ones(
-    referee: Referee, path: Path, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     receipts = ReceiptFile(path)
     with Connection(referee.url, receipts=receipts) as session:

@@ -13,7 +13,15 @@ from lpirc_client.errors import AnswerError, ClientError
 from lpirc_client.wire import Category, Login
 
 LOGIN = Login(
-    "token", "r1", 4, 60.0, 60.0, (Category(7, "red-disc"), Category(9, "blue bar"))
+    "token",
+    "r1",
+    4,
+    60.0,
+    60.0,
+    (
+        Category(7, "red-disc"),
+        Category(9, "blue bar"),
+    ),
 )
 HEADER = "image,class,confidence,xmin,ymin,xmax,ymax\n"
 VALUES = (0.1, 1.0, 2.0, 3.0, 4.0)
@@ -23,9 +31,18 @@ TAIL = "0.1,1,2,3,4\n"
 @pytest.fixture
 def testset(tmp_path: Path) -> Path:
     """Four images, the last two with the same bytes; the name of one is the number of another."""
-    files = {"dog.jpg": b"a", "000001.jpg": b"b", "sub/cat.jpg": b"c", "1.jpg": b"c"}
+    files = {
+        "dog.jpg": b"a",
+        "000001.jpg": b"b",
+        "sub/cat.jpg": b"c",
+        "1.jpg": b"c",
+    }
     images = [
-        {"number": n, "file": file, "sha256": hashlib.sha256(data).hexdigest()}
+        {
+            "number": n,
+            "file": file,
+            "sha256": hashlib.sha256(data).hexdigest(),
+        }
         for n, (file, data) in enumerate(files.items(), 1)
     ]
     categories = [{"id": c.id, "name": c.name} for c in LOGIN.categories]
@@ -88,7 +105,8 @@ def test_images_are_known_by_their_content(tmp_path: Path, testset: Path) -> Non
 
 
 def test_images_of_the_same_bytes_are_taken_in_order(
-    tmp_path: Path, testset: Path
+    tmp_path: Path,
+    testset: Path,
 ) -> None:
     answer = replay.prepare(
         recorded(tmp_path, HEADER + "3,7," + TAIL + "1.jpg,9," + TAIL), testset
@@ -100,7 +118,8 @@ def test_images_of_the_same_bytes_are_taken_in_order(
 
 
 def test_a_number_with_leading_zeros_is_a_name_first(
-    tmp_path: Path, testset: Path
+    tmp_path: Path,
+    testset: Path,
 ) -> None:
     answer = replay.prepare(recorded(tmp_path, HEADER + "000001,7," + TAIL), testset)(
         LOGIN
@@ -118,7 +137,10 @@ def test_a_number_with_leading_zeros_is_a_name_first(
     ],
 )
 def test_what_the_test_set_does_not_know_is_said_before_login(
-    tmp_path: Path, testset: Path, text: str, sentence: str
+    tmp_path: Path,
+    testset: Path,
+    text: str,
+    sentence: str,
 ) -> None:
     assert refusal(tmp_path, HEADER + text + TAIL, testset).startswith(sentence)
 
@@ -145,13 +167,16 @@ def test_what_the_test_set_does_not_know_is_said_before_login(
     ],
 )
 def test_what_is_wrong_in_the_file_is_said_with_its_line(
-    tmp_path: Path, text: str, sentence: str
+    tmp_path: Path,
+    text: str,
+    sentence: str,
 ) -> None:
     assert refusal(tmp_path, text) == sentence
 
 
 def test_what_only_the_login_tells_is_checked_right_after_it(
-    tmp_path: Path, testset: Path
+    tmp_path: Path,
+    testset: Path,
 ) -> None:
     for text, words in (
         ("5,7,", "image '5' is not in 1..4"),

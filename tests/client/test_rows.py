@@ -84,7 +84,8 @@ def test_nothing_found_is_no_row(nothing: Any) -> None:
     ],
 )
 def test_a_bad_row_is_named_with_its_value_and_what_was_expected(
-    found: Any, sentence: str
+    found: Any,
+    sentence: str,
 ) -> None:
     with pytest.raises(AnswerError) as caught:
         checked(12, found, CATEGORIES)
@@ -110,7 +111,8 @@ def test_both_bodies_hold_the_same_rows(
     )
     packed, kind = body_of(rows, is_packed=True)
     text, other = body_of(rows, is_packed=False)
-    assert (kind, other) == (PACKED_TYPE, JSON_TYPE)
+    assert kind == PACKED_TYPE
+    assert other == JSON_TYPE
     assert len(packed) == 28 * len(found)
     assert rows_of(packed) == json.loads(text) if found else packed == b""
 

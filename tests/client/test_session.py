@@ -32,12 +32,11 @@ def test_a_run_in_three_lines(referee: Referee) -> None:
     with opened(referee) as session:
         for image in session.images(prefetch=2):
             session.post(image.number, [FOUND])
-    assert (numbers_of(referee), referee.phase, session.logged_out) == (
-        [1, 2, 3, 4, 5],
-        "closed",
-        True,
-    )
-    assert (session.images_posted, session.detections_posted) == (5, 5)
+    assert numbers_of(referee) == [1, 2, 3, 4, 5]
+    assert referee.phase == "closed"
+    assert session.logged_out is True
+    assert session.images_posted == 5
+    assert session.detections_posted == 5
 
 
 def test_images_may_be_asked_for_and_answered_in_any_order_and_as_arrays(
@@ -68,7 +67,8 @@ def test_flush_returns_when_every_row_is_on_the_referees_disk(referee: Referee) 
 
 @pytest.mark.parametrize("logs_out", [False, True])
 def test_an_exception_posts_what_was_found_and_leaves_the_run_open_unless_told_otherwise(
-    referee: Referee, logs_out: bool
+    referee: Referee,
+    logs_out: bool,
 ) -> None:
     def broken_off() -> None:
         with opened(referee, logout_on_error=logs_out) as session:
@@ -79,10 +79,8 @@ def test_an_exception_posts_what_was_found_and_leaves_the_run_open_unless_told_o
 
     with pytest.raises(OSError, match="camera"):
         broken_off()
-    assert (numbers_of(referee), referee.phase) == (
-        [1, 2, 3],
-        "closed" if logs_out else "open",
-    )
+    assert numbers_of(referee) == [1, 2, 3]
+    assert referee.phase == ("closed" if logs_out else "open")
 
 
 def test_the_end_of_the_window_ends_the_images_and_is_not_a_failure(
@@ -91,7 +89,9 @@ def test_the_end_of_the_window_ends_the_images_and_is_not_a_failure(
     referee.faults["GET /v1/images?first=3&count=2"] = [(409, "window-closed")]
     with opened(referee) as session:
         came = [image.number for image in session.images(prefetch=2)]
-    assert (came, session.is_closed, session.logged_out) == ([1, 2], True, False)
+    assert came == [1, 2]
+    assert session.is_closed is True
+    assert session.logged_out is False
 
 
 def test_a_post_after_the_window_ends_the_block(referee: Referee) -> None:
@@ -114,14 +114,16 @@ def test_a_refused_post_is_raised_at_the_next_one(referee: Referee) -> None:
 
     with pytest.raises(ClientError) as caught:
         refused()
-    assert (caught.value.code, referee.phase) == ("bad-rows", "open")
+    assert caught.value.code == "bad-rows"
+    assert referee.phase == "open"
 
 
 def test_while_a_post_is_on_its_way_the_detector_goes_on_and_the_next_body_gathers(
     referee: Referee,
 ) -> None:
     go_on = threading.Event()
-    taken, plain = [], referee.take
+    taken = []
+    plain = referee.take
 
     def slowly(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
         taken.append(len(body) // 28)
@@ -140,10 +142,13 @@ def test_while_a_post_is_on_its_way_the_detector_goes_on_and_the_next_body_gathe
 
 
 def test_many_rows_go_out_in_several_bodies_and_no_more_than_two_of_them_wait(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
+    referee: Referee,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lpirc_client.outbox.MOST_ROWS", 4)
-    go_on, put, plain = threading.Event(), [], referee.take
+    go_on = threading.Event()
+    put = []
+    plain = referee.take
 
     def slowly(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
         assert go_on.wait(15)
@@ -177,7 +182,8 @@ def test_a_session_that_is_not_open_says_so(referee: Referee) -> None:
 
 
 def test_a_timeline_is_a_chrome_trace_with_each_image(
-    referee: Referee, tmp_path: Path
+    referee: Referee,
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "trace.json"
     with opened(referee, timeline=Timeline(path)) as session:
@@ -225,7 +231,8 @@ def test_a_timeline_that_cannot_be_written_is_said_before_the_run(
 
 
 def test_a_timeline_on_a_full_disk_ends_and_the_run_does_not(
-    referee: Referee, capsys: pytest.CaptureFixture[str]
+    referee: Referee,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     timeline = Timeline(Path("/dev/full"))
     with opened(referee, timeline=timeline) as session:
@@ -241,7 +248,8 @@ def test_a_timeline_on_a_full_disk_ends_and_the_run_does_not(
 
 
 def test_rows_do_not_wait_for_a_detector_that_is_busy_until_the_window_ends(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
+    referee: Referee,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lpirc_client.outbox.URGENT_S", 59.9)
     with opened(referee, batch=100) as session:
@@ -252,10 +260,13 @@ def test_rows_do_not_wait_for_a_detector_that_is_busy_until_the_window_ends(
 
 
 def test_a_body_has_whole_images_so_what_was_accepted_before_a_refusal_is_counted(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
+    referee: Referee,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lpirc_client.outbox.MOST_ROWS", 4)
-    go_on, plain, answers = threading.Event(), referee.take, []
+    go_on = threading.Event()
+    plain = referee.take
+    answers = []
 
     def second_refused(headers: object, body: bytes) -> tuple[int, dict[str, object]]:
         assert go_on.wait(15)
@@ -278,21 +289,21 @@ def test_a_body_has_whole_images_so_what_was_accepted_before_a_refusal_is_counte
     finally:
         session.close()
     assert answers == [4, 2]
-    assert (session.images_posted, session.detections_posted, numbers_of(referee)) == (
-        2,
-        4,
-        [1, 1, 2, 2],
-    )
+    assert session.images_posted == 2
+    assert session.detections_posted == 4
+    assert numbers_of(referee) == [1, 1, 2, 2]
 
 
 def test_an_image_with_more_rows_than_a_body_takes_is_counted_once(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
+    referee: Referee,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lpirc_client.outbox.MOST_ROWS", 2)
     with opened(referee) as session:
         session.post(1, [])
         session.post(2, [FOUND] * 5)
-    assert (session.images_posted, session.detections_posted) == (2, 5)
+    assert session.images_posted == 2
+    assert session.detections_posted == 5
     assert [len(body) // 28 for body in referee.posts] == [2, 2, 1]
 
 
@@ -310,13 +321,15 @@ def test_finishing_twice_logs_out_once(referee: Referee) -> None:
     with opened(referee) as session:
         session.finish()
         session.finish()
-    assert (session.logged_out, session.is_closed) == (True, False)
+    assert session.logged_out is True
+    assert session.is_closed is False
     assert referee.requests["DELETE /v1/session"] == 1
 
 
 @pytest.mark.parametrize("number", [0, 6])
 def test_rows_of_an_image_that_there_is_not_are_not_sent_with_the_others(
-    referee: Referee, number: int
+    referee: Referee,
+    number: int,
 ) -> None:
     with opened(referee, stay=True) as session:
         session.post(5, [FOUND])

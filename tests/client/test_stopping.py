@@ -17,7 +17,10 @@ IMAGES = 6000
 
 
 def course(
-    map_at: Callable[[float], float], watts: float, seconds: int, step_s: int = 2
+    map_at: Callable[[float], float],
+    watts: float,
+    seconds: int,
+    step_s: int = 2,
 ) -> list[Sample]:
     """Samples of a run at 10 images a second that draws `watts` from the log-in on."""
     times = range(step_s, seconds + 1, step_s)
@@ -26,7 +29,10 @@ def course(
 
 @given(WATTS, st.floats(1e-5, 1e-3), st.integers(4, 300), st.floats(1, 600))
 def test_growth_in_a_line_from_the_start_neither_gains_nor_loses(
-    watts: float, rate: float, seconds: int, ahead_s: float
+    watts: float,
+    rate: float,
+    seconds: int,
+    ahead_s: float,
 ) -> None:
     samples = course(lambda t: rate * t, watts, seconds)
     assert expected_score(samples, ahead_s) == pytest.approx(samples[-1].score)
@@ -34,7 +40,10 @@ def test_growth_in_a_line_from_the_start_neither_gains_nor_loses(
 
 @given(WATTS, st.floats(1e-4, 1e-3), st.integers(5, 60), st.integers(70, 400))
 def test_energy_spent_before_the_first_image_is_a_reason_to_go_on(
-    watts: float, rate: float, idle_s: int, seconds: int
+    watts: float,
+    rate: float,
+    idle_s: int,
+    seconds: int,
 ) -> None:
     assume(seconds > idle_s + 10)
     samples = course(lambda t: rate * max(0, t - idle_s), watts, seconds)
@@ -44,7 +53,9 @@ def test_energy_spent_before_the_first_image_is_a_reason_to_go_on(
 
 @given(WATTS, st.integers(40, 200), st.integers(1, 200))
 def test_a_map_that_has_stopped_growing_is_a_reason_to_stop(
-    watts: float, full_s: int, more_s: int
+    watts: float,
+    full_s: int,
+    more_s: int,
 ) -> None:
     seconds = int(full_s + MINUTE_S + 2 + more_s)
     samples = course(lambda t: 0.5 * min(1.0, t / full_s), watts, seconds)
@@ -54,7 +65,9 @@ def test_a_map_that_has_stopped_growing_is_a_reason_to_stop(
 
 @given(WATTS, st.floats(10, 60), st.floats(30, 200))
 def test_a_saturating_map_is_left_when_most_of_its_best_score_is_there(
-    watts: float, idle_s: float, half_s: float
+    watts: float,
+    idle_s: float,
+    half_s: float,
 ) -> None:
     def map_at(t: float) -> float:
         return 0.8 * (1 - math.exp(-max(0.0, t - idle_s) / half_s))
@@ -77,7 +90,8 @@ def test_a_saturating_map_is_left_when_most_of_its_best_score_is_there(
 
 @given(WATTS, st.floats(1, 600))
 def test_nothing_is_expected_of_images_that_are_not_there(
-    watts: float, ahead_s: float
+    watts: float,
+    ahead_s: float,
 ) -> None:
     samples = course(lambda t: 0.001 * t, watts, IMAGES // 10)
     assert samples[-1].left == 0
@@ -94,7 +108,10 @@ def test_no_map_above_one_is_expected(watts: float, reached: float) -> None:
 
 
 def test_a_meter_that_counts_back_ends_no_run() -> None:
-    samples = [Sample(10, 50, 0.2, 2.0), Sample(20, 40, 0.3, 1.0)]
+    samples = [
+        Sample(10, 50, 0.2, 2.0),
+        Sample(20, 40, 0.3, 1.0),
+    ]
     assert expected_score(samples, 10.0) == pytest.approx(0.4 / 1.0)
 
 
@@ -113,7 +130,10 @@ def test_one_sample_gives_no_reason_to_stop() -> None:
 
 
 def test_a_stop_is_compared_with_the_best_one_seen_and_with_going_on() -> None:
-    samples = [Sample(60, 300, 0.2, 0.5), Sample(120, 200, 0.3, 1.0)]
+    samples = [
+        Sample(60, 300, 0.2, 0.5),
+        Sample(120, 200, 0.3, 1.0),
+    ]
     assert account(samples, 600.0) == {
         "stopped_s": 120,
         "score": pytest.approx(0.3),

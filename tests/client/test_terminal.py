@@ -16,16 +16,26 @@ SAY = "from lpirc_client.terminal import result, prepare; prepare(); result('\\u
 
 @pytest.mark.parametrize(
     ("streams", "written"),
-    [("", b"\\u6a21\n"), (">&-", b""), ("<&- >&-", b""), ("2>&-", b"\\u6a21\n")],
+    [
+        ("", b"\\u6a21\n"),
+        (">&-", b""),
+        ("<&- >&-", b""),
+        ("2>&-", b"\\u6a21\n"),
+    ],
 )
 def test_a_closed_stream_or_an_unknown_character_is_harmless(
-    streams: str, written: bytes
+    streams: str,
+    written: bytes,
 ) -> None:
     shell = f'PYTHONIOENCODING=ascii "$0" -c "$1" {streams}'
     done = subprocess.run(
-        ["sh", "-c", shell, sys.executable, SAY], capture_output=True, check=False
+        ["sh", "-c", shell, sys.executable, SAY],
+        capture_output=True,
+        check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, written, b"")
+    assert done.returncode == 0
+    assert done.stdout == written
+    assert done.stderr == b""
 
 
 def test_a_full_disk_under_stderr_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:

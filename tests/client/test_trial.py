@@ -65,7 +65,13 @@ Check = Callable[..., "tuple[int, Any, str]"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("trial")
-    synthesize(made / "set", images=4, categories=3, seed=1, size=(96, 64))
+    synthesize(
+        made / "set",
+        images=4,
+        categories=3,
+        seed=1,
+        size=(96, 64),
+    )
     (made / "detectors_of_people.py").write_text(
         DETECTORS.format(folder=str(made / "set"))
     )
@@ -74,7 +80,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def check(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Check:
     """Check one of the detectors; the exit code, the document or the text, and stderr."""
     monkeypatch.chdir(folder)
@@ -103,22 +111,25 @@ def check(
 
 @pytest.mark.parametrize("name", ["right", "array"])
 def test_a_good_detector_has_its_map_and_its_time(
-    check: Check, folder: Path, name: str
+    check: Check,
+    folder: Path,
+    name: str,
 ) -> None:
     code, document, said = check(name, "--ground-truth", "set", "--json")
     objects = len(
         json.loads((folder / "set" / "ground_truth.json").read_text())["annotations"]
     )
-    assert (code, said) == (0, "")
-    assert (document["images"], document["rows"], document["problems"]) == (
-        4,
-        objects,
-        [],
-    )
+    assert code == 0
+    assert said == ""
+    assert document["images"] == 4
+    assert document["rows"] == objects
+    assert document["problems"] == []
     assert document["map"] == 1.0
     assert 0 < document["median_s"] <= document["p95_s"] <= document["slowest_s"]
     assert document["in_600_s"] == pytest.approx(
-        600 / document["all_images_s"] * 4, rel=0.01, abs=1
+        600 / document["all_images_s"] * 4,
+        rel=0.01,
+        abs=1,
     )
 
 
@@ -153,16 +164,20 @@ ROWS = "rows, [] where nothing is found"
     ],
 )
 def test_each_mistake_is_counted_and_its_first_place_is_named(
-    check: Check, name: str, weight: str, what: str, value: str, expected: str
+    check: Check,
+    name: str,
+    weight: str,
+    what: str,
+    value: str,
+    expected: str,
 ) -> None:
     code, document, _ = check(name, "--json")
     (problem,) = document["problems"]
-    assert (problem["weight"], problem["what"], problem["expected"]) == (
-        weight,
-        what,
-        expected,
-    )
-    assert (problem["image"], problem["row"]) == ("000001.jpg", 1)
+    assert problem["weight"] == weight
+    assert problem["what"] == what
+    assert problem["expected"] == expected
+    assert problem["image"] == "000001.jpg"
+    assert problem["row"] == 1
     assert problem["value"].startswith(value)
     assert problem["times"] == (document["rows"] or 4)
     assert code == (1 if weight == "refused" else 0)
@@ -170,10 +185,8 @@ def test_each_mistake_is_counted_and_its_first_place_is_named(
 
 def test_people_get_a_table_and_one_sentence(check: Check) -> None:
     code, told, said = check("midway", "--limit", "2")
-    assert (code, said) == (
-        1,
-        "lpirc-client: a referee would refuse rows of this detector\n",
-    )
+    assert code == 1
+    assert said == "lpirc-client: a referee would refuse rows of this detector\n"
     assert told.startswith("2 images, 0 rows, 0.0 an image\n")
     assert told.count("\n") == 5
     line = DETECTORS.split('raise IndexError("anchor')[0].count("\n") + 1
@@ -185,11 +198,14 @@ def test_a_limit_projects_to_all_images_and_scores_what_was_looked_at(
     check: Check,
 ) -> None:
     _, document, _ = check("right", "--limit", "1", "--ground-truth", "set", "--json")
-    assert (document["images"], document["all_images"], document["map"]) == (1, 4, 1.0)
+    assert document["images"] == 1
+    assert document["all_images"] == 4
+    assert document["map"] == 1.0
 
 
 def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
-    check: Check, folder: Path
+    check: Check,
+    folder: Path,
 ) -> None:
     code, told, _ = check("right", images="set/images")
     assert code == 0
@@ -222,12 +238,18 @@ def test_a_folder_without_a_manifest_takes_its_categories_from_a_file(
     ],
 )
 def test_what_cannot_be_read_is_named(
-    check: Check, folder: Path, more: list[str], images: str, words: str
+    check: Check,
+    folder: Path,
+    more: list[str],
+    images: str,
+    words: str,
 ) -> None:
     (folder / "not_jpeg").mkdir(exist_ok=True)
     (folder / "not_jpeg" / "a.jpg").write_text("GIF89a")
     code, told, said = check("right", *more, images=images)
-    assert (code, told, said.count("\n")) == (1, "", 1)
+    assert code == 1
+    assert told == ""
+    assert said.count("\n") == 1
     assert words in said
 
 
@@ -235,7 +257,8 @@ def test_what_cannot_be_read_is_named(
     "arguments", [[], ["--images", "x"], ["http://a", "--detector", "b:c"]]
 )
 def test_the_two_uses_do_not_mix(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main(["check", *arguments])
@@ -245,14 +268,14 @@ def test_the_two_uses_do_not_mix(
 
 @pytest.mark.usefixtures("as_on_python_3_14")
 def test_images_and_ground_truth_that_may_not_be_entered_are_told(
-    check: Check, open_folder: Path, request: pytest.FixtureRequest
+    check: Check,
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     closed = open_folder / "closed"
     closed.mkdir()
     closed.chmod(0o111)
     request.getfixturevalue("unprivileged")
     told = check("right", images=str(closed))
-    assert (told[0], told[2]) == (
-        1,
-        f"lpirc-client: {closed}: cannot be read: Permission denied\n",
-    )
+    assert told[0] == 1
+    assert told[2] == f"lpirc-client: {closed}: cannot be read: Permission denied\n"

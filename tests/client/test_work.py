@@ -39,11 +39,13 @@ def test_without_its_lease_the_harness_is_killed_and_its_pipes_are_closed(
     assert harness.returncode == -signal.SIGKILL
     assert harness.stdout is not None
     assert harness.stderr is not None
-    assert (harness.stdout.closed, harness.stderr.closed) == (True, True)
+    assert harness.stdout.closed is True
+    assert harness.stderr.closed is True
 
 
 def test_a_meter_needs_the_program_that_reads_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("lpirc_client.metering.find_spec", lambda _: None)
     assert (
@@ -52,4 +54,4 @@ def test_a_meter_needs_the_program_that_reads_it(
     )
     told = capsys.readouterr().err
     assert told.startswith("lpirc-client: --meter needs lpirc_power")
-    assert told.endswith("pip install .\n")
+    assert told.endswith("pip install ./power\n")

@@ -33,7 +33,8 @@ def test_entries_are_what_was_packed(files: list[bytes]) -> None:
 
 @given(files=FILES.filter(len), data=st.data())
 def test_a_batch_that_ends_too_soon_gives_what_came_and_then_fails(
-    files: list[bytes], data: st.DataObject
+    files: list[bytes],
+    data: st.DataObject,
 ) -> None:
     whole = packed(files)
     cut = data.draw(st.integers(0, whole.index(b"PK\1\2") + 3))

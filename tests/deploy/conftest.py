@@ -42,7 +42,8 @@ def many_files() -> None:
 
 @pytest.fixture(scope="session")
 def deployment(
-    tmp_path_factory: pytest.TempPathFactory, large_images: Path
+    tmp_path_factory: pytest.TempPathFactory,
+    large_images: Path,
 ) -> Iterator[Deployment]:
     """A contest with two open runs behind nginx, as docs/deploy/README.md sets it up."""
     program("nginx")
@@ -80,6 +81,9 @@ def attackers(deployment: Deployment) -> Iterator[Attackers]:
 def user(deployment: Deployment) -> Iterator[User]:
     """The board of the other team, at an address that no test has used yet."""
     with working(
-        deployment, f"127.0.8.{next(ADDRESSES)}", deployment.other_token, OTHER_TEAM
+        deployment,
+        f"127.0.8.{next(ADDRESSES)}",
+        deployment.other_token,
+        OTHER_TEAM,
     ) as made:
         yield made

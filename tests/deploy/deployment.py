@@ -65,7 +65,10 @@ class Nginx:
     """nginx by the file `name` with these `changes` of it, answering HTTP at `port` and HTTPS at `tls_port`."""
 
     def __init__(
-        self, folder: Path, changes: dict[str, str], name: str = "nginx.conf"
+        self,
+        folder: Path,
+        changes: dict[str, str],
+        name: str = "nginx.conf",
     ) -> None:
         self._program = program("nginx")
         self._folder = folder
@@ -86,7 +89,8 @@ class Nginx:
         )
         self.certificate = folder / "referee.crt"
         for _ in range(TRIES):  # another process may take a port that was free
-            self.port, self.tls_port = own_port(), own_port()
+            self.port = own_port()
+            self.tls_port = own_port()
             self._process = self._started(name, changes)
             if self._answers():
                 return
@@ -113,7 +117,9 @@ class Nginx:
         ]
         with (self._folder / "error.log").open("a") as log:
             return subprocess.Popen(
-                [*command, "-g", "daemon off;"], stdout=log, stderr=log
+                [*command, "-g", "daemon off;"],
+                stdout=log,
+                stderr=log,
             )
 
     def _answers(self) -> bool:
@@ -200,7 +206,10 @@ class Deployment:
 
     def connection(self, address: str) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(
-            HOST, self.nginx.port, TIMEOUT_S, source_address=(address, 0)
+            HOST,
+            self.nginx.port,
+            TIMEOUT_S,
+            source_address=(address, 0),
         )
 
     def ask(
@@ -217,7 +226,10 @@ class Deployment:
 
     def login(self, address: str, team: str) -> Answer:
         return self.ask(
-            address, "POST", "/v1/session", body={"team": team, "password": PASSWORD}
+            address,
+            "POST",
+            "/v1/session",
+            body={"team": team, "password": PASSWORD},
         )
 
     def accepted(self, token: str) -> int:
@@ -276,7 +288,10 @@ class Attackers:
         self._stack = stack
 
     def connect(
-        self, address: str, sent: bytes = b"", receive_buffer: int | None = None
+        self,
+        address: str,
+        sent: bytes = b"",
+        receive_buffer: int | None = None,
     ) -> socket.socket:
         """Open a connection from that address and send something at once."""
         one = self._stack.enter_context(socket.socket())
@@ -290,7 +305,10 @@ class Attackers:
 
 
 def head(
-    method: str, path: str, token: str | None = None, length: int | None = None
+    method: str,
+    path: str,
+    token: str | None = None,
+    length: int | None = None,
 ) -> bytes:
     """The head of a request."""
     lines = [f"{method} {path} HTTP/1.1", "Host: referee", "Content-Type: text/plain"]
@@ -318,7 +336,10 @@ def until_all_ended(connections: list[socket.socket]) -> None:
 
 @contextlib.contextmanager
 def working(
-    deployment: Deployment, address: str, token: str, team: str
+    deployment: Deployment,
+    address: str,
+    token: str,
+    team: str,
 ) -> Iterator[User]:
     with contextlib.closing(User(deployment, address, token, team)) as user:
         user.notices_nothing()

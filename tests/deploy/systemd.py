@@ -49,7 +49,8 @@ exec /lib/systemd/systemd --system --unit=under-test.target --log-target=console
 
 
 def models_units(
-    folder: Path, changes: Mapping[str, str] | None = None
+    folder: Path,
+    changes: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The units for models, whose socket is `models.sock` in `folder`; only these places differ from docs/deploy."""
     pythons = {Path(sys.prefix), Path(sys.base_prefix), PROJECT / "client"}
@@ -75,13 +76,16 @@ def changed(name: str, places: Mapping[str, str]) -> str:
 
 @contextmanager
 def running(
-    folder: Path, units: Mapping[str, str], is_ready: Callable[[], bool]
+    folder: Path,
+    units: Mapping[str, str],
+    is_ready: Callable[[], bool],
 ) -> Iterator[None]:
     """A systemd with these units, by their names, of which all but templates are started; from when `is_ready`."""
     program("systemd-analyze")
     if os.getuid() != 0 or not SYSTEMD.exists():
         pytest.skip("only root can start a systemd of its own")
-    place, log = folder / "units", folder / "systemd.log"
+    place = folder / "units"
+    log = folder / "systemd.log"
     place.mkdir()
     for name, text in units.items():
         (place / name).write_text(text)
@@ -113,7 +117,10 @@ def running(
             str(log),
         ]
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
         )
         try:
             until(lambda: is_ready() or process.poll() is not None)
@@ -127,7 +134,8 @@ def running(
 
 @contextmanager
 def models_unit(
-    folder: Path, changes: Mapping[str, str] | None = None
+    folder: Path,
+    changes: Mapping[str, str] | None = None,
 ) -> Iterator[Path]:
     """The socket of the units for models, which run."""
     listens = folder / "models.sock"

@@ -88,7 +88,8 @@ def front(tmp_path: Path) -> Iterator[Front]:
 
 def test_whatever_polls_send_the_referee_is_asked_once_a_second(front: Front) -> None:
     """Who asks with ever other queries, names, cookies and codings gains nothing: it is the same board."""
-    polls, begun_s = 0, time.monotonic()
+    polls = 0
+    begun_s = time.monotonic()
     with contextlib.closing(front.connection()) as kept:
         for number in range(100):
             for path in BOARDS:
@@ -143,8 +144,10 @@ def test_a_board_that_has_changed_is_seen_within_the_stated_time_also_from_a_ref
     publisher = front.publisher
     with contextlib.closing(front.connection()) as kept:
         assert asked(kept, "GET", "/board.json").json()[1] == "live"
-        publisher.state, changed_s = "frozen", time.monotonic()
-        seen, begun_s = "live", changed_s
+        publisher.state = "frozen"
+        changed_s = time.monotonic()
+        seen = "live"
+        begun_s = changed_s
         while seen == "live":
             begun_s = time.monotonic()
             seen = asked(kept, "GET", "/board.json").json()[1]
@@ -160,14 +163,18 @@ def test_a_board_that_has_changed_is_seen_within_the_stated_time_also_from_a_ref
 
 
 def test_who_has_the_board_gets_304_without_the_referee_and_the_real_one_is_the_same(
-    front: Front, deployment: Deployment
+    front: Front,
+    deployment: Deployment,
 ) -> None:
     with contextlib.closing(front.connection()) as kept:
         statuses = set()
         for _ in range(50):
             first = asked(kept, "GET", "/board.json")
             again = asked(
-                kept, "GET", "/board.json", **{"If-None-Match": first.headers["etag"]}
+                kept,
+                "GET",
+                "/board.json",
+                **{"If-None-Match": first.headers["etag"]},
             )
             statuses.add(again.status)
         assert 304 in statuses
@@ -178,6 +185,9 @@ def test_who_has_the_board_gets_304_without_the_referee_and_the_real_one_is_the_
     assert "x-window-remaining-ms" in own.headers
     assert own.headers["cache-control"] == "no-cache"
     others = deployment.ask(
-        "127.0.9.21", "GET", "/board.json", Cookie=f"token={deployment.token}"
+        "127.0.9.21",
+        "GET",
+        "/board.json",
+        Cookie=f"token={deployment.token}",
     )
     assert "x-window-remaining-ms" not in others.headers

@@ -42,13 +42,18 @@ def test_2000_idle_connections_hold_up_no_one(attackers: Attackers, user: User) 
 
 
 def test_4000_half_heads_hold_up_no_old_client_and_no_log_in(
-    deployment: Deployment, attackers: Attackers, user: User
+    deployment: Deployment,
+    attackers: Attackers,
+    user: User,
 ) -> None:
     for n in range(HALF_HEADS):
         attackers.connect(f"127.0.2.{n % 10 + 1}", b"GET /v1/health HTTP/1.1\r\nHo")
     user.notices_nothing()
     token = urlencode({"token": deployment.other_token}).encode()
-    for path, method in (("/verify", "POST"), ("/image", "GET")):
+    for path, method in (
+        ("/verify", "POST"),
+        ("/image", "GET"),
+    ):
         old = deployment.ask(user.address, method, path, body=token + b"&image_name=1")
         assert old.status == 200, old
     login = urlencode({"username": TEAM, "password": PASSWORD}).encode()
@@ -57,7 +62,9 @@ def test_4000_half_heads_hold_up_no_old_client_and_no_log_in(
 
 @pytest.mark.slow
 def test_heads_and_bodies_that_stop_hold_up_no_one_and_are_ended(
-    deployment: Deployment, attackers: Attackers, user: User
+    deployment: Deployment,
+    attackers: Attackers,
+    user: User,
 ) -> None:
     before = deployment.accepted(deployment.token)
     heads = [
@@ -73,7 +80,9 @@ def test_heads_and_bodies_that_stop_hold_up_no_one_and_are_ended(
 
 @pytest.mark.parametrize("path", ["/v1/session", "/login", "/result", "/v1/detections"])
 def test_bodies_of_strangers_that_stop_never_reach_the_referee(
-    attackers: Attackers, user: User, path: str
+    attackers: Attackers,
+    user: User,
+    path: str,
 ) -> None:
     stalled = [
         attackers.connect(
@@ -88,7 +97,9 @@ def test_bodies_of_strangers_that_stop_never_reach_the_referee(
 
 
 def test_bodies_of_a_run_that_stop_hold_up_only_the_address_they_come_from(
-    deployment: Deployment, attackers: Attackers, user: User
+    deployment: Deployment,
+    attackers: Attackers,
+    user: User,
 ) -> None:
     before = deployment.accepted(deployment.token)
     stalled_head = head("POST", "/v1/detections", deployment.token, 500)
@@ -101,7 +112,11 @@ def test_bodies_of_a_run_that_stop_hold_up_only_the_address_they_come_from(
     assert refused.problem() == (429, "too-many-requests")
     assert refused.headers["retry-after"] == "1"
     posted = deployment.ask(
-        "127.0.4.2", "POST", "/v1/detections", deployment.token, body=ROWS
+        "127.0.4.2",
+        "POST",
+        "/v1/detections",
+        deployment.token,
+        body=ROWS,
     )
     assert posted.status == 202
     assert deployment.accepted(deployment.token) == before + len(ROWS)
@@ -116,7 +131,9 @@ def test_bodies_of_a_run_that_stop_hold_up_only_the_address_they_come_from(
 
 
 def test_batches_that_no_one_reads_hold_up_only_their_own_run(
-    deployment: Deployment, attackers: Attackers, user: User
+    deployment: Deployment,
+    attackers: Attackers,
+    user: User,
 ) -> None:
     batch = head("GET", "/v1/images", deployment.token)
     unread = [
@@ -127,15 +144,22 @@ def test_batches_that_no_one_reads_hold_up_only_their_own_run(
     assert {200} <= told <= {200, 429}
     user.notices_nothing()
     pair = deployment.ask(
-        "127.0.5.1", "GET", "/v1/images?count=2", deployment.other_token
+        "127.0.5.1",
+        "GET",
+        "/v1/images?count=2",
+        deployment.other_token,
     )
-    assert (pair.status, len(pair.body)) == (200, int(pair.headers["content-length"]))
+    assert pair.status == 200
+    assert len(pair.body) == int(pair.headers["content-length"])
     for one in unread:
         one.close()
     until(
         lambda: (
             deployment.ask(
-                "127.0.5.1", "GET", "/v1/images?count=2", deployment.token
+                "127.0.5.1",
+                "GET",
+                "/v1/images?count=2",
+                deployment.token,
             ).status
             == 200
         )
@@ -163,7 +187,11 @@ def test_batches_that_no_one_reads_hold_up_only_their_own_run(
     ],
 )
 def test_a_flood_of_log_ins_is_refused_and_holds_up_no_one(
-    attackers: Attackers, user: User, path: str, guess: str, refused: tuple[int, bytes]
+    attackers: Attackers,
+    user: User,
+    path: str,
+    guess: str,
+    refused: tuple[int, bytes],
 ) -> None:
     address = f"127.0.6.{1 + len(path)}"
     request = head("POST", path, length=len(guess)) + guess.encode()
@@ -179,9 +207,11 @@ def test_a_flood_of_log_ins_is_refused_and_holds_up_no_one(
 
 
 def test_guesses_at_the_entries_are_limited_and_use_up_no_log_ins(
-    deployment: Deployment, attackers: Attackers
+    deployment: Deployment,
+    attackers: Attackers,
 ) -> None:
-    address, asked = "127.0.6.40", head("GET", "/v1/entries")
+    address = "127.0.6.40"
+    asked = head("GET", "/v1/entries")
     guess = asked.replace(
         b"\r\n\r\n", b"\r\nAuthorization: Basic Z3Vlc3M6Z3Vlc3M=\r\n\r\n"
     )
@@ -202,12 +232,18 @@ def test_guesses_at_the_entries_are_limited_and_use_up_no_log_ins(
 
 
 def test_a_body_that_is_too_large_is_refused_also_to_a_client_that_sends_all_of_it(
-    deployment: Deployment, attackers: Attackers, user: User
+    deployment: Deployment,
+    attackers: Attackers,
+    user: User,
 ) -> None:
     content = b"1 1 .5 0 0 5 5\n" * (LARGE // 15 + 1)
     for token in (deployment.token, "nonsense", None):
         answer = deployment.ask(
-            "127.0.7.1", "POST", "/v1/detections", token, body=content
+            "127.0.7.1",
+            "POST",
+            "/v1/detections",
+            token,
+            body=content,
         )
         assert answer.problem() == (413, "too-large")
     announced = [
@@ -219,20 +255,36 @@ def test_a_body_that_is_too_large_is_refused_also_to_a_client_that_sends_all_of_
 
 
 def test_bodies_that_are_refused_unread_break_no_connection_of_another_user(
-    deployment: Deployment, user: User
+    deployment: Deployment,
+    user: User,
 ) -> None:
     for _ in range(10):
         refused = deployment.ask(
-            "127.0.7.3", "POST", "/v1/detections", "nonsense", body=b" " * 2**18
+            "127.0.7.3",
+            "POST",
+            "/v1/detections",
+            "nonsense",
+            body=b" " * 2**18,
         )
         # The referee answers before it has read all; nginx may still be sending, and then misses the answer.
-        assert refused.problem() in ((401, "bad-token"), (502, "no-answer"))
+        assert refused.problem() in (
+            (401, "bad-token"),
+            (502, "no-answer"),
+        )
         with suppress(BrokenPipeError, ConnectionResetError):
             deployment.ask(
-                "127.0.7.3", "GET", "/v1/images/1", "nonsense", body=b" " * 2**22
+                "127.0.7.3",
+                "GET",
+                "/v1/images/1",
+                "nonsense",
+                body=b" " * 2**22,
             )
         posted = deployment.ask(
-            "127.0.7.4", "POST", "/v1/detections", deployment.token, body=ROWS
+            "127.0.7.4",
+            "POST",
+            "/v1/detections",
+            deployment.token,
+            body=ROWS,
         )
         assert posted.status == 202
     user.notices_nothing()
@@ -242,7 +294,9 @@ def test_bodies_that_are_refused_unread_break_no_connection_of_another_user(
     "name", ["X-Forwarded-For", "x-forwarded-for", "X_Forwarded_For"]
 )
 def test_a_client_cannot_pretend_to_be_another_one(
-    deployment: Deployment, user: User, name: str
+    deployment: Deployment,
+    user: User,
+    name: str,
 ) -> None:
     address = f"127.0.7.{10 + len(name) + name.count('_') + name.count('X')}"
     guess = {"team": TEAM, "password": "guess"}
@@ -278,10 +332,14 @@ def test_a_client_cannot_pretend_to_be_another_one(
     ids=["header", "path", "headers", "zeros", "http2", "tls", "utf-16", "two lengths"],
 )
 def test_what_is_not_a_request_is_refused(
-    attackers: Attackers, user: User, sent: bytes
+    attackers: Attackers,
+    user: User,
+    sent: bytes,
 ) -> None:
     with suppress(
-        BrokenPipeError, ConnectionResetError, http.client.BadStatusLine
+        BrokenPipeError,
+        ConnectionResetError,
+        http.client.BadStatusLine,
     ):  # it may just be closed
         assert begun(attackers.connect("127.0.7.2", sent)).status in (400, 414, 505)
     user.notices_nothing()

@@ -117,7 +117,8 @@ def test_the_units_are_sound() -> None:
 
 
 def test_code_that_took_over_a_model_reaches_neither_secrets_nor_labels_nor_anyone(
-    taken_over: Path, tmp_path: Path
+    taken_over: Path,
+    tmp_path: Path,
 ) -> None:
     files = [tmp_path / name for name in ("secret", "contest.db", "holdout-labels.csv")]
     for file in files:
@@ -163,7 +164,8 @@ def test_a_model_s_processes_memory_and_time_are_limited_by_its_control_group(
 
 
 def test_the_unit_proves_that_it_is_confined_before_it_runs_a_model(
-    unit: Path, tmp_path: Path
+    unit: Path,
+    tmp_path: Path,
 ) -> None:
     assert ask_unit(unit, None, [], {}, [tmp_path]) == {
         "memory_bytes": 5 << 30,
@@ -183,7 +185,8 @@ def test_the_unit_proves_that_it_is_confined_before_it_runs_a_model(
 
 
 def test_models_are_checked_in_the_unit_as_on_the_host(
-    unit: Path, tmp_path: Path
+    unit: Path,
+    tmp_path: Path,
 ) -> None:
     cases = {
         "good.tflite": (detector(), None),
@@ -212,17 +215,21 @@ def test_models_are_checked_in_the_unit_as_on_the_host(
 
 
 def test_a_device_s_answers_are_repeated_in_the_unit(
-    unit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unit: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(confining.SOCKET_VARIABLE, str(unit))
     colours = colour_set(
-        tmp_path, ("red", RED), ("green", GREEN), ("blue", BLUE), ("red", GREEN)
+        tmp_path,
+        ("red", RED),
+        ("green", GREEN),
+        ("blue", BLUE),
+        ("red", GREEN),
     )
     images = [colours.image_path(number) for number in (1, 3)]
-    rule, limits = (
-        track_named("lpirc2018-track1"),
-        Limits(timeout_s=30, repeats=1, confined=True),
-    )
+    rule = track_named("lpirc2018-track1")
+    limits = Limits(timeout_s=30, repeats=1, confined=True)
     own = run_again(classifier(), "m.tflite", rule, images, limits, [tmp_path])
     assert own.answers == ((1, RED), (2, BLUE))
     with pytest.raises(RefereeError, match=r"^m\.tflite: "):
@@ -230,11 +237,17 @@ def test_a_device_s_answers_are_repeated_in_the_unit(
 
 
 def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
-    unit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unit: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(confining.SOCKET_VARIABLE, str(unit))
     images = synthesize(
-        tmp_path / "set", images=2, categories=2, seed=4, size=(64, 64)
+        tmp_path / "set",
+        images=2,
+        categories=2,
+        seed=4,
+        size=(64, 64),
     ).folder
     with contest_day(tmp_path / "contest", images) as day:
         config = day.folder / "contest.toml"
@@ -258,15 +271,21 @@ def test_a_served_contest_has_models_checked_in_the_unit_and_says_so(
 
 @pytest.mark.parametrize("has_models_unit", [False, True])
 def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_takes_none(
-    tmp_path: Path, has_models_unit: bool
+    tmp_path: Path,
+    has_models_unit: bool,
 ) -> None:
     images = synthesize(
-        tmp_path / "set", images=2, categories=2, seed=4, size=(64, 64)
+        tmp_path / "set",
+        images=2,
+        categories=2,
+        seed=4,
+        size=(64, 64),
     ).folder
     with contest_day(tmp_path / "contest", images) as day:
         config = day.folder / "contest.toml"
         config.write_text(config.read_text() + TRACK.format(images=images))
-        log, port = tmp_path / "server.log", own_port()
+        log = tmp_path / "server.log"
+        port = own_port()
         places = {
             "User=referee\nGroup=referee\nStateDirectory=referee\nStateDirectoryMode=0700\n": "User=root\n",
             "WorkingDirectory=/var/lib/referee": f"WorkingDirectory={day.folder}\nReadWritePaths={tmp_path} /tmp",
@@ -281,13 +300,18 @@ def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_
         if has_models_unit:
             units |= models_units(tmp_path)
         with running(
-            tmp_path, units, lambda: log.exists() and "Serving" in log.read_text()
+            tmp_path,
+            units,
+            lambda: log.exists() and "Serving" in log.read_text(),
         ):
             url = (
                 f"http://127.0.0.1:{port}/v1/entries?track=models&name=m.tflite&wait=60"
             )
             answer = requests.post(
-                url, detector(), auth=(TEAM, PASSWORD), timeout=TIMEOUT_S
+                url,
+                detector(),
+                auth=(TEAM, PASSWORD),
+                timeout=TIMEOUT_S,
             )
             said_at_start = (
                 "Models run confined in a unit"
@@ -303,7 +327,8 @@ def test_the_documented_unit_of_the_server_confines_models_by_the_other_unit_or_
 
 
 def test_a_unit_that_does_not_answer_takes_no_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     left = tmp_path / "models.sock"
     with socket.socket(socket.AF_UNIX) as closed:

@@ -40,19 +40,27 @@ BOARD = "127.0.9.1"
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_board_works_over_tls(
-    deployment: Deployment, version: ssl.TLSVersion
+    deployment: Deployment,
+    version: ssl.TLSVersion,
 ) -> None:
     trusting = ssl.create_default_context(cafile=str(deployment.nginx.certificate))
     trusting.minimum_version = trusting.maximum_version = version
     connection = http.client.HTTPSConnection(
-        HOST, deployment.nginx.tls_port, timeout=TIMEOUT_S, context=trusting
+        HOST,
+        deployment.nginx.tls_port,
+        timeout=TIMEOUT_S,
+        context=trusting,
     )
     with contextlib.closing(connection):
         login = asked(
-            connection, "POST", "/v1/session", body={"team": TEAM, "password": PASSWORD}
+            connection,
+            "POST",
+            "/v1/session",
+            body={"team": TEAM, "password": PASSWORD},
         )
         token = login.json()["token"]
-        assert (login.status, token) == (201, deployment.token)
+        assert login.status == 201
+        assert token == deployment.token
         assert asked(connection, "GET", "/v1/images/1", token).body.startswith(
             b"\xff\xd8"
         )
@@ -73,7 +81,9 @@ def test_a_board_works_over_tls(
     ],
 )
 def test_an_answer_is_the_same_as_without_nginx(
-    deployment: Deployment, path: str, headers: dict[str, str]
+    deployment: Deployment,
+    path: str,
+    headers: dict[str, str],
 ) -> None:
     server = deployment.day.server
     assert server is not None
@@ -96,17 +106,25 @@ def test_a_body_of_4_mib_arrives_and_no_larger_one(deployment: Deployment) -> No
     def posted(rows: int) -> Answer:
         packed = {"Content-Type": "application/octet-stream"}
         return deployment.ask(
-            BOARD, "POST", "/v1/detections", deployment.token, body=row * rows, **packed
+            BOARD,
+            "POST",
+            "/v1/detections",
+            deployment.token,
+            body=row * rows,
+            **packed,
         )
 
     arrived = posted(most)
-    assert (arrived.status, arrived.json()["accepted"]) == (202, most)
+    assert arrived.status == 202
+    assert arrived.json()["accepted"] == most
     assert posted(most + 1).problem() == (413, "too-large")
 
 
 @pytest.mark.parametrize("path", ["/v1/entries", "/v1/jobs/x/result"])
 def test_an_entry_and_what_a_device_measured_may_be_larger(
-    deployment: Deployment, alone: Nginx, path: str
+    deployment: Deployment,
+    alone: Nginx,
+    path: str,
 ) -> None:
     sent = deployment.ask(BOARD, "POST", path, body=bytes(LARGEST_BODY_BYTES + 1))
     assert sent.status != 413  # the referee itself answers
@@ -125,10 +143,15 @@ def test_a_chunked_body_arrives_whole(deployment: Deployment) -> None:
         }
         parts = iter([b"1 1 .5 0 ", b"0 5 5\n"])
         connection.request(
-            "POST", "/v1/detections", parts, headers, encode_chunked=True
+            "POST",
+            "/v1/detections",
+            parts,
+            headers,
+            encode_chunked=True,
         )
         answer = read_answer(connection.getresponse())
-    assert (answer.status, answer.json()["accepted"]) == (202, 1)
+    assert answer.status == 202
+    assert answer.json()["accepted"] == 1
 
 
 def test_an_old_client_works_that_names_no_host(deployment: Deployment) -> None:
@@ -140,7 +163,8 @@ def test_an_old_client_works_that_names_no_host(deployment: Deployment) -> None:
             b"POST /login HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(form), form)
         )
         answer = read_answer(begun(connection))
-    assert (answer.status, answer.body.decode()) == (200, deployment.token)
+    assert answer.status == 200
+    assert answer.body.decode() == deployment.token
 
 
 def test_failed_log_ins_of_one_board_keep_no_other_one_out(
@@ -176,7 +200,8 @@ def test_while_the_referee_is_down_clients_are_told_so(alone: Nginx) -> None:
             "no-answer",
         )
         old = asked(connection, "POST", "/login", body=b"username=ant&password=x")
-        assert (old.status, old.body) == (500, b"Powermeter not connected\n")
+        assert old.status == 500
+        assert old.body == b"Powermeter not connected\n"
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent(alone: Nginx) -> None:
@@ -204,14 +229,19 @@ def test_the_unit_and_nginx_agree_on_the_referee_s_address() -> None:
     reason="systemd does not run, and only root can try",
 )
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    text, installed = (
-        (GUIDE / "referee.service").read_text(),
-        "/opt/lpirc/.venv/bin/referee",
-    )
+    text = (GUIDE / "referee.service").read_text()
+    installed = "/opt/lpirc/.venv/bin/referee"
     assert installed in text
     unit = tmp_path / "referee.service"
     here = Path(sys.executable).with_name("referee")
     unit.write_text(text.replace(installed, f'"{here}"'))  # its folder may have a space
     command = ["systemd-analyze", "verify", "--man=no", str(unit)]
-    verified = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (verified.returncode, verified.stdout, verified.stderr) == (0, "", "")
+    verified = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert verified.returncode == 0
+    assert verified.stdout == ""
+    assert verified.stderr == ""

@@ -31,14 +31,19 @@ ADDRESSES = 250  # nginx limits the log-ins of each
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_requests_of_those_years_get_their_answers_or_another_one_for_a_reason(
-    tmp_path: Path, way: str
+    tmp_path: Path,
+    way: str,
 ) -> None:
     requests = original_requests(shared("legacy", "requests.jsonl"))
     with ExitStack() as stack:
         if way == "nginx":
             program("nginx")
         testset = synthesize(
-            tmp_path / "set", images=IMAGES, categories=3, seed=4, size=(96, 64)
+            tmp_path / "set",
+            images=IMAGES,
+            categories=3,
+            seed=4,
+            size=(96, 64),
         ).folder
         made = stack.enter_context(contest_day(tmp_path / "contest", testset, teams=()))
         password_hash = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(
@@ -54,11 +59,16 @@ def test_the_requests_of_those_years_get_their_answers_or_another_one_for_a_reas
             (folder := tmp_path / "nginx").mkdir()
             port = stack.enter_context(closing(Nginx(folder, upstream(port)))).port
         token = server.ask(
-            "POST", "/login", data={"username": TEAM, "password": PASSWORD}
+            "POST",
+            "/login",
+            data={"username": TEAM, "password": PASSWORD},
         ).text
         answers = {
             one.name: answer_to(
-                (HOST, port), f"127.0.20.{n % ADDRESSES + 1}", one, token
+                (HOST, port),
+                f"127.0.20.{n % ADDRESSES + 1}",
+                one,
+                token,
             )
             for n, one in enumerate(requests)
         }

@@ -59,12 +59,15 @@ def _read_request(connection: socket.socket) -> bytes:
 
 @pytest.fixture(scope="module")
 def second(
-    tmp_path_factory: pytest.TempPathFactory, large_images: Path
+    tmp_path_factory: pytest.TempPathFactory,
+    large_images: Path,
 ) -> Iterator[Day]:
     """The host that the front takes for the standby; it serves already."""
     program("nginx")
     with contest_day(
-        tmp_path_factory.mktemp("second") / "contest", large_images, teams=(TEAM,)
+        tmp_path_factory.mktemp("second") / "contest",
+        large_images,
+        teams=(TEAM,),
     ) as made:
         config = made.folder / "contest.toml"
         config.write_text(f'trusted_proxy = ["{HOST}"]\n{config.read_text()}')
@@ -85,7 +88,8 @@ def front(second: Day, folder: Path, first_port: int) -> Iterator[Deployment]:
 
 
 def test_the_standby_gets_everything_once_the_first_host_is_gone(
-    second: Day, tmp_path: Path
+    second: Day,
+    tmp_path: Path,
 ) -> None:
     with front(second, tmp_path, own_port()) as asked:
         token = str(asked.login(BOARD, TEAM).json()["token"])
@@ -94,7 +98,12 @@ def test_the_standby_gets_everything_once_the_first_host_is_gone(
         for key in ({}, {"Idempotency-Key": "a"}, {"Idempotency-Key": "a"}):
             assert (
                 asked.ask(
-                    BOARD, "POST", "/v1/detections", token, body=ROWS, **key
+                    BOARD,
+                    "POST",
+                    "/v1/detections",
+                    token,
+                    body=ROWS,
+                    **key,
                 ).status
                 == 202
             )
@@ -102,7 +111,8 @@ def test_the_standby_gets_everything_once_the_first_host_is_gone(
 
 
 def test_only_a_post_with_a_key_is_repeated_when_the_first_host_may_have_taken_it(
-    second: Day, tmp_path: Path
+    second: Day,
+    tmp_path: Path,
 ) -> None:
     with (
         contextlib.closing(DyingHost(own_port())) as dying,
@@ -122,7 +132,12 @@ def test_only_a_post_with_a_key_is_repeated_when_the_first_host_may_have_taken_i
         )
         assert asked.accepted(token) == before + len(ROWS)
         too_large = asked.ask(
-            BOARD, "POST", "/v1/detections", token, body=bytes(5 * 2**20), **kept
+            BOARD,
+            "POST",
+            "/v1/detections",
+            token,
+            body=bytes(5 * 2**20),
+            **kept,
         )
         assert too_large.problem() == (413, "too-large")
         # A log-in opens a run: whoever was not answered asks again.

@@ -15,14 +15,14 @@ import click
 import pytest
 
 from tests.warm_programs import ENTRIES
+from tests.wheels.building import FOLDERS
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = (
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
-    "client/README.md",
-    "datasets/README.md",
+    *(f"{folder}/README.md" for folder in FOLDERS.values()),
 )
 PAGES = [*(ROOT / name for name in OUTSIDE), *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAMS: dict[str, click.Command | argparse.ArgumentParser] = {

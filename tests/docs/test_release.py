@@ -30,11 +30,9 @@ def test_the_citation_has_what_its_form_asks_for_and_the_version_of_the_distribu
     assert citation["cff-version"] == "1.2.0"
     assert all(one.keys() & {"name", "family-names"} for one in citation["authors"])
     client = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())["project"]
-    assert (citation["version"], client["version"], citation["license"]) == (
-        VERSION,
-        VERSION,
-        client["license"],
-    )
+    assert citation["version"] == VERSION
+    assert client["version"] == VERSION
+    assert citation["license"] == client["license"]
 
 
 def test_the_changelog_has_its_form() -> None:
@@ -55,5 +53,7 @@ def test_the_changelog_has_its_form() -> None:
     }
     for heading in (first, *released):
         assert re.search(
-            rf"^{re.escape(heading.partition(' ')[0])}: \S+$", text, re.MULTILINE
+            rf"^{re.escape(heading.partition(' ')[0])}: \S+$",
+            text,
+            re.MULTILINE,
         ), heading

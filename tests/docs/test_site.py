@@ -43,7 +43,9 @@ class Links(HTMLParser):
         self.feed(html)
 
     def handle_starttag(
-        self, tag: str, attributes: list[tuple[str, str | None]]
+        self,
+        tag: str,
+        attributes: list[tuple[str, str | None]],
     ) -> None:
         for name, value in attributes:
             if name in ("id", "name") and value:
@@ -85,7 +87,8 @@ def shown_otherwise(site: Path) -> list[str]:
         for name in outside
         if name.endswith(".md") and name != "README.md"
     }
-    github, found = MarkdownIt("commonmark").enable("table"), []
+    github = MarkdownIt("commonmark").enable("table")
+    found = []
     for name, source in sources.items():
         place = outside.get(name, name.removeprefix("docs/")).removesuffix(".md")
         built = (
@@ -122,7 +125,8 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def test_the_site_is_whole_asks_no_other_host_and_finds_what_is_searched(
-    browser: Browser, tmp_path: Path
+    browser: Browser,
+    tmp_path: Path,
 ) -> None:
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)],

@@ -43,7 +43,12 @@ def answers(port: int) -> bool:
 def served(words: list[str], folder: Path, port: int) -> Iterator[None]:
     path = folder / "served.log"
     with path.open("a") as log:
-        process: Any = warm_programs.start(words, stdout=log, stderr=log, cwd=folder)
+        process: Any = warm_programs.start(
+            words,
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+        )
         try:
             until(
                 lambda: (
@@ -84,10 +89,18 @@ def carry_out(page: Path, folder: Path) -> dict[str, str]:
                     given = (
                         {}
                         if ours
-                        else {"capture_output": True, "text": True, "check": False}
+                        else {
+                            "capture_output": True,
+                            "text": True,
+                            "check": False,
+                        }
                     )
                     done = run(
-                        command, cwd=folder, env=environment, timeout=TIMEOUT_S, **given
+                        command,
+                        cwd=folder,
+                        env=environment,
+                        timeout=TIMEOUT_S,
+                        **given,
                     )
                     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
                     printed[line] = done.stdout + done.stderr
@@ -103,7 +116,9 @@ def test_a_first_contest(tmp_path: Path) -> None:
         said for line, said in printed.items() if line.startswith("lpirc-client run")
     )
     warnings = re.findall(
-        r"^warning (\S+):", printed["referee judge --all"], re.MULTILINE
+        r"^warning (\S+):",
+        printed["referee judge --all"],
+        re.MULTILINE,
     )
     assert warnings == ["accuracy", "official-meter"]
     assert "Best score: alpha." in printed["referee leaderboard"]
@@ -135,7 +150,11 @@ def test_each_request_with_curl_is_answered_as_the_page_says(tmp_path: Path) -> 
         "curl -s", "curl -fsSw '\\n'"
     )
     testset = synthesize(
-        tmp_path / "testset", images=2, categories=7, seed=1, size=(64, 64)
+        tmp_path / "testset",
+        images=2,
+        categories=7,
+        seed=1,
+        size=(64, 64),
     ).folder
     with contest_day(tmp_path / "day", testset) as day:
         url = day.serve().url
@@ -151,7 +170,8 @@ def test_each_request_with_curl_is_answered_as_the_page_says(tmp_path: Path) -> 
             text=True,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     assert re.findall(r'"(?:status|accepted|phase)": ?"?(\w+)', done.stdout) == [
         "ok",
         "1",

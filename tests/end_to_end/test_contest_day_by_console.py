@@ -26,10 +26,17 @@ HTML = {"Accept": "text/html"}
 def day(tmp_path: Path) -> Iterator[Day]:
     """Three teams and two stations, served."""
     test_set = synthesize(
-        tmp_path / "set", images=6, categories=3, seed=4, size=(96, 64)
+        tmp_path / "set",
+        images=6,
+        categories=3,
+        seed=4,
+        size=(96, 64),
     ).folder
     with contest_day(
-        tmp_path / "contest", test_set, auto_arm=False, teams=TEAMS
+        tmp_path / "contest",
+        test_set,
+        auto_arm=False,
+        teams=TEAMS,
     ) as made:
         second = Meter(made.folder / "meter.log", load="constant:9W")
         made.meters.append(second)
@@ -67,11 +74,18 @@ def until_shown(page: Page, selector: str, text: str) -> None:
 def log_in(day: Day, team: str, password: str = PASSWORD) -> requests.Response:
     assert day.server is not None
     return day.server.ask(
-        "POST", "/v1/session", json={"team": team, "password": password}
+        "POST",
+        "/v1/session",
+        json={"team": team, "password": password},
     )
 
 
-def take_part(day: Day, token: str, run: int, share: float) -> None:
+def take_part(
+    day: Day,
+    token: str,
+    run: int,
+    share: float,
+) -> None:
     """What a team's system does: fetches all images and posts the first `share` of the true boxes."""
     truth = read_ground_truth(day.testset)
     with day.store() as store:
@@ -104,7 +118,8 @@ def ranked(day: Day) -> list[str]:
 
 
 def test_an_operator_runs_the_whole_day_from_the_console(
-    day: Day, browser: Browser
+    day: Day,
+    browser: Browser,
 ) -> None:
     assert day.server is not None
     key = (day.folder / "operator-key").read_text().strip()
@@ -189,7 +204,9 @@ def a_freeze_and_an_unveiling(page: Page, day: Day) -> None:
         act(page, "Unveil the board")
         seen.append(ranked(day))
         until_shown(
-            page, "nav", shown
+            page,
+            "nav",
+            shown,
         )  # else the next press is refused: it would not know of this one
     assert [one[-1] for one in seen] == ["ant"] * 3
     assert seen[-1] == ["cat", "bee", "ant"]

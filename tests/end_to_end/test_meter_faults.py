@@ -47,7 +47,10 @@ class Fault:
 
 
 def fault(
-    name: str, *lines: tuple[float | None, str], says: str = "", always: bool = True
+    name: str,
+    *lines: tuple[float | None, str],
+    says: str = "",
+    always: bool = True,
 ) -> Fault:
     return Fault(name, lines, frozenset(says.split()), always and bool(says))
 
@@ -148,7 +151,8 @@ def meters(folder: Path) -> Iterator[list[Metered]]:
                 [program("meter"), "simulate", *options], folder / f"meter-{number}.log"
             )
             stack.callback(process.close)
-            address, stdout = process.first_line(), process.process.stdout
+            address = process.first_line()
+            stdout = process.process.stdout
             assert stdout is not None
             started.append(
                 Metered(one, process, address, stdout.readline().split()[-1])
@@ -171,7 +175,9 @@ def log_in(server: Server, team: str) -> requests.Response:
     """Log in, and again where so many at once are too many for a busy host."""
     while True:
         answer = server.ask(
-            "POST", "/v1/session", json={"team": team, "password": PASSWORD}
+            "POST",
+            "/v1/session",
+            json={"team": team, "password": PASSWORD},
         )
         if answer.status_code != http.HTTPStatus.TOO_MANY_REQUESTS:
             return answer
@@ -179,7 +185,10 @@ def log_in(server: Server, team: str) -> requests.Response:
 
 
 def take_part(
-    folder: Path, server: Server, team: str, by_station: dict[str, Metered]
+    folder: Path,
+    server: Server,
+    team: str,
+    by_station: dict[str, Metered],
 ) -> None:
     """Log in, let happen to the station's meter what its fault says, and wait for the window's end."""
     answer = log_in(server, team)
@@ -189,7 +198,10 @@ def take_part(
     with open_contest(folder) as contest:
         meter = by_station[contest.store.runs.get(document["run"]).station]
     server.ask(
-        "POST", "/v1/detections", document["token"], json=[[1, 1, 0.5, 0, 0, 5, 5]]
+        "POST",
+        "/v1/detections",
+        document["token"],
+        json=[[1, 1, 0.5, 0, 0, 5, 5]],
     )
     for at_s, line in meter.fault.lines:
         if at_s is not None:
@@ -237,7 +249,8 @@ def test_whatever_happens_to_a_meter_the_energy_is_exact_or_a_check_says_why_not
 
 
 def judged(
-    folder: Path, by_station: dict[str, Metered]
+    folder: Path,
+    by_station: dict[str, Metered],
 ) -> list[tuple[str, float | None, list[str], str]]:
     """For each fault: how far its energy is off, what was flagged, and whether that is good."""
     assert refers("judge", "--all", "--contest", str(folder)).returncode == 0

@@ -67,7 +67,8 @@ def test_a_rehearsal_gives_a_score_with_every_check_ok_but_that_its_meter_is_sim
     document = rehearsed(folder, "--images", "12")
     assert document.keys() >= KEYS
     assert failed(document) == ["official-meter"]
-    assert (document["needs_review"], document["official"]) == (False, False)
+    assert document["needs_review"] is False
+    assert document["official"] is False
     assert 0 < document["map"] < 1
     assert document["images"] == 12
     assert document["detections"] > 0
@@ -86,7 +87,8 @@ def test_a_rehearsal_gives_a_score_with_every_check_ok_but_that_its_meter_is_sim
     ]
 
     again = refers("rehearse", "--images", "12", "--out", str(folder), "--json")
-    assert (again.returncode, again.stdout) == (1, "")
+    assert again.returncode == 1
+    assert again.stdout == ""
     assert again.stderr.splitlines()[-1].startswith("referee: ")
     assert "not empty" in again.stderr.splitlines()[-1]
     judged = refers("judge", "1", "--contest", str(folder), "--json")
@@ -137,11 +139,13 @@ def test_a_recording_of_meter_record_is_a_load(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("load", ["bogus", "constant:many", "csv:none.csv", "cpu:x"])
 def test_a_load_that_there_is_not_is_told_once_before_anything_is_made(
-    tmp_path: Path, load: str
+    tmp_path: Path,
+    load: str,
 ) -> None:
     folder = tmp_path / "rehearsal"
     result = refers("rehearse", "--out", str(folder), "--load", load)
-    assert (result.returncode, result.stdout) == (1, "")
+    assert result.returncode == 1
+    assert result.stdout == ""
     assert result.stderr.startswith("referee: No simulated meter: ")
     assert result.stderr.count("meter: ") == 1
     assert result.stderr.count("\n") == 1
@@ -150,7 +154,8 @@ def test_a_load_that_there_is_not_is_told_once_before_anything_is_made(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_rehearsal_stopped_in_mid_run_leaves_no_process(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path,
+    number: signal.Signals,
 ) -> None:
     folder = tmp_path / "rehearsal"
     arguments = [
@@ -189,7 +194,8 @@ time.sleep(1000)
 
 
 def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("referee.cli.rehearse.CLIENT_END_S", 3.0)
     (tmp_path / "hanging.py").write_text(HANGING)
@@ -207,8 +213,10 @@ def test_any_program_is_the_contestant_and_one_that_hangs_is_ended_and_judged(
         "rehearse", "--out", str(folder), *sizes, "--client", shlex.join(words)
     )
     document = json.loads(result.stdout)
-    assert (result.returncode, document["exit_code"]) == (1, -signal.SIGKILL)
-    assert (document["closed_by"], document["map"]) == ("deadline", 0.0)
+    assert result.returncode == 1
+    assert document["exit_code"] == -signal.SIGKILL
+    assert document["closed_by"] == "deadline"
+    assert document["map"] == 0.0
     told = [
         "The client ran on 3 s after its 1 s, and was killed.",
         "The client did not log out: the run lasted until the end of its window.",
@@ -231,7 +239,9 @@ def test_a_program_that_there_is_not_is_told_before_anything_is_made(
         "rehearse", "--out", str(folder), "--client", "./there-is-none {url}"
     )
     told = "referee: There is no program './there-is-none' that may be executed.\n"
-    assert (result.returncode, result.stderr, folder.exists()) == (1, told, False)
+    assert result.returncode == 1
+    assert result.stderr == told
+    assert folder.exists() is False
 
 
 def is_open(folder: Path) -> bool:

@@ -68,7 +68,8 @@ class Frayed(Relay):
     """A cable that drops its connections amid a batch, then loses the first receipt and stays broken."""
 
     def __init__(self, port: int) -> None:
-        self.passed, self.is_broken = 0, False
+        self.passed = 0
+        self.is_broken = False
         super().__init__(port)
 
     def _pass(self, source: socket, sink: socket) -> None:
@@ -93,7 +94,12 @@ def started(
 
         def start(command: Command, log: IO[Any]) -> subprocess.Popen[str]:
             process = stack.enter_context(
-                subprocess.Popen(command, stderr=log, cwd=tmp_path, text=True)
+                subprocess.Popen(
+                    command,
+                    stderr=log,
+                    cwd=tmp_path,
+                    text=True,
+                )
             )
             stack.callback(process.kill)
             return process
@@ -108,12 +114,10 @@ def test_an_example_answers_every_image_through_a_broken_cable_and_a_restart(
     language: Callable[[Path], Command],
     tmp_path: Path,
 ) -> None:
-    client, team, secret, log = (
-        language(tmp_path),
-        language.__name__,
-        tmp_path / "secret",
-        tmp_path / "log",
-    )
+    client = language(tmp_path)
+    team = language.__name__
+    secret = tmp_path / "secret"
+    log = tmp_path / "log"
     server = hall.server
     assert server is not None
     secret.write_text('wro"ng\\\n')
@@ -125,7 +129,8 @@ def test_an_example_answers_every_image_through_a_broken_cable_and_a_restart(
             text=True,
             check=False,
         )
-        assert (refused.returncode, refused.stdout) == (1, "")
+        assert refused.returncode == 1
+        assert refused.stdout == ""
         assert "bad-credentials: " in refused.stderr
 
         secret.write_text(f"{PASSWORD}\n")

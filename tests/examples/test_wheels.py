@@ -94,7 +94,11 @@ def test_source_distributions_hold_what_a_wheel_is_built_from(tmp_path: Path) ->
 
 
 def answered(
-    hall: Day, team: str, folder: Path, *command: str, **settings: str
+    hall: Day,
+    team: str,
+    folder: Path,
+    *command: str,
+    **settings: str,
 ) -> None:
     """The client at that command answers a whole run with a detector of one's own."""
     (folder / "mine.py").write_text(DETECTOR)
@@ -121,15 +125,15 @@ def answered(
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert (document["images"], document["detections"], document["logged_out"]) == (
-        IMAGES,
-        IMAGES,
-        True,
-    )
+    assert document["images"] == IMAGES
+    assert document["detections"] == IMAGES
+    assert document["logged_out"] is True
 
 
 def test_installed_wheels_run_outside_of_the_checkout_and_the_client_with_requests_only(
-    hall: Day, wheels: dict[str, Path], tmp_path: Path
+    hall: Day,
+    wheels: dict[str, Path],
+    tmp_path: Path,
 ) -> None:
     programs = environment(tmp_path / "venv")
     install(programs, "--no-index", "--no-deps", *map(str, wheels.values()))
@@ -172,7 +176,9 @@ def test_installed_wheels_run_outside_of_the_checkout_and_the_client_with_reques
 
 
 def test_the_clients_wheel_alone_runs_on_the_oldest_python(
-    hall: Day, wheels: dict[str, Path], tmp_path: Path
+    hall: Day,
+    wheels: dict[str, Path],
+    tmp_path: Path,
 ) -> None:
     """Its pip takes ten seconds there; a wheel of Python only is installed by unpacking."""
     pypy = program("pypy3")

@@ -17,7 +17,11 @@ from lpirc_testsets.set_building import SourceImage, build_annotated
 
 
 def import_yolo(
-    annotations: Path, classes: Path, images: Path, out: Path, reports: Reports
+    annotations: Path,
+    classes: Path,
+    images: Path,
+    out: Path,
+    reports: Reports,
 ) -> TestSet:
     """Import the folder `annotations`; `classes` has a name a line, in the order of their numbers."""
     names = classes.read_text("utf-8").splitlines()
@@ -35,7 +39,10 @@ def import_yolo(
 
 
 def _boxes(
-    labels: Path, names: list[str], size: tuple[int, int], problems: Problems
+    labels: Path,
+    names: list[str],
+    size: tuple[int, int],
+    problems: Problems,
 ) -> list[NamedBox]:
     width, height = size
     boxes = []

@@ -18,13 +18,17 @@ STRICTER = Rule("lpirc-75", iou=0.75)
 
 
 def evaluate(
-    ground_truth: GroundTruth, detections: Detections, blacklist: Blacklist
+    ground_truth: GroundTruth,
+    detections: Detections,
+    blacklist: Blacklist,
 ) -> Evaluation:
     """Give each category the share of its objects that a detection overlaps by 50 %."""
     objects = dict.fromkeys(ground_truth.category_ids.tolist(), 0)
     found = dict.fromkeys(objects, 0)
     places = zip(
-        ground_truth.image.tolist(), ground_truth.category.tolist(), strict=True
+        ground_truth.image.tolist(),
+        ground_truth.category.tolist(),
+        strict=True,
     )
     for place, (image, category) in enumerate(places):
         if (image, category) in blacklist or ground_truth.crowd[place]:

@@ -142,7 +142,8 @@ class Relay:
 
     def mend(self) -> None:
         with self._guard:
-            self._whole, self.accepted = True, 0
+            self._whole = True
+            self.accepted = 0
 
     def lead_to(self, port: int) -> None:
         """Plug the far end in elsewhere: connections from now on go to that port."""

@@ -25,7 +25,10 @@ Answers = Mapping[str, Callable[[], str]]
 def served(answers: Answers) -> Iterator[str]:
     """Give its address, on loopback."""
     door = Door(
-        "127.0.0.1", 0, lambda connection: _serve(connection, answers), "foreign"
+        "127.0.0.1",
+        0,
+        lambda connection: _serve(connection, answers),
+        "foreign",
     )
     try:
         yield f"TCPIP::127.0.0.1,{door.port}::INSTR"
@@ -35,7 +38,8 @@ def served(answers: Answers) -> Iterator[str]:
 
 def _serve(connection: socket.socket, answers: Answers) -> None:
     """Serve as much of VXI-11's core channel as a query needs."""
-    records, answer = Records(connection), [b""]
+    records = Records(connection)
+    answer = [b""]
 
     def write(reader: Reader) -> bytes:
         for _ in ("link", "io timeout", "lock timeout", "flags"):

@@ -31,7 +31,12 @@ VALUES = {
     "UPP": 169.7,
     "UMP": -169.7,
 }
-VALUES |= {"IPP": 0.4243, "IMP": -0.4243, "URAN": 150.0, "IRAN": 0.5}
+VALUES |= {
+    "IPP": 0.4243,
+    "IMP": -0.4243,
+    "URAN": 150.0,
+    "IRAN": 0.5,
+}
 FOUND = {
     "INP:MODE": "RMS",
     "INP:SYNC": "VOLT",
@@ -62,7 +67,11 @@ FOUND = {
 MILLI = {"MA": "A", "MV": "V", "MS": "S"}
 
 
-IRREGULAR = {"INTEGRATE": "INTEG", "INTEG": "INTEG", "NUMBER": "NUM"}
+IRREGULAR = {
+    "INTEGRATE": "INTEG",
+    "INTEG": "INTEG",
+    "NUMBER": "NUM",
+}
 
 
 def short(word: str) -> str:
@@ -162,13 +171,16 @@ class LoggedBox:
 
     def _do(self, header: str, data: str) -> None:
         if header == "INTEG:STAR":
-            self.state, self.since_s = "STAR", time.monotonic()
+            self.state = "STAR"
+            self.since_s = time.monotonic()
         elif header == "INTEG:STOP":
-            self.sums_s, self.state = self._elapsed_s(), "STOP"
+            self.sums_s = self._elapsed_s()
+            self.state = "STOP"
         elif header == "INTEG:RES" and self.state == "RES" and self.resets_once:
             self.errors.append('845,"Attempted to reset integration while in progress"')
         elif header == "INTEG:RES":
-            self.sums_s, self.state = 0.0, "RES"
+            self.sums_s = 0.0
+            self.state = "RES"
         elif data:
             self.settings[header] = (
                 data.upper() if self.as_set and "NUM" not in header else spelled(data)
@@ -194,7 +206,8 @@ class LoggedBox:
         return "NONE" if header.startswith("NUM:ITEM") else answers.get(header)
 
     def _events(self) -> str:
-        before, self.seen = self.seen, int(time.monotonic() / UPDATE_S)
+        before = self.seen
+        self.seen = int(time.monotonic() / UPDATE_S)
         return "1" if self.seen != before else "0"
 
     def _values(self, data: str) -> str:
@@ -230,22 +243,19 @@ class LoggedBox:
             late_s = (
                 time.monotonic() - update * UPDATE_S if self.state == "STAR" else 0.0
             )
-            self.shown_s, self.shown_update = (
-                max(self._elapsed_s() - late_s, 0.0),
-                update,
-            )
+            self.shown_s = max(self._elapsed_s() - late_s, 0.0)
+            self.shown_update = update
         return self.shown_s
 
     def _elapsed_s(self) -> float:
         if self.state != "STAR":
             return self.sums_s
         hours, minutes, seconds = map(int, self.settings["INTEG:TIM"].split(","))
-        timer_s, elapsed_s = (
-            hours * 3600 + minutes * 60 + seconds,
-            time.monotonic() - self.since_s,
-        )
+        timer_s = hours * 3600 + minutes * 60 + seconds
+        elapsed_s = time.monotonic() - self.since_s
         if timer_s and elapsed_s >= timer_s:
-            self.sums_s, self.state = float(timer_s), "TIM"
+            self.sums_s = float(timer_s)
+            self.state = "TIM"
             return self.sums_s
         return elapsed_s
 
@@ -298,9 +308,12 @@ def served(box: LoggedBox) -> Iterator[str]:
     """Serve a box on a port of its own; give its VISA address."""
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Connection) as server:
         server.daemon_threads = True
-        server.box, server.guard = box, threading.Lock()  # type: ignore[attr-defined]
+        server.box = box
+        server.guard = threading.Lock()  # type: ignore[attr-defined]
         thread = threading.Thread(
-            target=server.serve_forever, args=(0.02,), daemon=True
+            target=server.serve_forever,
+            args=(0.02,),
+            daemon=True,
         )
         thread.start()
         yield f"TCPIP::127.0.0.1,{server.server_address[1]}::INSTR"

@@ -14,8 +14,13 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 
-CREATE, WRITE, READ, DESTROY = 10, 11, 12, 23
-IO_TIMEOUT, NOT_SUPPORTED, END = 15, 8, 4
+CREATE = 10
+WRITE = 11
+READ = 12
+DESTROY = 23
+IO_TIMEOUT = 15
+NOT_SUPPORTED = 8
+END = 4
 POWER_W = 36.0
 NUMBER = ":NUMERIC:NORMAL:NUMBER"
 UPDATE_S = 0.1
@@ -38,7 +43,8 @@ class Instrument:
         self.errors: list[str] = []
         self.questions = 0
         self.settings = dict(SETTINGS)
-        self.state, self.resets = "RESET", 0
+        self.state = "RESET"
+        self.resets = 0
         self.guard = threading.RLock()
         self._begun_s = self._elapsed_s = 0.0
         self._free_s = 0.0
@@ -67,7 +73,8 @@ class Instrument:
                 self.now_s += timeout_s
                 return None
             ready_s, answer = self._answer
-            self.now_s, self._answer = max(self.now_s, ready_s), None
+            self.now_s = max(self.now_s, ready_s)
+            self._answer = None
             return answer
 
     @property
@@ -99,7 +106,8 @@ class Instrument:
         if header == ":STATUS:ERROR":
             return self.errors.pop(0) if self.errors else '0,"No error"'
         if header == ":STATUS:EESR":
-            before, self._update = self._update, int(self.now_s / UPDATE_S)
+            before = self._update
+            self._update = int(self.now_s / UPDATE_S)
             return str(int(self._update > before))
         if header == ":STATUS:CONDITION":
             return "0"
@@ -116,14 +124,17 @@ class Instrument:
 
     def _told(self, header: str, data: str) -> None:
         if header == ":INTEGRATE:START":
-            self.state, self._begun_s = "START", self.now_s
+            self.state = "START"
+            self._begun_s = self.now_s
             self.deaf_until_s = self.now_s + self.deaf_after_start_s
             if self.delay_after_start_s is not None:
                 self.delay_s = self.delay_after_start_s
         elif header == ":INTEGRATE:STOP":
-            self._elapsed_s, self.state = self.ran_s, "STOP"
+            self._elapsed_s = self.ran_s
+            self.state = "STOP"
         elif header == ":INTEGRATE:RESET":
-            self._elapsed_s, self.state = 0.0, "RESET"
+            self._elapsed_s = 0.0
+            self.state = "RESET"
             self.resets += 1
         elif header in self.settings:
             self.settings[header] = {"ON": "1", "OFF": "0"}.get(
@@ -191,7 +202,9 @@ class Peer:
     """Serves one instrument over VXI-11; `wait` is called before each answer to a read."""
 
     def __init__(
-        self, instrument: Instrument, wait: Callable[[], object] = lambda: None
+        self,
+        instrument: Instrument,
+        wait: Callable[[], object] = lambda: None,
     ) -> None:
         self.instrument = instrument
         self._wait = wait

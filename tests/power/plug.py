@@ -27,11 +27,19 @@ class Plug(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if "GetDeviceInfo" in self.path:
-            about = {"id": "shellyplusplugs-d4d4da", "model": self.model, "ver": "1.4"}
+            about = {
+                "id": "shellyplusplugs-d4d4da",
+                "model": self.model,
+                "ver": "1.4",
+            }
             self._answer(about)
             return
         wh = POWER_W * (time.monotonic() - _BEGAN_S) / 3600.0
-        shown = {"voltage": 230.0, "current": 0.2, "apower": POWER_W}
+        shown = {
+            "voltage": 230.0,
+            "current": 0.2,
+            "apower": POWER_W,
+        }
         self._answer(shown | {"aenergy": {"total": wh}})
 
     def _answer(self, value: object) -> None:
@@ -51,7 +59,11 @@ def plugged(model: str = MODEL) -> Iterator[str]:
     command = [sys.executable, "-m", "tests.power.plug", model]
     root = Path(__file__).parents[2]
     with subprocess.Popen(
-        command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command,
+        cwd=root,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         assert process.stdin is not None

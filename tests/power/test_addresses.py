@@ -150,7 +150,8 @@ def test_a_wrong_form_is_told_with_what_may_be_meant(address: str, said: str) ->
 
 
 def test_a_meter_at_home_keeps_its_integral_from_link_to_link(
-    sysfs: Path, clocks: Clocks
+    sysfs: Path,
+    clocks: Clocks,
 ) -> None:
     with contextlib.closing(MeterAddress("rapl:")) as place:
         first = place.connect(clocks)
@@ -187,7 +188,10 @@ def test_sysfs_may_be_mounted_elsewhere(sysfs: Path, clocks: Clocks) -> None:
     ],
 )
 def test_what_is_not_there_is_said_when_it_is_opened(
-    sysfs: Path, clocks: Clocks, address: str, code: str
+    sysfs: Path,
+    clocks: Clocks,
+    address: str,
+    code: str,
 ) -> None:
     with (
         contextlib.closing(MeterAddress(address)) as place,
@@ -216,19 +220,26 @@ def test_a_simulator_on_the_spot_is_one_for_all_its_links(clocks: Clocks) -> Non
 
 def test_a_serial_line_has_the_speed_of_its_address_or_9600() -> None:
     assert resource_of("ASRL/dev/ttyUSB0::INSTR?baud=38400") == Resource(
-        "ASRL/dev/ttyUSB0::INSTR", "@py", 38400
+        "ASRL/dev/ttyUSB0::INSTR",
+        "@py",
+        38400,
     )
     assert resource_of("asrl3@ivi") == Resource("asrl3::INSTR", "@ivi", 9600)
     assert resource_of("GPIB0::1") == Resource("GPIB0::1::INSTR", "@py", None)
     assert resource_of("ASRL1::INSTR@box.yaml@sim") == Resource(
-        "ASRL1::INSTR", "box.yaml@sim", 9600
+        "ASRL1::INSTR",
+        "box.yaml@sim",
+        9600,
     )
 
 
 @pytest.mark.skipif(not HAS_PTYS, reason="Windows has no ptys")
 @pytest.mark.parametrize("speed", ["", "?baud=38400"])
 def test_a_run_over_a_serial_line(
-    simulate: Any, clocks: Clocks, until: Any, speed: str
+    simulate: Any,
+    clocks: Clocks,
+    until: Any,
+    speed: str,
 ) -> None:
     _, path = (
         simulate("--pty", "--load", "constant:36W").process.stdout.readline().split()
@@ -246,7 +257,8 @@ def test_a_run_over_a_serial_line(
 
 @pytest.mark.skipif(not HAS_PTYS, reason="Windows has no ptys")
 def test_an_answer_left_in_a_serial_line_shifts_none(
-    simulate: Any, clocks: Clocks
+    simulate: Any,
+    clocks: Clocks,
 ) -> None:
     _, path = simulate("--pty").process.stdout.readline().split()
     with contextlib.closing(Link(f"ASRL{path}::INSTR")) as link:
@@ -264,11 +276,14 @@ def test_a_serial_line_without_its_library_says_how_to_get_it(
 ) -> None:
     link = "import sys; sys.modules['serial'] = None; from lpirc_power.visa.link import Link; Link('ASRL1::INSTR')"
     done = subprocess.run(
-        [sys.executable, "-c", link], capture_output=True, text=True, check=False
+        [sys.executable, "-c", link],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     said = done.stderr.splitlines()[-1]
     assert said.endswith(
-        "needs the Python package pyserial; install it: pip install pyserial"
+        "needs the Python package pyserial; install it: pip install 'lpirc-power[serial]'"
     )
 
 

@@ -73,7 +73,8 @@ class Driver:
 
 @pytest.fixture
 def install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Callable[[str, str], None]]:
     """Install a module with a meter driver, as a distribution of its own."""
     monkeypatch.syspath_prepend(tmp_path)
@@ -107,13 +108,19 @@ def acme() -> Iterator[str]:
 
 
 def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
-    install: Any, acme: str, until: Any
+    install: Any,
+    acme: str,
+    until: Any,
 ) -> None:
     install("acme_meter", FOREIGN)
     readings: list[Any] = []
     setup = Setup(None, None, 0.1, 600)
     sampler = Sampler(
-        acme, setup, readings.append, time.monotonic, lambda: datetime.now(UTC)
+        acme,
+        setup,
+        readings.append,
+        time.monotonic,
+        lambda: datetime.now(UTC),
     )
     with contextlib.closing(sampler):
         assert sampler.arm() == Identity("ACME", "PM100", "0815", "1.0")
@@ -123,7 +130,8 @@ def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
     assert final.state is IntegratorState.STOP
     assert final.power_w == 36.0
     assert final.energy_wh * 3600 / 36 == pytest.approx(final.integrator_s, rel=0.2)
-    begin_s, end_s = readings[0].monotonic_s, final.monotonic_s
+    begin_s = readings[0].monotonic_s
+    end_s = final.monotonic_s
     counted = (
         final.energy_wh,
         final.integrator_s,
@@ -141,7 +149,8 @@ def test_a_meter_of_another_maker_is_measured_with_through_its_own_driver(
 
 
 def test_a_meter_without_a_driver_is_refused_by_its_name(
-    acme: str, clocks: Clocks
+    acme: str,
+    clocks: Clocks,
 ) -> None:
     with (
         pytest.raises(
@@ -160,7 +169,8 @@ def test_the_known_models_are_named_with_those_of_other_drivers(install: Any) ->
 
 
 def test_a_driver_that_cannot_be_loaded_holds_up_no_other(
-    install: Any, caplog: pytest.LogCaptureFixture
+    install: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     install("broken_meter", "raise RuntimeError('half installed')")
     install("acme_meter", FOREIGN)
@@ -199,7 +209,10 @@ def test_an_identity_has_four_parts_and_what_follows_is_left_out() -> None:
     five = "YOKOGAWA,WT310E,C3UB99999E,F1.04,extra"
     assert identity(five) == Identity("YOKOGAWA", "WT310E", "C3UB99999E", "F1.04")
     assert identity("YOKOGAWA,WT310,C2PH13047V,F1.03") == Identity(
-        "YOKOGAWA", "WT310", "C2PH13047V", "F1.03"
+        "YOKOGAWA",
+        "WT310",
+        "C2PH13047V",
+        "F1.03",
     )
     for answer in ("FLUKE 45", "YOKOGAWA,WT310,C2PH13047V"):
         with pytest.raises(

@@ -17,7 +17,9 @@ LONGEST_S = 20.0
 
 
 def ends(
-    event: threading.Event, handler: Callable[[int, FrameType | None], None], line: int
+    event: threading.Event,
+    handler: Callable[[int, FrameType | None], None],
+    line: int,
 ) -> bool:
     """Whether a wait ends for which the signal comes before that line of it; one that hangs is left behind."""
     left = line

@@ -20,7 +20,8 @@ from lpirc_power.standing import counts_by_identity
     ],
 )
 def test_states_are_known_by_long_and_short_words(
-    word: str, state: IntegratorState
+    word: str,
+    state: IntegratorState,
 ) -> None:
     assert IntegratorState.parse(word) is state
 
@@ -52,7 +53,9 @@ def test_identity_reads_as_one_line() -> None:
     ],
 )
 def test_a_meter_is_as_official_as_when_it_was_written_down(
-    maker: str, serial: str, official: bool
+    maker: str,
+    serial: str,
+    official: bool,
 ) -> None:
     identity = Identity(maker, "WT310", serial, "F1.03")
     assert counts_by_identity(identity) is official

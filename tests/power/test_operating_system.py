@@ -29,7 +29,8 @@ LISTED = (
 
 @contextmanager
 def simulated(
-    system: str, *options: object
+    system: str,
+    *options: object,
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A simulated meter whose process is on that system, and its address."""
     pipe = subprocess.PIPE
@@ -53,12 +54,19 @@ def test_every_module_is_imported(system: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_meter_of_another_process_is_probed(
-    system: str, simulate: Callable[..., Any], tmp_path: Path
+    system: str,
+    simulate: Callable[..., Any],
+    tmp_path: Path,
 ) -> None:
     probed = run(
-        system, tmp_path, "meter", "probe", simulate("--load", "constant:12W").address
+        system,
+        tmp_path,
+        "meter",
+        "probe",
+        simulate("--load", "constant:12W").address,
     )
-    assert (probed.returncode, probed.stderr) == (0, "")
+    assert probed.returncode == 0
+    assert probed.stderr == ""
     assert "120 V, 0.1 A, 12 W" in probed.stdout
 
 
@@ -82,7 +90,8 @@ def test_a_simulated_meter_is_started_and_recorded(system: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_simulated_meter_lives_as_long_as_its_parent(
-    system: str, tmp_path: Path
+    system: str,
+    tmp_path: Path,
 ) -> None:
     with ExitStack() as stack:
         parent = stack.enter_context(subprocess.Popen(["cat"], stdin=subprocess.PIPE))
@@ -102,28 +111,31 @@ def test_a_pty_is_refused_in_one_sentence_on_windows(tmp_path: Path) -> None:
     sentence = (
         "meter: Windows has no ptys; leave --pty out, or simulate the meter in WSL 2.\n"
     )
-    assert (refused.returncode, refused.stdout, refused.stderr) == (1, "", sentence)
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert refused.stderr == sentence
 
 
 def test_a_load_that_follows_a_process_is_refused_in_one_sentence_on_windows(
     tmp_path: Path,
 ) -> None:
     refused = run("win32", tmp_path, "meter", "simulate", "--load", "cpu:1")
-    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (
-        1,
-        "",
-        1,
-    )
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert refused.stderr.count("\n") == 1
     assert "the CPU time of a process is not read on Windows" in refused.stderr
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("address", ["rapl:", "hwmon:"])
 def test_sensors_of_linux_are_said_to_be_those_of_linux(
-    system: str, address: str, tmp_path: Path
+    system: str,
+    address: str,
+    tmp_path: Path,
 ) -> None:
     refused = run(system, tmp_path, "meter", "probe", address)
-    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1
     assert "Linux" in refused.stderr
 
 

@@ -56,7 +56,9 @@ def plug() -> Iterator[str]:
 
 
 def meter(
-    installer: Installer, *arguments: str, **environment: str
+    installer: Installer,
+    *arguments: str,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run the command `meter` as users do, beside the plug-ins."""
     return subprocess.run(
@@ -70,13 +72,16 @@ def meter(
 
 @pytest.mark.usefixtures("shelly")
 def test_a_meter_of_a_scheme_works_with_the_commands(
-    installer: Installer, plug: str, tmp_path: Path
+    installer: Installer,
+    plug: str,
+    tmp_path: Path,
 ) -> None:
     address = f"shelly:{plug}"
     probed = meter(installer, "probe", address, "--json")
     assert probed.returncode == 0, probed.stderr
     found = json.loads(probed.stdout)
-    assert (found["identity"]["maker"], found["identity"]["model"]) == ("SHELLY", MODEL)
+    assert found["identity"]["maker"] == "SHELLY"
+    assert found["identity"]["model"] == MODEL
     assert found["identity"]["standing"] == "other-maker"
     out = tmp_path / "run.csv"
     recorded = meter(
@@ -95,7 +100,8 @@ def test_a_meter_of_a_scheme_works_with_the_commands(
 
 @pytest.mark.usefixtures("shelly")
 def test_a_driver_states_its_limits_and_a_meter_without_any_has_an_energy_without_uncertainty(
-    plug: str, until: Any
+    plug: str,
+    until: Any,
 ) -> None:
     assert limits_of("another plug") is None
     limits = limits_of(MODEL)
@@ -104,7 +110,11 @@ def test_a_driver_states_its_limits_and_a_meter_without_any_has_an_energy_withou
     setup = Setup(None, None, 0.1, 600)
     clock = time.monotonic
     sampler = Sampler(
-        f"shelly:{plug}", setup, readings.append, clock, lambda: datetime.now(UTC)
+        f"shelly:{plug}",
+        setup,
+        readings.append,
+        clock,
+        lambda: datetime.now(UTC),
     )
     with contextlib.closing(sampler):
         assert sampler.arm().maker == "SHELLY"
@@ -125,7 +135,8 @@ def test_a_driver_states_its_limits_and_a_meter_without_any_has_an_energy_withou
 @pytest.mark.usefixtures("shelly")
 def test_a_second_maker_counts_only_where_the_contest_names_it(plug: str) -> None:
     found = Identity("SHELLY", MODEL, "one", "1.4")
-    far, near = "shelly:192.168.1.30", f"shelly:{plug}"
+    far = "shelly:192.168.1.30"
+    near = f"shelly:{plug}"
     both = ("YOKOGAWA", " Shelly ")
     assert standing(found, far) is Standing.OTHER_MAKER
     assert standing(found, far, official_makers=both) is Standing.OFFICIAL
@@ -170,7 +181,8 @@ def test_an_unknown_scheme_is_named_with_those_that_are_installed() -> None:
 
 
 def test_two_distributions_with_one_scheme_are_both_named_and_stop_no_other(
-    installer: Installer, clocks: Clocks
+    installer: Installer,
+    clocks: Clocks,
 ) -> None:
     for name in ("one_maker", "other_maker"):
         source = MINIMAL.format(returned=None)
@@ -230,7 +242,10 @@ def test_a_driver_that_cannot_be_used_is_named_and_stops_no_other(
     ],
 )
 def test_what_a_driver_opens_must_be_a_meter(
-    installer: Installer, clocks: Clocks, returned: str, said: str
+    installer: Installer,
+    clocks: Clocks,
+    returned: str,
+    said: str,
 ) -> None:
     source = MINIMAL.format(returned=returned)
     installer.install("acme_js", GROUP, "joulescope = acme_js:Minimal", source)
@@ -276,7 +291,9 @@ class Minimal(Scheme):
 
 
 def test_what_a_meter_returns_must_be_what_the_protocol_says(
-    installer: Installer, clocks: Clocks, caplog: pytest.LogCaptureFixture
+    installer: Installer,
+    clocks: Clocks,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     installer.install("acme_js", GROUP, "joulescope = acme_js:Minimal", WRONG)
     plugin = "The plug-in lpirc.meters joulescope = acme_js:Minimal of acme_js 1.0"
@@ -301,7 +318,8 @@ def test_what_a_meter_returns_must_be_what_the_protocol_says(
 
 
 def test_a_built_in_scheme_cannot_be_taken_over(
-    installer: Installer, clocks: Clocks
+    installer: Installer,
+    clocks: Clocks,
 ) -> None:
     source = MINIMAL.format(returned=None)
     installer.install("acme_js", GROUP, "sim = acme_js:Minimal", source)

@@ -32,7 +32,10 @@ FAR = "TCPIP::192.168.1.20::INSTR"
     ],
 )
 def test_only_known_models_of_the_one_maker_count(
-    maker: str, model: str, serial: str, found: Standing
+    maker: str,
+    model: str,
+    serial: str,
+    found: Standing,
 ) -> None:
     assert standing(Identity(maker, model, serial, "F1.03"), FAR) is found
     # The operator's word is for the address alone.
@@ -64,7 +67,8 @@ def test_only_known_models_of_the_one_maker_count(
     ],
 )
 def test_a_loopback_address_is_known_by_where_it_leads(
-    address: str, loopback: bool
+    address: str,
+    loopback: bool,
 ) -> None:
     assert is_loopback(address) is loopback
 
@@ -92,7 +96,10 @@ def test_a_meter_of_this_machine_does_not_count_unless_the_operator_says_so(
     ],
 )
 def test_a_simulated_meter_is_one_whatever_its_serial_number(
-    simulate: Any, clocks: Clocks, given: str, serial: str
+    simulate: Any,
+    clocks: Clocks,
+    given: str,
+    serial: str,
 ) -> None:
     with open_meter(simulate("--serial", given).address, clocks) as meter:
         assert meter.identity.serial == serial

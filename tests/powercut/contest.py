@@ -101,7 +101,11 @@ def facts(query: Query) -> Counter[str]:
 
 
 def post_fact(
-    run: int, key: str | None, packed: bytes, body: bytes, receipt: tuple[Any, ...]
+    run: int,
+    key: str | None,
+    packed: bytes,
+    body: bytes,
+    receipt: tuple[Any, ...],
 ) -> str:
     """A body with its receipt: number, previous link, when it came, the run's total."""
     held = hashlib.sha256(packed).hexdigest(), hashlib.sha256(body).hexdigest()
@@ -158,7 +162,10 @@ def record_contest(
         (folder / CONFIG_NAME).write_text(CONFIG)
     kept: list[Recording] = []
     with recorded(
-        folder, lambda own: kept[0].keep_commit(own), connection, forgets
+        folder,
+        lambda own: kept[0].keep_commit(own),
+        connection,
+        forgets,
     ) as journal:
         kept.append(Recording(journal))
         _Day(kept[0], folder / DATABASE_NAME, store).play()
@@ -168,8 +175,15 @@ def record_contest(
 class _Day:
     """What the server, its publisher and the judge make of a contest, one after the other."""
 
-    def __init__(self, recording: Recording, path: Path, store: Make) -> None:
-        self.told, self.path, self.make = recording.answered, path, store
+    def __init__(
+        self,
+        recording: Recording,
+        path: Path,
+        store: Make,
+    ) -> None:
+        self.told = recording.answered
+        self.path = path
+        self.make = store
         self.minute = 0
 
     def play(self) -> None:
@@ -231,7 +245,12 @@ class _Day:
         self.store.log.append(now, run, kind, value=1)
         self.told(f"event {run} {kind} {now.isoformat()}")
 
-    def change(self, expected: RunState, runs: Sequence[int], **values: object) -> None:
+    def change(
+        self,
+        expected: RunState,
+        runs: Sequence[int],
+        **values: object,
+    ) -> None:
         self.store.runs.change_all(dict.fromkeys(runs, values), [expected])
         self.told(*(f"run {run} {values['state']}" for run in runs))
 
@@ -251,10 +270,15 @@ class _Day:
         }
         self.store.served.flush()
         event = Event(
-            utc, run, RUN_CLOSED, {"by": "logout", **self.store.closings.evidence(run)}
+            utc,
+            run,
+            RUN_CLOSED,
+            {"by": "logout", **self.store.closings.evidence(run)},
         )
         self.store.runs.change_all(
-            {run: {"state": "closed", **end}}, [RunState.OPEN], event
+            {run: {"state": "closed", **end}},
+            [RunState.OPEN],
+            event,
         )
         self.told(f"run {run} closed", f"event {run} closed {utc}")
 
@@ -278,7 +302,14 @@ class _Day:
                 self.store.integrity.watch(START)
         self.post(run, LARGE, key="large")
         self.store.integrity.watch(START)
-        self.posts(run, [(3, None), (LARGE // 5, "second"), (1, "third")])
+        self.posts(
+            run,
+            [
+                (3, None),
+                (LARGE // 5, "second"),
+                (1, "third"),
+            ],
+        )
         self.at_once(run, 5)
         self.post(run, 4, refused=Refused(2, ((1, "form", "a"), (2, "form", "b"))))
         self.close(run)
@@ -287,11 +318,9 @@ class _Day:
 
     def at_once(self, run: int, count: int) -> None:
         """The posts of several threads in one commit: the first one is held up until the others wait."""
-        group, leads, goes_on = (
-            self.store.database.group,
-            threading.Event(),
-            threading.Event(),
-        )
+        group = self.store.database.group
+        leads = threading.Event()
+        goes_on = threading.Event()
 
         def hold(_: object) -> bool:
             leads.set()
@@ -351,7 +380,10 @@ class _Day:
     def heat(self) -> None:
         both = [self.armed(team, station=team).id for team in ("badgers", "voles")]
         self.change(
-            RunState.ARMED, both, state=RunState.OPEN, opened_utc=self.now().isoformat()
+            RunState.ARMED,
+            both,
+            state=RunState.OPEN,
+            opened_utc=self.now().isoformat(),
         )
         for at in range(6):
             for run in both:
@@ -371,7 +403,16 @@ class _Day:
 
     def models(self) -> None:
         handed_in = Submission(
-            0, "", "ovic", "otters", "public", "b", "m.tflite", "0" * 64, "d" * 64, True
+            0,
+            "",
+            "ovic",
+            "otters",
+            "public",
+            "b",
+            "m.tflite",
+            "0" * 64,
+            "d" * 64,
+            True,
         )
         number = self.store.submissions.accept(handed_in, self.now(), 3).id
         self.told("submissions m.tflite")
@@ -401,7 +442,13 @@ def new_post(
     body = b"# a comment\n" + values.tobytes()
     taken = (values, refused) if refused else values
     return NewPost(
-        taken, hashlib.sha256(body).hexdigest(), key, 1.0, now, "text/plain", body
+        taken,
+        hashlib.sha256(body).hexdigest(),
+        key,
+        1.0,
+        now,
+        "text/plain",
+        body,
     )
 
 

@@ -63,7 +63,8 @@ class Disk:
             (done if step.node is None or step.node in _nodes(one) else later).append(
                 one
             )
-        (self.files, self.folders), self.waiting = self._with(done), later
+        (self.files, self.folders) = self._with(done)
+        self.waiting = later
 
     def left(self, kept: Sequence[Step]) -> dict[str, bytes]:
         """The files that are found after a cut, content by path, when of what was on its way this much was kept."""
@@ -81,7 +82,8 @@ class Disk:
         return found
 
     def _with(
-        self, steps: Sequence[Step]
+        self,
+        steps: Sequence[Step],
     ) -> tuple[dict[int, bytes], dict[int, dict[str, int]]]:
         folders = {folder: dict(names) for folder, names in self.folders.items()}
         grown: dict[int, bytearray] = {}
@@ -140,11 +142,9 @@ class Disk:
 
     def _torn(self, rng: random.Random) -> list[Step]:
         """Some sectors of each; those that are lost beyond the end of a file may hold anything."""
-        sector, share, is_junk = (
-            rng.choice((512, 4096)),
-            rng.choice((0.1, 0.5, 0.9)),
-            rng.random() < 0.3,
-        )
+        sector = rng.choice((512, 4096))
+        share = rng.choice((0.1, 0.5, 0.9))
+        is_junk = rng.random() < 0.3
         kept: list[Step] = []
         for one in (piece for step in self.waiting for piece in _pieces(step, sector)):
             if rng.random() < share:

@@ -47,7 +47,8 @@ def examine(
 
     Ends early once it has found `enough` faults.
     """
-    rng, examined = random.Random(seed), Examined()  # noqa: S311 - not for secrets
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
+    examined = Examined()
     found: dict[int, str] = {}  # by the next start, by what is on the disk
     known: dict[int, str] = {}
     told = set[str]()
@@ -70,7 +71,11 @@ def examine(
 
 
 def _judge(
-    recording: Recording, found: str, told: set[str], number: int, examined: Examined
+    recording: Recording,
+    found: str,
+    told: set[str],
+    number: int,
+    examined: Examined,
 ) -> None:
     if found not in recording.commits:
         examined.faults.append(f"step {number}: {found}")
@@ -82,7 +87,10 @@ def _judge(
 
 
 def _found(
-    files: dict[str, bytes], place: Path, rng: random.Random, known: dict[int, str]
+    files: dict[str, bytes],
+    place: Path,
+    rng: random.Random,
+    known: dict[int, str],
 ) -> str:
     """The digest of what the database holds, or what is wrong with it; `known` has that of what a close has left."""
     lay(files, place)
@@ -125,20 +133,31 @@ def _require_chains(store: Store) -> None:
     assert (number == 0) or link.hex() == head
     for run in store.runs.find():
         link = run_start(
-            "0123456789ab", run.id, run.nonce, run.team, run.testset_digest, None
+            "0123456789ab",
+            run.id,
+            run.nonce,
+            run.team,
+            run.testset_digest,
+            None,
         )
         posts = store.database.rows(
             "SELECT * FROM posts WHERE run = ? ORDER BY id", run.id
         )
         for at, post in enumerate(posts, start=1):
-            assert (post["number"], post["previous"]) == (at, link)
+            assert post["number"] == at
+            assert post["previous"] == link
             values = (post["received_utc"], post["row_count"], post["received_total"])
             of_meter = (post["readings"], post["meter"])
             link = receipt_link(
-                link, at, hashlib.sha256(post["body"]).hexdigest(), *values, *of_meter
+                link,
+                at,
+                hashlib.sha256(post["body"]).hexdigest(),
+                *values,
+                *of_meter,
             )
         evidence = store.closings.evidence(run.id)
-        assert (evidence["posts"], evidence["head"]) == (len(posts), link.hex())
+        assert evidence["posts"] == len(posts)
+        assert evidence["head"] == link.hex()
         closes = [
             event for event in store.log.of_run(run.id) if event["kind"] == RUN_CLOSED
         ]

@@ -63,7 +63,12 @@ class Journal:
             self.before.folders[node] = {}
         self.steps.append(Entry(self.node(place.parent), place.name, node))
 
-    def wrote(self, file: Any, offset: int, data: bytes) -> None:
+    def wrote(
+        self,
+        file: Any,
+        offset: int,
+        data: bytes,
+    ) -> None:
         self.steps.append(Write(self.node(file), offset, data))
 
     def cut(self, file: Any, size: int) -> None:
@@ -78,7 +83,8 @@ class Journal:
         self.steps.append(Entry(self.node(place.parent), place.name, None))
 
     def renamed(self, old: Any, new: Any) -> None:
-        source, target = self._place(old), self._place(new)
+        source = self._place(old)
+        target = self._place(new)
         was = (self.node(source.parent), source.name)
         self.steps.append(
             Entry(self.node(target.parent), target.name, self.node(target), was)
@@ -98,7 +104,8 @@ class RecordingVfs(apsw.VFS):
     """The system's own one, with a journal. `forgets` names files whose syncs the disk answers and does not do."""
 
     def __init__(self, journal: Journal, forgets: str | None = None) -> None:
-        self.journal, self.forgets = journal, forgets
+        self.journal = journal
+        self.forgets = forgets
         super().__init__("recording", "")
 
     def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # noqa: N802 - SQLite's name
@@ -114,7 +121,12 @@ class RecordingVfs(apsw.VFS):
 class RecordedFile(apsw.VFSFile):
     """A database, its write-ahead log, or its rollback journal."""
 
-    def __init__(self, vfs: RecordingVfs, name: Any, flags: list[int]) -> None:
+    def __init__(
+        self,
+        vfs: RecordingVfs,
+        name: Any,
+        flags: list[int],
+    ) -> None:
         self.journal = vfs.journal
         self.path = name if isinstance(name, str) else name.filename()
         was_there = Path(self.path).exists()
@@ -160,8 +172,15 @@ class Row(tuple[Any, ...]):
 class Found:
     """As a sqlite3 cursor, all of whose rows were fetched."""
 
-    def __init__(self, rows: list[Row], lastrowid: int, rowcount: int) -> None:
-        self._rows, self.lastrowid, self.rowcount = iter(rows), lastrowid, rowcount
+    def __init__(
+        self,
+        rows: list[Row],
+        lastrowid: int,
+        rowcount: int,
+    ) -> None:
+        self._rows = iter(rows)
+        self.lastrowid = lastrowid
+        self.rowcount = rowcount
 
     def __iter__(self) -> Iterator[Row]:
         return self._rows
@@ -204,7 +223,9 @@ class Connection:
             for row in rows:
                 row.names = names
             return Found(
-                rows, self._own.last_insert_rowid(), self._own.total_changes() - before
+                rows,
+                self._own.last_insert_rowid(),
+                self._own.total_changes() - before,
             )
 
     def executemany(self, sql: str, several: Iterable[Any]) -> Found:
@@ -213,7 +234,10 @@ class Connection:
         return Found([], 0, 0)
 
     def create_function(
-        self, name: str, count: int, function: Callable[..., Any]
+        self,
+        name: str,
+        count: int,
+        function: Callable[..., Any],
     ) -> None:
         self._own.create_scalar_function(name, function, count)
 
@@ -300,10 +324,12 @@ class PlainFiles:
     """The calls by which the program writes whole files, and its journal."""
 
     def __init__(self, journal: Journal, forgets: str | None = None) -> None:
-        self.journal, self.forgets = journal, forgets
+        self.journal = journal
+        self.forgets = forgets
 
     def calls(self) -> dict[str, Callable[..., Any]]:
-        gone, moved = self.unlink, self.replace
+        gone = self.unlink
+        moved = self.replace
         return {
             "open": self.open,
             "mkdir": self.mkdir,
@@ -318,7 +344,12 @@ class PlainFiles:
         }
 
     def open_file(
-        self, file: Any, mode: str = "r", buffering: int = -1, *args: Any, **named: Any
+        self,
+        file: Any,
+        mode: str = "r",
+        buffering: int = -1,
+        *args: Any,
+        **named: Any,
     ) -> Any:
         if not set(mode) & set("wax+") or not self.journal.holds(file):
             return REAL_OPEN(file, mode, buffering, *args, **named)
@@ -335,7 +366,12 @@ class PlainFiles:
         return buffered if "b" in mode else io.TextIOWrapper(buffered, *args, **named)
 
     def open(
-        self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
+        self,
+        path: Any,
+        flags: int,
+        mode: int = 0o777,
+        *,
+        dir_fd: int | None = None,
     ) -> int:
         makes = (
             bool(flags & os.O_CREAT)
@@ -371,7 +407,12 @@ class PlainFiles:
         if self.forgets != JOURNAL:
             self.fsync(descriptor)
 
-    def pwrite(self, descriptor: int, data: bytes, offset: int) -> int:
+    def pwrite(
+        self,
+        descriptor: int,
+        data: bytes,
+        offset: int,
+    ) -> int:
         size: int = REAL["pwrite"](descriptor, data, offset)
         self.journal.wrote(descriptor, offset, bytes(data)[:size])
         return size

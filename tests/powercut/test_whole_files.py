@@ -57,10 +57,8 @@ def faults(found: Left, root: Path, name: str) -> list[int]:
     paths = [
         path for path in (root / name, *(root / name).rglob("*")) if path.is_file()
     ]
-    old, new = (
-        own[0][1],
-        {str(path.relative_to(root)): path.read_bytes() for path in paths},
-    )
+    old = own[0][1]
+    new = {str(path.relative_to(root)): path.read_bytes() for path in paths}
     assert new != old
     assert (last, new) in own
     return sorted(
@@ -97,7 +95,9 @@ def folder(tmp_path: Path) -> Path:
     ids=["in parts", "private", "by the client"],
 )
 def test_a_file_is_the_old_or_the_new_one(
-    folder: Path, name: str, act: Callable[[Path], object]
+    folder: Path,
+    name: str,
+    act: Callable[[Path], object],
 ) -> None:
     assert written(folder, name, lambda place: act(place / name)) == []
 
@@ -122,10 +122,8 @@ def test_a_test_set_is_there_with_every_image_or_not_at_all(folder: Path) -> Non
 
 
 def test_a_contest_whose_folder_has_a_configuration_opens(tmp_path: Path) -> None:
-    place, text = (
-        tmp_path / "place",
-        config_text(synthesize(tmp_path / "set", images=1)),
-    )
+    place = tmp_path / "place"
+    text = config_text(synthesize(tmp_path / "set", images=1))
     place.mkdir()
     with recorded(place) as journal:
         create_contest(place / "contest", text)
@@ -156,7 +154,9 @@ def backed_up(place: Path) -> None:
     database = (place / "day" / "contest.db").read_bytes()
     # The recorded connection has no online copy; what the copy holds is no matter here.
     with mock.patch.object(
-        Store, "copy_to", lambda _, copy: copy.write_bytes(database)
+        Store,
+        "copy_to",
+        lambda _, copy: copy.write_bytes(database),
     ):
         back_up(place / "day", place / "day.zip", NOW, keys=False, test_sets=False)
 
@@ -165,7 +165,9 @@ def backed_up(place: Path) -> None:
     "forgets", [None, (contest_copy, "sync_folder"), (os, "fsync")]
 )
 def test_a_backup_takes_the_place_of_the_older_one_whole(
-    folder: Path, day: Path, forgets: tuple[object, str] | None
+    folder: Path,
+    day: Path,
+    forgets: tuple[object, str] | None,
 ) -> None:
     def act(place: Path) -> None:
         with mock.patch.object(*forgets, nothing) if forgets else nullcontext():
@@ -178,7 +180,10 @@ def test_a_backup_takes_the_place_of_the_older_one_whole(
 
 @pytest.mark.parametrize("is_synced", [True, False])
 def test_a_contest_is_restored_whole_or_not_at_all(
-    folder: Path, day: Path, *, is_synced: bool
+    folder: Path,
+    day: Path,
+    *,
+    is_synced: bool,
 ) -> None:
     def sync() -> None:
         for path in (folder, *folder.rglob("*")) if is_synced else ():
@@ -213,7 +218,9 @@ def written_in_place(path: Path, content: bytes) -> None:
     ids=["no sync", "no sync of the folder", "in place"],
 )
 def test_a_file_that_is_not_written_so_is_caught(
-    folder: Path, forgets: tuple[object, str], act: Callable[[Path, bytes], None]
+    folder: Path,
+    forgets: tuple[object, str],
+    act: Callable[[Path, bytes], None],
 ) -> None:
     def forgetful(place: Path) -> None:
         with mock.patch.object(*forgets, nothing, create=True):

@@ -73,7 +73,9 @@ def build(tmp_path: Path, small_set: TestSet) -> Iterator[Callable[..., House]]:
     with ExitStack() as stack:
 
         def make(
-            *stations: dict[str, object], name: str = "contest", **keys: object
+            *stations: dict[str, object],
+            name: str = "contest",
+            **keys: object,
         ) -> House:
             return stack.enter_context(
                 house(tmp_path / name, small_set, stations, **keys)

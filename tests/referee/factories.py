@@ -96,13 +96,23 @@ class StillClock(Clock):
 
 
 def station(
-    name: str = "one", meter: str = SIMULATED, **more: object
+    name: str = "one",
+    meter: str = SIMULATED,
+    **more: object,
 ) -> dict[str, object]:
-    return {"name": name, "meter": meter, "update_interval_s": 0.1} | more
+    return {
+        "name": name,
+        "meter": meter,
+        "update_interval_s": 0.1,
+    } | more
 
 
 def config_text(test_set: TestSet, *stations: dict[str, object], **keys: object) -> str:
-    top = {"name": "Test", "window_s": 600, "testset": str(test_set.folder)} | keys
+    top = {
+        "name": "Test",
+        "window_s": 600,
+        "testset": str(test_set.folder),
+    } | keys
     lines = [f"{key} = {_toml(value)}" for key, value in top.items()]
     for one in stations or (station(),):
         lines += [
@@ -168,10 +178,13 @@ def reading(monotonic_s: float = 0.0, **different: Any) -> Reading:
 
 
 def steady_readings(
-    energy_wh: float, elapsed_s: float, each_s: float = 1.0
+    energy_wh: float,
+    elapsed_s: float,
+    each_s: float = 1.0,
 ) -> list[Reading]:
     """Readings of a window in which the meter took this energy at one power, the last at its end: no check fails."""
-    power_w, figures = 3600.0 * energy_wh / elapsed_s, []
+    power_w = 3600.0 * energy_wh / elapsed_s
+    figures = []
     for number in range(round(elapsed_s / each_s) + 1):
         now_s = number * each_s
         taken = {

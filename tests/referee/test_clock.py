@@ -36,7 +36,8 @@ def test_waiting_ends_at_the_moment_and_not_before() -> None:
 
 
 def test_waiting_ends_when_another_thread_sets_the_event() -> None:
-    event, started = threading.Event(), threading.Event()
+    event = threading.Event()
+    started = threading.Event()
     results: list[bool] = []
 
     def wait() -> None:
@@ -56,7 +57,8 @@ def test_the_boot_is_the_same_as_long_as_the_machine_runs() -> None:
 
 
 def test_a_system_without_boot_ids_has_none(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(operating_system, "BOOT_ID", tmp_path / "nothing")
     assert Clock().boot_id() is None
@@ -65,13 +67,13 @@ def test_a_system_without_boot_ids_has_none(
 def test_a_time_of_another_processs_monotonic_clock_is_one_of_this_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before_s, told_s, after_s = (
-        Clock().monotonic_s(),
-        time.monotonic(),
-        Clock().monotonic_s(),
-    )
+    before_s = Clock().monotonic_s()
+    told_s = time.monotonic()
+    after_s = Clock().monotonic_s()
     assert before_s - 0.01 <= Clock().of_process_s(told_s) <= after_s + 0.01
     monkeypatch.setattr(
-        Clock, "monotonic_s", lambda _: time.monotonic() + 3600
+        Clock,
+        "monotonic_s",
+        lambda _: time.monotonic() + 3600,
     )  # suspended for an hour
     assert Clock().of_process_s(told_s) == pytest.approx(told_s + 3600, abs=0.01)

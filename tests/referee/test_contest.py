@@ -35,7 +35,8 @@ def failure_of(folder: Path) -> RefereeError:
 
 
 def test_a_new_contest_opens_with_its_test_set_and_stations(
-    folder: Path, small_set: TestSet
+    folder: Path,
+    small_set: TestSet,
 ) -> None:
     with open_contest(folder) as contest:
         assert contest.test_set == small_set
@@ -50,7 +51,9 @@ def test_a_new_contest_opens_with_its_test_set_and_stations(
 
 
 def test_the_secrets_are_for_the_owner_only_and_differ_by_contest(
-    folder: Path, tmp_path: Path, small_set: TestSet
+    folder: Path,
+    tmp_path: Path,
+    small_set: TestSet,
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -65,7 +68,9 @@ def test_the_secrets_are_for_the_owner_only_and_differ_by_contest(
 @pytest.mark.parametrize("name", ["secret", "operator-key"])
 @pytest.mark.parametrize("mode", [0o640, 0o604])
 def test_a_secret_that_others_can_read_is_refused_with_its_repair(
-    folder: Path, name: str, mode: int
+    folder: Path,
+    name: str,
+    mode: int,
 ) -> None:
     (folder / name).chmod(mode)
     failure = failure_of(folder)
@@ -94,7 +99,9 @@ def test_the_database_is_closed_at_the_end(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["secret", "operator-key"])
 @pytest.mark.parametrize("content", [None, "", "00ff", "not hexadecimal", "\xff"])
 def test_a_missing_or_damaged_secret_is_told(
-    folder: Path, name: str, content: str | None
+    folder: Path,
+    name: str,
+    content: str | None,
 ) -> None:
     if content is None:
         (folder / name).unlink()
@@ -114,7 +121,9 @@ def test_an_unknown_metric_is_told(folder: Path) -> None:
 
 
 def test_a_missing_test_set_is_told(
-    folder: Path, tmp_path: Path, small_set: TestSet
+    folder: Path,
+    tmp_path: Path,
+    small_set: TestSet,
 ) -> None:
     config = folder / "contest.toml"
     config.write_text(config.read_text().replace(str(small_set.folder), "nothing-here"))
@@ -123,7 +132,12 @@ def test_a_missing_test_set_is_told(
 
 
 def test_a_test_set_that_changed_is_told(tmp_path: Path) -> None:
-    made = synthesize(tmp_path / "set", images=3, categories=2, size=(64, 64))
+    made = synthesize(
+        tmp_path / "set",
+        images=3,
+        categories=2,
+        size=(64, 64),
+    )
     require_unchanged(made)
     made.image_path(2).write_bytes(b"other")
     made.image_path(3).unlink()
@@ -134,7 +148,8 @@ def test_a_test_set_that_changed_is_told(tmp_path: Path) -> None:
 
 
 def test_a_run_belongs_to_the_test_set_it_was_armed_with(
-    folder: Path, small_set: TestSet
+    folder: Path,
+    small_set: TestSet,
 ) -> None:
     with open_contest(folder) as contest:
         require_same_test_set(contest, run_record(testset_digest=small_set.digest))
@@ -146,7 +161,8 @@ def test_a_run_belongs_to_the_test_set_it_was_armed_with(
 
 
 def test_of_several_that_open_a_folder_without_a_key_at_once_one_makes_it(
-    folder: Path, threads: ThreadPoolExecutor
+    folder: Path,
+    threads: ThreadPoolExecutor,
 ) -> None:
     for _ in range(5):
         with closing(sqlite3.connect(folder / "contest.db")) as database, database:

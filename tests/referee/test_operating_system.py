@@ -44,10 +44,12 @@ print(*system.own_addresses())
     "arguments", [(), ("--help",), ("--version",), ("serve", "contest")]
 )
 def test_on_windows_every_command_says_one_sentence(
-    arguments: tuple[str, ...], tmp_path: Path
+    arguments: tuple[str, ...],
+    tmp_path: Path,
 ) -> None:
     refused = run("win32", tmp_path, "referee", *arguments)
-    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.returncode == 1
+    assert refused.stdout == ""
     assert (
         refused.stderr
         == "referee: it runs on Linux and macOS, not on Windows; use WSL 2.\n"
@@ -60,14 +62,16 @@ def test_every_module_is_imported_on_macos(tmp_path: Path) -> None:
 
 def test_on_macos_dead_connections_to_our_port_are_ended(tmp_path: Path) -> None:
     ours, other = run_code("darwin", tmp_path, PROBED).splitlines()
-    assert (ours, other.split()[0]) == ("1 15", "0")
+    assert ours == "1 15"
+    assert other.split()[0] == "0"
 
 
 def test_what_macos_does_not_tell_is_unknown_and_a_folder_is_still_served_once(
     tmp_path: Path,
 ) -> None:
     clock, holder, busy, addresses = run_code("darwin", tmp_path, KNOWN).split("\n")[:4]
-    assert (clock, holder) == ("None True True", "None")
+    assert clock == "None True True"
+    assert holder == "None"
     assert busy == ". is being served already by process ?; stop that server first."
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:

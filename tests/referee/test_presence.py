@@ -46,7 +46,8 @@ def test_what_cannot_be_looked_at_is_a_failure_with_its_path(tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("as_on_python_3_14")
 def test_of_what_this_user_may_not_look_at_it_says_what_to_do(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     (open_folder / "closed").mkdir()
     (open_folder / "closed").chmod(0)
@@ -81,7 +82,8 @@ def test_no_command_takes_a_place_that_cannot_be_looked_at_for_free_or_for_missi
 
 
 def test_a_database_whose_log_cannot_be_looked_at_is_not_read_without_it(
-    store: Store, tmp_path: Path
+    store: Store,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "copy").mkdir()
     copy = tmp_path / "copy" / "contest.db"
@@ -92,7 +94,8 @@ def test_a_database_whose_log_cannot_be_looked_at_is_not_read_without_it(
 
 
 def test_a_system_that_does_not_show_its_locks_names_no_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(operating_system, "LOCKS", loop_at(tmp_path / "locks"))
     monkeypatch.setattr(sole_server, "LOCK_TIMEOUT_S", 0.0)

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from lpirc_score import METRICS, Detections, evaluate, metric_names, signature_of
 from lpirc_score.analysis.error_types import analyse_errors
 from lpirc_score.analysis.halves import HALVES, half_maps, halves_of
-from lpirc_score.cli.program import command as main
+from lpirc_score.cli.program import main
 from lpirc_score.errors import CodedError
 from lpirc_score.metrics.offered import metric_named, not_installed, rule_named
 from lpirc_testsets import GroundTruth, read_ground_truth
@@ -72,7 +72,8 @@ def test_the_built_in_metrics_are_entry_points() -> None:
 
 @pytest.mark.usefixtures("sample")
 def test_metrics_of_another_distribution_score_and_sign_with_its_name(
-    truth: GroundTruth, found: Detections
+    truth: GroundTruth,
+    found: Detections,
 ) -> None:
     assert metric_names() == (*METRICS, "found", "lpirc-75")
     by_rule = evaluate(truth, found, "lpirc-75", ground_truth_digest="12345678")
@@ -81,7 +82,8 @@ def test_metrics_of_another_distribution_score_and_sign_with_its_name(
     assert "|engine:sample_metrics-1.0|" in by_rule.signature
 
     by_function = evaluate(truth, found, "found")
-    assert (by_function.ap, by_function.map) == ({1: 1.0, 4: 0.0}, 0.5)
+    assert by_function.ap == {1: 1.0, 4: 0.0}
+    assert by_function.map == 0.5
     assert by_function.signature.startswith("found|iou:0.5|blacklist:none|engine:")
     assert evaluate(truth, found, "found", blacklist=[(2, 1)]).counts[1].objects == 1
     assert "engine" not in evaluate(truth, found, "lpirc").signature
@@ -90,7 +92,9 @@ def test_metrics_of_another_distribution_score_and_sign_with_its_name(
 @pytest.mark.usefixtures("sample")
 @pytest.mark.parametrize("metric", ["lpirc-75", "found"])
 def test_halves_by_a_metric_of_another_distribution_are_scored_as_sets_of_their_own(
-    truth: GroundTruth, found: Detections, metric: str
+    truth: GroundTruth,
+    found: Detections,
+    metric: str,
 ) -> None:
     maps = half_maps(truth, found, metric)
     drawn = halves_of(2)
@@ -103,7 +107,8 @@ def test_halves_by_a_metric_of_another_distribution_are_scored_as_sets_of_their_
 
 @pytest.mark.usefixtures("sample")
 def test_errors_are_shown_by_a_rule_of_its_own_or_by_that_of_lpirc(
-    truth: GroundTruth, found: Detections
+    truth: GroundTruth,
+    found: Detections,
 ) -> None:
     own = analyse_errors(truth, found, "lpirc-75")
     assert own.map == evaluate(truth, found, "lpirc-75").map
@@ -112,7 +117,8 @@ def test_errors_are_shown_by_a_rule_of_its_own_or_by_that_of_lpirc(
 
 @pytest.mark.usefixtures("sample")
 def test_a_threshold_is_refused_by_a_metric_without_a_single_one(
-    truth: GroundTruth, found: Detections
+    truth: GroundTruth,
+    found: Detections,
 ) -> None:
     assert evaluate(truth, found, "lpirc-75", iou=0.5).ap[1] == 1.0
     with pytest.raises(CodedError, match="found has no single IoU threshold"):
@@ -138,7 +144,10 @@ def test_the_command_scores_by_it(tmp_path: Path) -> None:
     assert both.exit_code == 0, both.output
     assert "lpirc-75" in both.stdout
 
-    for option, value in (("--iou", "0.5"), ("--curves", "x.csv")):
+    for option, value in (
+        ("--iou", "0.5"),
+        ("--curves", "x.csv"),
+    ):
         wrong = run(truth, rows, "--metric", "found", option, value)
         assert wrong.exit_code == 2
         assert "The metric found has no single IoU threshold" in wrong.stderr

@@ -20,14 +20,16 @@ from tests.simulation.hall import PLACE, RAM
 from tests.simulation.mutants import MUTANTS, search
 
 DAYS_A_PROCESS = 50
-SHOWN_STEPS, SHOWN_LOG = 40, 20
+SHOWN_STEPS = 40
+SHOWN_LOG = 20
 HOUR_S = 3600.0
 WIDTH = 160
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.simulation", description=__doc__
+        prog="python -m tests.simulation",
+        description=__doc__,
     )
     parser.add_argument(
         "--seconds", type=float, default=60.0, help="how long to go on (default: 60)"
@@ -67,7 +69,8 @@ def main() -> int:
 
 
 def _all_faults_are_found(jobs: int) -> bool:
-    begun_s, found = time.monotonic(), 0
+    begun_s = time.monotonic()
+    found = 0
     with get_context("spawn").Pool(jobs) as pool:
         for name, day in zip(MUTANTS, pool.imap(search, MUTANTS), strict=True):
             found += day is not None
@@ -99,11 +102,9 @@ def _many(given: argparse.Namespace) -> int:
     begun_s = time.monotonic()
     days = runs = acknowledged = 0
     for day in _days(given, begun_s):
-        days, runs, acknowledged = (
-            days + 1,
-            runs + day.runs,
-            acknowledged + day.acknowledged,
-        )
+        days += 1
+        runs += day.runs
+        acknowledged += day.acknowledged
         if day.failures:
             for line in (*day.log[-SHOWN_LOG:], "", *day.steps[-SHOWN_STEPS:]):
                 print(line)  # noqa: T201

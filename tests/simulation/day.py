@@ -63,7 +63,9 @@ def simulate(seed: int, lasts_s: float = 300.0, mishaps: Sequence[str] = ()) -> 
             made.scheduler.failures.append(f"stuck: {stuck}")
         failures = tuple(made.scheduler.failures)
         record = _record(made) if failures else ()
-        steps, log, trace = tuple(made.steps), tuple(made.log), made.scheduler.trace
+        steps = tuple(made.steps)
+        log = tuple(made.log)
+        trace = made.scheduler.trace
     return Outcome(seed, failures, steps, log, trace, runs, acknowledged, record)
 
 
@@ -86,7 +88,12 @@ def _record(made: Hall) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _play(made: Hall, watch: Watch, lasts_s: float, mishap: Mishap) -> None:
+def _play(
+    made: Hall,
+    watch: Watch,
+    lasts_s: float,
+    mishap: Mishap,
+) -> None:
     scheduler = made.scheduler
     made.on_step = watch.look
     made.start_server()
@@ -143,7 +150,8 @@ def _reckon(made: Hall, watch: Watch) -> None:
 def _last_act(made: Hall) -> None:
     """The operator unveils the board, and takes the first of the ranking out."""
     with open_contest(made.folder) as contest:
-        row, places = contest.store.published.get(), standings(contest).places
+        row = contest.store.published.get()
+        places = standings(contest).places
     try:
         if row is not None and row.state is not BoardState.LIVE:
             made.operate("/board/unveil", places="all")

@@ -63,12 +63,26 @@ def prepared() -> Path:
     )
     folder = Path(tempfile.mkdtemp(prefix="simulated-", dir=folder))
     Finalize(
-        None, shutil.rmtree, (folder, True), exitpriority=0
+        None,
+        shutil.rmtree,
+        (folder, True),
+        exitpriority=0,
     )  # at the end also of a pool's process
-    synthesize(folder / "set", images=8, categories=3, seed=4, size=(96, 64))
+    synthesize(
+        folder / "set",
+        images=8,
+        categories=3,
+        seed=4,
+        size=(96, 64),
+    )
     first, second = STATIONS.items()
     text = config_text(
-        "A day", 60, first[1], "../set", auto_arm=False, update_interval_s=5
+        "A day",
+        60,
+        first[1],
+        "../set",
+        auto_arm=False,
+        update_interval_s=5,
     )
     text += f'\n[[stations]]\nname = "{second[0]}"\nmeter = "{second[1]}"\nupdate_interval_s = 5\n'
     fixed = Random(1)  # noqa: S311 - to be repeated
@@ -93,7 +107,10 @@ def true_boxes() -> dict[int, list[list[int]]]:
     truth = read_ground_truth(prepared() / "set")
     found: dict[int, list[list[int]]] = {int(image): [] for image in truth.image_ids}
     for image, category, box in zip(
-        truth.image, truth.category, truth.boxes, strict=True
+        truth.image,
+        truth.category,
+        truth.boxes,
+        strict=True,
     ):
         found[int(image)].append([int(category), *map(int, box)])
     return found
@@ -125,12 +142,19 @@ class NoAnswerError(Exception):
 class _Body(io.BytesIO):
     """A body that arrives after a while."""
 
-    def __init__(self, content: bytes, scheduler: Scheduler, takes_s: float) -> None:
+    def __init__(
+        self,
+        content: bytes,
+        scheduler: Scheduler,
+        takes_s: float,
+    ) -> None:
         super().__init__(content)
-        self._scheduler, self._takes_s = scheduler, takes_s
+        self._scheduler = scheduler
+        self._takes_s = takes_s
 
     def read(self, size: int | None = -1) -> bytes:
-        takes_s, self._takes_s = self._takes_s, 0.0
+        takes_s = self._takes_s
+        self._takes_s = 0.0
         if takes_s:
             self._scheduler.sleep(takes_s)
         return super().read(size)
@@ -192,7 +216,8 @@ class Hall:
 
     def start_server(self, *, with_live: bool = True) -> None:
         """As `referee.web.server` does in its worker."""
-        process, clock = Process("server"), self.host
+        process = Process("server")
+        clock = self.host
         self.step("the server starts")
         try:
             with self.scheduler.inside(process):
@@ -202,7 +227,8 @@ class Hall:
                 control = RunControl(contest, clock)
                 control.recover()
                 app = create_app(contest, control, clock)
-                state, ended = state_of(app), threading.Event()
+                state = state_of(app)
+                ended = threading.Event()
                 _ = (
                     state.board,
                     state.screens,
@@ -219,7 +245,13 @@ class Hall:
             self.scheduler.kill(process)
             return
         self.server = Server(
-            process, contest, control, app.wsgi_app, ended, watcher, resources
+            process,
+            contest,
+            control,
+            app.wsgi_app,
+            ended,
+            watcher,
+            resources,
         )
         self._kept.append(self.server)
         if with_live:
@@ -236,7 +268,9 @@ class Hall:
                 with open_contest(self.folder) as contest:
                     contest.store.forgo_durability()
                     publisher = SimThread(
-                        publish, "publish-board", (contest, self.host, stop)
+                        publish,
+                        "publish-board",
+                        (contest, self.host, stop),
                     )
                     publisher.start()
                     follow(contest, self.host, stop)
@@ -249,24 +283,28 @@ class Hall:
 
     def kill_live(self) -> None:
         if self.live is not None:
-            live, self.live = self.live, None
+            live = self.live
+            self.live = None
             self.scheduler.kill(live.process)
 
     def kill_server(self) -> None:
         """Its power to act ends between two instructions; the live process ends with it."""
-        server, self.server = self.server, None
+        server = self.server
+        self.server = None
         if server is not None:
             self.scheduler.kill(server.process)
         self.kill_live()
 
     def stop_server(self) -> None:
         """As SIGTERM does: what is under way is answered first."""
-        server, self.server = self.server, None
+        server = self.server
+        self.server = None
         if server is None:
             return
         while server.under_way:
             self.scheduler.sleep(0.1)
-        live, self.live = self.live, None
+        live = self.live
+        self.live = None
         if live is not None:
             with self.scheduler.inside(live.process):
                 live.stop.set()
@@ -308,12 +346,14 @@ class Hall:
         headers: dict[str, str] | None = None,
     ) -> Answer:
         """One request over a network that delays and sometimes loses the answer. Raises NoAnswerError."""
-        chance, scheduler = self.random, self.scheduler
+        chance = self.random
+        scheduler = self.scheduler
         scheduler.sleep(chance.choice((0.0, 0.001, 0.05)))
         server = self.server
         if server is None:
             raise NoAnswerError
-        is_lost, takes_s = chance.random() < 0.03, chance.choice((0.0, 0.0, 0.003, 0.3))
+        is_lost = chance.random() < 0.03
+        takes_s = chance.choice((0.0, 0.0, 0.003, 0.3))
         environ = {
             "REQUEST_METHOD": method,
             "PATH_INFO": path,
@@ -350,7 +390,10 @@ class Hall:
     def operate(self, path: str, **document: str) -> Answer:
         key = self.operator_key
         return self.ask(
-            "POST", f"/operator{path}", json.dumps(document).encode(), token=key
+            "POST",
+            f"/operator{path}",
+            json.dumps(document).encode(),
+            token=key,
         )
 
     @property

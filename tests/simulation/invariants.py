@@ -56,7 +56,8 @@ class Records:
 def records(hall: Hall) -> Records:
     database = hall.database
     database.execute("BEGIN")  # one look
-    posts, events = defaultdict(list), defaultdict(list)
+    posts = defaultdict(list)
+    events = defaultdict(list)
     runs = {
         row["id"]: row for row in database.execute("SELECT * FROM runs ORDER BY id")
     }
@@ -234,7 +235,8 @@ def chain_verifies(hall: Hall, found: Records) -> Iterator[str]:  # noqa: C901 -
                 yield f"post {post['id']} does not keep its body"
     for attempt, sent in hall.model.all_sent():
         for told in (one["receipt"] for one in sent.receipts if "receipt" in one):
-            chain, at = chains[attempt.run], told["number"]
+            chain = chains[attempt.run]
+            at = told["number"]
             if (
                 not 0 < at < len(chain)
                 or told["link"] != chain[at].hex()
@@ -273,7 +275,9 @@ def nothing_late(hall: Hall, found: Records) -> Iterator[str]:
         if _was_rebooted(found, attempt.run) and hall.host.wall_is_off_s:
             continue  # no clock tells how long the host was off
         if sent.first_s > attempt.opened_by_s + row["window_s"] and stored(
-            found, attempt, sent
+            found,
+            attempt,
+            sent,
         ):
             yield f"run {attempt.run} was open by {attempt.opened_by_s} s; a body sent at {sent.first_s} s counts"
 
@@ -335,7 +339,11 @@ def own_energy(hall: Hall, found: Records) -> Iterator[str]:
             yield f"the energy of run {row['id']}, {row['energy_wh']} Wh, is that of run {others[0]}"
             continue
         if not any(one.at_panel for one in like) or not _is_to_be_reviewed(
-            hall, found, row, own, like
+            hall,
+            found,
+            row,
+            own,
+            like,
         ):
             yield f"the energy of run {row['id']} is {row['energy_wh']} Wh; its meter counted {own.energy_wh} Wh"
 
@@ -344,7 +352,11 @@ ALLOWED_S = 2.0
 
 
 def _is_to_be_reviewed(
-    hall: Hall, found: Records, row: sqlite3.Row, own: Session, like: list[Session]
+    hall: Hall,
+    found: Records,
+    row: sqlite3.Row,
+    own: Session,
+    like: list[Session],
 ) -> bool:
     """Whether nobody could tell that someone at the panel had begun again: within the run, or with the server down.
 
@@ -387,7 +399,8 @@ def answered_stays(hall: Hall, found: Records) -> Iterator[str]:
         if found.runs[run]["state"] != "void":
             yield f"run {run} was voided and is {found.runs[run]['state']}"
     for attempt in hall.model.attempts.values():
-        row, told = found.runs.get(attempt.run), attempt.logout
+        row = found.runs.get(attempt.run)
+        told = attempt.logout
         if row is None:
             yield f"{attempt.team} has a token of run {attempt.run}, which is not stored"
             continue

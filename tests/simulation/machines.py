@@ -25,7 +25,8 @@ from tests.simulation.scheduler import Died, Scheduler, SimLock, Task
 
 MORNING = datetime(2027, 6, 20, 9, tzinfo=UTC)
 TIMEOUT_S = 2.0
-_connect, _statvfs = sqlite3.connect, os.statvfs
+_connect = sqlite3.connect
+_statvfs = os.statvfs
 _token_hex = secrets.token_hex
 
 
@@ -72,7 +73,8 @@ class Connection(sqlite3.Connection):
     host: Host
 
     def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:  # type: ignore[override]
-        host, me = self.host, self.host.scheduler.here()
+        host = self.host
+        me = self.host.scheduler.here()
         if me is None:
             return super().execute(sql, *arguments)
         if me.is_dead:
@@ -101,7 +103,8 @@ class Connection(sqlite3.Connection):
         return super().executemany(sql, *arguments)
 
     def __exit__(self, *error: Any) -> None:  # type: ignore[override]
-        host, me = self.host, self.host.scheduler.here()
+        host = self.host
+        me = self.host.scheduler.here()
         if me is None:
             super().__exit__(*error)
             return
@@ -148,7 +151,11 @@ class _Counted(Integrator):
             self.box.begin()
 
     def add(
-        self, seconds: float, power_w: float, current_a: float, true_power_w: float
+        self,
+        seconds: float,
+        power_w: float,
+        current_a: float,
+        true_power_w: float,
     ) -> None:
         super().add(seconds, power_w, current_a, true_power_w)
         if self.running:
@@ -175,7 +182,10 @@ class Box:
     def __post_init__(self) -> None:
         self.power_w = 20.0
         self.instrument = Instrument(
-            self, lambda: self.scheduler.now_s, self.serial, "WT310"
+            self,
+            lambda: self.scheduler.now_s,
+            self.serial,
+            "WT310",
         )
         self.instrument.measuring.integrator = _Counted(self)
 
@@ -223,13 +233,15 @@ class Wire:
         baud: int | None = None,
     ) -> None:
         assert baud is None
-        self.address, self._timeout_s = address, timeout_ms / 1000
+        self.address = address
+        self._timeout_s = timeout_ms / 1000
         self._box = self.boxes[address]
         self._scheduler = self._box.scheduler
         if not self._box.is_reachable:
             self._scheduler.sleep(TIMEOUT_S)
             raise link_failures.unreachable(address, "no answer")
-        self._link, self._failed = self._box.links, False
+        self._link = self._box.links
+        self._failed = False
 
     def write(self, message: str) -> None:
         self._pass()

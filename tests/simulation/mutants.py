@@ -32,7 +32,9 @@ Mutant = Callable[[], AbstractContextManager[object]]
 
 def a_deadline_a_second_late() -> AbstractContextManager[object]:
     return patch.object(
-        control, "Window", lambda start_s, length_s: Window(start_s, length_s + 1.0)
+        control,
+        "Window",
+        lambda start_s, length_s: Window(start_s, length_s + 1.0),
     )
 
 
@@ -47,7 +49,11 @@ def the_key_is_ignored() -> AbstractContextManager[object]:
     plain = OpenRun.accept
 
     def accept(
-        self: OpenRun, body: bytes, _key: str | None, *more: Any, **named: Any
+        self: OpenRun,
+        body: bytes,
+        _key: str | None,
+        *more: Any,
+        **named: Any,
     ) -> Post:
         return plain(self, body, None, *more, **named)
 
@@ -56,7 +62,8 @@ def the_key_is_ignored() -> AbstractContextManager[object]:
 
 def _unstored(store: PostTable, run: int, new: Sequence[NewPost]) -> list[Job[Any]]:
     """Receipts as they would be if these posts were stored."""
-    jobs, total = [], store.count_detections(run)
+    jobs = []
+    total = store.count_detections(run)
     for post in new:
         rows = post.taken[0] if isinstance(post.taken, tuple) else post.taken
         total += len(rows)
@@ -70,7 +77,9 @@ def a_receipt_before_the_commit() -> AbstractContextManager[object]:
     plain = PostTable.append_all
 
     def append_posts(
-        self: PostTable, run: int, new: Sequence[NewPost]
+        self: PostTable,
+        run: int,
+        new: Sequence[NewPost],
     ) -> Sequence[Job[Any]]:
         jobs = _unstored(self, run, new)
 
@@ -88,7 +97,9 @@ def a_failed_commit_is_acknowledged() -> AbstractContextManager[object]:
     plain = PostTable.append_all
 
     def append_posts(
-        self: PostTable, run: int, new: Sequence[NewPost]
+        self: PostTable,
+        run: int,
+        new: Sequence[NewPost],
     ) -> Sequence[Job[Any]]:
         jobs = plain(self, run, new)
         told = _unstored(self, run, new)
@@ -116,7 +127,9 @@ def a_commit_of_several_loses_one() -> AbstractContextManager[object]:
 
 def a_restart_restarts_the_clock() -> AbstractContextManager[object]:
     return patch.object(
-        recovery, "window_of", lambda run, now_s, _reboot: Window(now_s, run.window_s)
+        recovery,
+        "window_of",
+        lambda run, now_s, _reboot: Window(now_s, run.window_s),
     )
 
 
@@ -125,7 +138,8 @@ def a_reboot_is_not_noticed() -> AbstractContextManager[object]:
 
 
 def the_energy_of_the_previous_run() -> AbstractContextManager[object]:
-    plain, last = StationMeters.final_reading, {}
+    plain = StationMeters.final_reading
+    last = {}
 
     def final_reading(self: StationMeters, run: Run, *more: Any) -> Any:
         reading = plain(self, run, *more)
@@ -166,7 +180,9 @@ def void_runs_are_ranked() -> AbstractContextManager[object]:
     plain = RunTable.find
 
     def runs(
-        self: RunTable, state: RunState | None = None, **equals: object
+        self: RunTable,
+        state: RunState | None = None,
+        **equals: object,
     ) -> list[Run]:
         found = plain(self, state, **equals)
         if state is RunState.JUDGED and not equals:
@@ -184,7 +200,9 @@ def _other_head(changed: Callable[[Any], Any]) -> AbstractContextManager[object]
     """The head of a run's chain, changed before it is used."""
     plain = post_table._head  # noqa: SLF001 - a mutant is of the inside
     return patch.object(
-        post_table, "_head", lambda *arguments: changed(plain(*arguments))
+        post_table,
+        "_head",
+        lambda *arguments: changed(plain(*arguments)),
     )
 
 
@@ -214,7 +232,9 @@ def _other_case(changed: Callable[[Any], Any]) -> AbstractContextManager[object]
     """What a run is judged from, changed before it is judged."""
     plain = judging.case_of
     return patch.object(
-        judging, "case_of", lambda *given, **how: changed(plain(*given, **how))
+        judging,
+        "case_of",
+        lambda *given, **how: changed(plain(*given, **how)),
     )
 
 
@@ -276,7 +296,10 @@ def a_score_with_yesterdays_energy() -> AbstractContextManager[object]:
         before = self.latest(score.run)
         if before is not None:
             score = replace(
-                score, score=before.score, energy_wh=before.energy_wh, map=0.5
+                score,
+                score=before.score,
+                energy_wh=before.energy_wh,
+                map=0.5,
             )
         plain(self, score, *rest)
 

@@ -28,7 +28,8 @@ class Team:
     """A team and its board: logs in when it can, fetches, posts, asks again where an answer is missing."""
 
     def __init__(self, hall: Hall, name: str) -> None:
-        self.hall, self.name = hall, name
+        self.hall = hall
+        self.name = name
         self.random: Random = hall.random
         self.is_legacy = self.random.random() < 0.25
 
@@ -55,7 +56,12 @@ class Team:
         attempt = hall.model.attempts.setdefault(
             told["run"],
             Attempt(
-                told["run"], self.name, told["token"], now_s, told["window_s"], order
+                told["run"],
+                self.name,
+                told["token"],
+                now_s,
+                told["window_s"],
+                order,
             ),
         )
         assert attempt.team == self.name, (
@@ -117,7 +123,10 @@ class Team:
             served = set(range(1, count + 1))
             attempt.asked_for |= served
             answer = ask(
-                "GET", "/v1/images", token=attempt.token, query=f"first=1&count={count}"
+                "GET",
+                "/v1/images",
+                token=attempt.token,
+                query=f"first=1&count={count}",
             )
         self.hall.step(
             f"{self.name} fetches {sorted(served)}: {answer.status} {answer.code}"
@@ -151,7 +160,8 @@ class Team:
                 for at, name in enumerate(FIELDS)
                 for row in rows
             ]
-            body, key = urlencode(fields).encode(), "legacy"
+            body = urlencode(fields).encode()
+            key = "legacy"
         else:
             body = json.dumps(rows).encode()
             key = (
@@ -242,7 +252,8 @@ class Operator:
     """Arms runs and heats, voids and unvoids, freezes the board, has runs judged."""
 
     def __init__(self, hall: Hall) -> None:
-        self.hall, self.random = hall, hall.random
+        self.hall = hall
+        self.random = hall.random
         self.heats = 0
 
     def work(self) -> None:
@@ -277,22 +288,34 @@ class Operator:
         return answer
 
     def _arm(self) -> None:
-        team, station = self.random.choice(TEAMS), self.random.choice([*STATIONS])
+        team = self.random.choice(TEAMS)
+        station = self.random.choice([*STATIONS])
         more = {"extra_s": "7"} if self.random.random() < 0.1 else {}
         if self.random.random() < 0.1:
             more["beyond_attempts"] = "yes"
         self._said(
             f"arms {team} at {station}",
-            self.hall.operate("/runs", team=team, station=station, **more),
+            self.hall.operate(
+                "/runs",
+                team=team,
+                station=station,
+                **more,
+            ),
         )
 
     def _heat(self) -> None:
         self.heats += 1
-        heat, teams = f"heat {self.heats}", self.random.sample(TEAMS, 2)
+        heat = f"heat {self.heats}"
+        teams = self.random.sample(TEAMS, 2)
         for team, station in zip(teams, STATIONS, strict=True):
             told = self._said(
                 f"arms {team} for {heat}",
-                self.hall.operate("/runs", team=team, station=station, heat=heat),
+                self.hall.operate(
+                    "/runs",
+                    team=team,
+                    station=station,
+                    heat=heat,
+                ),
             )
             if told.status != 201:
                 return
@@ -367,7 +390,9 @@ class Mishap:
     """What goes wrong, of these kinds only if there are any; each mishap ends again after a while."""
 
     def __init__(self, hall: Hall, kinds: Sequence[str] = ()) -> None:
-        self.hall, self.random, self.kinds = hall, hall.random, kinds
+        self.hall = hall
+        self.random = hall.random
+        self.kinds = kinds
 
     def happen(self) -> None:
         while not self.hall.is_over:
@@ -394,7 +419,8 @@ class Mishap:
         host = self.hall.host
         host.disk_is_full = host.has_little_room = False
         for box in self.hall.boxes.values():
-            box.is_reachable, box.is_silent = True, False
+            box.is_reachable = True
+            box.is_silent = False
 
     def _trouble(self, what: str) -> None:
         self.hall.step(f"MISHAP: {what}")
@@ -462,7 +488,8 @@ class Mishap:
         box.is_silent = False
 
     def _switch_off(self) -> None:
-        box, after = self._box(), self.random.choice(("keep", "lose", "error"))
+        box = self._box()
+        after = self.random.choice(("keep", "lose", "error"))
         self._trouble(f"{box.serial} is switched off and on: {after}")
         box.switch_off_and_on(after)
 

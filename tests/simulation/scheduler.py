@@ -28,16 +28,13 @@ GO_ON = 0.93
 TICK_S = 1e-6
 """The shortest wait: one that rounding makes shorter would never end."""
 
-_real_lock, _real_rlock, _real_thread = (
-    threading.Lock,
-    threading.RLock,
-    threading.Thread,
-)
-_real_current, _real_time, _real_queue = (
-    threading.current_thread,
-    threading._time,  # noqa: SLF001 - the standard library has no other
-    queue.SimpleQueue,
-)  # type: ignore[attr-defined]
+_real_lock = threading.Lock
+_real_rlock = threading.RLock
+_real_thread = threading.Thread
+_real_current = threading.current_thread
+# The standard library has no other name for it.
+_real_time = threading._time  # type: ignore[attr-defined]  # noqa: SLF001
+_real_queue = queue.SimpleQueue
 
 
 class Died(BaseException):
@@ -58,8 +55,15 @@ class Process:
 
 
 class Task:
-    def __init__(self, name: str, number: int, process: Process | None) -> None:
-        self.name, self.number, self.process = name, number, process
+    def __init__(
+        self,
+        name: str,
+        number: int,
+        process: Process | None,
+    ) -> None:
+        self.name = name
+        self.number = number
+        self.process = process
         self.baton = _real_lock()
         self.baton.acquire()
         self.until_s: float | None = (
@@ -107,7 +111,10 @@ class Scheduler:
         return task
 
     def spawn(
-        self, name: str, run: Callable[[], object], process: Process | None = None
+        self,
+        name: str,
+        run: Callable[[], object],
+        process: Process | None = None,
     ) -> Task:
         task = self._new(name, process)
 
@@ -205,7 +212,8 @@ class Scheduler:
     def inside(self, process: Process) -> Iterator[None]:
         """What this task does within, it does in that process; raises Died if that is killed."""
         me = self.me()
-        before, me.process = me.process, process
+        before = me.process
+        me.process = process
         try:
             if process.is_dead:
                 raise Died
@@ -239,13 +247,15 @@ class SimLock:
         self._waiters: list[Task] = []
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        scheduler, me = self._scheduler, self._scheduler.here()
+        scheduler = self._scheduler
+        me = self._scheduler.here()
         if me is None:  # after the day, as when rubbish is collected
             return True
         if me.is_dead:
             raise Died
         if not blocking:
-            taken, self._is_held = not self._is_held, True
+            taken = not self._is_held
+            self._is_held = True
             return taken
         scheduler.point()
         until_s = math.inf if timeout < 0 else scheduler.now_s + max(timeout, TICK_S)
@@ -293,7 +303,8 @@ class SimRLock:
             return True
         if not self._lock.acquire(blocking, timeout):
             return False
-        self._owner, self._count = me, 1
+        self._owner = me
+        self._count = 1
         return True
 
     def release(self) -> None:
@@ -316,13 +327,16 @@ class SimRLock:
         return self._owner is self._scheduler.here()
 
     def _release_save(self) -> int:
-        count, self._count, self._owner = self._count, 0, None
+        count = self._count
+        self._count = 0
+        self._owner = None
         self._lock.release()
         return count
 
     def _acquire_restore(self, count: int) -> None:
         self._lock.acquire()
-        self._owner, self._count = self._scheduler.me(), count
+        self._owner = self._scheduler.me()
+        self._count = count
 
 
 class SimThread:
@@ -336,7 +350,8 @@ class SimThread:
         kwargs: dict[str, Any] | None = None,
         daemon: bool = True,
     ) -> None:
-        self.name, self.daemon = name, daemon
+        self.name = name
+        self.daemon = daemon
         self._run = lambda: target(*args, **(kwargs or {}))
         self._scheduler = _need()
         self._process = self._scheduler.me().process
@@ -408,7 +423,9 @@ def _new_rlock(*arguments: Any, **more: Any) -> Any:
 
 
 def _new_thread(*arguments: Any, **more: Any) -> Any:
-    return (SimThread if _scheduler() else _real_thread)(*arguments, **more)
+    if _scheduler():
+        return SimThread(*arguments, **more)
+    return _real_thread(*arguments, **more)
 
 
 def _new_queue() -> Any:
@@ -445,7 +462,8 @@ def simulated(random: Random) -> Iterator[tuple[Scheduler, list[str]]]:
     global _active
     scheduler = Scheduler(random)
     listener = _Listener(scheduler)
-    root, level = logging.getLogger(), logging.getLogger().level
+    root = logging.getLogger()
+    level = logging.getLogger().level
     root.addHandler(listener)
     replaced = {
         "Lock": _new_lock,

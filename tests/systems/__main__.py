@@ -141,12 +141,19 @@ def _steps(chosen: argparse.Namespace, source: mirror.Mirror) -> Iterator[Step]:
             yield _step(system, f"{chosen.suite} {name}", chosen.user, command)
 
 
-def _step(system: FileSystem, name: str, user: str, command: str) -> Step:
+def _step(
+    system: FileSystem,
+    name: str,
+    user: str,
+    command: str,
+) -> Step:
     _say(f"{name}, as {user}: {command}")
     began_s = time.monotonic()
     environment = {**network_settings(system.home), **SURROUNDINGS}
     exit_code = system.run(
-        f'umask 077; cd "$HOME/{FOLDER}/{NAME}" && {command}', user, environment
+        f'umask 077; cd "$HOME/{FOLDER}/{NAME}" && {command}',
+        user,
+        environment,
     )
     return Step(name, user, command, exit_code, time.monotonic() - began_s)
 

@@ -52,7 +52,11 @@ def clone(home: Path, user: str, *, fresh: bool) -> None:
 def _git(settings: Path, *words: str | Path) -> None:
     environment = os.environ | {"GIT_CONFIG_GLOBAL": str(settings)}
     done = subprocess.run(
-        ["git", *words], env=environment, capture_output=True, text=True, check=False
+        ["git", *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise CannotTry(f"git cannot copy {ROOT}: {done.stderr.strip()}")
@@ -90,5 +94,8 @@ def _pip_setting(name: str) -> str:
         return os.environ[variable]
     command = [sys.executable, "-m", "pip", "config", "get", f"global.{name}"]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()

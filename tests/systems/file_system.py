@@ -41,13 +41,21 @@ class FileSystem:
     home: Path
 
     def run(
-        self, command: str, user: str = USER, environment: dict[str, str] | None = None
+        self,
+        command: str,
+        user: str = USER,
+        environment: dict[str, str] | None = None,
     ) -> int:
         """Run a shell command as `user`; return its exit code. What it changes outside /home is forgotten."""
         self.home.mkdir(parents=True, exist_ok=True)
         with _scratch_folder(self.folder) as changes:
             return _run_inside(
-                self.folder, changes, self.home, user, command, environment or {}
+                self.folder,
+                changes,
+                self.home,
+                user,
+                command,
+                environment or {},
             )
 
 
@@ -77,7 +85,10 @@ def check_namespaces() -> None:
             "only root can try other systems; run `sudo make test-on SUITE=...`"
         )
     tried = subprocess.run(
-        [*NAMESPACES, "true"], capture_output=True, text=True, check=False
+        [*NAMESPACES, "true"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if tried.returncode:
         raise CannotTry(f"this machine gives no namespaces: {tried.stderr.strip()}")
@@ -108,7 +119,12 @@ def full(suite: str, mirror: Mirror, cache: Path) -> FileSystem:
     return FileSystem(folder, cache / f"{suite}-home")
 
 
-def _bootstrap(suite: str, mirror: Mirror, folder: Path, log: Path) -> None:
+def _bootstrap(
+    suite: str,
+    mirror: Mirror,
+    folder: Path,
+    log: Path,
+) -> None:
     # debootstrap has no script for suites younger than itself; all new ones are built like unstable.
     command = [
         "debootstrap",
@@ -127,7 +143,11 @@ def _bootstrap(suite: str, mirror: Mirror, folder: Path, log: Path) -> None:
 
 
 def _install(
-    folder: Path, packages: tuple[str, ...], mirror: Mirror, suite: str, log: Path
+    folder: Path,
+    packages: tuple[str, ...],
+    mirror: Mirror,
+    suite: str,
+    log: Path,
 ) -> None:
     command = f"{APT} update && {APT} install {' '.join(packages)}"
     _try_often(
@@ -149,7 +169,11 @@ def _changed(folder: Path, command: str, log: Path) -> int:
 
 
 def _try_often(
-    attempt: Callable[[], int], what: str, mirror: Mirror, suite: str, log: Path
+    attempt: Callable[[], int],
+    what: str,
+    mirror: Mirror,
+    suite: str,
+    log: Path,
 ) -> None:
     for _ in range(TRIES):
         if attempt() == 0:
@@ -161,7 +185,10 @@ def _try_often(
 def _logged(command: list[str], log: Path) -> int:
     with log.open("a") as lines:
         return subprocess.run(
-            command, stdout=lines, stderr=lines, check=False
+            command,
+            stdout=lines,
+            stderr=lines,
+            check=False,
         ).returncode
 
 

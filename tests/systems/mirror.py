@@ -71,7 +71,10 @@ def of_this_machine() -> Mirror:
         "Created-By: Packages",
     ]
     listed = subprocess.run(
-        command, capture_output=True, text=True, check=False
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.splitlines()
     for line in listed:
         origin, component, site = line.split(" ", 2)

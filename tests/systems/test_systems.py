@@ -49,7 +49,11 @@ def packages() -> Iterator[Callable[..., ThreadingHTTPServer]]:
     def start(status: int | None = None) -> ThreadingHTTPServer:
         server = ThreadingHTTPServer(("127.0.0.1", 0), Packages)
         vars(server).update(status=status, asked=[])
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever,
+            args=(0.01,),
+            daemon=True,
+        ).start()
         servers.append(server)
         return server
 
@@ -89,21 +93,26 @@ def test_a_mirror_that_fails_is_asked_three_times(
 
 
 def test_a_mirror_that_is_away_is_one_line_and_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         away = f"http://127.0.0.1:{free.getsockname()[1]}"
     monkeypatch.setattr(file_system, "check_machine", lambda: None)
     monkeypatch.setattr(
-        file_system, "_logged", lambda *_: 1
+        file_system,
+        "_logged",
+        lambda *_: 1,
     )  # debootstrap, which may be missing, fails
     assert main(["trixie", "--mirror", away, "--cache", str(tmp_path)]) == 0
     told = capsys.readouterr()
     assert told.out.startswith(
         f"trixie: not tried: the mirror {away} did not answer, 3 times: "
     )
-    assert (told.out.count("\n"), told.err) == (1, "")
+    assert told.out.count("\n") == 1
+    assert told.err == ""
 
 
 def test_a_file_system_that_is_not_built_is_a_failure_where_the_mirror_answers(
@@ -124,7 +133,9 @@ def test_a_file_system_that_is_not_built_is_a_failure_where_the_mirror_answers(
 
 
 def test_a_step_that_failed_is_a_failure_also_when_the_mirror_is_away_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def steps(*_: object) -> Iterator[Step]:
         yield Step("trixie bare", "newcomer", "make test", 2, 200.0)
@@ -141,7 +152,9 @@ def test_a_step_that_failed_is_a_failure_also_when_the_mirror_is_away_later(
 
 
 def test_two_runs_of_a_suite_do_not_use_its_systems_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(file_system, "check_machine", lambda: None)
     with (tmp_path / "trixie.lock").open("w") as lock:
@@ -182,7 +195,8 @@ def test_a_kept_system_is_built_again_for_other_packages_and_each_week(
 
 @pytest.mark.skipif(shutil.which("apt-get") is None, reason="this is not Debian")
 def test_the_mirror_is_the_one_that_apt_is_set_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     try:
         found = mirror.of_this_machine()
@@ -199,12 +213,17 @@ def test_the_mirror_is_the_one_that_apt_is_set_to(
 def test_an_ordinary_user_is_told_to_be_root() -> None:
     command = [sys.executable, "-m", "tests.systems", "trixie"]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     said = (
         "trixie: only root can try other systems; run `sudo make test-on SUITE=...`\n"
     )
-    assert (done.returncode, done.stderr) == (1, said)
+    assert done.returncode == 1
+    assert done.stderr == said
 
 
 @pytest.fixture
@@ -221,7 +240,8 @@ def this_system(tmp_path: Path) -> file_system.FileSystem:
 
 
 def test_a_command_runs_in_a_system_of_its_own_and_what_it_changes_there_is_forgotten(
-    this_system: file_system.FileSystem, tmp_path: Path
+    this_system: file_system.FileSystem,
+    tmp_path: Path,
 ) -> None:
     command = 'touch /etc/changed; echo "$HOME $TZ" > /home/said; ps -e -o pid= > /home/processes; exit 7'
     environment = {"TZ": "<+0545>-05:45"}
@@ -258,7 +278,8 @@ def test_a_run_that_is_ended_leaves_nothing_running_inside(
 
 
 def test_user_namespaces_work_inside_as_bubblewrap_needs_them(
-    this_system: file_system.FileSystem, tmp_path: Path
+    this_system: file_system.FileSystem,
+    tmp_path: Path,
 ) -> None:
     command = "unshare --user --map-root-user id --user > /home/id"
     assert this_system.run(command, user="root") == 0

@@ -8,7 +8,9 @@ from lpirc_tracks import Entry, Measured
 
 
 def measured(
-    accuracy_percent: float = 50.0, latency_ms: float = 30.0, **fields: Any
+    accuracy_percent: float = 50.0,
+    latency_ms: float = 30.0,
+    **fields: Any,
 ) -> Measured:
     """Ten images, all processed, each in the mean time."""
     images = fields.pop("images", 10)
@@ -17,5 +19,10 @@ def measured(
     return Measured(accuracy_percent, latency_ms, images, processed, total_s, **fields)
 
 
-def entry(name: str, submitted: float, *numbers: float, **fields: Any) -> Entry:
+def entry(
+    name: str,
+    submitted: float,
+    *numbers: float,
+    **fields: Any,
+) -> Entry:
     return Entry(name, submitted, measured(*numbers, **fields))

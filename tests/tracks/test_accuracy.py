@@ -77,7 +77,9 @@ def test_the_most_confident_box_counts_whatever_its_category(
     ],
 )
 def test_an_overlap_needs_one_object_an_image(
-    tmp_path: Path, text: str, word: str
+    tmp_path: Path,
+    text: str,
+    word: str,
 ) -> None:
     (tmp_path / "images.csv").write_text("image\n1\n2\n")
     (tmp_path / "truth.csv").write_text(text)

@@ -40,7 +40,8 @@ def test_points_valid_or_not_frontier_and_target_are_in_the_drawing() -> None:
         > groups(plot("svg", POINTS[:2]), "PathCollection")
     )
     orange = b"#ff7f0e"  # the curve and its line in the legend
-    assert (whole.count(orange), bare.count(orange)) == (2, 0)
+    assert whole.count(orange) == 2
+    assert bare.count(orange) == 0
     texts = [
         b"<!-- ant -->",
         b"<!-- cat -->",
@@ -101,12 +102,16 @@ def test_a_pipe_is_no_place_for_a_drawing(tmp_path: Path) -> None:
 
 def test_the_latency_that_is_marked_has_the_rules_own_word_for_it() -> None:
     assert b"<!-- budget 30 ms -->" in plot(
-        "svg", POINTS, None, track_named("lpirc2018-track1").aim()
+        "svg",
+        POINTS,
+        None,
+        track_named("lpirc2018-track1").aim(),
     )
 
 
 def labelled(
-    places: list[tuple[float, float]], texts: list[str]
+    places: list[tuple[float, float]],
+    texts: list[str],
 ) -> tuple[Any, list[Any]]:
     """Axes with points and labels as they stand in the finished drawing, and the labels."""
     from matplotlib.figure import Figure

@@ -13,7 +13,8 @@ from tests.tracks.runs import measured
 )
 @pytest.mark.parametrize("name", ["latency_ms", "total_s", "longest_ms", "energy_wh"])
 def test_a_time_or_an_energy_that_cannot_be_is_refused_by_its_name(
-    name: str, value: float
+    name: str,
+    value: float,
 ) -> None:
     with pytest.raises(RefereeError, match=name) as caught:
         measured(**{"total_s": 0.3, name: value})
@@ -36,7 +37,8 @@ def test_an_accuracy_lies_between_0_and_100_percent(value: float) -> None:
     ],
 )
 def test_a_run_has_images_and_processes_no_more_than_there_are(
-    fields: dict[str, int], word: str
+    fields: dict[str, int],
+    word: str,
 ) -> None:
     with pytest.raises(RefereeError, match=word):
         measured(**fields)

@@ -90,7 +90,12 @@ def test_a_new_rule_is_one_file_and_one_line(some_track: Path) -> None:
     plug_in(some_track, "fastest = fastest_of_all:ONE")
     assert sorted([*SHIPPED, "fastest"]) == list(track_names())
     track = track_named("fastest", {"bonus": 2})
-    places = track.rank([entry("ant", 1, 50, 20.0), entry("bee", 2, 50, 10.0)])
+    places = track.rank(
+        [
+            entry("ant", 1, 50, 20.0),
+            entry("bee", 2, 50, 10.0),
+        ]
+    )
     assert [
         (place.rank, place.entry.name, place.verdict.value) for place in places
     ] == [
@@ -100,7 +105,9 @@ def test_a_new_rule_is_one_file_and_one_line(some_track: Path) -> None:
 
 
 def test_a_name_is_given_once(
-    some_track: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    some_track: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = tmp_path / "other-track"
     other.mkdir()
@@ -140,7 +147,10 @@ def test_a_plug_in_is_found_by_its_entry_point(some_track: Path, group: str) -> 
     ],
 )
 def test_a_broken_plug_in_is_named_and_harms_no_other(
-    some_track: Path, name: str, value: str, word: str
+    some_track: Path,
+    name: str,
+    value: str,
+    word: str,
 ) -> None:
     (some_track / "badly_plugged.py").write_text(
         RULE.format(name="other") + "SEVEN = 7\n"
@@ -179,7 +189,8 @@ def test_an_unknown_track_is_told_the_names() -> None:
     ],
 )
 def test_settings_that_make_no_rule_are_refused(
-    settings: dict[str, object], word: str
+    settings: dict[str, object],
+    word: str,
 ) -> None:
     with pytest.raises(RefereeError, match=word) as caught:
         track_named("ovic-detection", settings)
@@ -197,7 +208,9 @@ def test_settings_that_make_no_rule_are_refused(
     ],
 )
 def test_each_rule_checks_its_own_settings(
-    name: str, settings: dict[str, object], word: str
+    name: str,
+    settings: dict[str, object],
+    word: str,
 ) -> None:
     with pytest.raises(RefereeError, match=word):
         track_named(name, settings)
@@ -213,7 +226,9 @@ def test_settings_are_told_by_name() -> None:
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_the_client_benches_by_the_numbers_of_the_rule(name: str) -> None:
-    preset, rule = PRESETS[name], track_named(name)
-    assert (preset.task, preset.preprocessing) == (rule.task, rule.preprocessing)
+    preset = PRESETS[name]
+    rule = track_named(name)
+    assert preset.task == rule.task
+    assert preset.preprocessing == rule.preprocessing
     assert preset.image_budget_s == rule.budget_s(1)
     assert preset.cooldown_s == (COOLDOWN_S if rule.is_suite else 0)

@@ -45,7 +45,8 @@ class Outcome:
 
 def main() -> int:
     """Build, install, try; return the exit code."""
-    began_s, dist = time.monotonic(), ROOT / "dist"
+    began_s = time.monotonic()
+    dist = ROOT / "dist"
     for old in dist.glob("lpirc_*.whl"):
         old.unlink()
     wheels = built(dist)
@@ -61,7 +62,12 @@ def main() -> int:
         ]
         outcomes = [one.result() for one in reversed(tried)]
     header = LINE.format(
-        "installed alone", "packages", "MB", "install s", "job s", "job"
+        "installed alone",
+        "packages",
+        "MB",
+        "install s",
+        "job s",
+        "job",
     )
     click.echo("\n".join([header, *map(str, outcomes)]))
     click.echo(f"{time.monotonic() - began_s:.1f} s in all")

@@ -35,7 +35,10 @@ def _built(name: str, folder: Path, target: str) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "--target", target]
     command += ["--directory", str(folder)]
     subprocess.run(
-        command, cwd=ROOT / FOLDERS[name], check=True, stdout=subprocess.DEVNULL
+        command,
+        cwd=ROOT / FOLDERS[name],
+        check=True,
+        stdout=subprocess.DEVNULL,
     )
     suffix = "-py3-none-any.whl" if target == "wheel" else ".tar.gz"
     (found,) = folder.glob(f"{name.replace('-', '_')}-*{suffix}")

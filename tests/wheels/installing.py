@@ -33,7 +33,10 @@ def install(programs: Path, *arguments: str) -> None:
 
 
 def install_locked(
-    programs: Path, wanted: str, wheels: Mapping[str, Path], requirements: Path
+    programs: Path,
+    wanted: str,
+    wheels: Mapping[str, Path],
+    requirements: Path,
 ) -> set[str]:
     """Install a distribution, such as "lpirc-score[plots]", and what it asks for; return the names of all.
 

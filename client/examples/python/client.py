@@ -50,7 +50,12 @@ def jpeg_size(jpeg: bytes) -> tuple[int, int]:
 class Refused(Exception):
     """Why an answer is not what was asked for; `again_s`: after how long to ask again (0: any pause), None: never."""
 
-    def __init__(self, code: str, detail: str, again_s: float | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        again_s: float | None = None,
+    ) -> None:
         super().__init__(f"{code}: {detail}")
         self.code = code
         self.again_s = again_s
@@ -68,7 +73,7 @@ class Window:
 
     @property
     def left_s(self) -> float:
-        """What is left."""
+        """Return the seconds that are left."""
         return self._end_s - time.monotonic()
 
 
@@ -76,7 +81,11 @@ class Referee:
     """One kept-alive connection; a request is repeated as long as the window lasts, where that can help."""
 
     def __init__(
-        self, url: str, window: Window, token: str = "", timeout_s: float = ANSWER_S
+        self,
+        url: str,
+        window: Window,
+        token: str = "",
+        timeout_s: float = ANSWER_S,
     ) -> None:
         parts = urlsplit(url)
         kinds = {
@@ -119,7 +128,11 @@ class Referee:
             pause_s = min(2 * pause_s, 5.0)
 
     def _attempt(
-        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: dict[str, str],
     ) -> bytes:
         try:
             self._connection.request(method, path, body, headers)
@@ -162,7 +175,11 @@ class Referee:
             say(f"warning: {warning}")
 
 
-def refusal(url: str, answer: http.client.HTTPResponse, content: bytes) -> Refused:
+def refusal(
+    url: str,
+    answer: http.client.HTTPResponse,
+    content: bytes,
+) -> Refused:
     """Read a problem document."""
     passing = answer.status in (502, 504) or "Retry-After" in answer.headers
     again_s = float(answer.headers.get("Retry-After", 0)) if passing else None
@@ -177,7 +194,12 @@ def refusal(url: str, answer: http.client.HTTPResponse, content: bytes) -> Refus
         )
 
 
-def login(url: str, window: Window, team: str, password: str) -> dict[str, Any]:
+def login(
+    url: str,
+    window: Window,
+    team: str,
+    password: str,
+) -> dict[str, Any]:
     """Open the team's run, waiting until it is armed and started. Raises Refused."""
     referee = Referee(url, window, timeout_s=METER_S)
     said = ""
@@ -198,7 +220,11 @@ def login(url: str, window: Window, team: str, password: str) -> dict[str, Any]:
     return document
 
 
-def images(referee: Referee, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+def images(
+    referee: Referee,
+    first: int,
+    last: int,
+) -> Iterator[tuple[int, bytes]]:
     """Yield number and JPEG file of each image, with the next batch on its way. Raises Refused."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         ahead = pool.submit(referee.fetch, first) if first <= last else None
@@ -209,7 +235,12 @@ def images(referee: Referee, first: int, last: int) -> Iterator[tuple[int, bytes
             yield from batch
 
 
-def run(url: str, team: str, password: str, first: int) -> None:
+def run(
+    url: str,
+    team: str,
+    password: str,
+    first: int,
+) -> None:
     """Answer all images from `first` on, and log out, unless the window is over before. Raises Refused."""
     window = Window()
     done = first - 1

@@ -1,4 +1,4 @@
-"""From an image to a model's input, and from a model's outputs to boxes in the image; pure."""
+"""Turns an image into a model's input, and a model's outputs into boxes in the image; pure."""
 
 from __future__ import annotations
 
@@ -11,76 +11,90 @@ from PIL import Image
 ROLES = ("box", "class", "score", "num")
 
 
-def placement(image: tuple[int, int], size: list[int], resize: str) -> tuple[Any, Any]:
+def placement(
+    image: tuple[int, int],
+    size: list[int],
+    resize: str,
+) -> tuple[Any, Any]:
     """Return an image's (width, height) in an input of `size` [height, width], and its corner (left, top)."""
     if resize == "stretch":
         return (size[1], size[0]), (0, 0)
-    share = min(size[1] / image[0], size[0] / image[1])
-    inner = max(1, round(image[0] * share)), max(1, round(image[1] * share))
-    return inner, ((size[1] - inner[0]) // 2, (size[0] - inner[1]) // 2)
+    height, width = size
+    share = min(width / image[0], height / image[1])
+    inner_width = max(1, round(image[0] * share))
+    inner_height = max(1, round(image[1] * share))
+    left = (width - inner_width) // 2
+    top = (height - inner_height) // 2
+    return (inner_width, inner_height), (left, top)
 
 
 def model_input(image: Image.Image, settings: dict[str, Any]) -> NDArray[np.float32]:
     """Return (pixel * scale - mean) / std in the layout and colours of `settings`; the margin has level 114."""
+    height, width = settings["size"]
     inner, corner = placement(image.size, settings["size"], settings["resize"])
-    whole = Image.new(
-        "RGB", (settings["size"][1], settings["size"][0]), (114, 114, 114)
-    )
+    whole = Image.new("RGB", (width, height), (114, 114, 114))
     whole.paste(image.resize(inner, Image.Resampling.BILINEAR), corner)
-    scale, mean, std = (
-        np.asarray(settings[one], np.float32) for one in ("scale", "mean", "std")
-    )
+
+    scale = np.asarray(settings["scale"], np.float32)
+    mean = np.asarray(settings["mean"], np.float32)
+    std = np.asarray(settings["std"], np.float32)
     values = np.asarray(whole) * (scale / std) - mean / std
-    values = values[..., ::-1] if settings["colour"] == "bgr" else values
-    return np.ascontiguousarray(
-        values.transpose(2, 0, 1) if settings["layout"] == "NCHW" else values
-    )
+    if settings["colour"] == "bgr":
+        values = values[..., ::-1]
+    if settings["layout"] == "NCHW":
+        values = values.transpose(2, 0, 1)
+    return np.ascontiguousarray(values)
 
 
 def in_image(
-    boxes: NDArray[Any], settings: dict[str, Any], image: tuple[int, int]
+    boxes: NDArray[Any],
+    settings: dict[str, Any],
+    image: tuple[int, int],
 ) -> NDArray[np.float64]:
     """Return a model's boxes (N, 4) as x1 y1 x2 y2 in an image of (width, height), in pixels."""
-    sides = boxes.astype(np.float64)[
-        :, [1, 0, 3, 2] if settings["order"] == "yxyx" else [0, 1, 2, 3]
-    ]
+    sides = boxes.astype(np.float64)
+    if settings["order"] == "yxyx":
+        sides = sides[:, [1, 0, 3, 2]]
     if settings["order"] == "xywh":
-        sides = sides[:, [0, 1, 0, 1]] + sides[:, [2, 3, 2, 3]] * [-0.5, -0.5, 0.5, 0.5]
+        centres = sides[:, [0, 1, 0, 1]]
+        lengths = sides[:, [2, 3, 2, 3]]
+        sides = centres + lengths * [-0.5, -0.5, 0.5, 0.5]
+
     inner, corner = placement(image, settings["size"], settings["resize"])
-    unit = settings["size"][::-1] * 2 if settings["boxes"] == "fraction" else 1
-    moved: NDArray[np.float64] = (sides * unit - corner * 2) * np.divide(
-        image * 2, inner * 2
-    )
+    unit = 1
+    if settings["boxes"] == "fraction":
+        unit = settings["size"][::-1] * 2
+    scale = np.divide(image * 2, inner * 2)
+    moved: NDArray[np.float64] = (sides * unit - corner * 2) * scale
     return moved
 
 
 def recognized(
-    kind: str, names: list[str], arrays: list[NDArray[Any]], size: list[int]
+    kind: str,
+    names: list[str],
+    arrays: list[NDArray[Any]],
+    size: list[int],
 ) -> str:
     """Return the head where names and shapes leave no doubt, else ""; YOLO's boxes follow from the input's size."""
     if len(arrays) == 1 and arrays[0].ndim == 3:
         _, rows, columns = arrays[0].shape
-        cells = sum(
-            (size[0] // step) * (size[1] // step) for step in (8, 16, 32)
-        )  # in v5 3 boxes each
+        # In v5 each cell has three boxes.
+        cells = sum((size[0] // step) * (size[1] // step) for step in (8, 16, 32))
         if columns == cells or rows == 3 * cells:
             return "yolov8" if columns == cells else "yolov5"
         return "yolov10" if columns == 6 and rows <= 1000 and rows != cells else ""
     roles = _roles(names, arrays)
     if kind == "litert" or not roles.keys() >= {*ROLES[:3]}:
         return "tflite-ssd" if len(roles) == len(ROLES) else ""
-    is_torchvision = roles["box"].ndim == 2 and roles["class"].dtype.kind == "i"
-    return (
-        "torchvision"
-        if is_torchvision
-        else "tf-ssd"
-        if "detection_boxes" in "".join(names)
-        else ""
-    )
+    if roles["box"].ndim == 2 and roles["class"].dtype.kind == "i":
+        return "torchvision"
+    return "tf-ssd" if "detection_boxes" in "".join(names) else ""
 
 
 def decoded(
-    head: str, names: list[str], arrays: list[NDArray[Any]]
+    head: str,
+    names: list[str],
+    arrays: list[NDArray[Any]],
 ) -> tuple[NDArray[Any], ...]:
     """Return boxes (N, 4) as the model has them, scores and classes (N,). Raises KeyError, ValueError, IndexError."""
     if not head.startswith("yolo"):
@@ -101,7 +115,10 @@ def decoded(
 
 
 def kept(
-    boxes: Any, scores: Any, classes: Any, settings: dict[str, Any]
+    boxes: Any,
+    scores: Any,
+    classes: Any,
+    settings: dict[str, Any],
 ) -> NDArray[np.intp]:
     """Return the places of at most `max` boxes, by falling score, that overlap no better one (of their class).
 
@@ -117,17 +134,15 @@ def kept(
             if alive[:best].sum() == settings["max"]:
                 break
             rest = slice(best + 1, None)
-            width = np.minimum(right[rest], right[best]) - np.maximum(
-                left[rest], left[best]
-            )
-            height = np.minimum(bottom[rest], bottom[best]) - np.maximum(
-                top[rest], top[best]
-            )
+            near_x = np.maximum(left[rest], left[best])
+            near_y = np.maximum(top[rest], top[best])
+            width = np.minimum(right[rest], right[best]) - near_x
+            height = np.minimum(bottom[rest], bottom[best]) - near_y
             shared = width.clip(0) * height.clip(0)
-            overlaps = shared > settings["iou"] * (areas[rest] + areas[best] - shared)
-            alive[rest] &= ~overlaps | (
-                settings["per_class"] & (classes[rest] != classes[best])
-            )
+            union = areas[rest] + areas[best] - shared
+            overlaps = shared > settings["iou"] * union
+            is_other = settings["per_class"] & (classes[rest] != classes[best])
+            alive[rest] &= ~overlaps | is_other
     places: NDArray[np.intp] = order[alive][: settings["max"]]
     return places
 
@@ -141,9 +156,8 @@ def _roles(names: list[str], arrays: list[NDArray[Any]]) -> dict[str, NDArray[An
             "3221": ["box", "class", "score", "num"],
             "2312": ["score", "box", "num", "class"],
         }.get(ranks, [])
-    places = sorted(
-        range(len(found)), key=lambda place: -len(found[place])
-    )  # the shortest last: not raw_...
+    # The shortest last: not raw_...
+    places = sorted(range(len(found)), key=lambda place: -len(found[place]))
     return {
         key: arrays[place] for place in places for key in ROLES if key in found[place]
     }

@@ -56,10 +56,17 @@ def _are(
     counts: tuple[int, ...] = (),
     kinds: Any = (int, float),
 ) -> bool:
-    """Whether this is a number in that range, or a list of as many as one of `counts`."""
+    """Tell if this is a number in that range, or a list of as many as one of `counts`."""
     if isinstance(values, list):
         return len(values) in counts and all(
-            _are(one, least, most, (), kinds) for one in values
+            _are(
+                one,
+                least,
+                most,
+                (),
+                kinds,
+            )
+            for one in values
         )
     return type(values) in kinds and least <= values <= most
 
@@ -80,14 +87,35 @@ EXPECTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "std": ("a number above 0, or three", lambda value: _are(value, 1e-9, 1e9, (3,))),
     "score": ("a number from 0 to 1", lambda value: _are(value, 0, 1)),
     "iou": ("a number from 0 to 1", lambda value: _are(value, 0, 1)),
-    "max": ("a whole number above 0", lambda value: _are(value, 1, 1e9, (), (int,))),
+    "max": (
+        "a whole number above 0",
+        lambda value: _are(
+            value,
+            1,
+            1e9,
+            (),
+            (int,),
+        ),
+    ),
     "threads": (
         "a whole number, not a text",
-        lambda value: _are(value, 0, 1e4, (), (int,)),
+        lambda value: _are(
+            value,
+            0,
+            1e4,
+            (),
+            (int,),
+        ),
     ),
     "size": (
         "a whole number above 0, or [height, width]",
-        lambda value: _are(value, 1, 1e5, (2,), (int,)),
+        lambda value: _are(
+            value,
+            1,
+            1e5,
+            (2,),
+            (int,),
+        ),
     ),
     "names": (
         'a list, ["person", ...], or a table, {0 = "person"}, of names',
@@ -102,7 +130,11 @@ KEYS = [*CHOICES, *DEFAULTS, "iou", "model", "names", "size"]
 class Adapter:
     """The detector of a model; `description` tells all its settings. It remembers the categories of its last call."""
 
-    def __init__(self, kind: str, file: Path) -> None:
+    def __init__(
+        self,
+        kind: str,
+        file: Path,
+    ) -> None:
         """Load an `onnx` or `litert` model, `file` or the one that this describes. Raises ModelError."""
         self._path, stated = _stated(kind, file)
         try:
@@ -121,7 +153,9 @@ class Adapter:
         self._known: tuple[Any, dict[int, int]] = None, {}
 
     def __call__(
-        self, jpeg: bytes, categories: Sequence[Category]
+        self,
+        jpeg: bytes,
+        categories: Sequence[Category],
     ) -> Iterator[tuple[float, ...]]:
         """Yield (category id, confidence, xmin, ymin, xmax, ymax), the best first; inclusive pixels."""
         if categories is not self._known[0]:
@@ -184,10 +218,8 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
     beside = [file.with_suffix(".json"), file.with_suffix(".toml")]
     path: Path | None = file
     try:
-        path = next(
-            (one for one in ([file] if file in beside else beside) if is_there(one)),
-            None,
-        )
+        candidates = [file] if file in beside else beside
+        path = next((one for one in candidates if is_there(one)), None)
         parser = import_module("tomllib" if path and path.suffix == ".toml" else "json")
         stated = dict(parser.loads(read_regular(path).decode("utf-8"))) if path else {}
     except (ImportError, OSError, ValueError, TypeError) as error:
@@ -223,7 +255,9 @@ def _stated(kind: str, file: Path) -> tuple[Path, dict[str, Any]]:
 
 
 def _completed(
-    kind: str, model: runtimes.Model, stated: dict[str, Any]
+    kind: str,
+    model: runtimes.Model,
+    stated: dict[str, Any],
 ) -> tuple[list[int], dict[str, Any]]:
     """Return the input's shape, and what is stated completed by model, head and defaults. Raises ValueError."""
     own = model.shapes[0]

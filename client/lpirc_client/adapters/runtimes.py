@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Model(NamedTuple):
-    """Its inputs' shapes (None: an open side), its outputs' names, what it implies, and `run`: real values to such."""
+    """A loaded model: shapes of its inputs (None: an open side), names of its outputs, implied settings, `run`."""
 
     shapes: list[list[Any]]
     names: list[str]
@@ -30,21 +30,26 @@ def onnx(path: Path, threads: int) -> Model:
     )
     inputs = session.get_inputs()
     names = [output.name for output in session.get_outputs()]
-    shapes = [
-        [side if isinstance(side, int) else None for side in one.shape]
-        for one in inputs
-    ]
+    shapes = [_numbers(one.shape) for one in inputs]
     dtype = {"tensor(uint8)": np.uint8, "tensor(float16)": np.float16}.get(
         inputs[0].type, np.float32
     )
     classes = session.get_modelmeta().custom_metadata_map.get("names", "")
 
     def run(values: Any) -> list[Any]:
-        return [
-            *map(np.asarray, session.run(None, {inputs[0].name: _as(values, dtype)}))
-        ]
+        given = {inputs[0].name: _as(values, dtype)}
+        return [*map(np.asarray, session.run(None, given))]
 
     return Model(shapes, names, {"names": classes}, run)
+
+
+def _numbers(shape: list[Any]) -> list[int | None]:
+    """Return the sides of a tensor, None for one without a number, whose size is open."""
+    return [*map(_number, shape)]
+
+
+def _number(side: Any) -> int | None:
+    return side if isinstance(side, int) else None
 
 
 def litert(path: Path, threads: int) -> Model:
@@ -72,12 +77,21 @@ def litert(path: Path, threads: int) -> Model:
     return Model(shapes, names, {"boxes": "fraction"}, run)
 
 
-def _as(values: Any, dtype: Any, scale: float = 0.0, zero: int = 0) -> Any:
+def _as(
+    values: Any,
+    dtype: Any,
+    scale: float = 0.0,
+    zero: int = 0,
+) -> Any:
     if issubclass(dtype, np.floating):
         return values.astype(dtype, copy=False)
     whole = np.rint(values / scale + zero if scale else values)
     return whole.clip(np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
 
 
-def _real(values: Any, scale: float, zero: int) -> Any:
+def _real(
+    values: Any,
+    scale: float,
+    zero: int,
+) -> Any:
     return (values.astype(np.float32) - zero) * np.float32(scale) if scale else values

@@ -44,7 +44,11 @@ class Checks(Connection):
     paths: Mapping[str, Any] = {}
 
     def __init__(
-        self, url: str, team: str, password: str = "", ca_cert: str | None = None
+        self,
+        url: str,
+        team: str,
+        password: str = "",
+        ca_cert: str | None = None,
     ) -> None:
         super().__init__(url, ca_cert)
         self.team = team
@@ -103,7 +107,13 @@ class Checks(Connection):
         wait_s = (
             METER_S if path == SESSION else EARLY_S if "Expect" in named else ANSWER_S
         )
-        answer = self._attempt(method, path, (wait_s, wait_s), body, named)
+        answer = self._attempt(
+            method,
+            path,
+            (wait_s, wait_s),
+            body,
+            named,
+        )
         self.answers.append(answer)
         document = json_object(answer)
         got = f"{answer.status_code} {document.get('code', '')}".strip()
@@ -111,14 +121,29 @@ class Checks(Connection):
         _require(got == expected, f"{method} {path}: expected {expected}, got {said}")
         return answer
 
-    def _post(self, body: bytes, expected: str = "202", **headers: str) -> Any:
+    def _post(
+        self,
+        body: bytes,
+        expected: str = "202",
+        **headers: str,
+    ) -> Any:
         if (
             expected != "202"
         ):  # a refusal may come before the body is read: the connection ends with it
             headers["Connection"] = "close"
-        return self._ask("POST", ROWS, expected, body, **headers).json()
+        return self._ask(
+            "POST",
+            ROWS,
+            expected,
+            body,
+            **headers,
+        ).json()
 
-    def _log_in(self, password: str, expected: str) -> Any:
+    def _log_in(
+        self,
+        password: str,
+        expected: str,
+    ) -> Any:
         body = json.dumps({"team": self.team, "password": password}).encode()
         return self._ask("POST", SESSION, expected, body).json()
 
@@ -172,7 +197,11 @@ class Checks(Connection):
         _same("Content-Type", answer.headers.get("Content-Type"), "image/jpeg")
         _same("first bytes", answer.content[:3], b"\xff\xd8\xff")
         partly = self._ask(
-            "GET", "/v1/images/1", "200", Range="bytes=0-9", If_None_Match="*"
+            "GET",
+            "/v1/images/1",
+            "200",
+            Range="bytes=0-9",
+            If_None_Match="*",
         )
         _same(
             "bytes for a conditional request", len(partly.content), len(answer.content)
@@ -255,7 +284,13 @@ class Checks(Connection):
         size = str(LARGEST_BODY_BYTES + 1)
         head = {"Content_Length": size, "Expect": "100-continue", "Connection": "close"}
         try:
-            self._ask("POST", ROWS, "413 too-large", None, **head)
+            self._ask(
+                "POST",
+                ROWS,
+                "413 too-large",
+                None,
+                **head,
+            )
         except TransientError:  # it reads a body before it refuses it
             self._post(b" " * (LARGEST_BODY_BYTES + 1), "413 too-large")
 
@@ -341,7 +376,11 @@ class Checks(Connection):
         return None if self.paths else "it serves no OpenAPI document"
 
 
-def _same(what: str, got: object, expected: object) -> None:
+def _same(
+    what: str,
+    got: object,
+    expected: object,
+) -> None:
     _require(got == expected, f"{what}: expected {expected!s:.200}, got {got!s:.200}")
 
 

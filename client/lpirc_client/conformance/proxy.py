@@ -42,7 +42,11 @@ class Proxy(ThreadingTCPServer):
     request_queue_size = 128
     timeout = 0.1
 
-    def __init__(self, address: tuple[str, int], url: str) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        url: str,
+    ) -> None:
         self.referee = urlsplit(url)
         self.numbers = itertools.count(1)
         self.exchanges: dict[int, Exchange] = {}
@@ -62,7 +66,11 @@ class Proxy(ThreadingTCPServer):
             if over_s >= 0 and not self.asking and not may_go_on:
                 return
 
-    def note_window(self, seen: Exchange, left_ms: str) -> None:
+    def note_window(
+        self,
+        seen: Exchange,
+        left_ms: str,
+    ) -> None:
         """Learn from a whole answer when the run ends; one that comes late must not undo a log-out."""
         if seen.started_s < self.known_s:
             return
@@ -109,12 +117,22 @@ class Passage(BaseHTTPRequestHandler):
         """Say nothing: the report does."""
 
     def send_error(
-        self, code: int, message: str | None = None, explain: str | None = None
+        self,
+        code: int,
+        message: str | None = None,
+        explain: str | None = None,
     ) -> None:
         """Refuse what is not HTTP, in a referee's way, and note it."""
         now_s = time.monotonic()
         answer = {"detail": f"This is not HTTP: {message}"}
-        refused = Exchange(self.number, "? /v1/", now_s, now_s, int(code), answer)
+        refused = Exchange(
+            self.number,
+            "? /v1/",
+            now_s,
+            now_s,
+            int(code),
+            answer,
+        )
         self.server.exchanges[next(self.server.numbers)] = refused
         self.wfile.write(
             b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -136,10 +154,15 @@ class Passage(BaseHTTPRequestHandler):
         path = urlsplit(target).path
         self.place = next(self.server.numbers)
         self.server.exchanges[self.place] = Exchange(
-            self.number, f"{self.command} {path.rstrip('0123456789')}", started_s, is_unread=is_cut,
-            media_type=kind, images=_images(target, kind, body), key=self.headers.get("Idempotency-Key", ""),
+            self.number,
+            f"{self.command} {path.rstrip('0123456789')}",
+            started_s,
+            is_unread=is_cut,
+            media_type=kind,
+            images=_images(target, kind, body),
+            key=self.headers.get("Idempotency-Key", ""),
             sha256=hashlib.sha256(body).hexdigest() if has_end else "",
-        )  # fmt: skip
+        )
         is_last = self.close_connection
         self.close_connection = True
         self.server.asking.add(self.number)
@@ -222,7 +245,7 @@ class Passage(BaseHTTPRequestHandler):
 
 
 def _has_ended(connection: socket.socket) -> bool:
-    """Whether the other end has ended the connection, or its sending side. Raises OSError if it has reset it."""
+    """Tell if the other end has ended the connection, or its sending side. Raises OSError if it has reset it."""
     timeout_s = connection.gettimeout()
     connection.settimeout(0)
     try:
@@ -233,7 +256,11 @@ def _has_ended(connection: socket.socket) -> bool:
         connection.settimeout(timeout_s)
 
 
-def _images(target: str, kind: str, body: bytes) -> Sequence[int]:
+def _images(
+    target: str,
+    kind: str,
+    body: bytes,
+) -> Sequence[int]:
     """Return the images that a request of version 1 asks for or has rows of."""
     parts = urlsplit(target)
     if parts.path == "/v1/images":

@@ -1,4 +1,4 @@
-"""What was found, as a table and as JUnit XML."""
+"""Reports findings as a table and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JUNIT_TAGS = {FAIL: "failure", FAULT: "failure", SKIP: "skipped", HINT: "system-
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check (PASS, FAIL, SKIP) or a rule (PASS, FAULT, HINT) came to.
+    """The result of a check (PASS, FAIL, SKIP) or of a rule (PASS, FAULT, HINT).
 
     Of a check: how long it took. Of a rule: how often it was broken, and first at how many s after the window opened.
     """
@@ -49,13 +49,21 @@ def junit(suite: str, findings: Sequence[Finding]) -> str:
     """Return JUnit XML with a testcase for each finding; one with a hint passes."""
     tags = [JUNIT_TAGS.get(one.result, "") for one in findings]
     facts = {
-        "name": suite, "tests": len(tags), "failures": tags.count("failure"), "errors": 0,
-        "skipped": tags.count("skipped"), "time": f"{sum(one.took_s for one in findings):.3f}",
-    }  # fmt: skip
+        "name": suite,
+        "tests": len(tags),
+        "failures": tags.count("failure"),
+        "errors": 0,
+        "skipped": tags.count("skipped"),
+        "time": f"{sum(one.took_s for one in findings):.3f}",
+    }
     root = ET.Element("testsuite", {name: str(fact) for name, fact in facts.items()})
     for tag, one in zip(tags, findings):
         case = ET.SubElement(
-            root, "testcase", classname=suite, name=one.name, time=f"{one.took_s:.3f}"
+            root,
+            "testcase",
+            classname=suite,
+            name=one.name,
+            time=f"{one.took_s:.3f}",
         )
         if tag:
             text = printable(one.detail)

@@ -1,4 +1,4 @@
-"""What a client does wrong: pure rules, from what was seen of its run to findings."""
+"""Finds the mistakes of a client: pure rules over the exchanges of its run."""
 
 from __future__ import annotations
 
@@ -29,9 +29,18 @@ SILENCE_S = 30.0
 FEW = 3
 # Refusals that another rule reports, or that are not the client's fault: it waits then, or the operator must act.
 EXCUSED = (
-    "window-closed", "bad-rows", "token-missing", "not-armed", "not-started", "too-many-requests",
-    "attempts-used", "station-busy", "team-busy", "wrong-address", "display-failed",
-)  # fmt: skip
+    "window-closed",
+    "bad-rows",
+    "token-missing",
+    "not-armed",
+    "not-started",
+    "too-many-requests",
+    "attempts-used",
+    "station-busy",
+    "team-busy",
+    "wrong-address",
+    "display-failed",
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class Exchange:
     retry_after_s: float = 0.0
 
     def is_same(self, other: Exchange) -> bool:
-        """Whether the client asked the same before or again."""
+        """Tell if the other exchange asks the same."""
         return (self.route, self.sha256, [*self.images]) == (
             other.route,
             other.sha256,
@@ -140,7 +149,11 @@ class Run:
                 )
             findings.append(
                 Finding(
-                    name, severity if broken else PASS, detail, len(broken), first_s
+                    name,
+                    severity if broken else PASS,
+                    detail,
+                    len(broken),
+                    first_s,
                 )
             )
         return findings
@@ -151,41 +164,131 @@ def _pairs(seen: list[Exchange]) -> list[tuple[Exchange, Exchange]]:
 
 
 RULES: dict[str, tuple[str, str, Callable[[Run], list[Exchange]]]] = {
-    "late-posts": (FAULT, "what has not arrived whole before the deadline does not count",
-        lambda run: [one for one in run.posts if one.answer.get("code") == "window-closed"]),
-    "no-log-out": (FAULT, "log out when all is posted: the meter runs until then",
-        lambda run: [] if run.logouts or not run.logins else list(run.all[-1:])),
-    "connection-per-request": (HINT, "keep one connection open: each new one costs both ends time",
-        lambda run: run.lone if len(run.lone) >= FEW and 2 * len(run.lone) > len(run.version_1) else []),
-    "unread-answers": (FAULT, "read each answer to its end before you end the connection",
-        lambda run: [one for one in run.all if one.is_unread]),
-    "rows-of-unfetched-images": (FAULT, "only rows of images that were fetched count",
-        lambda run: [one for one in run.posts
-                     if one.status == 202 and not run.is_mixed and not run.asked.issuperset(one.images)]),
-    "rows-refused": (FAULT, "nothing of such a body counts",
-        lambda run: [one for one in run.posts if one.status == 422]),
-    "other-refusals": (FAULT, "correct the request", lambda run: [
-        one for one in run.version_1 if 400 <= one.status < 500 and one.answer.get("code") not in EXCUSED]),
-    "fetched-twice": (FAULT, "keep an image until it is answered",
-        lambda run: [one for one, n in run.fetched if run.first[n] is not one]),
-    "repeated-with-another-key": (FAULT, "send a body again with its Idempotency-Key, or it may count twice",
-        lambda run: [one for one in run.posts if run.lost.get(one.sha256, one) is not one
-                     and (not one.key or one.key != run.lost[one.sha256].key)]),
-    "polled": (FAULT, "ask for the status at most once a second: each answer says what is left",
-        lambda run: [two for one, two in run.polls if two.started_s - one.started_s < POLL_S]),
-    "needless-log-in": (FAULT, "log in once and keep the token",
-        lambda run: [two for one, two in run.turns if one.route in LOGIN and two.route in LOGIN]),
-    "no-bearer-token": (FAULT, "send the token in the header Authorization: Bearer TOKEN",
-        lambda run: [one for one in run.version_1 if one.answer.get("code") == "token-missing"]),
-    "retry-after-ignored": (FAULT, "wait as many seconds as Retry-After says",
-        lambda run: [one for one in run.all for refused, end_s in run.waits
-                     if one.is_same(refused) and refused.ended_s <= one.started_s < end_s]),
-    "unanswered-images": (HINT, "no rows for these images: did the detector find nothing?", lambda run: run.unanswered),
-    "single-images": (HINT, "fetch batches: GET /v1/images?first=1&count=100",
-        lambda run: [one for one in run.all if one.route == IMAGE][FEW:]),
-    "rows-as-text": (HINT, "post packed rows, application/octet-stream: a board need not make text of them",
-        lambda run: [one for one in run.posts if one.images and one.media_type != "application/octet-stream"]),
-    "silent-at-the-end": (HINT, f"no rows in the last {SILENCE_S:.0f} s: near the end post each image at once",
-        lambda run: [one for one in run.posts[-1:]
-                     if run.unanswered and not run.logouts and run.ended_s - one.ended_s > SILENCE_S]),
-}  # fmt: skip
+    "late-posts": (
+        FAULT,
+        "what has not arrived whole before the deadline does not count",
+        lambda run: [
+            one for one in run.posts if one.answer.get("code") == "window-closed"
+        ],
+    ),
+    "no-log-out": (
+        FAULT,
+        "log out when all is posted: the meter runs until then",
+        lambda run: [] if run.logouts or not run.logins else list(run.all[-1:]),
+    ),
+    "connection-per-request": (
+        HINT,
+        "keep one connection open: each new one costs both ends time",
+        lambda run: (
+            run.lone
+            if len(run.lone) >= FEW and 2 * len(run.lone) > len(run.version_1)
+            else []
+        ),
+    ),
+    "unread-answers": (
+        FAULT,
+        "read each answer to its end before you end the connection",
+        lambda run: [one for one in run.all if one.is_unread],
+    ),
+    "rows-of-unfetched-images": (
+        FAULT,
+        "only rows of images that were fetched count",
+        lambda run: [
+            one
+            for one in run.posts
+            if one.status == 202
+            and not run.is_mixed
+            and not run.asked.issuperset(one.images)
+        ],
+    ),
+    "rows-refused": (
+        FAULT,
+        "nothing of such a body counts",
+        lambda run: [one for one in run.posts if one.status == 422],
+    ),
+    "other-refusals": (
+        FAULT,
+        "correct the request",
+        lambda run: [
+            one
+            for one in run.version_1
+            if 400 <= one.status < 500 and one.answer.get("code") not in EXCUSED
+        ],
+    ),
+    "fetched-twice": (
+        FAULT,
+        "keep an image until it is answered",
+        lambda run: [one for one, n in run.fetched if run.first[n] is not one],
+    ),
+    "repeated-with-another-key": (
+        FAULT,
+        "send a body again with its Idempotency-Key, or it may count twice",
+        lambda run: [
+            one
+            for one in run.posts
+            if run.lost.get(one.sha256, one) is not one
+            and (not one.key or one.key != run.lost[one.sha256].key)
+        ],
+    ),
+    "polled": (
+        FAULT,
+        "ask for the status at most once a second: each answer says what is left",
+        lambda run: [
+            two for one, two in run.polls if two.started_s - one.started_s < POLL_S
+        ],
+    ),
+    "needless-log-in": (
+        FAULT,
+        "log in once and keep the token",
+        lambda run: [
+            two for one, two in run.turns if one.route in LOGIN and two.route in LOGIN
+        ],
+    ),
+    "no-bearer-token": (
+        FAULT,
+        "send the token in the header Authorization: Bearer TOKEN",
+        lambda run: [
+            one for one in run.version_1 if one.answer.get("code") == "token-missing"
+        ],
+    ),
+    "retry-after-ignored": (
+        FAULT,
+        "wait as many seconds as Retry-After says",
+        lambda run: [
+            one
+            for one in run.all
+            for refused, end_s in run.waits
+            if one.is_same(refused) and refused.ended_s <= one.started_s < end_s
+        ],
+    ),
+    "unanswered-images": (
+        HINT,
+        "no rows for these images: did the detector find nothing?",
+        lambda run: run.unanswered,
+    ),
+    "single-images": (
+        HINT,
+        "fetch batches: GET /v1/images?first=1&count=100",
+        lambda run: [one for one in run.all if one.route == IMAGE][FEW:],
+    ),
+    "rows-as-text": (
+        HINT,
+        "post packed rows, application/octet-stream: a board need not make text of them",
+        lambda run: [
+            one
+            for one in run.posts
+            if one.images and one.media_type != "application/octet-stream"
+        ],
+    ),
+    "silent-at-the-end": (
+        HINT,
+        f"no rows in the last {SILENCE_S:.0f} s: near the end post each image at once",
+        lambda run: [
+            one
+            for one in run.posts[-1:]
+            if run.unanswered
+            and not run.logouts
+            and run.ended_s - one.ended_s > SILENCE_S
+        ],
+    ),
+}

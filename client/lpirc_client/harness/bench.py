@@ -56,7 +56,13 @@ def measure(
         ):
             what = "its input is uint8; --mean and --sigma are for float32"
             raise ModelError("bad-preprocessing", f"{process.name}: {what}")
-        passes = Passes(process, signature, images, settings, report)
+        passes = Passes(
+            process,
+            signature,
+            images,
+            settings,
+            report,
+        )
         repeats = passes.repeats()
         energy_loop = passes.energy_loop()
     first = repeats[0]

@@ -44,7 +44,11 @@ class Worker:
         self._memory_bytes = 0
         self._threads = 1
 
-    def answer(self, request: Message, payload: bytearray) -> tuple[Message, bytes]:
+    def answer(
+        self,
+        request: Message,
+        payload: bytearray,
+    ) -> tuple[Message, bytes]:
         """Do what the request says; return the answer's JSON and bytes."""
         self._threads = request.get("threads", self._threads)
         _limit_cpu(request["within_s"] * self._threads)
@@ -64,7 +68,11 @@ class Worker:
         except RuntimeError as error:
             raise self._explained(error, self._model.tensors_bytes()) from error
 
-    def _load(self, request: Message, data: bytearray) -> Message:
+    def _load(
+        self,
+        request: Message,
+        data: bytearray,
+    ) -> Message:
         runtime = import_module(f"lpirc_client.harness.run_{request['runtime']}")
         self._model = None
         _unlimit_memory()
@@ -87,12 +95,19 @@ class Worker:
             "load_ms": (time.perf_counter() - before_s) * 1e3
         }
 
-    def _explained(self, error: RuntimeError, tensors: int) -> Exception:
+    def _explained(
+        self,
+        error: RuntimeError,
+        tensors: int,
+    ) -> Exception:
         """The runtime does not say that memory for its tensors ran out; that they exceed the limit does."""
         return MemoryError() if tensors > self._memory_bytes else error
 
     def _run(
-        self, model: LoadedModel, request: Message, payload: bytearray
+        self,
+        model: LoadedModel,
+        request: Message,
+        payload: bytearray,
     ) -> tuple[Message, bytes]:
         import numpy as np
 

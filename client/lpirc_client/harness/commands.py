@@ -1,4 +1,4 @@
-"""What `bench`, `validate` and `confinement` do and print.
+"""Runs `bench`, `validate` and `confinement`, and prints their results.
 
 Modules that need the extra are imported only here, and late.
 """
@@ -149,7 +149,10 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
 
 
 def _unwritable(
-    kind: type[ModelError], out: Path, error: OSError, more: str = ""
+    kind: type[ModelError],
+    out: Path,
+    error: OSError,
+    more: str = "",
 ) -> ModelError:
     return kind(
         "unwritable", f"{out}: cannot be written: {error.strerror}{more}", file=str(out)

@@ -93,7 +93,12 @@ def confinement() -> Confinement:
     trial = [*prefix, sys.executable, "-P", "-c", TRIAL]
     try:
         subprocess.run(  # noqa: S603
-            trial, check=True, capture_output=True, text=True, env={}, timeout=60
+            trial,
+            check=True,
+            capture_output=True,
+            text=True,
+            env={},
+            timeout=60,
         )
     except (OSError, subprocess.SubprocessError) as error:
         said = str(getattr(error, "stderr", None) or error).split()

@@ -31,7 +31,9 @@ class BrokenFrameError(Exception):
 
 
 def receive(
-    descriptor: int, largest: int = LARGEST_PAYLOAD, wait: Wait = lambda *_: None
+    descriptor: int,
+    largest: int = LARGEST_PAYLOAD,
+    wait: Wait = lambda *_: None,
 ) -> tuple[Message, bytearray] | None:
     """Wait for a message; None when the other side is gone.
 
@@ -74,7 +76,11 @@ def _parsed(text: bytearray) -> Message:
     return message
 
 
-def _exactly(descriptor: int, length: int, wait: Wait) -> bytearray | None:
+def _exactly(
+    descriptor: int,
+    length: int,
+    wait: Wait,
+) -> bytearray | None:
     content = bytearray(length)
     view = memoryview(content)
     got = 0

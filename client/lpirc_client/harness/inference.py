@@ -49,7 +49,12 @@ class LoadedModel(ABC):
         """Return the size of a file's tensors by the shapes that it states, without allocating them; or 0 as above."""
         return 0
 
-    def run(self, pixels: NDArray[Any], budget_ns: int, slice_ns: int) -> Run:
+    def run(
+        self,
+        pixels: NDArray[Any],
+        budget_ns: int,
+        slice_ns: int,
+    ) -> Run:
         """Answer images (N, *shape of one) one by one until the invokes took `budget_ns` or everything `slice_ns`.
 
         It answers at least one. Raises ValueError if an output's shape differs from the signature's.
@@ -91,7 +96,11 @@ class LoadedModel(ABC):
         end_monotonic_s = time.monotonic()
         outputs = [room[:done] for room in kept]
         return Run(
-            times_ns[:done], outputs, start_monotonic_s, end_monotonic_s, processor_s
+            times_ns[:done],
+            outputs,
+            start_monotonic_s,
+            end_monotonic_s,
+            processor_s,
         )
 
     def repeat(self, seconds: float) -> tuple[int, float, float]:

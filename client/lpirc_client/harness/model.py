@@ -44,7 +44,7 @@ class Tensor:
 
     @property
     def is_channels_first(self) -> bool:
-        """Whether an image of four sides is [1, 3, H, W] rather than [1, H, W, 3]."""
+        """Tell if an image of four sides is [1, 3, H, W] and not [1, H, W, 3]."""
         return self.shape[1] == CHANNELS != self.shape[3]
 
     @property
@@ -55,7 +55,7 @@ class Tensor:
 
     @property
     def size_bytes(self) -> int:
-        """How much memory it takes; 8 bytes per element of an unknown type."""
+        """The memory it takes, with 8 bytes for an element of an unknown type."""
         widths = {
             "uint8": 1,
             "int8": 1,
@@ -80,7 +80,9 @@ class Signature:
 
 
 def read_model(
-    path: Path, runtime: str | None = None, largest_mb: int = LARGEST_FILE_MB
+    path: Path,
+    runtime: str | None = None,
+    largest_mb: int = LARGEST_FILE_MB,
 ) -> ModelFile:
     """Read a model file for a runtime; None: that of its content, whatever its name.
 

@@ -67,7 +67,13 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     text = "xnnpack, none, a LiteRT delegate's library, or an execution provider of ONNX Runtime"
     add("--delegate", metavar="D", help=text)
     text = "threads of the runtime (default 1)"
-    add("--threads", type=whole(1, MOST_THREADS), default=1, metavar="N", help=text)
+    add(
+        "--threads",
+        type=whole(1, MOST_THREADS),
+        default=1,
+        metavar="N",
+        help=text,
+    )
     text = "the core to stay on (default: the last one, with one thread)"
     add("--core", type=whole(0), metavar="N", help=text)
     text = f"memory for the model beside the runtime (default {Settings.memory_mb})"

@@ -1,4 +1,4 @@
-"""From a model's output tensors to predictions: top-1 labels, or detections in pixels of the original image.
+"""Turns a model's output tensors into predictions: top-1 labels, or detections in pixels of the original image.
 
 A detection's row is [image, category, confidence, xmin, ymin, xmax, ymax] with inclusive corners, as everywhere in the
 contest: a box from x1 to x2 (0..1) in an image W wide has xmin = x1 W and xmax = x2 W - 1. Its width is then
@@ -42,7 +42,11 @@ class Answers:
 
     @classmethod
     def parse(
-        cls, name: str, head: Message, content: memoryview, signature: Signature
+        cls,
+        name: str,
+        head: Message,
+        content: memoryview,
+        signature: Signature,
     ) -> Answers:
         """Parse the answer to `run`. Raises ModelError `model-crashed` if a broken process sent something else."""
         try:
@@ -67,7 +71,13 @@ class Answers:
             raise nonsense(name) from error
         if not is_sound:
             raise nonsense(name)
-        return cls(times_ns, tuple(outputs), start_s, end_s, processor_s)
+        return cls(
+            times_ns,
+            tuple(outputs),
+            start_s,
+            end_s,
+            processor_s,
+        )
 
 
 def nonsense(name: str) -> ModelError:
@@ -104,18 +114,20 @@ def labels(answers: Answers, images: Sequence[int]) -> Predictions:
     finite = np.isfinite(scores)
     usable = np.where(finite, scores, -np.inf)
     best = usable.argmax(axis=1)
-    chosen = np.where(finite.any(axis=1), best + (scores.shape[1] == CLASSES), 0)
+    first = 1 if scores.shape[1] == CLASSES else 0
+    chosen = np.where(finite.any(axis=1), best + first, 0)
     confidences = np.take_along_axis(usable, best[:, None], axis=1)[:, 0]
-    confidences = np.where(np.isfinite(confidences), confidences, 0.0).clip(
-        -LARGEST_NUMBER, LARGEST_NUMBER
-    )
+    confidences = np.where(np.isfinite(confidences), confidences, 0.0)
+    confidences = confidences.clip(-LARGEST_NUMBER, LARGEST_NUMBER)
     rows = list(zip(images, chosen.tolist(), confidences.tolist(), strict=True))
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
     return Predictions(rows, [images[place] for place in not_finite])
 
 
 def detections(
-    answers: Answers, images: Sequence[int], sizes: Sequence[tuple[int, int]]
+    answers: Answers,
+    images: Sequence[int],
+    sizes: Sequence[tuple[int, int]],
 ) -> Predictions:
     """Return all hundred detections of each image, of `sizes` (width, height), in the model's order.
 
@@ -129,34 +141,29 @@ def detections(
         scale = np.array(sizes, np.float64)[:, None, :]
         near = boxes[..., [1, 0]] * scale
         far = boxes[..., [3, 2]] * scale
-        numbers = np.concatenate(
-            [
-                np.floor(classes + (COCO_FIRST + 0.5))[..., None],
-                scores[..., None],
-                near,
-                far - 1.0,
-            ],
-            axis=2,
-        )
+        categories = np.floor(classes + (COCO_FIRST + 0.5))
+        columns = [categories[..., None], scores[..., None], near, far - 1.0]
+        numbers = np.concatenate(columns, axis=2)
         finite = np.isfinite(numbers).all(axis=2)
         inverted = finite & (far < near).any(axis=2)
         is_far_off = (np.abs(numbers[..., 1:]) > LARGEST_NUMBER).any(axis=2)
     known = (numbers[..., 0] >= COCO_FIRST) & (numbers[..., 0] <= LARGEST_CATEGORY)
     out_of_range = finite & ~inverted & (is_far_off | ~known)
     kept = finite & ~inverted & ~out_of_range
-    rows = [
-        (images[place], int(category), *rest)
-        for place, (category, *rest) in zip(
-            np.nonzero(kept)[0].tolist(), numbers[kept].tolist(), strict=True
-        )
-    ]
+    rows = []
+    places = np.nonzero(kept)[0].tolist()
+    for place, values in zip(places, numbers[kept].tolist(), strict=True):
+        category, *rest = values
+        rows.append((images[place], int(category), *rest))
     not_finite = np.flatnonzero(~finite.all(axis=1)).tolist()
     numbers_of = [images[place] for place in not_finite]
     return Predictions(rows, numbers_of, int(inverted.sum()), int(out_of_range.sum()))
 
 
 def check_counts(
-    name: str, answers: Answers, what: Sequence[object]
+    name: str,
+    answers: Answers,
+    what: Sequence[object],
 ) -> list[ModelError]:
     """Refuse a count other than 100, for the first of the pictures `what` that has one."""
     counts = answers.outputs[3][:, 0]
@@ -173,7 +180,11 @@ def check_counts(
     ]
 
 
-def _values(content: memoryview, done: int, tensor: Tensor) -> NDArray[np.float64]:
+def _values(
+    content: memoryview,
+    done: int,
+    tensor: Tensor,
+) -> NDArray[np.float64]:
     raw: NDArray[Any] = np.frombuffer(content, np.dtype(tensor.dtype)).reshape(
         done, *tensor.shape
     )

@@ -114,14 +114,20 @@ class Passes:
         repeat.stopped_by = "end" if repeat.processed == total else "budget"
         return repeat
 
-    def _batch(self, mean_ns: float, left_ns: int) -> int:
+    def _batch(
+        self,
+        mean_ns: float,
+        left_ns: int,
+    ) -> int:
         """Return how many images fit into a slice or the rest of the budget at this pace, within bounds."""
         fitting = min(BATCH_BYTES // self._signature.inputs[0].size_bytes, BATCH_IMAGES)
         lasting = int(min(SLICE_S * 1e9, left_ns) / max(mean_ns, 1.0)) + 1
         return min(fitting, lasting)
 
     def _batch_answers(
-        self, images: Sequence[ImageFile], left_ns: int
+        self,
+        images: Sequence[ImageFile],
+        left_ns: int,
     ) -> tuple[Answers, list[Size]]:
         tensor = self._signature.inputs[0]
         pixels = np.empty((len(images), *tensor.shape[1:]), np.dtype(tensor.dtype))
@@ -141,7 +147,10 @@ class Passes:
         return answers, sizes
 
     def _keep(
-        self, answers: Answers, numbers: list[int], sizes: Sequence[Size]
+        self,
+        answers: Answers,
+        numbers: list[int],
+        sizes: Sequence[Size],
     ) -> None:
         if self._settings.task == "classification":
             self.predictions.add(labels(answers, numbers))

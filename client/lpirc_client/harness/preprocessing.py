@@ -1,4 +1,4 @@
-"""From an image file's bytes to the model's input, exactly as the tracks state it.
+"""Turns an image file's bytes into the model's input, exactly as the tracks state it.
 
 Every step works on whole pixels of the stored picture and ignores EXIF orientation, as TensorFlow's decoder and COCO's
 annotations do. Resizing follows TensorFlow's `ResizeBilinear` as the evaluation of these tracks uses it (align_corners
@@ -63,14 +63,23 @@ def decode(image: ImageFile, data: bytes) -> Pixels:
         ) from error
 
 
-def prepared(pixels: Pixels, preprocessing: str, height: int, width: int) -> Pixels:
+def prepared(
+    pixels: Pixels,
+    preprocessing: str,
+    height: int,
+    width: int,
+) -> Pixels:
     """Return the input (height, width, 3) for one of `settings.PREPROCESSINGS`."""
     crop = CROPS[preprocessing](*pixels.shape[:2])
     cut = pixels[crop.top : crop.top + crop.height, crop.left : crop.left + crop.width]
     return resized(cut, height, width)
 
 
-def model_input(pixels: Pixels, settings: Settings, tensor: Tensor) -> NDArray[Any]:
+def model_input(
+    pixels: Pixels,
+    settings: Settings,
+    tensor: Tensor,
+) -> NDArray[Any]:
     """Return the input of one image, in the tensor's type and order: [H, W, 3] or [3, H, W]."""
     made: NDArray[Any] = prepared(pixels, settings.preprocessing, *tensor.sides)
     if settings.channels == "BGR":
@@ -107,7 +116,11 @@ CROPS: dict[str, Callable[[int, int], Crop]] = {
 }
 
 
-def resized(pixels: Pixels, height: int, width: int) -> Pixels:
+def resized(
+    pixels: Pixels,
+    height: int,
+    width: int,
+) -> Pixels:
     """Resize (H, W, 3) bilinearly: output pixel i lies at i * (old side / new side), between two old ones.
 
     In float32, as a + (b - a) * share, which keeps even colours exactly; then rounded half up to 8 bits.
@@ -131,7 +144,11 @@ class _Weights:
     share: NDArray[np.float32]
 
     @classmethod
-    def of(cls, old: int, new: int) -> _Weights:
+    def of(
+        cls,
+        old: int,
+        new: int,
+    ) -> _Weights:
         at = np.arange(new, dtype=np.float32) * (np.float32(old) / np.float32(new))
         first = at.astype(np.int64)
         return cls(first, np.minimum(first + 1, old - 1), at - first.astype(np.float32))

@@ -56,7 +56,10 @@ class ModelProcess:
     """
 
     def __init__(
-        self, name: str, core: int | None = None, confined: Confinement | None = None
+        self,
+        name: str,
+        core: int | None = None,
+        confined: Confinement | None = None,
     ) -> None:
         self.name = name
         self.confinement = confinement() if confined is None else confined
@@ -142,11 +145,19 @@ class ModelProcess:
         self._last_words = self._read_log()
         self._log.close()
 
-    def _timeout(self, doing: str, within_s: float) -> ModelError:
+    def _timeout(
+        self,
+        doing: str,
+        within_s: float,
+    ) -> ModelError:
         sentence = f"{self.name}: no answer within {within_s:g} s while it was being {doing}; --timeout-s allows more"
         return ModelError("model-timeout", sentence, within_s=within_s)
 
-    def _death(self, doing: str, within_s: float) -> ModelError:
+    def _death(
+        self,
+        doing: str,
+        within_s: float,
+    ) -> ModelError:
         """Say how it died; kill it if it still lives, because it sent nonsense."""
         code = self._process.poll()
         self.end()
@@ -169,7 +180,12 @@ class ModelProcess:
         sentence = f"{self.name}: its process ended with exit code {code} while it was being {doing}"
         return ModelError("model-ended", sentence, exit_code=code)
 
-    def _failure(self, doing: str, kind: str, reason: str) -> ModelError:
+    def _failure(
+        self,
+        doing: str,
+        kind: str,
+        reason: str,
+    ) -> ModelError:
         if kind == "ImportError":
             return missing_extra("running models", reason, "models")
         if kind == "MemoryError" or "Failed to allocate memory" in reason:
@@ -210,7 +226,11 @@ def launch(
     )
 
 
-def _wait(until: float, descriptor: int, event: int) -> None:
+def _wait(
+    until: float,
+    descriptor: int,
+    event: int,
+) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, event)
         while (left_s := until - time.monotonic()) > 0:

@@ -18,7 +18,10 @@ class RuntimeModel(LoadedModel):
     """A model in the interpreter, its tensors allocated; `delegate` is the library's path, or one of three words."""
 
     def __init__(
-        self, data: bytes | bytearray, threads: int, delegate: str = DEFAULT_DELEGATE
+        self,
+        data: bytes | bytearray,
+        threads: int,
+        delegate: str = DEFAULT_DELEGATE,
     ) -> None:
         options: dict[str, Any] = {}
         if delegate not in (DEFAULT_DELEGATE, XNNPACK):

@@ -35,7 +35,10 @@ class RuntimeModel(LoadedModel):
     """A model in a session; `delegate` is an execution provider, or one of three words."""
 
     def __init__(
-        self, data: bytes | bytearray, threads: int, delegate: str = DEFAULT_DELEGATE
+        self,
+        data: bytes | bytearray,
+        threads: int,
+        delegate: str = DEFAULT_DELEGATE,
     ) -> None:
         provider = PROVIDERS.get(delegate, delegate)
         available = onnxruntime.get_available_providers()
@@ -73,14 +76,31 @@ class RuntimeModel(LoadedModel):
 
 def _view(bind: Callable[..., None], tensor: Tensor) -> View:
     array = np.zeros(tensor.shape, np.dtype(tensor.dtype))
-    bind(tensor.name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+    bind(
+        tensor.name,
+        "cpu",
+        0,
+        array.dtype,
+        array.shape,
+        array.ctypes.data,
+    )
     return lambda: array
+
+
+def _side(side: object) -> int:
+    return side if isinstance(side, int) else -1
 
 
 def _tensor(one: onnxruntime.NodeArg) -> Tensor:
     """Describe an input or output; a first side without a number is a batch of 1, any other one is -1."""
-    shape = [side if isinstance(side, int) else -1 for side in one.shape]
+    shape = [*map(_side, one.shape)]
     if shape and shape[0] == -1:
         shape[0] = 1
     kind = one.type.removeprefix("tensor(").removesuffix(")")
-    return Tensor(one.name, tuple(shape), TYPES.get(kind, kind), 0.0, 0)
+    return Tensor(
+        one.name,
+        tuple(shape),
+        TYPES.get(kind, kind),
+        0.0,
+        0,
+    )

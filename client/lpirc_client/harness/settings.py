@@ -1,4 +1,4 @@
-"""How a model is run: tasks, preprocessings, what each track prescribes, and how options override it.
+"""Settings of a model's run: tasks, preprocessings, the presets of tracks, and the options that override them.
 
 Nothing here needs the extra.
 """
@@ -25,8 +25,9 @@ DEFAULT_PREPROCESSING = {"classification": "central-crop", "detection": "resize"
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is run. `core` None: the system chooses; `budget_s` None: all images; `rules` None: the runtime's.
+    """Settings of a model's run.
 
+    `core` None: the system chooses; `budget_s` None: all images; `rules` None: those of the runtime.
     A float32 input is (level - mean) / sigma, `mean` and `sigma` in the order of `channels`.
     """
 
@@ -49,7 +50,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Preset:
-    """What a track prescribes; each image adds `image_budget_s` to the budget; None: all images."""
+    """The settings that a track prescribes; each image adds `image_budget_s` to the budget; None: all images."""
 
     task: str
     preprocessing: str

@@ -64,7 +64,7 @@ def _answer(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_to(hidden: list[str], uid: int) -> str | None:
-    """What a model could reach that it must not, as the end of a sentence; None where it is confined."""
+    """Return, as the end of a sentence, what a model could reach and must not; None where it is confined."""
     seen = [path for path in hidden if os.path.lexists(path)]
     if seen:
         return f"it sees {seen[0]}"

@@ -46,7 +46,11 @@ def rules_of(model: ModelFile, settings: Settings) -> str:
     return settings.rules or ("ovic" if model.runtime == "litert" else "open")
 
 
-def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signature:
+def load(
+    process: ModelProcess,
+    model: ModelFile,
+    settings: Settings,
+) -> Signature:
     """Load a model in its process and return its signature. Raises ModelError."""
     asked = {"runtime": model.runtime, "delegate": settings.delegate}
     request = {
@@ -67,7 +71,10 @@ def load(process: ModelProcess, model: ModelFile, settings: Settings) -> Signatu
 
 
 def problems(
-    name: str, signature: Signature, task: str, rules: str = "ovic"
+    name: str,
+    signature: Signature,
+    task: str,
+    rules: str = "ovic",
 ) -> list[ModelError]:
     """Return everything wrong with a model's inputs and outputs, in the order of the rules."""
     return [
@@ -80,7 +87,9 @@ def problems(
 
 
 def examine(
-    process: ModelProcess, model: ModelFile, settings: Settings
+    process: ModelProcess,
+    model: ModelFile,
+    settings: Settings,
 ) -> tuple[Signature, list[ModelError]]:
     """Load a model, check it, and, if its tensors are right, run it once on a picture of noise.
 
@@ -142,7 +151,9 @@ def _input_problems(signature: Signature, rules: str) -> Iterator[ModelError]:
 
 
 def _output_problems(
-    signature: Signature, task: str, rules: str
+    signature: Signature,
+    task: str,
+    rules: str,
 ) -> Iterator[ModelError]:
     wanted = OUTPUTS[task]
     if len(signature.outputs) != len(wanted):
@@ -156,7 +167,13 @@ def _output_problems(
     ):
         is_scores = rules == "open" and task == "classification"
         shapes = (shape, (1, CLASSES)) if is_scores else (shape,)
-        yield from _output_problem(number, tensor, name, shapes, rules)
+        yield from _output_problem(
+            number,
+            tensor,
+            name,
+            shapes,
+            rules,
+        )
 
 
 def _output_problem(

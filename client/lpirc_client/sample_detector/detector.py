@@ -78,10 +78,11 @@ def _judged(
     fits = scores(region.mask, _edges(region, brightness.shape))
     second, best = np.sort(fits)[-2:]
     shape = SHAPES[int(np.argmax(fits))]
-    inside = brightness[region.ymin : region.ymax + 1, region.xmin : region.xmax + 1]
-    category = wanted.get(
-        (_fill_of(inside, region.mask), list(HUES)[region.value - 1], shape)
-    )
+    rows = slice(region.ymin, region.ymax + 1)
+    columns = slice(region.xmin, region.xmax + 1)
+    fill = _fill_of(brightness[rows, columns], region.mask)
+    hue = list(HUES)[region.value - 1]
+    category = wanted.get((fill, hue, shape))
     if category is not None and best >= WORST_FIT:
         confidence = float(best * (0.5 + 0.5 * (best - second) / best))
         yield category, confidence, region.xmin, region.ymin, region.xmax, region.ymax
@@ -105,21 +106,25 @@ def _agreement(dark: NDArray[np.bool_], mask: NDArray[np.bool_]) -> float:
     all_pairs = 1
     for step in STEPS:
         both = mask[step:, :-step] & mask[:-step, step:]
-        same += int(
-            np.count_nonzero(both & (dark[step:, :-step] == dark[:-step, step:]))
-        )
+        is_same = dark[step:, :-step] == dark[:-step, step:]
+        same += int(np.count_nonzero(both & is_same))
         all_pairs += int(np.count_nonzero(both))
     return same / all_pairs
 
 
 def _edges(region: Region, size: tuple[int, ...]) -> int:
+    """Return the edges of the image that the region touches, as a sum of LEFT, TOP, RIGHT and BOTTOM."""
     height, width = size
-    return (
-        LEFT * (region.xmin <= 1)
-        + TOP * (region.ymin <= 1)
-        + RIGHT * (region.xmax >= width - 2)
-        + BOTTOM * (region.ymax >= height - 2)
-    )
+    edges = 0
+    if region.xmin <= 1:
+        edges += LEFT
+    if region.ymin <= 1:
+        edges += TOP
+    if region.xmax >= width - 2:
+        edges += RIGHT
+    if region.ymax >= height - 2:
+        edges += BOTTOM
+    return edges
 
 
 def _hue_classes(hsv: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -135,9 +140,9 @@ def _class_of_hue() -> NDArray[np.uint8]:
     degrees = np.arange(256) * (360 / 256)
     away = np.abs(degrees[:, None] - np.array(list(HUES.values())))
     away = np.minimum(away, 360 - away)
-    return np.where(away.min(axis=1) <= FAR_HUE, away.argmin(axis=1) + 1, 0).astype(
-        np.uint8
-    )
+    is_near = away.min(axis=1) <= FAR_HUE
+    nearest = away.argmin(axis=1) + 1
+    return np.where(is_near, nearest, 0).astype(np.uint8)
 
 
 @lru_cache(maxsize=None)
@@ -146,9 +151,11 @@ def _wanted(names: Names) -> dict[tuple[str, str, str], int]:
     wanted = {}
     for number, name in names:
         words = name.split("-")
-        fill, hue, shape = {2: ("plain", *words), 3: words}.get(
-            len(words), ("", "", "")
-        )
+        if len(words) == 2:
+            words.insert(0, "plain")
+        if len(words) != 3:
+            continue
+        fill, hue, shape = words
         if fill in FILLS and hue in HUES and shape in SHAPES:
             wanted[fill, hue, shape] = number
     return wanted

@@ -110,7 +110,11 @@ def _drawn(name: str, turn: float) -> NDArray[np.uint8]:
     return _trimmed(np.asarray(canvas))
 
 
-def _placed(corners: Corners, turn: float, scale: float) -> Corners:
+def _placed(
+    corners: Corners,
+    turn: float,
+    scale: float,
+) -> Corners:
     cos = math.cos(turn)
     sin = math.sin(turn)
     middle = CANVAS / 2

@@ -27,13 +27,22 @@ def regions(classes: NDArray[np.uint8], smallest: int) -> Iterator[Region]:
     """Yield the regions of at least `smallest` pixels in a map (height, width) of classes, except those of class 0."""
     rows, starts, ends = _runs(classes)
     values = classes[rows, starts]
-    roots = _roots(rows, starts, ends, values, classes.shape[1])
+    roots = _roots(
+        rows,
+        starts,
+        ends,
+        values,
+        classes.shape[1],
+    )
     _, region_of_run = np.unique(roots, return_inverse=True)
     sizes = np.bincount(region_of_run, weights=ends - starts)
     order = np.argsort(region_of_run, kind="stable")
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(region_of_run))))
+    ends_of_regions = np.cumsum(np.bincount(region_of_run))
+    bounds = np.concatenate(([0], ends_of_regions))
     for region in np.flatnonzero(sizes >= smallest):
-        runs = order[bounds[region] : bounds[region + 1]]
+        low = bounds[region]
+        high = bounds[region + 1]
+        runs = order[low:high]
         yield _region(int(values[runs[0]]), rows[runs], starts[runs], ends[runs])
 
 
@@ -43,9 +52,8 @@ def _runs(classes: NDArray[np.uint8]) -> tuple[Ints, Ints, Ints]:
     is_start = np.ones((height, width + 1), dtype=np.bool_)
     is_start[:, 1:width] = classes[:, 1:] != classes[:, :-1]
     rows, columns = np.nonzero(is_start)
-    in_row = (
-        columns[:-1] < width
-    )  # the column past the last only closes a row's last run
+    # The column past the last only closes a row's last run.
+    in_row = columns[:-1] < width
     rows = rows[:-1][in_row]
     starts = columns[:-1][in_row]
     ends = columns[1:][in_row]
@@ -54,7 +62,11 @@ def _runs(classes: NDArray[np.uint8]) -> tuple[Ints, Ints, Ints]:
 
 
 def _roots(
-    rows: Ints, starts: Ints, ends: Ints, values: NDArray[np.uint8], width: int
+    rows: Ints,
+    starts: Ints,
+    ends: Ints,
+    values: NDArray[np.uint8],
+    width: int,
 ) -> Ints:
     """Return for each run the lowest index of a run that it is connected with."""
     above, below = _touching(rows, starts, ends, width + 1)
@@ -73,21 +85,30 @@ def _roots(
         roots = lower
 
 
-def _touching(rows: Ints, starts: Ints, ends: Ints, stride: int) -> tuple[Ints, Ints]:
+def _touching(
+    rows: Ints,
+    starts: Ints,
+    ends: Ints,
+    stride: int,
+) -> tuple[Ints, Ints]:
     """Return the pairs (run, run in the row below it) that share a column."""
-    first = np.searchsorted(
-        rows * stride + ends, (rows + 1) * stride + starts, side="right"
-    )
-    last = np.searchsorted(
-        rows * stride + starts, (rows + 1) * stride + ends, side="left"
-    )
+    begin = rows * stride
+    begin_below = (rows + 1) * stride
+    first = np.searchsorted(begin + ends, begin_below + starts, side="right")
+    last = np.searchsorted(begin + starts, begin_below + ends, side="left")
     counts = np.maximum(last - first, 0)
     above = np.repeat(np.arange(len(rows)), counts)
-    offsets = np.arange(len(above)) - np.repeat(np.cumsum(counts) - counts, counts)
+    before = np.cumsum(counts) - counts
+    offsets = np.arange(len(above)) - np.repeat(before, counts)
     return above, np.repeat(first, counts) + offsets
 
 
-def _region(value: int, rows: Ints, starts: Ints, ends: Ints) -> Region:
+def _region(
+    value: int,
+    rows: Ints,
+    starts: Ints,
+    ends: Ints,
+) -> Region:
     ymin = int(rows[0])
     xmin = int(starts.min())
     xmax = int(ends.max()) - 1
@@ -95,4 +116,11 @@ def _region(value: int, rows: Ints, starts: Ints, ends: Ints) -> Region:
     mask = np.zeros((ymax - ymin + 1, xmax - xmin + 1), dtype=np.bool_)
     for row, start, end in zip(rows - ymin, starts - xmin, ends - xmin):
         mask[row, start:end] = True
-    return Region(value, xmin, ymin, xmax, ymax, mask)
+    return Region(
+        value,
+        xmin,
+        ymin,
+        xmax,
+        ymax,
+        mask,
+    )

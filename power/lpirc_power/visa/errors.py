@@ -125,7 +125,11 @@ def no_session(address: str, text: str) -> MeterError | None:
     missing = re.match(r"Please install (PyUSB|PySerial|linux-gpib)", text)
     if missing:
         package = missing[1].lower()
-        needs = f"this kind of interface needs the Python package {package}; install it: pip install {package}"
+        extra = "[serial]" if missing[1] == "PySerial" else ""
+        needs = (
+            f"this kind of interface needs the Python package {package}; "
+            f"install it: pip install 'lpirc-power{extra}'"
+        )
         if missing[1] == "linux-gpib":
             needs = "GPIB needs the driver linux-gpib with its Python module, or a vendor's VISA by @ivi."
         return no_backend(address, needs)

@@ -32,7 +32,9 @@ C = TypeVar("C", bound=AnyCategory)
 
 
 def match_block(
-    ground_truth: GroundTruth, rows: Floats, metrics: Sequence[str]
+    ground_truth: GroundTruth,
+    rows: Floats,
+    metrics: Sequence[str],
 ) -> list[AnyCategory]:
     """Match the rows (n, 7), in order of arrival, of some images: all categories by the first metric, by the second ...
 
@@ -44,20 +46,28 @@ def match_block(
 
 
 def _ranked(
-    ground_truth: GroundTruth, found: Detections, metric: str
+    ground_truth: GroundTruth,
+    found: Detections,
+    metric: str,
 ) -> Iterator[AnyCategory]:
     if metric == COCO:
         refuse_not_finite(found)
         return ranked_coco(ground_truth, found, frozenset())
-    return ranked_images(ground_truth, found, rule_named(metric), frozenset(), None)
+    return ranked_images(
+        ground_truth,
+        found,
+        rule_named(metric),
+        frozenset(),
+        None,
+    )
 
 
 def merged(parts: Sequence[C]) -> C:
-    """One category of all blocks, which ascend by image."""
-    columns = {
-        field.name: np.concatenate([getattr(part, field.name) for part in parts])
-        for field in fields(parts[0])
-    }
+    """Merge the parts of one category, from blocks that ascend by image."""
+    columns = {}
+    for field in fields(parts[0]):
+        values = [getattr(part, field.name) for part in parts]
+        columns[field.name] = np.concatenate(values)
     whole = type(parts[0])(**columns)
     return _taken(whole, descending(whole.confidence))
 
@@ -68,25 +78,29 @@ def score_category(
     counted: NDArray[np.bool_],
     with_halves: bool,
 ) -> tuple[float | None, float | None, Floats | None]:
-    """Return the AP of a category, None without objects: of the images that are `counted` (N,), and of all.
+    """Return the AP of a category of the images that are `counted` (N,), that of all images, and that of halves.
 
-    And that of the former in each half (HALVES,), as `half_averages`, if asked for.
+    It is None without objects. `with_halves` asks for the last: of the counted images, as `half_averages` (HALVES,).
     """
     whole = merged(parts)
-    part = _taken(whole, np.flatnonzero(counted.take(whole.image)))
-    ap, of_all = (_average(each, metric) for each in (part, whole))
-    return ap, of_all, _of_halves(part, metric, len(counted)) if with_halves else None
+    is_counted = counted.take(whole.image)
+    part = _taken(whole, np.flatnonzero(is_counted))
+    ap = _average(part, metric)
+    of_all = _average(whole, metric)
+    of_halves = None
+    if with_halves:
+        of_halves = _of_halves(part, metric, len(counted))
+    return ap, of_all, of_halves
 
 
 def _taken(category: C, places: NDArray[np.int64]) -> C:
     """The category with the detections at these ranks, in this order."""
-    by_detection = [
-        field.name for field in fields(category) if field.name != "object_images"
-    ]
-    return replace(
-        category,
-        **{name: getattr(category, name).take(places) for name in by_detection},
-    )
+    columns = {}
+    for field in fields(category):
+        if field.name != "object_images":
+            column = getattr(category, field.name)
+            columns[field.name] = column.take(places)
+    return replace(category, **columns)
 
 
 def _average(category: AnyCategory, metric: str) -> float | None:
@@ -99,7 +113,11 @@ def _average(category: AnyCategory, metric: str) -> float | None:
     return None
 
 
-def _of_halves(category: AnyCategory, metric: str, images: int) -> Floats:
+def _of_halves(
+    category: AnyCategory,
+    metric: str,
+    images: int,
+) -> Floats:
     drawn = halves_of(images)
     if isinstance(category, CocoCategory):
         return coco_average(category, drawn)

@@ -43,7 +43,11 @@ def precision_recall_curves(
     """
     rule = rule_named(metric)
     ranked = ranked_categories(
-        ground_truth, detections, rule, rule.threshold(iou), frozenset(blacklist)
+        ground_truth,
+        detections,
+        rule,
+        rule.threshold(iou),
+        frozenset(blacklist),
     )
     return {
         each.id: _curve(each, detections.confidence) for each in ranked if each.objects

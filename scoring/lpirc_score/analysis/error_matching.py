@@ -1,4 +1,4 @@
-"""What each detection finds and, where it is false, what kind of error it is, whatever its category.
+"""Finds the object of each detection, of any category, and names the kind of error where it is false.
 
 The kinds are those of TIDE (Bolya et al. 2020), looked for in the order of its program: the first that fits counts.
 """
@@ -59,7 +59,7 @@ _PLACE = {type_: np.int8(place) for place, type_ in enumerate(OF_DETECTIONS)}
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """By detection (M,) and by object (G,), in the order of the source; `category` and `object_category` are places.
+    """The findings by detection (M,) and object (G,), in the order of the source; both categories are places.
 
     `members` (M,) are the detections by confidence, highest first; the metric has `counted` them or not. `outcome` is
     a place in OF_DETECTIONS, or TRUE or IGNORED; `object`, the index in the ground truth of the object that a detection
@@ -82,7 +82,10 @@ class Findings:
 
 
 def find(
-    ground_truth: GroundTruth, detections: Detections, rule: Rule, iou: float
+    ground_truth: GroundTruth,
+    detections: Detections,
+    rule: Rule,
+    iou: float,
 ) -> Findings:
     """Match, and name the errors. Raises `CodedError` `unknown-image`, `unknown-category`, `not-finite`."""
     refuse_not_finite(detections)
@@ -142,7 +145,10 @@ def find(
 
 
 def _pairs(
-    ground_truth: GroundTruth, detections: Detections, needed: Floats, rule: Rule
+    ground_truth: GroundTruth,
+    detections: Detections,
+    needed: Floats,
+    rule: Rule,
 ) -> tuple[Ints, Ints, Pairs]:
     """The detections (M,) by rank, the rank (M,) of each, and pairs with the objects of its image, of any category.
 
@@ -170,7 +176,14 @@ def _pairs(
         np.minimum(needed, BACKGROUND_OVERLAP)[groups.objects],
         ground_truth.crowd[groups.objects],
     )
-    pairs = pairs_of(listing, groups, 0, 1, partial(edges, detections), objects)
+    pairs = pairs_of(
+        listing,
+        groups,
+        0,
+        1,
+        partial(edges, detections),
+        objects,
+    )
     detection = listing.order.take(pairs.detection).astype(np.int64)
     return (
         members,

@@ -1,4 +1,4 @@
-"""What the errors of a submission cost, by type: TIDE (Bolya et al. 2020), in mAP of the contest's metric.
+"""Computes the cost of a submission's errors by type: TIDE (Bolya et al. 2020), in mAP of the contest's metric.
 
 An error is mended by an oracle, one type at a time: a badly placed or wrongly named detection becomes the object that
 it is about, every other false one goes, and a missed object leaves the ground truth. A type costs what the mAP gains.
@@ -83,8 +83,19 @@ def analyse_errors(
     def in_category(objects: Bools) -> Ints:
         return np.bincount(found.object_category[objects], minlength=categories)
 
-    def judged(true: Bools, counted: Bools, starts: Ints, objects: Ints) -> Floats:
-        ap = averages(true, counted, starts, objects, rule.average)
+    def judged(
+        true: Bools,
+        counted: Bools,
+        starts: Ints,
+        objects: Ints,
+    ) -> Floats:
+        ap = averages(
+            true,
+            counted,
+            starts,
+            objects,
+            rule.average,
+        )
         if (
             rule is TIDECV
         ):  # its mean includes the categories with detections but without objects
@@ -150,7 +161,12 @@ class _Listing:
     mends: Bools
 
     @classmethod
-    def of(cls, found: Findings, category: Ints, categories: int) -> _Listing:
+    def of(
+        cls,
+        found: Findings,
+        category: Ints,
+        categories: int,
+    ) -> _Listing:
         order, codes = ascending_codes(category.take(found.members), categories)
         order = found.members.take(order)
         starts = np.searchsorted(codes, np.arange(categories + 1))
@@ -172,13 +188,16 @@ def _costs(rows: _Listing, share: Floats) -> Floats:
     is_true = rows.outcome == TRUE
     ranks, bounds = true_ranks(is_true, rows.counted, rows.starts)
     sizes = np.diff(bounds)
-    nth = np.arange(1, len(ranks) + 1) - np.repeat(bounds[:-1], sizes)
-    total = np.append(
-        0.0,
-        np.cumsum(nth / np.maximum(ranks * (ranks - 1), 1) * np.repeat(share, sizes)),
-    )
-    below = np.repeat(total.take(bounds[1:]), np.diff(rows.starts))
-    below -= total.take(np.cumsum(is_true, dtype=np.int64))
+    place = np.arange(1, len(ranks) + 1)
+    nth = place - np.repeat(bounds[:-1], sizes)
+    lost = nth / np.maximum(ranks * (ranks - 1), 1)
+    lost_map = lost * np.repeat(share, sizes)
+    total = np.append(0.0, np.cumsum(lost_map))
+
+    of_category = total.take(bounds[1:])
+    of_true_above = total.take(np.cumsum(is_true, dtype=np.int64))
+    below = np.repeat(of_category, np.diff(rows.starts))
+    below -= of_true_above
     cost = np.empty(len(is_true))
     cost[rows.order] = np.where(rows.counted & ~is_true, below, 0.0)
     return cost
@@ -207,21 +226,31 @@ def worst_images(
 ) -> tuple[ImageErrors, ...]:
     """The images whose errors cost most, the worst first; none that costs nothing."""
     images = Ids(ground_truth.image_ids, "image")
-    of_false = np.bincount(
-        images.places(detections.image), analysis.cost, len(images.ids)
-    )
-    cost = of_false + np.bincount(
-        images.places(ground_truth.image), analysis.object_cost, len(images.ids)
-    )
+    count_images = len(images.ids)
+    false_places = images.places(detections.image)
+    object_places = images.places(ground_truth.image)
+    of_false = np.bincount(false_places, analysis.cost, count_images)
+    of_objects = np.bincount(object_places, analysis.object_cost, count_images)
+    cost = of_false + of_objects
     worst = np.lexsort((images.ids, -cost))[:count]
     found = []
-    for image, its_cost in zip(
-        images.ids[worst].tolist(), cost[worst].tolist(), strict=True
-    ):
+    ids = images.ids[worst].tolist()
+    for image, its_cost in zip(ids, cost[worst].tolist(), strict=True):
         rows = np.flatnonzero(detections.image == image)
         objects = np.flatnonzero(ground_truth.image == image)
-        rows = rows[np.lexsort((-detections.confidence[rows], -analysis.cost[rows]))]
+        # By cost, then by confidence: the last key of lexsort comes first.
+        keys = (-detections.confidence[rows], -analysis.cost[rows])
+        rows = rows[np.lexsort(keys)]
         false = int((analysis.found.outcome[rows] >= 0).sum())
         unfound = int(analysis.found.unfound[objects].sum())
-        found.append(ImageErrors(image, its_cost, false, unfound, rows, objects))
+        found.append(
+            ImageErrors(
+                image,
+                its_cost,
+                false,
+                unfound,
+                rows,
+                objects,
+            )
+        )
     return tuple(one for one in found if one.cost > 0)

@@ -1,4 +1,4 @@
-"""How much a mAP depends on the choice of test images: the metric on random halves of them.
+"""Measures how a mAP depends on the choice of test images: the metric on random halves of them.
 
 Each pair of halves shares the images out, without replacement: both are sets of their own, with new images each, so
 they differ as such sets do. The image is the unit, since what happens inside one image is not independent. Matching
@@ -41,7 +41,7 @@ _MIXERS = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111E
 
 @lru_cache(maxsize=2)
 def halves_of(images: int, seed: int = SEED) -> Bools:
-    """Which images are in which half: (images, HALVES), which no one may change.
+    """Draw the halves: which images are in which half (images, HALVES), read-only.
 
     Halves 2p and 2p + 1 are a pair: the first has the images // 2 images with the least keys, the second the others.
     Keys are the numbers of SplitMix64 (Steele, Lea, Flood 2014) from `seed`, image by image and pair by pair; of equal
@@ -50,18 +50,24 @@ def halves_of(images: int, seed: int = SEED) -> Bools:
     drawn = np.zeros((images, HALVES), np.bool_)
     for pair in range(PAIRS):
         keys = _split_mix(seed, pair * images, images)
-        drawn[np.argsort(keys, kind="stable")[: images // 2], 2 * pair] = True
+        order = np.argsort(keys, kind="stable")
+        least = order[: images // 2]
+        drawn[least, 2 * pair] = True
     drawn[:, 1::2] = ~drawn[:, ::2]
     drawn.flags.writeable = False
     return drawn
 
 
-def _split_mix(seed: int, first: int, count: int) -> NDArray[np.uint64]:
-    state = np.arange(
-        first + 1, first + count + 1, dtype=np.uint64
-    ) * _GOLDEN + np.uint64(seed)
+def _split_mix(
+    seed: int,
+    first: int,
+    count: int,
+) -> NDArray[np.uint64]:
+    numbers = np.arange(first + 1, first + count + 1, dtype=np.uint64)
+    state = numbers * _GOLDEN + np.uint64(seed)
     for bits, factor in _MIXERS:
-        state = (state ^ (state >> np.uint64(bits))) * factor
+        shifted = state >> np.uint64(bits)
+        state = (state ^ shifted) * factor
     return state ^ (state >> np.uint64(31))
 
 
@@ -74,9 +80,15 @@ def half_maps(
     iou: float | None = None,
 ) -> Floats:
     """Return the mAP (HALVES,) of each half; the same for the same seed. Raises `CodedError` as `evaluate` does."""
-    return mean_of_categories(
-        half_averages(ground_truth, detections, metric, seed, blacklist, iou)
+    averages = half_averages(
+        ground_truth,
+        detections,
+        metric,
+        seed,
+        blacklist,
+        iou,
     )
+    return mean_of_categories(averages)
 
 
 def half_averages(
@@ -96,7 +108,13 @@ def half_averages(
     averages = np.empty((len(ground_truth.category_ids), HALVES))
     found = metric_named(metric)
     if isinstance(found, Rule):
-        ranked = ranked_images(ground_truth, detections, found, banned, iou)
+        ranked = ranked_images(
+            ground_truth,
+            detections,
+            found,
+            banned,
+            iou,
+        )
         for ap, category in zip(averages, ranked, strict=True):
             ap[:] = category_average(category, found, drawn)
         return averages
@@ -109,7 +127,11 @@ def half_averages(
         return averages
     for half in range(HALVES):
         averages[:, half] = _scored_again(
-            found, ground_truth, detections, banned, drawn[:, half]
+            found,
+            ground_truth,
+            detections,
+            banned,
+            drawn[:, half],
         )
     return averages
 
@@ -126,9 +148,11 @@ def _scored_again(
     names = compress(ground_truth.image_names, is_drawn)
     part = ground_truth.of_objects(np.isin(ground_truth.image, images))
     part = replace(part, image_ids=images, image_names=tuple(names))
-    found = detections.of_rows(np.isin(detections.image, images))
+    is_there = np.isin(detections.image, images)
+    found = detections.of_rows(is_there)
     ap = metric.evaluate(part, found, banned).ap
-    return np.array([ap[id_] for id_ in ground_truth.category_ids.tolist()], np.float64)
+    ids = ground_truth.category_ids.tolist()
+    return np.array([ap[id_] for id_ in ids], np.float64)
 
 
 def mean_of_categories(averages: Floats) -> Floats:
@@ -143,7 +167,7 @@ def mean_of_categories(averages: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Category:
-    """By rank, the confidence and image (M,) of the detections of one category that count, and which are true.
+    """The detections of one category that count, by rank: confidence, image (M,), and which are true.
 
     `object_images` are those of its objects that count. Images are places among all.
     """
@@ -163,48 +187,62 @@ def ranked_images(
 ) -> Iterator[Category]:
     """Match by a rule: every category in the order of the ids. Raises as `ranked_categories` does."""
     groups = group_objects(ground_truth, ~ground_truth.crowd, banned)
-    counted = groups.objects[
-        ~(ground_truth.difficult[groups.objects] & rule.ignores_difficult)
-    ]
+    is_difficult = ground_truth.difficult[groups.objects]
+    is_ignored = is_difficult & rule.ignores_difficult
+    counted = groups.objects[~is_ignored]
     object_images = groups.images.places(ground_truth.image[counted]).astype(np.uint32)
     object_categories = ground_truth.category[counted]
     images = groups.images.places(detections.image).astype(np.uint32)
+    threshold = rule.threshold(iou)
     for each in ranked_categories(
-        ground_truth, detections, rule, rule.threshold(iou), banned
+        ground_truth,
+        detections,
+        rule,
+        threshold,
+        banned,
     ):
         is_true = np.zeros(len(each.members), np.bool_)
         is_true[each.ranks - 1] = True
-        its = detections.confidence[each.members], images[each.members], is_true
-        yield Category(*its, object_images[object_categories == each.id])
+        is_own = object_categories == each.id
+        yield Category(
+            confidence=detections.confidence[each.members],
+            image=images[each.members],
+            is_true=is_true,
+            object_images=object_images[is_own],
+        )
 
 
-def category_average(category: Category, rule: Rule, drawn: Bools) -> Floats:
+def category_average(
+    category: Category,
+    rule: Rule,
+    drawn: Bools,
+) -> Floats:
     """The AP (R,) of a category in each half, NaN without objects, from which images the halves have (N, R)."""
     objects = _objects(category.object_images, drawn)
     ap = np.zeros(len(objects))
     for part, envelope, found in _envelopes(category.image, category.is_true, drawn):
+        its_objects = objects[part]
         if rule.recalls is None:
             # Each true positive adds its envelope, in the order of the ranks.
-            ap[part] = _in_turn(np.where(found, envelope, 0.0)) / np.maximum(
-                objects[part], 1
-            )
+            added = np.where(found, envelope, 0.0)
+            ap[part] = _in_turn(added) / np.maximum(its_objects, 1)
         else:
-            reached = _at_recalls(envelope, found, objects[part], rule.recalls)
+            reached = _at_recalls(envelope, found, its_objects, rule.recalls)
             ap[part] = _in_turn(reached) / len(rule.recalls)
     ap[objects == 0] = np.nan
     return ap
 
 
 def coco_average(category: CocoCategory, drawn: Bools) -> Floats:
-    """As `category_average`, by COCO: the sum over the IoUs of the sums over the recalls, by their number."""
+    """Return the AP as `category_average` does, by COCO: the mean over IoUs and recalls, summed in this order."""
     objects = _objects(category.object_images, drawn)
     total = np.zeros(len(objects))
     for image, is_true in category.rankings():
         for part, envelope, found in _envelopes(image, is_true, drawn, SPACING):
-            total[part] += _in_turn(
-                _at_recalls(envelope, found, objects[part], RECALLS)
-            )
-    ap = total / (len(IOUS) * len(RECALLS))
+            reached = _at_recalls(envelope, found, objects[part], RECALLS)
+            total[part] += _in_turn(reached)
+    count = len(IOUS) * len(RECALLS)
+    ap = total / count
     ap[objects == 0] = np.nan
     return ap
 
@@ -215,7 +253,10 @@ def _objects(object_images: Places, drawn: Bools) -> NDArray[np.int64]:
 
 
 def _envelopes(
-    image: Places, is_true: Bools, drawn: Bools, spacing: float = 0.0
+    image: Places,
+    is_true: Bools,
+    drawn: Bools,
+    spacing: float = 0.0,
 ) -> Iterator[tuple[slice, Floats, Bools]]:
     """Some of the halves, the best precision there from each true positive on (T, r), and which true ones they have.
 
@@ -224,37 +265,41 @@ def _envelopes(
     true = np.flatnonzero(is_true)
     if len(true) == 0:
         return
-    image = image[: true[-1] + 1]
-    steps = np.append(0, true[:-1] + 1)
+    last = true[-1]
+    image = image[: last + 1]
+    after_true = true[:-1] + 1
+    steps = np.append(0, after_true)
     for part in _parts(drawn.shape[1], len(image)):
         here = drawn[image, part]
-        listed = np.cumsum(
-            np.add.reduceat(here, steps, axis=0, dtype=np.uint32),
-            axis=0,
-            dtype=np.float64,
-        )
+        between = np.add.reduceat(here, steps, axis=0, dtype=np.uint32)
+        listed = np.cumsum(between, axis=0, dtype=np.float64)
         found = here[true]
         precision = np.cumsum(found, axis=0, dtype=np.float64)
         precision /= np.maximum(listed, 1.0) + spacing
-        yield part, np.maximum.accumulate(precision[::-1], axis=0)[::-1], found
+        backwards = np.maximum.accumulate(precision[::-1], axis=0)
+        yield part, backwards[::-1], found
 
 
 def _at_recalls(
-    envelope: Floats, found: Bools, objects: NDArray[np.int64], recalls: Floats
+    envelope: Floats,
+    found: Bools,
+    objects: NDArray[np.int64],
+    recalls: Floats,
 ) -> Floats:
     """The best precision (recalls, r) at each recall or above, 0 beyond the last."""
     count = np.cumsum(found, axis=0)
     by_count = np.zeros((len(found) + 1, found.shape[1]))
     row, half = np.nonzero(found)
-    by_count[count[row, half] - 1, half] = envelope[row, half]
+    nth = count[row, half]
+    by_count[nth - 1, half] = envelope[row, half]
+
+    needed = []
     sizes, which = np.unique(objects, return_inverse=True)
-    needed = np.array(
-        [
-            np.searchsorted(np.arange(1, size + 1) / size, recalls)
-            for size in sizes.tolist()
-        ]
-    )
-    places = np.minimum(needed[which].T, len(found))  # the last row is 0
+    for size in sizes.tolist():
+        recall = np.arange(1, size + 1) / size
+        needed.append(np.searchsorted(recall, recalls))
+    of_halves = np.array(needed)[which]
+    places = np.minimum(of_halves.T, len(found))  # the last row is 0
     return np.take_along_axis(by_count, places, axis=0)
 
 

@@ -1,4 +1,4 @@
-"""How sure scores and their order are: the mAPs of halves of the images, and what is known of the energies."""
+"""Computes how sure scores and their order are, from the mAPs of halves of the images and the energies' limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 @dataclass(frozen=True)
 class MapIntervals:
-    """What halves say of a mAP at LEVEL: its standard error `spread`, its bias at least, and three intervals.
+    """The intervals of a mAP at LEVEL by its halves, with its standard error `spread` and the least `bias`.
 
     `mean` is for the mean over this population's sets of this size, `other` for the mAP on another such set,
     `unlimited` for that of unlimited images, as wide as what is not known of the bias makes it.
@@ -57,7 +57,8 @@ def map_intervals(value: float, halves: Floats) -> MapIntervals:
     """
     count = len(halves)
     middle = _sum(halves) / count
-    spread = math.sqrt(_sum((halves - middle) ** 2) / count)
+    squares = (halves - middle) ** 2
+    spread = math.sqrt(_sum(squares) / count)
     bias = middle - value
     corrected = sorted((value - bias, value - bias * STEEPEST_BIAS))
     return MapIntervals(
@@ -72,7 +73,10 @@ def map_intervals(value: float, halves: Floats) -> MapIntervals:
 
 
 def score_interval(
-    value: float, spread: float, energy_wh: float, limit: float
+    value: float,
+    spread: float,
+    energy_wh: float,
+    limit: float,
 ) -> tuple[float, float]:
     """The ends for the mean score over sets of this size, from the mAP, its spread, and the energy's relative limit.
 
@@ -82,7 +86,8 @@ def score_interval(
     score = value / energy_wh
     of_images = spread / energy_wh
     of_energy = score * limit
-    half_width = Z * math.sqrt(of_images * of_images + of_energy * of_energy / 3)
+    variance = of_images * of_images + of_energy * of_energy / 3
+    half_width = Z * math.sqrt(variance)
     return max(score - half_width, 0.0), score + half_width
 
 
@@ -96,7 +101,7 @@ def _inside(low: float, high: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class EnergySpread:
-    """How a team's energy varies: the standard deviation `sd` of its logarithm, from so many `attempts`, 2 or more.
+    """The spread of a team's energy: the standard deviation `sd` of its logarithm, from so many `attempts`, 2 or more.
 
     `attempts` is None where the deviation is assumed: it is then that of the attempt that counts, and exact.
     """
@@ -106,7 +111,7 @@ class EnergySpread:
 
     @property
     def variance(self) -> float:
-        """That of the logarithm of the best attempt's energy."""
+        """The variance of the logarithm of the best attempt's energy."""
         if self.attempts is None:
             return self.sd**2
         return self.sd**2 * _BEST_OF[min(self.attempts, max(_BEST_OF))]
@@ -138,7 +143,7 @@ class Halved:
     energy_spread: EnergySpread | None = None
 
     def value(self, of: Quantity) -> float:
-        """What is compared, the more the better."""
+        """Return the quantity that is compared, the more the better."""
         if of == "energy":
             return 1 / self.energy_wh
         if of == "map":
@@ -146,7 +151,11 @@ class Halved:
         return self.map / self.energy_wh
 
 
-def chance_of_order(better: Halved, other: Halved, of: Quantity = "score") -> float:
+def chance_of_order(
+    better: Halved,
+    other: Halved,
+    of: Quantity = "score",
+) -> float:
     """Return the chance that `better` is the better one by its mean over sets of this size and attempts like its own.
 
     The relative difference is taken as normal, its variance as the sum of those of the halves (in pairs on the same
@@ -188,13 +197,17 @@ def _variance_of_halves(one: Halved, other: Halved) -> float:
     """
     first = _by_half(one)
     second = _by_half(other)
-    if one.images is not None and one.images == other.images:
-        return float(np.mean((first - second) ** 2))
-    return float(np.mean(first**2) + np.mean(second**2))
+    has_same_images = one.images is not None and one.images == other.images
+    if has_same_images:
+        difference = first - second
+        return float(np.mean(difference**2))
+    of_first = np.mean(first**2)
+    of_second = np.mean(second**2)
+    return float(of_first + of_second)
 
 
 def _by_half(one: Halved) -> Floats:
-    """Half of how the halves of each pair differ, relative to the mAP."""
+    """Return half of the difference of each pair of halves, relative to the mAP."""
     difference: Floats = (one.halves[::2] - one.halves[1::2]) / 2
     if one.map:
         return difference / one.map
@@ -206,12 +219,12 @@ def _student(t: float, freedom: float) -> float:
     if freedom > _NEARLY_NORMAL:
         return 0.5 + 0.5 * math.erf(t / math.sqrt(2))
     angle = math.atan(t / math.sqrt(freedom))
-    area = (
-        angle
-        / 2
-        * float(np.sum(_WEIGHTS * np.cos(angle * (_NODES + 1) / 2) ** (freedom - 1)))
-    )
-    scale = math.exp(
-        math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
-    ) / math.sqrt(math.pi)
+    nodes = angle * (_NODES + 1) / 2
+    heights = np.cos(nodes) ** (freedom - 1)
+    total = float(np.sum(_WEIGHTS * heights))
+    area = angle / 2 * total
+
+    log_above = math.lgamma((freedom + 1) / 2)
+    log_below = math.lgamma(freedom / 2)
+    scale = math.exp(log_above - log_below) / math.sqrt(math.pi)
     return min(max(0.5 + scale * area, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""How many test images tell two entries apart: the power of a paired comparison of their mAPs.
+"""Computes how many test images tell two entries apart: the power of a paired comparison of their mAPs.
 
 Two entries can be told apart if the 95 % interval of the difference of their mAPs on the same images excludes 0. With a
 normal difference whose standard deviation falls as 1/sqrt(images), a true gap g is found with the chance `power` by
@@ -34,7 +34,9 @@ def difference_sd(truth: GroundTruth, entries: Sequence[Detections]) -> float:
     """
     first, *second = (half_maps(truth, entry) for entry in entries)
     difference = first - second[0] if second else math.sqrt(2) * first
-    sd = float(np.sqrt(np.mean((difference[::2] - difference[1::2]) ** 2))) / 2
+    of_pairs = difference[::2] - difference[1::2]
+    mean_square = np.mean(of_pairs**2)
+    sd = float(np.sqrt(mean_square)) / 2
     if sd < LEAST_SD:
         why = "there are no detections, all are right, or both entries are the same"
         sentence = f"The mAP does not vary with the images: {why}; give those of a real entry, or of two that differ."
@@ -42,12 +44,20 @@ def difference_sd(truth: GroundTruth, entries: Sequence[Detections]) -> float:
     return sd
 
 
-def images_needed(sd: float, images: int, gap: float, power: float) -> int:
+def images_needed(
+    sd: float,
+    images: int,
+    gap: float,
+    power: float,
+) -> int:
     """Return how many images find a `gap` with the chance `power`, given the sd of the difference on `images`."""
-    return max(1, math.ceil(images * (gap_found(sd, power) / gap) ** 2))
+    ratio = gap_found(sd, power) / gap
+    return max(1, math.ceil(images * ratio**2))
 
 
 def gap_found(sd: float, power: float) -> float:
     """Return the gap that a set finds with the chance `power`, given the sd of the difference on it."""
     normal = NormalDist()
-    return sd * (normal.inv_cdf((1 + SURE) / 2) + normal.inv_cdf(power))
+    z_sure = normal.inv_cdf((1 + SURE) / 2)
+    z_power = normal.inv_cdf(power)
+    return sd * (z_sure + z_power)

@@ -6,6 +6,6 @@ The referee's commands use `options` and `terminal`, too: nothing here is import
 
 def main() -> None:
     """Run the command `lpirc-score`."""
-    from lpirc_score.cli.program import command
+    from lpirc_score.cli.program import main as command
 
     command()

@@ -21,12 +21,19 @@ class MetricName(click.ParamType[str]):
 
     name = "metric"
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+    def get_metavar(
+        self,
+        param: click.Parameter,
+        ctx: click.Context,
+    ) -> str:
         """Return the built-in names; those of plug-ins are looked for only when they are needed."""
         return f"[{'|'.join(METRICS)}|...]"
 
     def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: str,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> str:
         """Return the name. Fails if no such metric is installed, or it cannot be used."""
         try:
@@ -36,7 +43,10 @@ class MetricName(click.ParamType[str]):
         return value
 
     def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
+        self,
+        ctx: click.Context,
+        param: click.Parameter,
+        incomplete: str,
     ) -> list[CompletionItem]:
         """Return the names that begin so."""
         names = (name for name in metric_names() if name.startswith(incomplete))

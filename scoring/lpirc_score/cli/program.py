@@ -39,7 +39,7 @@ def _fail(sentence: str) -> None:
 
 
 # `referee score` is the same command behind the referee's own boundary.
-command = Boundary(
+main = Boundary(
     NAME,
     params=[*score.params],
     callback=score.callback,
@@ -47,5 +47,5 @@ command = Boundary(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(package_name=NAME, message="%(prog)s %(version)s", prog_name=NAME)(
-    command
+    main
 )

@@ -124,7 +124,8 @@ def score(
 
     @cache
     def read(
-        file: Path, tolerance: Tolerance
+        file: Path,
+        tolerance: Tolerance,
     ) -> tuple[Submission, frozenset[tuple[int, int]]]:
         submission = read_submission(file, truth, tolerance)
         for sentence in submission.warnings:
@@ -134,13 +135,32 @@ def score(
             blacklist, *of_pairs
         ) if blacklist else frozenset()
 
-    def result(file: Path, metric: str, energy_wh: float | None) -> Result:
+    def result(
+        file: Path,
+        metric: str,
+        energy_wh: float | None,
+    ) -> Result:
         submission, banned = read(file, _tolerance(metric, ground_truth, images))
-        evaluation = _evaluated(submission, banned, metric, engine, iou, digest)
+        evaluation = _evaluated(
+            submission,
+            banned,
+            metric,
+            engine,
+            iou,
+            digest,
+        )
         per_wh = None if energy_wh is None else contest_score(evaluation.map, energy_wh)
         of = submission.ground_truth, submission.detections
         published = evaluate(*of, PUBLISHED, blacklist=banned).map
-        return Result(evaluation, published, energy_wh, per_wh, file, *of, banned)
+        return Result(
+            evaluation,
+            published,
+            energy_wh,
+            per_wh,
+            file,
+            *of,
+            banned,
+        )
 
     given = zip_longest(detections, energies_wh)
     results = [
@@ -153,7 +173,12 @@ def score(
     _show(results, find_orders(results, iou), as_json=as_json)
 
 
-def _show(results: list[Result], orders: list[Order], *, as_json: bool) -> None:
+def _show(
+    results: list[Result],
+    orders: list[Order],
+    *,
+    as_json: bool,
+) -> None:
     documents = [as_document(one) for one in results]
     if len(results) == 1:
         document = documents[0]
@@ -211,7 +236,10 @@ def _counts(evaluation: Evaluation, category: int) -> dict[str, float | None]:
 
 
 def _check_options(
-    metrics: tuple[str, ...], engine: str, iou: float | None, curves: Path | None
+    metrics: tuple[str, ...],
+    engine: str,
+    iou: float | None,
+    curves: Path | None,
 ) -> None:
     if engine == "pycocotools" and metrics != (COCO,):
         raise click.UsageError(
@@ -246,7 +274,14 @@ def _evaluated(
     truth = submission.ground_truth
     detections = submission.detections
     if engine == ENGINES[0]:
-        return evaluate(truth, detections, metric, iou, banned, digest)
+        return evaluate(
+            truth,
+            detections,
+            metric,
+            iou,
+            banned,
+            digest,
+        )
     # Only who asks for it waits for its import, and needs it installed.
     try:
         from lpirc_score.metrics.coco_reference import evaluate_with_pycocotools
@@ -260,7 +295,11 @@ def _evaluated(
     return evaluate_with_pycocotools(truth, detections, banned, digest)
 
 
-def _write_curves(path: Path, results: list[Result], iou: float | None) -> None:
+def _write_curves(
+    path: Path,
+    results: list[Result],
+    iou: float | None,
+) -> None:
     curves: dict[str, Curves] = {}
     names: dict[int, str] = {}
     for one in results:
@@ -281,8 +320,12 @@ def _write_curves(path: Path, results: list[Result], iou: float | None) -> None:
     write_curves(path, curves.popitem()[1], names, f"{metric}, IoU {shown}")
 
 
-def _tolerance(metric: str, ground_truth: Path, images: Path | None) -> Tolerance:
-    """What the metric accepts, unless the ground truth declares its images and categories."""
+def _tolerance(
+    metric: str,
+    ground_truth: Path,
+    images: Path | None,
+) -> Tolerance:
+    """Return the tolerance of the metric, less what the ground truth declares: its images and categories."""
     tolerance = tolerance_of(metric)
     declared = declares_ids(ground_truth)
     return replace(

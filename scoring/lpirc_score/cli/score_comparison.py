@@ -1,4 +1,4 @@
-"""What `referee score` says of several files or metrics: their AP side by side, and how sure the order of two is."""
+"""Compares several files or metrics: their AP side by side, and how sure the order of two is."""
 
 from __future__ import annotations
 
@@ -49,10 +49,17 @@ def find_orders(results: Sequence[Result], iou: float | None) -> list[Order]:
     orders = []
     for one, other in combinations(results, 2):
         metric = one.evaluation.metric
-        if metric == other.evaluation.metric:
-            better, worse = sorted((one, other), key=_reached, reverse=True)
-            chance = chance_of_order(drawn[id(better)], drawn[id(worse)])
-            orders.append(Order(metric, str(better.file), str(worse.file), chance))
+        if metric != other.evaluation.metric:
+            continue
+        better, worse = sorted((one, other), key=_reached, reverse=True)
+        chance = chance_of_order(drawn[id(better)], drawn[id(worse)])
+        order = Order(
+            metric=metric,
+            first=str(better.file),
+            second=str(worse.file),
+            chance=chance,
+        )
+        orders.append(order)
     return orders
 
 
@@ -67,12 +74,8 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
             zip(one.truth.category_ids.tolist(), one.truth.category_names, strict=True)
         )
     for category, name in sorted(names.items()):
-        found = (one.evaluation.ap.get(category) for one in results)
-        table.add_row(
-            str(category),
-            name,
-            *("none" if ap is None else f"{ap:.5f}" for ap in found),
-        )
+        found = [one.evaluation.ap.get(category) for one in results]
+        table.add_row(str(category), name, *map(ap_text, found))
     table.add_section()
     table.add_row("", "mAP", *(f"{one.evaluation.map:.5f}" for one in results))
     if results[0].score is not None:
@@ -89,6 +92,13 @@ def print_comparison(results: Sequence[Result], orders: Sequence[Order]) -> None
         )
     for one in results:
         out.print(f"signature {one.evaluation.signature}  {one.file}")
+
+
+def ap_text(ap: float | None) -> str:
+    """Write an AP with five decimals, or "none" for a category without objects."""
+    if ap is None:
+        return "none"
+    return f"{ap:.5f}"
 
 
 def _reached(result: Result) -> float:

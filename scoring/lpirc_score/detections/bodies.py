@@ -22,7 +22,7 @@ FIRST_INEXACT = 2.0**24
 
 
 def is_packed(content_type: str | None) -> bool:
-    """Whether a body of that type is what `unpack` reads."""
+    """Tell if `unpack` reads a body of that type."""
     return content_type is not None and _kind(content_type) == PACKED
 
 
@@ -46,11 +46,9 @@ def parse_packed(body: bytes) -> Rows:
         )
         raise bad_rows(problems)
     rows = Rows.numbered(unpack(body))
-    inexact = np.flatnonzero(
-        ((rows.values[:, :2] >= FIRST_INEXACT) & np.isfinite(rows.values[:, :2])).any(
-            axis=1
-        )
-    )
+    ids = rows.values[:, :2]
+    is_inexact = (ids >= FIRST_INEXACT) & np.isfinite(ids)
+    inexact = np.flatnonzero(is_inexact.any(axis=1))
     for row in inexact:
         number = plain(rows.values[row, :2].max())
         rows.unreadable.add(
@@ -70,7 +68,10 @@ _PARSERS: dict[str, Callable[[bytes], Rows]] = {
 
 
 def parse_detections(
-    body: bytes, content_type: str, images: int, category_ids: NDArray[np.int64]
+    body: bytes,
+    content_type: str,
+    images: int,
+    category_ids: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Read and check the rows of a body: float64 of shape (n, 7).
 

@@ -19,7 +19,9 @@ from lpirc_score.errors import BadRows, CodedError
 
 
 def check_rows(
-    rows: Rows, images: int, category_ids: NDArray[np.int64]
+    rows: Rows,
+    images: int,
+    category_ids: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return the values (n, 7) of rows if all are good. Raises BadRows `bad-rows` with every problem."""
     values, problems = good_rows(rows, images, category_ids)
@@ -67,9 +69,10 @@ def good_rows(
 
 
 def is_known(
-    values: NDArray[np.float64] | NDArray[np.int64], ascending: NDArray[np.int64]
+    values: NDArray[np.float64] | NDArray[np.int64],
+    ascending: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Which values (M,) are among ids (K,) in ascending order."""
+    """Return which values (M,) are among ids (K,) in ascending order."""
     if len(ascending) == 0:
         return np.zeros(len(values), np.bool_)
     at = ascending.searchsorted(values)

@@ -29,7 +29,9 @@ _LONGEST_TEXT = 200
 _PLAIN = NUMBER_CHARACTERS.replace(b"+", b"") + b","  # a plus is a blank here
 _ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})")
 # An escaped & or = belongs to a name or a value: it must not separate fields, and no number has one.
-_CHARACTERS = [b"\0" if value in b"&=" else bytes([value]) for value in range(256)]
+_CHARACTERS = [bytes([value]) for value in range(256)]
+for _mark in b"&=":
+    _CHARACTERS[_mark] = b"\0"
 
 
 def parse_form(body: bytes) -> Rows:
@@ -50,7 +52,9 @@ def parse_form(body: bytes) -> Rows:
 
 
 def take_form(
-    body: bytes, images: int, category_ids: NDArray[np.int64]
+    body: bytes,
+    images: int,
+    category_ids: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], Refused]:
     """The good rows (n, 7) of a form, and the others, as the referee of 2015 counted them: by their image_names.
 
@@ -70,17 +74,13 @@ def take_form(
     if not problems.total:
         return values, NONE_REFUSED
     texts = [*zip_longest(*_lists(form), fillvalue=b"")]
-    first = tuple(
-        (
-            line,
-            reason,
-            b" ".join(texts[line - 1]).decode(errors="backslashreplace")[
-                :_LONGEST_TEXT
-            ],
-        )
-        for line, reason in sorted(dict(reversed(problems.first)).items())
-    )
-    return values, Refused(len(texts) - len(values), first)
+    first = []
+    by_line = dict(reversed(problems.first))  # the first problem of each line
+    for line, reason in sorted(by_line.items()):
+        row = b" ".join(texts[line - 1])
+        text = row.decode(errors="backslashreplace")
+        first.append((line, reason, text[:_LONGEST_TEXT]))
+    return values, Refused(len(texts) - len(values), tuple(first))
 
 
 def _plain_rows(body: bytes) -> tuple[bytes, Rows | None]:
@@ -166,11 +166,11 @@ def _rows_one_by_one(lists: list[list[bytes]]) -> Rows:
 
 
 def _has_other_fields(form: bytes, lists: list[list[bytes]]) -> bool:
-    """Whether this is another kind of body, sent as a form by mistake; at most a token means no detections."""
+    """Tell if this is another kind of body, sent as a form by mistake; at most a token means no detections."""
     fields = form.split(b"&", 3)[1:]
-    return not any(lists) and any(
-        field and not field.startswith(b"token=") for field in fields
-    )
+    if any(lists):
+        return False
+    return any(field and not field.startswith(b"token=") for field in fields)
 
 
 def _mismatch(lists: list[list[bytes]]) -> LengthMismatch:
@@ -195,6 +195,7 @@ def _number(name: bytes, value: bytes) -> float:
 
 
 def _unescaped(form: bytes) -> bytes:
-    return _ESCAPE.sub(
-        lambda escape: _CHARACTERS[int(escape[1], 16)], form.replace(b"+", b" ")
-    )
+    def character(escape: re.Match[bytes]) -> bytes:
+        return _CHARACTERS[int(escape[1], 16)]
+
+    return _ESCAPE.sub(character, form.replace(b"+", b" "))

@@ -11,7 +11,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 def is_array(text: str) -> bool:
-    """Whether JSON text begins as an array does."""
+    """Tell if JSON text begins as an array does."""
     return text.startswith("[", _after_gap(text, 0))
 
 

@@ -16,7 +16,7 @@ ABOVE_1 = float(np.nextafter(1, 2))
 
 @dataclass(frozen=True)
 class Implausible:
-    """How many of `rows` have all coordinates in 0..1, a confidence above 1, a box wholly outside its image.
+    """The counts of implausible rows: all coordinates in 0..1, a confidence above 1, a box wholly outside its image.
 
     `first_outside` is the image number of the first such box.
     """
@@ -32,15 +32,25 @@ class Implausible:
         """One sentence for each kind that there is."""
         if not self.rows:
             return []
-        counts = {
-            f"{self.in_unit_square} of {self.rows} boxes have all coordinates in 0..1; send pixels, not "
-            "fractions of the image.": self.in_unit_square,
-            f"{self.above_1} of {self.rows} confidences are above 1; they count as they are, ranked by "
-            "their size.": self.above_1,
-            f"{self.outside} of {self.rows} boxes lie wholly outside their image, the first in image "
-            f"{self.first_outside}; send xmin, ymin, xmax, ymax in its pixels.": self.outside,
-        }
-        return [sentence for sentence, count in counts.items() if count]
+        found = []
+        of_rows = f"of {self.rows}"
+        if self.in_unit_square:
+            found.append(
+                f"{self.in_unit_square} {of_rows} boxes have all coordinates in 0..1; "
+                f"send pixels, not fractions of the image."
+            )
+        if self.above_1:
+            found.append(
+                f"{self.above_1} {of_rows} confidences are above 1; "
+                f"they count as they are, ranked by their size."
+            )
+        if self.outside:
+            found.append(
+                f"{self.outside} {of_rows} boxes lie wholly outside their image, the "
+                f"first in image {self.first_outside}; "
+                f"send xmin, ymin, xmax, ymax in its pixels."
+            )
+        return found
 
 
 PLAUSIBLE = Implausible()
@@ -61,15 +71,21 @@ def implausible(rows: NDArray[np.float64], limits: NDArray[np.float64]) -> Impla
     """
     if not len(rows):
         return PLAUSIBLE
-    beyond = rows[:, 2:] * SIGNS > limits.take(rows[:, IMAGE].astype(np.intp), axis=0)
+    images = rows[:, IMAGE].astype(np.intp)
+    beyond = rows[:, 2:] * SIGNS > limits.take(images, axis=0)
     if not beyond.any():
         return PLAUSIBLE
     xmin, ymin, xmax, ymax = rows.T[3:]
+    begins_at_0 = (xmin >= 0) & (ymin >= 0)
+    ends_at_1 = (xmax <= 1) & (ymax <= 1)
     outside = beyond[:, 1] | beyond[:, 2] | (xmax < 0) | (ymax < 0)
+    first_outside = 0
+    if outside.any():
+        first_outside = int(rows[outside.argmax(), IMAGE])
     return Implausible(
-        len(rows),
-        int(np.count_nonzero((xmax <= 1) & (ymax <= 1) & (xmin >= 0) & (ymin >= 0))),
-        int(np.count_nonzero(beyond[:, 0])),
-        int(np.count_nonzero(outside)),
-        int(rows[outside.argmax(), IMAGE]) if outside.any() else 0,
+        rows=len(rows),
+        in_unit_square=int(np.count_nonzero(begins_at_0 & ends_at_1)),
+        above_1=int(np.count_nonzero(beyond[:, 0])),
+        outside=int(np.count_nonzero(outside)),
+        first_outside=first_outside,
     )

@@ -35,7 +35,11 @@ class ProblemList:
     most: int = MAX_PROBLEMS
     stops: bool = False
 
-    def add(self, line: int, problem: str) -> None:
+    def add(
+        self,
+        line: int,
+        problem: str,
+    ) -> None:
         """Count a problem; keep its words if it is one of the first. Raises EnoughProblems once it `stops`."""
         self.total += 1
         if len(self.first) < self.most:
@@ -66,14 +70,18 @@ Taken = NDArray[np.float64] | tuple[NDArray[np.float64], Refused]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a parser could read, `values` (n, 7) float64 on the `lines` (n,), and the problems of the rest."""
+    """The rows that a parser could read, `values` (n, 7) float64 on the `lines` (n,), and the problems of the rest."""
 
     values: NDArray[np.float64]
     lines: NDArray[np.int64] | range
     unreadable: ProblemList = field(default_factory=ProblemList)
 
     @classmethod
-    def numbered(cls, values: NDArray[np.float64], first_line: int = 1) -> Rows:
+    def numbered(
+        cls,
+        values: NDArray[np.float64],
+        first_line: int = 1,
+    ) -> Rows:
         """Rows on lines of their own, one after the other."""
         return cls(values, range(first_line, first_line + len(values)))
 
@@ -99,7 +107,8 @@ class Rows:
 
 
 def read_each(
-    numbered: Iterable[tuple[int, object]], number_of: Callable[[object], float]
+    numbered: Iterable[tuple[int, object]],
+    number_of: Callable[[object], float],
 ) -> Rows:
     """Read rows one by one, with their line numbers, and report each problem; `number_of` raises ValueError."""
     problems = ProblemList()

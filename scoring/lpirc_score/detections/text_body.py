@@ -76,9 +76,11 @@ def _irregular(piece: bytes, line: int) -> Rows | None:
     """Lines in columns, blank lines, or numbers that JSON does not write like that: .5, +1, 007."""
     if _has_empty_field(piece):
         return None
-    split = [one.split() for one in piece.replace(b",", b" ").split(b"\n")]
+    lines = piece.replace(b",", b" ").split(b"\n")
+    split = [one.split() for one in lines]
     filled = [at for at, tokens in enumerate(split, start=line) if tokens]
-    if {*map(len, split)} - {0, 7}:
+    lengths = {*map(len, split)}
+    if lengths - {0, 7}:
         return None
     try:
         values = np.array([*map(float, chain.from_iterable(split))])

@@ -17,7 +17,9 @@ PART_BYTES = 2**20
 
 
 def write_atomically(
-    path: Path, content: bytes | Iterable[bytes], mode: int | None = None
+    path: Path,
+    content: bytes | Iterable[bytes],
+    mode: int | None = None,
 ) -> None:
     """Write a file: even after a power cut readers find all of it, or what was there before; on return it is on disk.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import repeat
 from pathlib import Path
@@ -39,42 +39,66 @@ def check_curve_path(path: Path) -> None:
 
 
 def write_curves(
-    path: Path, curves: Curves, names: Mapping[int, str], title: str
+    path: Path,
+    curves: Curves,
+    names: Mapping[int, str],
+    title: str,
 ) -> None:
     """Write the curves by category id; `names` are those of the categories. A table has the columns of a curve.
 
     Raises `CodedError` `bad-curves-file`, `curves-not-written`, `no-matplotlib`.
     """
-    _write(
-        path, {"": curves}, names, lambda figure: _draw(figure, curves, names, title)
-    )
+
+    def draw(figure: Any) -> None:
+        _draw(figure, curves, names, title)
+
+    _write(path, {"": curves}, names, draw)
 
 
 def write_overlay(
-    path: Path, overlaid: Mapping[str, Curves], names: Mapping[int, str]
+    path: Path,
+    overlaid: Mapping[str, Curves],
+    names: Mapping[int, str],
 ) -> None:
     """Write the curves of several files, by what they are of: all points, or the drawn mean of each over categories.
 
     That mean is of the precision envelopes at 101 recalls; for `coco` at IoU .50. Raises as `write_curves` does.
     """
-    _write(path, overlaid, names, lambda figure: _draw_means(figure, overlaid))
+
+    def draw(figure: Any) -> None:
+        _draw_means(figure, overlaid)
+
+    _write(path, overlaid, names, draw)
 
 
-def inline_curves(curves: Curves, names: Mapping[int, str], label: str) -> str:
+def inline_curves(
+    curves: Curves,
+    names: Mapping[int, str],
+    label: str,
+) -> str:
     """Curves, at most 20 of them, as an SVG element for a page. Raises `CodedError` `no-matplotlib`."""
     few = {category: _thinned(curve) for category, curve in curves.items()}
-    short = {
-        id_: f"{name[:_LONGEST_NAME]} ..." if len(name) > _LONGEST_NAME else name
-        for id_, name in names.items()
-    }
-    return inline_svg(label, lambda figure: _draw(figure, few, short, ""), (9, 4.5))
+    short = {id_: _shortened(name) for id_, name in names.items()}
+
+    def draw(figure: Any) -> None:
+        _draw(figure, few, short, "")
+
+    return inline_svg(label, draw, (9, 4.5))
+
+
+def _shortened(name: str) -> str:
+    if len(name) > _LONGEST_NAME:
+        return f"{name[:_LONGEST_NAME]} ..."
+    return name
 
 
 def _thinned(curve: Curve | CocoCurve) -> Any:
-    kept = np.linspace(
-        0, len(curve.recall) - 1, min(_MOST_POINTS, len(curve.recall))
-    ).astype(np.int64)
-    return type(curve)(*(column[kept] for column in vars(curve).values()))
+    count = len(curve.recall)
+    few = min(_MOST_POINTS, count)
+    places = np.linspace(0, count - 1, few)
+    kept = places.astype(np.int64)
+    columns = [column[kept] for column in vars(curve).values()]
+    return type(curve)(*columns)
 
 
 def _write(
@@ -85,89 +109,140 @@ def _write(
 ) -> None:
     check_curve_path(path)
     form = path.suffix.lower().removeprefix(".")
-    write_drawing(
-        path, _table(overlaid, names) if form == "csv" else drawn(form, draw), "curves"
-    )
+    content = _table(overlaid, names) if form == "csv" else drawn(form, draw)
+    write_drawing(path, content, "curves")
 
 
 def _draw_means(figure: Any, overlaid: Mapping[str, Curves]) -> None:
-    title = "mean over the categories"
-    axes = figure.add_subplot(
-        xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision", title=title
-    )
+    axes = _axes(figure, "mean over the categories")
     lines = []
     for place, curves in enumerate(overlaid.values()):
-        mean = np.mean(
-            [_envelope(curve) for curve in curves.values()] or [np.zeros(101)], axis=0
-        )
-        lines += axes.plot(RECALLS, mean, _STYLES[place % len(_STYLES)], linewidth=1.5)
+        envelopes = [_envelope(curve) for curve in curves.values()]
+        mean = np.mean(envelopes or [np.zeros(101)], axis=0)
+        style = _STYLES[place % len(_STYLES)]
+        lines += axes.plot(RECALLS, mean, style, linewidth=1.5)
     axes.grid(alpha=0.3)
     _add_legend(axes, lines, list(overlaid), loc="upper right")
+
+
+def _axes(figure: Any, title: str) -> Any:
+    return figure.add_subplot(
+        xlim=(0, 1),
+        ylim=(0, 1.02),
+        xlabel="recall",
+        ylabel="precision",
+        title=title,
+    )
 
 
 def _envelope(curve: Curve | CocoCurve) -> Any:
     """The best precision at each of the RECALLS or above."""
     if isinstance(curve, CocoCurve):
         return curve.precision_50
-    best = np.append(np.maximum.accumulate(curve.precision[::-1])[::-1], 0.0)
-    return best[np.searchsorted(curve.recall, RECALLS)]
+    backwards = np.maximum.accumulate(curve.precision[::-1])
+    best = np.append(backwards[::-1], 0.0)
+    places = np.searchsorted(curve.recall, RECALLS)
+    return best[places]
 
 
 def _table(overlaid: Mapping[str, Curves], names: Mapping[int, str]) -> bytes:
-    kinds = {
-        type(curve) for curves in overlaid.values() for curve in curves.values()
-    } or {Curve}
-    columns = dict.fromkeys(
-        column.name
-        for kind in (Curve, CocoCurve)
-        if kind in kinds
-        for column in fields(kind)
-    )
+    columns = _columns(overlaid)
+    has_several = len(overlaid) > 1
+    header = ["category", "name", *columns]
+    if has_several:
+        header.insert(0, "of")
     text = io.StringIO()
-    several = len(overlaid) > 1
     writer = csv.writer(text)
-    writer.writerow((*["of"] * several, "category", "name", *columns))
+    writer.writerow(header)
     for what, curves in overlaid.items():
+        begin = [what] if has_several else []
         for category, curve in curves.items():
-            points = {name: column.tolist() for name, column in vars(curve).items()}
-            for row in zip(
-                *(points.get(name, repeat("")) for name in columns), strict=False
-            ):
-                writer.writerow((*[what] * several, category, names[category], *row))
+            name = names[category]
+            for point in _points(curve, columns):
+                writer.writerow((*begin, category, name, *point))
     return text.getvalue().encode()
+
+
+def _columns(overlaid: Mapping[str, Curves]) -> list[str]:
+    """The columns of all kinds of curves that there are, each once."""
+    kinds = {type(curve) for curves in overlaid.values() for curve in curves.values()}
+    columns: dict[str, None] = {}
+    for kind in (Curve, CocoCurve):
+        if kind in kinds or not kinds:
+            names = [field.name for field in fields(kind)]
+            columns |= dict.fromkeys(names)
+        if not kinds:
+            break
+    return [*columns]
+
+
+def _points(curve: Curve | CocoCurve, columns: Sequence[str]) -> Iterator[Any]:
+    """The points of a curve, with an empty text for what it lacks."""
+    known = {name: column.tolist() for name, column in vars(curve).items()}
+    values = [known.get(name, repeat("")) for name in columns]
+    yield from zip(*values, strict=False)
 
 
 def _lines(curve: Curve | CocoCurve) -> list[tuple[Any, Any]]:
     if isinstance(curve, CocoCurve):
         return [(curve.recall, curve.precision_50), (curve.recall, curve.precision_75)]
+    if len(curve.rank):
+        return [(curve.recall, curve.precision)]
     # A category without true positives stays in the legend: precision 0 at recall 0.
-    return [(curve.recall, curve.precision) if len(curve.rank) else ([0.0], [0.0])]
+    return [([0.0], [0.0])]
 
 
-def _draw(figure: Any, curves: Curves, names: Mapping[int, str], title: str) -> None:
-    axes = figure.add_subplot(
-        xlim=(0, 1), ylim=(0, 1.02), xlabel="recall", ylabel="precision", title=title
-    )
+def _draw(
+    figure: Any,
+    curves: Curves,
+    names: Mapping[int, str],
+    title: str,
+) -> None:
+    axes = _axes(figure, title)
     lines = []
     for place, curve in enumerate(curves.values()):
         style = _STYLES[place // _COLOURS % len(_STYLES)]
         first, *others = _lines(curve)
-        lines += axes.plot(*first, style, marker=".", markersize=3, linewidth=1)
+        lines += axes.plot(
+            *first,
+            style,
+            marker=".",
+            markersize=3,
+            linewidth=1,
+        )
         for points in others:
+            colour = lines[-1].get_color()
             axes.plot(
-                *points, style, color=lines[-1].get_color(), alpha=0.4, linewidth=1
+                *points,
+                style,
+                color=colour,
+                alpha=0.4,
+                linewidth=1,
             )
     axes.grid(alpha=0.3)
-    if not any(
-        np.any(precision) for curve in curves.values() for _, precision in _lines(curve)
-    ):
+    if not any(map(_is_above_0, curves.values())):
         note_in_middle(axes, "no detection found an object")
     if 0 < len(curves) <= _MOST_IN_LEGEND:
         texts = [names[category] for category in curves]
-        _add_legend(axes, lines, texts, loc="upper left", bbox_to_anchor=(1.01, 1))
+        _add_legend(
+            axes,
+            lines,
+            texts,
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1),
+        )
 
 
-def _add_legend(axes: Any, lines: Any, texts: Sequence[str], **place: Any) -> None:
+def _is_above_0(curve: Curve | CocoCurve) -> bool:
+    return any(np.any(precision) for _, precision in _lines(curve))
+
+
+def _add_legend(
+    axes: Any,
+    lines: Any,
+    texts: Sequence[str],
+    **place: Any,
+) -> None:
     """A legend that has names as they are, even with dollar signs or the underscore that hides one from a legend."""
     legend = axes.legend(lines, [" "] * len(lines), fontsize="small", **place)
     for shown, text in zip(legend.get_texts(), texts, strict=True):

@@ -14,7 +14,11 @@ from lpirc_score.errors import CodedError
 from lpirc_score.files.atomic_write import require_writable, write_atomically
 
 
-def require_drawable(path: Path, suffixes: Sequence[str], code: str) -> None:
+def require_drawable(
+    path: Path,
+    suffixes: Sequence[str],
+    code: str,
+) -> None:
     """Raise CodedError `code` unless the name ends in one of the suffixes and a file can be written there."""
     if path.suffix.lower() not in suffixes:
         *most, last = suffixes
@@ -27,7 +31,11 @@ def require_drawable(path: Path, suffixes: Sequence[str], code: str) -> None:
         raise CodedError(code, sentence, file=str(path)) from error
 
 
-def write_drawing(path: Path, content: bytes, what: str) -> None:
+def write_drawing(
+    path: Path,
+    content: bytes,
+    what: str,
+) -> None:
     """Write a drawing of `what`, such as "curves" or "plot". Raises CodedError such as `curves-not-written`."""
     try:
         write_atomically(path, content)
@@ -60,40 +68,55 @@ def drawn(
         rc_context({"svg.hashsalt": "referee", "svg.fonttype": fonttype}),
         warnings.catch_warnings(),
     ):
-        warnings.filterwarnings(
-            "ignore", message="Glyph .* missing", category=UserWarning
-        )
+        missing = "Glyph .* missing"
+        warnings.filterwarnings("ignore", message=missing, category=UserWarning)
         figure = Figure(figsize=size, dpi=150, layout="constrained")
         draw(figure)
-        figure.savefig(
-            drawing, format=form, metadata={"Date": None} if form == "svg" else None
-        )
+        metadata = {"Date": None} if form == "svg" else None
+        figure.savefig(drawing, format=form, metadata=metadata)
     return drawing.getvalue()
 
 
 def inline_svg(
-    label: str, draw: Callable[[Any], None], size: tuple[float, float] = (8, 4)
+    label: str,
+    draw: Callable[[Any], None],
+    size: tuple[float, float] = (8, 4),
 ) -> str:
     """The figure as an SVG element for a page that may hold several; `label` says what it shows.
 
     Its text is text, to be found and copied. Raises CodedError `no-matplotlib`.
     """
     text = drawn("svg", draw, size, "none").decode()
-    text = re.sub(
-        r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL
-    )
+    begin = text.index("<svg")
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[begin:], flags=re.DOTALL)
     # HTML needs none of these attributes.
     text = re.sub(r' (xmlns(:\w+)?|width|height|version)="[^"]*"', "", text, count=5)
     used = {*re.findall(r"#([\w.-]+)[\")]", text)}
+
+    def id_if_used(found: re.Match[str]) -> str:
+        if found[1] in used:
+            return found[0]
+        return ""
+
     # Each drawing numbers its parts from 1: two in one page would share their ids.
-    text = re.sub(r' id="([^"]*)"', lambda one: one[0] if one[1] in used else "", text)
+    text = re.sub(r' id="([^"]*)"', id_if_used, text)
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
 
 
-def note_in_middle(axes: Any, note: str, **style: Any) -> None:
+def note_in_middle(
+    axes: Any,
+    note: str,
+    **style: Any,
+) -> None:
     """Write a note in the middle of axes that show nothing."""
     axes.text(
-        0.5, 0.5, note, color="0.4", transform=axes.transAxes, ha="center", **style
+        0.5,
+        0.5,
+        note,
+        color="0.4",
+        transform=axes.transAxes,
+        ha="center",
+        **style,
     )
 
 

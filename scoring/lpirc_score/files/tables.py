@@ -35,7 +35,12 @@ class TableRow:
             raise self.bad(f"{column} is blank; every line needs one")
         return self.cells[column]
 
-    def number(self, column: str, least: float, most: float) -> float:
+    def number(
+        self,
+        column: str,
+        least: float,
+        most: float,
+    ) -> float:
         """A number between two bounds. Raises CodedError `bad-table`."""
         cell = self.cells[column]
         try:
@@ -52,7 +57,9 @@ class TableRow:
 
 
 def read_table(
-    path: Path, columns: Sequence[str], aliases: Mapping[str, str] | None = None
+    path: Path,
+    columns: Sequence[str],
+    aliases: Mapping[str, str] | None = None,
 ) -> list[TableRow]:
     """The rows of a CSV whose header has the columns, in any order and among others; blank lines are skipped.
 
@@ -64,9 +71,10 @@ def read_table(
     """
     reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
     try:
-        lines = [
-            (reader.line_num, [cell.strip() for cell in cells]) for cells in reader
-        ]
+        lines = []
+        for cells in reader:
+            stripped = [cell.strip() for cell in cells]
+            lines.append((reader.line_num, stripped))
     except csv.Error as error:
         raise CodedError(
             "bad-table", f"{path}: line {reader.line_num}: {error}"
@@ -108,12 +116,13 @@ def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) ->
 
 def harmless(row: Mapping[str, object]) -> dict[str, object]:
     """The row for a spreadsheet: a quote stands before each text that would begin a formula there."""
-    return {
-        name: f"'{cell}"
-        if isinstance(cell, str) and cell.startswith(_OF_FORMULAS)
-        else cell
-        for name, cell in row.items()
-    }
+    return {name: _harmless_cell(cell) for name, cell in row.items()}
+
+
+def _harmless_cell(cell: object) -> object:
+    if isinstance(cell, str) and cell.startswith(_OF_FORMULAS):
+        return f"'{cell}"
+    return cell
 
 
 def _is_number(cell: str) -> bool:
@@ -124,7 +133,11 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _checked_header(path: Path, header: list[str], columns: Sequence[str]) -> list[str]:
+def _checked_header(
+    path: Path,
+    header: list[str],
+    columns: Sequence[str],
+) -> list[str]:
     for column in columns:
         if column not in header:
             raise CodedError(

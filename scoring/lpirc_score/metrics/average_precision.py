@@ -23,7 +23,8 @@ def best_precisions(ranks: Ints) -> Floats:
     count.
     """
     precision = np.arange(1, len(ranks) + 1) / ranks
-    return np.maximum.accumulate(precision[::-1])[::-1]
+    backwards = np.maximum.accumulate(precision[::-1])
+    return backwards[::-1]
 
 
 def area_under_envelope(ranks: Ints, objects: int) -> float:
@@ -35,7 +36,11 @@ def area_under_envelope(ranks: Ints, objects: int) -> float:
     return math.fsum(best_precisions(ranks).tolist()) / objects
 
 
-def mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
+def mean_at(
+    recalls: Floats,
+    ranks: Ints,
+    objects: int,
+) -> float:
     """Return the mean over the recalls of the best precision at each or above, 0 beyond the last."""
     recall = np.arange(1, len(ranks) + 1) / objects
     at = np.searchsorted(recall, recalls)
@@ -44,7 +49,11 @@ def mean_at(recalls: Floats, ranks: Ints, objects: int) -> float:
 
 
 def averages(
-    true: Bools, counted: Bools, starts: Ints, objects: Ints, average: Average
+    true: Bools,
+    counted: Bools,
+    starts: Ints,
+    objects: Ints,
+    average: Average,
 ) -> Floats:
     """Return the AP (K,) of every category, NaN without `objects` (K,).
 
@@ -61,20 +70,27 @@ def averages(
     return np.array(found, np.float64)
 
 
-def true_ranks(true: Bools, counted: Bools, starts: Ints) -> tuple[Ints, Ints]:
+def true_ranks(
+    true: Bools,
+    counted: Bools,
+    starts: Ints,
+) -> tuple[Ints, Ints]:
     """Return the ranks (T,) from 1 of the true positives among those of their category that count.
 
     Input as for `averages`. The last are the bounds (K + 1,) of the categories in them.
     """
     places = np.flatnonzero(true)
     bounds = np.searchsorted(places, starts)
-    first = np.repeat(counts_before(counted, starts[:-1]), np.diff(bounds))
-    return counts_before(counted, places) + 1 - first, bounds
+    before_category = counts_before(counted, starts[:-1])
+    first = np.repeat(before_category, np.diff(bounds))
+    ranks = counts_before(counted, places) + 1 - first
+    return ranks, bounds
 
 
 def counts_before(marked: Bools, places: Ints) -> Ints:
     """Return how many of the marks (M,) are before each of the places (n,), which are 0..M: by those that are not."""
-    before: Ints = places - np.searchsorted(np.flatnonzero(~marked), places)
+    others = np.flatnonzero(~marked)
+    before: Ints = places - np.searchsorted(others, places)
     return before
 
 

@@ -66,17 +66,19 @@ def evaluate_coco(
     results = results_by_area(ground_truth, detections, blacklist)
     summary = _summarize(results)
     everything = results["all"]
-    ap = _by_category(ground_truth, everything.precision)
-    ap50 = _by_category(ground_truth, everything.precision[[AT_50]])
-    ap75 = _by_category(ground_truth, everything.precision[[AT_75]])
+    precision = everything.precision
+    ap = _by_category(ground_truth, precision)
+    ap50 = _by_category(ground_truth, precision[[AT_50]])
+    ap75 = _by_category(ground_truth, precision[[AT_75]])
     counts = _counts(everything)
+    with_objects = [value for value in ap.values() if value is not None]
     return Evaluation(
         metric="coco",
         iou=None,
         map=summary["AP"] or 0.0,
         ap=ap,
         counts=dict(zip(ap, counts, strict=True)),
-        categories_with_ground_truth=sum(value is not None for value in ap.values()),
+        categories_with_ground_truth=len(with_objects),
         images=len(ground_truth.image_ids),
         detections=len(detections),
         summary=summary,
@@ -124,12 +126,14 @@ def results_by_area(
         ]
 
     parts = (results(first, last) for first, last in matching.listing.batches())
-    return dict(zip(AREAS, map(_joined, zip(*parts, strict=True)), strict=True))
+    by_area = zip(*parts, strict=True)
+    joined = map(_joined, by_area)
+    return dict(zip(AREAS, joined, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class CocoCategory:
-    """By rank, the confidence and image (M,) of the detections of one category in the range of all areas.
+    """The detections of one category in the range of all areas, by rank: confidence and image (M,).
 
     Bit k of `counts` and of `is_true` (M,): whether a detection counts, and is true, at the k-th IoU. `object_images`
     are those of its objects that count. Images are places among all.
@@ -142,23 +146,21 @@ class CocoCategory:
     object_images: NDArray[np.uint32]
 
     def rankings(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.bool_]]]:
-        """At each IoU, by rank, the image (m,) of the detections that count, and which are true."""
+        """Yield for each IoU, by rank, the image (m,) of the detections that count, and which are true."""
         for bit in _BITS:
             here = np.flatnonzero(self.counts & bit)
-            yield (
-                self.image.take(here),
-                (self.is_true.take(here) & bit).astype(np.bool_),
-            )
+            is_true = self.is_true.take(here) & bit
+            yield self.image.take(here), is_true.astype(np.bool_)
 
     def average_precision(self) -> float | None:
         """The AP of `evaluate_coco`, None without objects."""
         objects = len(self.object_images)
         if not objects:
             return None
-        precisions = category_precisions(
-            (is_true for _, is_true in self.rankings()), objects
-        )
-        return math.fsum(precisions.ravel().tolist()) / precisions.size
+        by_iou = (is_true for _, is_true in self.rankings())
+        precisions = category_precisions(by_iou, objects)
+        total = math.fsum(precisions.ravel().tolist())
+        return total / precisions.size
 
 
 def ranked_coco(
@@ -177,24 +179,23 @@ def ranked_coco(
     for first, last in matching.listing.batches():
         batch = matching.batch(first, last)
         counts, is_true = np.zeros((2, len(batch.members)), np.uint16)
-        at_each_iou = matched_at_each_iou(
-            batch.pairs, ignored, matching.crowd, batch.inside[_ALL]
-        )
-        for bit, (counts_here, true_here) in zip(_BITS, at_each_iou, strict=True):
+        inside = batch.inside[_ALL]
+        at_ious = matched_at_each_iou(batch.pairs, ignored, matching.crowd, inside)
+        for bit, (counts_here, true_here) in zip(_BITS, at_ious, strict=True):
             counts[counts_here] |= bit
             is_true[true_here] |= bit
         confidence = detections.confidence[batch.members]
         image = images[batch.members]
         bounds = pairwise(batch.bounds.tolist())
-        for id_, (low, high) in zip(
-            groups.categories.ids[first:last], bounds, strict=True
-        ):
+        ids = groups.categories.ids[first:last]
+        for id_, (low, high) in zip(ids, bounds, strict=True):
+            is_own = object_categories == id_
             yield CocoCategory(
-                confidence[low:high],
-                image[low:high],
-                counts[low:high],
-                is_true[low:high],
-                object_images[object_categories == id_],
+                confidence=confidence[low:high],
+                image=image[low:high],
+                counts=counts[low:high],
+                is_true=is_true[low:high],
+                object_images=object_images[is_own],
             )
 
 
@@ -213,7 +214,7 @@ class _Batch:
 
 
 class _Matching:
-    """What every range of areas shares: the groups, which objects are `ignored` in each (areas, G), the candidates."""
+    """The work that all ranges of areas share: groups, the objects `ignored` in each (areas, G), candidates."""
 
     def __init__(
         self,
@@ -221,20 +222,24 @@ class _Matching:
         detections: Detections,
         banned: Blacklist,
     ) -> None:
-        groups = group_objects(
-            ground_truth, np.ones(len(ground_truth.image), np.bool_), banned
-        )
+        every = np.ones(len(ground_truth.image), np.bool_)
+        groups = group_objects(ground_truth, every, banned)
         self.groups = groups
         self._detections = detections
-        self.crowd = ground_truth.crowd[groups.objects]
-        self.ignored = self.crowd | ~_inside(ground_truth.area[groups.objects])
-        edges = Edges.of_coco(ground_truth.coco_boxes[groups.objects])
-        self._objects = Objects(
-            edges, np.full(len(self.crowd), LEAST_OVERLAPS[0]), self.crowd
-        )
+        chosen = groups.objects
+        self.crowd = ground_truth.crowd[chosen]
+        is_inside = _inside(ground_truth.area[chosen])
+        self.ignored = self.crowd | ~is_inside
+        edges = Edges.of_coco(ground_truth.coco_boxes[chosen])
+        least = np.full(len(self.crowd), LEAST_OVERLAPS[0])
+        self._objects = Objects(edges, least, self.crowd)
         self.listing = list_detections(detections, groups)
 
-    def batch(self, first: int, last: int) -> _Batch:
+    def batch(
+        self,
+        first: int,
+        last: int,
+    ) -> _Batch:
         """The categories `first` .. `last - 1`."""
         listing = self.listing
         detections = self._detections
@@ -242,12 +247,28 @@ class _Matching:
             first, last, detections.confidence, ties_by_image=True
         )
         within = _within(listing, first, last, ranks)
-        inside = _inside(_areas(detections, members)) & (within < MOST[-1])
-        found = pairs_of(listing, self.groups, first, last, self._boxes, self._objects)
+        is_listed = within < MOST[-1]
+        inside = _inside(_areas(detections, members)) & is_listed
+
+        found = pairs_of(
+            listing,
+            self.groups,
+            first,
+            last,
+            self._boxes,
+            self._objects,
+        )
         pairs = in_turn(found, ranks, last_first=True)
-        pairs = pairs.take(within.take(pairs.detection) < MOST[-1])
-        bounds = listing.starts[first : last + 1] - listing.starts[first]
-        return _Batch(members, bounds, pairs, inside, within)
+        pairs = pairs.take(is_listed.take(pairs.detection))
+        starts = listing.starts[first : last + 1]
+        bounds = starts - starts[0]
+        return _Batch(
+            members,
+            bounds,
+            pairs,
+            inside,
+            within,
+        )
 
     def _boxes(self, chosen: Ints) -> Edges:
         return Edges.of_coco(coco_boxes_of(self._detections, chosen))
@@ -255,21 +276,23 @@ class _Matching:
 
 def _joined(parts: Iterable[AreaResult]) -> AreaResult:
     """The results of some categories behind each other."""
-    columns = {
-        field.name: [getattr(part, field.name) for part in parts]
-        for field in fields(AreaResult)
-    }
+    whole = [*parts]
     axes = {"precision": 1, "true": 2}
-    return AreaResult(
-        **{
-            name: np.concatenate(each, axis=axes.get(name, 0))
-            for name, each in columns.items()
-        }
-    )
+    columns = {}
+    for field in fields(AreaResult):
+        name = field.name
+        values = [getattr(part, name) for part in whole]
+        columns[name] = np.concatenate(values, axis=axes.get(name, 0))
+    return AreaResult(**columns)
 
 
-def _within(listing: Listing, first: int, last: int, ranks: Ints) -> NDArray[np.uint8]:
-    """By rank, count the detections of some categories within their image and category, from 0 to the last of MOST."""
+def _within(
+    listing: Listing,
+    first: int,
+    last: int,
+    ranks: Ints,
+) -> NDArray[np.uint8]:
+    """Number the detections, by rank, within their image and category, from 0 to the last of MOST."""
     opens = listing.opens[listing.starts[first] : listing.starts[last]]
     bits = len(ranks).bit_length()
     keys = np.cumsum(opens) << bits
@@ -294,10 +317,12 @@ def _areas(detections: Detections, members: Ints) -> Floats:
 
 
 def _inside(area: Floats) -> NDArray[np.bool_]:
-    """Where areas (M,) lie inside each of AREAS (ranges, M)."""
-    return np.array(
-        [~((area < least) | (area > most)) for least, most in AREAS.values()]
-    )
+    """Return which areas (M,) lie inside each of AREAS (ranges, M)."""
+    rows = []
+    for least, most in AREAS.values():
+        is_outside = (area < least) | (area > most)
+        rows.append(~is_outside)
+    return np.array(rows)
 
 
 def coco_boxes_of(source: Detections | GroundTruth, chosen: Ints) -> Floats:
@@ -313,25 +338,37 @@ def _by_category(ground_truth: GroundTruth, values: Floats) -> dict[int, float |
 
 
 def _category_means(values: Floats) -> list[float | None]:
-    """By category (K,), the exact mean of values (T, K, ...); None where they are NaN, without objects."""
-    rows = [each.ravel().tolist() for each in np.moveaxis(values, 1, 0)]
-    means = [math.fsum(row) / len(row) for row in rows]
-    return [None if math.isnan(mean) else mean for mean in means]
+    """Return the exact mean of values (T, K, ...) by category (K,); None where they are NaN, without objects."""
+    means: list[float | None] = []
+    for each in np.moveaxis(values, 1, 0):
+        row = each.ravel().tolist()
+        mean = math.fsum(row) / len(row)
+        means.append(None if math.isnan(mean) else mean)
+    return means
 
 
 def _summarize(results: Mapping[str, AreaResult]) -> dict[str, float | None]:
     """Return the twelve numbers, each a mean over the categories with objects in the range, or None."""
     everything = results["all"]
+    precision = everything.precision
+    recall = everything.recall
     ranges = ("small", "medium", "large")
     values = {
-        "AP": everything.precision,
-        "AP50": everything.precision[[AT_50]],
-        "AP75": everything.precision[[AT_75]],
-        **{f"AP{name}": results[name].precision for name in ranges},
-        **{f"AR{most}": everything.recall[place] for place, most in enumerate(MOST)},
-        **{f"AR{name}": results[name].recall[-1] for name in ranges},
+        "AP": precision,
+        "AP50": precision[[AT_50]],
+        "AP75": precision[[AT_75]],
     }
-    return {name: _mean(_category_means(each)) for name, each in values.items()}
+    for name in ranges:
+        values[f"AP{name}"] = results[name].precision
+    for place, most in enumerate(MOST):
+        values[f"AR{most}"] = recall[place]
+    for name in ranges:
+        values[f"AR{name}"] = results[name].recall[-1]
+
+    summary = {}
+    for name, each in values.items():
+        summary[name] = _mean(_category_means(each))
+    return summary
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -69,9 +69,8 @@ def rank(
     its image and category.
     """
     needed = _needed(objects)
-    counted = np.zeros(
-        len(inside) + 1, np.int32
-    )  # how many detections before each one count
+    # How many detections before each one count.
+    counted = np.zeros(len(inside) + 1, np.int32)
     precision = []
     found = []
     listed = []
@@ -79,27 +78,32 @@ def rank(
         np.cumsum(counts, out=counted[1:])
         category = np.searchsorted(bounds, true, side="right") - 1
         place = within.take(true)
-        found.append(
-            [
-                np.bincount(category[place < most], minlength=len(objects))
-                for most in MOST
-            ]
-        )
-        ranks = counted.take(true + 1) - counted.take(bounds).take(category)
-        precision.append(_precisions(ranks, found[-1][-1], needed))
-        listed.append(np.diff(counted.take(bounds)))
+        by_most = []
+        for most in MOST:
+            is_listed = place < most
+            counts_true = np.bincount(category[is_listed], minlength=len(objects))
+            by_most.append(counts_true)
+        found.append(by_most)
+
+        at_bounds = counted.take(bounds)
+        ranks = counted.take(true + 1) - at_bounds.take(category)
+        precision.append(_precisions(ranks, by_most[-1], needed))
+        listed.append(np.diff(at_bounds))
     by_recall = np.array(precision)
     by_recall[:, objects == 0] = np.nan
     return AreaResult(objects, by_recall, np.swapaxes(found, 0, 1), listed[0])
 
 
 def matched_at_each_iou(
-    pairs: Pairs, ignored: Bools, crowd: Bools, inside: Bools
+    pairs: Pairs,
+    ignored: Bools,
+    crowd: Bools,
+    inside: Bools,
 ) -> Iterator[tuple[Bools, Ints]]:
-    """At each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
-    pairs = pairs.take(
-        np.argsort(2 * pairs.detection + ignored.take(pairs.object), kind="stable")
-    )
+    """Yield for each IoU which detections count (N,), and the places of the true ones (T,). Input as for `rank`."""
+    # By detection, those that are ignored last.
+    keys = 2 * pairs.detection + ignored.take(pairs.object)
+    pairs = pairs.take(np.argsort(keys, kind="stable"))
     for least in LEAST_OVERLAPS:
         pairs = pairs.take(pairs.overlap >= least)
         taken = assign_greedily(pairs, len(inside), crowd)
@@ -111,7 +115,7 @@ def matched_at_each_iou(
 
 
 def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
-    """As `precision` of `rank`, for one category (T, R): at each IoU which of its detections that count are true."""
+    """Return the `precision` of `rank` for one category (T, R), from which of its detections are true at each IoU."""
     needed = _needed(np.array([objects]))
     rows = []
     for is_true in by_iou:
@@ -123,23 +127,29 @@ def category_precisions(by_iou: Iterable[Bools], objects: int) -> Floats:
 
 def _needed(objects: Ints) -> Ints:
     """The true positives with which each of RECALLS is reached (K, R), from 0, by the objects (K,) of categories."""
-    reached = [
-        np.searchsorted(np.arange(1, count + 1) / count, RECALLS)
-        for count in objects.tolist()
-    ]
+    reached = []
+    for count in objects.tolist():
+        recall = np.arange(1, count + 1) / count
+        reached.append(np.searchsorted(recall, RECALLS))
     return np.reshape(reached, (-1, len(RECALLS))).astype(np.int64)
 
 
-def _precisions(ranks: Ints, found: Ints, needed: Ints) -> Floats:
+def _precisions(
+    ranks: Ints,
+    found: Ints,
+    needed: Ints,
+) -> Floats:
     """The best precision at RECALLS or above (K, R), from the ranks of all true positives, `found` (K,) by category."""
     ends = np.cumsum(found)
     starts = ends - found
-    best = np.append(
-        (np.arange(1, len(ranks) + 1) - np.repeat(starts, found)) / (ranks + SPACING),
-        0.0,
-    )
+    place = np.arange(1, len(ranks) + 1)
+    nth = place - np.repeat(starts, found)
+    precision = nth / (ranks + SPACING)
+    best = np.append(precision, 0.0)
     for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
         backwards = best[low:high][::-1]
         np.maximum.accumulate(backwards, out=backwards)
-    reached = best.take(starts[:, None] + needed, mode="clip")
-    return np.where(needed < found[:, None], reached, 0.0)
+    places = starts[:, None] + needed
+    reached = best.take(places, mode="clip")
+    is_reached = needed < found[:, None]
+    return np.where(is_reached, reached, 0.0)

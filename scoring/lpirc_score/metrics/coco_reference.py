@@ -125,7 +125,10 @@ def _rows(*columns: NDArray[Any]) -> Iterable[tuple[Any, ...]]:
 
 
 def _annotation(
-    number: int, image: int, category: int, box: list[float]
+    number: int,
+    image: int,
+    category: int,
+    box: list[float],
 ) -> dict[str, Any]:
     return {"id": number, "image_id": image, "category_id": category, "bbox": box}
 

@@ -41,10 +41,11 @@ class Detections:
     @classmethod
     def from_rows(cls, rows: NDArray[np.float64]) -> Detections:
         """Take rows (M, 7) apart: image, category, confidence, xmin, ymin, xmax, ymax."""
+        image, category, confidence, *_ = rows.T
         return cls(
-            image=rows[:, 0].astype(np.int64),
-            category=rows[:, 1].astype(np.int64),
-            confidence=np.ascontiguousarray(rows[:, 2]),
+            image=image.astype(np.int64),
+            category=category.astype(np.int64),
+            confidence=np.ascontiguousarray(confidence),
             boxes=np.ascontiguousarray(rows[:, 3:7]),
         )
 

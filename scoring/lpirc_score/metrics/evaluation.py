@@ -33,7 +33,13 @@ def evaluate(
     banned = frozenset(blacklist)
     if isinstance(found, Rule):
         threshold = found.threshold(iou)
-        result = evaluate_rule(found, ground_truth, detections, threshold, banned)
+        result = evaluate_rule(
+            found,
+            ground_truth,
+            detections,
+            threshold,
+            banned,
+        )
     else:
         if iou is not None:
             raise CodedError("bad-iou", _no_threshold(metric))

@@ -49,7 +49,11 @@ class Ids:
             self._refuse(places < 0, wanted)
         return places
 
-    def _refuse(self, unknown: NDArray[np.bool_], wanted: Ints) -> None:
+    def _refuse(
+        self,
+        unknown: NDArray[np.bool_],
+        wanted: Ints,
+    ) -> None:
         first = int(wanted[np.argmax(unknown)])
         raise CodedError(
             f"unknown-{self.what}",
@@ -79,7 +83,11 @@ class Groups:
         places = np.repeat(categories, np.diff(self.starts))
         return np.bincount(places[which], minlength=len(self.categories.ids))
 
-    def of_categories(self, first: int, last: int) -> slice:
+    def of_categories(
+        self,
+        first: int,
+        last: int,
+    ) -> slice:
         """The groups of the categories at the places `first` .. `last - 1`."""
         ends = np.array([first, last]) * len(self.images.ids)
         low, high = np.searchsorted(self.keys, ends).tolist()
@@ -111,7 +119,12 @@ def group_objects(
     )
 
 
-def _codes(images: Ids, categories: Ids, image: Ints, category: Ints) -> Ints:
+def _codes(
+    images: Ids,
+    categories: Ids,
+    image: Ints,
+    category: Ints,
+) -> Ints:
     codes = categories.places(category) * len(images.ids)
     codes += images.places(image)
     return codes
@@ -189,4 +202,10 @@ def list_detections(detections: Detections, groups: Groups) -> Listing:
     starts = np.searchsorted(codes, begins)
     low = np.searchsorted(codes, groups.keys)
     high = np.searchsorted(codes, groups.keys + 1)
-    return Listing(order.astype(np.int32), opens, starts, low, high)
+    return Listing(
+        order.astype(np.int32),
+        opens,
+        starts,
+        low,
+        high,
+    )

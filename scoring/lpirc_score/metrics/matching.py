@@ -1,4 +1,4 @@
-"""Which detection finds which object: candidate pairs, and the greedy assignment of all groups at once."""
+"""Assigns objects to detections: candidate pairs, and the greedy assignment of all groups at once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Objects:
     crowd: NDArray[np.bool_]
 
     def least_sides(self) -> tuple[Floats, Floats]:
-        """By axis, sides (G,) that no shared side of a pair is below."""
+        """Return by axis sides (G,) that no shared side of a pair is below."""
         needed = np.where(self.crowd, 0.0, self.thresholds)
         return self.edges.least_sides(needed)
 
@@ -106,7 +106,13 @@ def pairs_of(
             with np.errstate(all="ignore"):  # corners near 1e308 overlap nothing
                 members = listing.order.take(rows).astype(np.int64)
                 at_rows = rows - listing.starts[first]
-                pairs = _above(at_rows, edges(members), columns, objects, least)
+                pairs = _above(
+                    at_rows,
+                    edges(members),
+                    columns,
+                    objects,
+                    least,
+                )
                 found.append(pairs)
     parts = zip(*(vars(each).values() for each in found), strict=True)
     return Pairs(*map(np.concatenate, parts))
@@ -114,7 +120,8 @@ def pairs_of(
 
 def _portions(sizes: Ints, counts: Ints) -> Iterator[tuple[int, int]]:
     """Cut groups where the number of objects changes, and after every _PAIRS_AT_ONCE pairs."""
-    done = np.cumsum(sizes * counts) // _PAIRS_AT_ONCE
+    pairs = np.cumsum(sizes * counts)
+    done = pairs // _PAIRS_AT_ONCE
     is_other_count = counts[1:] != counts[:-1]
     is_other_part = done[1:] != done[:-1]
     cuts = np.flatnonzero(is_other_count | is_other_part) + 1
@@ -131,32 +138,45 @@ def _above(
 ) -> Pairs:
     """The pairs of each detection (n,) with its objects (c, n). Most are out after a look at one axis."""
     edges = objects.edges
-    width = np.minimum(detected.far[0], edges.far[0].take(columns))
-    width -= np.maximum(detected.near[0], edges.near[0].take(columns))
+    far_x = edges.far[0].take(columns)
+    near_x = edges.near[0].take(columns)
+    width = np.minimum(detected.far[0], far_x)
+    width -= np.maximum(detected.near[0], near_x)
     width += edges.extra
-    kept = np.flatnonzero(width >= least[0].take(columns))
+    is_wide = width >= least[0].take(columns)
+    kept = np.flatnonzero(is_wide)
     row = kept % len(places)
     column = columns.ravel().take(kept)
     width = width.ravel().take(kept)
-    height = np.minimum(detected.far[1].take(row), edges.far[1].take(column))
-    height -= np.maximum(detected.near[1].take(row), edges.near[1].take(column))
+
+    far_y = edges.far[1].take(column)
+    near_y = edges.near[1].take(column)
+    height = np.minimum(detected.far[1].take(row), far_y)
+    height -= np.maximum(detected.near[1].take(row), near_y)
     height += edges.extra
-    kept = np.flatnonzero(height >= least[1].take(column))
+    is_high = height >= least[1].take(column)
+    kept = np.flatnonzero(is_high)
     row = row.take(kept)
     column = column.take(kept)
     width = width.take(kept)
     height = height.take(kept)
     area = detected.area.take(row)
     overlap = shared_over_union(width, height, area, edges.area.take(column))
+
     crowds = np.flatnonzero(objects.crowd.take(column))
-    overlap[crowds] = width[crowds] * height[crowds] / area[crowds]
+    shared = width[crowds] * height[crowds]
+    overlap[crowds] = shared / area[crowds]
     is_enough = overlap >= objects.thresholds.take(column)
     kept = np.flatnonzero(is_enough & (overlap > 0))
     detections = places.take(row.take(kept))
     return Pairs(detections, column.take(kept), overlap.take(kept))
 
 
-def in_turn(pairs: Pairs, ranks: Ints, last_first: bool = False) -> Pairs:
+def in_turn(
+    pairs: Pairs,
+    ranks: Ints,
+    last_first: bool = False,
+) -> Pairs:
     """Return the pairs in the order of decisions: by the ranks (n,) of their detections, then best overlap.
 
     Equal overlaps keep the order of the objects, or reverse it: the first one wins, or the last.
@@ -185,7 +205,11 @@ def in_turn(pairs: Pairs, ranks: Ints, last_first: bool = False) -> Pairs:
     return Pairs(rank, pairs.object.take(turn), pairs.overlap.take(turn))
 
 
-def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+def best_of_free(
+    pairs: Pairs,
+    detections: int,
+    ignored: NDArray[np.bool_],
+) -> Ints:
     """Return the object that each detection (detections,) finds by the rule of ILSVRC, or UNMATCHED.
 
     `pairs` are `in_turn`; of `ignored` (G,) only the length counts.
@@ -193,7 +217,11 @@ def best_of_free(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> I
     return assign_greedily(pairs, detections, np.zeros(len(ignored), np.bool_))
 
 
-def assign_greedily(pairs: Pairs, detections: int, shared: NDArray[np.bool_]) -> Ints:
+def assign_greedily(
+    pairs: Pairs,
+    detections: int,
+    shared: NDArray[np.bool_],
+) -> Ints:
     """Return the object (detections,) that each detection takes, or UNMATCHED; `pairs` are in the order of decisions.
 
     The rule of ILSVRC and COCO: in turn, a detection takes the first of its objects that is free; one that is

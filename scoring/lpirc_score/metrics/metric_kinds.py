@@ -36,7 +36,7 @@ Assign = Callable[[Pairs, int, Bools], Ints]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Which questionable rows a reader accepts with a warning, as the metric's official program does.
+    """The questionable rows that a reader accepts with a warning, as the metric's official program does.
 
     `new_categories` and `new_images` are those that detections name and the ground truth does not; they apply only
     where the ground truth cannot declare its categories and images.

@@ -97,7 +97,13 @@ def signature_of(
     """Return the signature of `evaluate` by a metric. Raises as `metric_named`."""
     metric = metric_named(name)
     threshold = metric.threshold(iou) if isinstance(metric, Rule) else metric.iou
-    return signature(name, threshold, blacklist, ground_truth_digest, engine_of(name))
+    return signature(
+        name,
+        threshold,
+        blacklist,
+        ground_truth_digest,
+        engine_of(name),
+    )
 
 
 def not_installed(name: str, engine: str | None) -> str:

@@ -47,13 +47,26 @@ def evaluate_rule(
     """
     ap: dict[int, float | None] = {}
     counts: dict[int, Counts] = {}
-    for each in ranked_categories(ground_truth, detections, rule, threshold, banned):
+    for each in ranked_categories(
+        ground_truth,
+        detections,
+        rule,
+        threshold,
+        banned,
+    ):
         true = len(each.ranks)
         counts[each.id] = Counts(each.objects, true, len(each.members) - true)
         ap[each.id] = None
         if each.objects:
             ap[each.id] = rule.average(each.ranks, each.objects)
-    return evaluation_of(rule.name, ground_truth, detections, ap, counts, iou=threshold)
+    return evaluation_of(
+        rule.name,
+        ground_truth,
+        detections,
+        ap,
+        counts,
+        iou=threshold,
+    )
 
 
 def ranked_categories(
@@ -67,7 +80,13 @@ def ranked_categories(
 
     Raises `CodedError` `unknown-image`, `unknown-category`, `not-finite`.
     """
-    for batch in _batches(ground_truth, detections, rule, threshold, banned):
+    for batch in _batches(
+        ground_truth,
+        detections,
+        rule,
+        threshold,
+        banned,
+    ):
         members = batch.members
         taken = rule.assign(batch.pairs, len(members), batch.ignored)
         bounds = pairwise(batch.starts.tolist())
@@ -88,7 +107,13 @@ def maps_over_time(
     Each is the `map` that `evaluate_rule` would find; candidate pairs are made only once. Raises as it does.
     """
     by_moment: list[list[NDArray[np.float64]]] = [[] for _ in range(moments)]
-    for batch in _batches(ground_truth, detections, rule, rule.iou, frozenset()):
+    for batch in _batches(
+        ground_truth,
+        detections,
+        rule,
+        rule.iou,
+        frozenset(),
+    ):
         its_since = since.take(batch.members)
         for moment, aps in enumerate(by_moment):
             is_here = its_since <= moment
@@ -96,7 +121,13 @@ def maps_over_time(
             taken = rule.assign(pairs, len(is_here), batch.ignored)
             is_true = taken >= 0
             counted = is_here & (taken != IGNORED)
-            ap = averages(is_true, counted, batch.starts, batch.objects, rule.average)
+            ap = averages(
+                is_true,
+                counted,
+                batch.starts,
+                batch.objects,
+                rule.average,
+            )
             aps.append(ap)
     return np.array(
         [mean_known(np.concatenate([np.empty(0), *aps])) for aps in by_moment]
@@ -141,14 +172,34 @@ def _batches(
         members, ranks = listing.ranked(
             first, last, detections.confidence, rule.ties_by_image
         )
-        pairs = in_turn(pairs_of(listing, groups, first, last, edges, objects), ranks)
+        pairs = in_turn(
+            pairs_of(
+                listing,
+                groups,
+                first,
+                last,
+                edges,
+                objects,
+            ),
+            ranks,
+        )
         starts = listing.starts[first : last + 1] - listing.starts[first]
         ids = groups.categories.ids[first:last]
-        yield _Batch(ids, counts[first:last], members, starts, pairs, ignored)
+        yield _Batch(
+            ids,
+            counts[first:last],
+            members,
+            starts,
+            pairs,
+            ignored,
+        )
 
 
 def _ranked(
-    id_: np.int64, objects: np.int64, members: Ints, taken: Ints
+    id_: np.int64,
+    objects: np.int64,
+    members: Ints,
+    taken: Ints,
 ) -> CategoryRanks:
     counted = np.flatnonzero(taken != IGNORED)
     ranks = np.flatnonzero(taken.take(counted) >= 0) + 1

@@ -50,8 +50,10 @@ def descending(values: Floats) -> Ints:
 
 def _ascending_bits(values: Floats) -> NDArray[np.uint64]:
     """Whole numbers (M,) that ascend where the values descend, from the bits of the negated values."""
-    signed = (0.0 - values).view(np.int64)  # 0.0 and -0.0 both give 0.0
-    signed ^= (signed >> 63) & np.int64((1 << 63) - 1)
+    negated = 0.0 - values  # 0.0 and -0.0 both give 0.0
+    signed = negated.view(np.int64)
+    is_negative = signed >> 63
+    signed ^= is_negative & np.int64((1 << 63) - 1)
     return signed.view(np.uint64) ^ _SIGN
 
 
@@ -67,6 +69,7 @@ def ascending_codes(codes: Ints, limit: int) -> tuple[Ints, Ints]:
     codes <<= bits
     codes |= np.arange(len(codes), dtype=np.int32)
     codes.sort()
-    order = codes & ((1 << bits) - 1)
+    positions = (1 << bits) - 1
+    order = codes & positions
     codes >>= bits
     return order, codes

@@ -40,7 +40,7 @@ class Edges:
         return cls((left, top), (right, bottom), width * height, 0.0)
 
     def least_sides(self, iou: Floats) -> tuple[Floats, Floats]:
-        """By axis, sides (M,) that no shared side of an overlap of `iou` (M,) is below: at least above 0.
+        """Return by axis sides (M,) that no shared side of an overlap of `iou` (M,) is below: at least above 0.
 
         An overlap is at most the shared part of the width or of the height; the margins are for rounding.
         """
@@ -56,7 +56,10 @@ class Edges:
 
 
 def shared_over_union(
-    width: Floats, height: Floats, detected_area: Floats, object_area: Floats
+    width: Floats,
+    height: Floats,
+    detected_area: Floats,
+    object_area: Floats,
 ) -> Floats:
     """Intersection over union (M,) from the sides of the intersection, both above 0."""
     shared = width * height

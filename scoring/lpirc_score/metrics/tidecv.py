@@ -20,7 +20,11 @@ Ints = NDArray[np.int64]
 RECALLS = np.arange(101) / 100
 
 
-def best_that_counts(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+def best_that_counts(
+    pairs: Pairs,
+    detections: int,
+    ignored: NDArray[np.bool_],
+) -> Ints:
     """Return the object that each detection (detections,) finds, or UNMATCHED or IGNORED.
 
     As by the rule of ILSVRC, of the objects that count; what is left over and meets an `ignored` one (G,) is IGNORED.

@@ -24,7 +24,11 @@ ELEVEN_RECALLS = np.arange(11, dtype=np.float64) * 0.1
 """The doubles of MATLAB's `0:0.1:1`: .30000000000000004, .6000000000000001 and .7000000000000001 among them."""
 
 
-def best_of_all(pairs: Pairs, detections: int, ignored: NDArray[np.bool_]) -> Ints:
+def best_of_all(
+    pairs: Pairs,
+    detections: int,
+    ignored: NDArray[np.bool_],
+) -> Ints:
     """Return the object that each detection (detections,) finds, or UNMATCHED or IGNORED.
 
     `pairs` are `in_turn`. A detection wants the object that it overlaps best, taken or not. If that is `ignored` (G,),

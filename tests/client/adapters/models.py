@@ -22,7 +22,13 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def add(self, operator: str, *takes: Any, name: str = "", **attributes: Any) -> str:
+    def add(
+        self,
+        operator: str,
+        *takes: Any,
+        name: str = "",
+        **attributes: Any,
+    ) -> str:
         """Add a node; what is no name becomes a constant."""
         name = name or f"v{len(self.nodes)}"
         given = [one if isinstance(one, str) else self.constant(one) for one in takes]
@@ -36,12 +42,17 @@ class Graph:
         return name
 
     def model(
-        self, inputs: list[Any], outputs: list[str], names: list[str] | None
+        self,
+        inputs: list[Any],
+        outputs: list[str],
+        names: list[str] | None,
     ) -> bytes:
         made = [helper.make_empty_tensor_value_info(output) for output in outputs]
         graph = helper.make_graph(self.nodes, "finder", inputs, made, self.constants)
         model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
+            graph,
+            opset_imports=[helper.make_opsetid("", 13)],
+            ir_version=8,
         )
         if names:
             helper.set_model_props(model, {"names": str(dict(enumerate(names)))})
@@ -57,7 +68,8 @@ def finder(
     """Return the detector with this head, of an input of `shape` in NCHW, NHWC or CHW; a side may be a name."""
     graph = Graph()
     image = graph.add("Cast", "image", to=TensorProto.FLOAT)
-    rank, last = len(shape), shape[-1] == 3
+    rank = len(shape)
+    last = shape[-1] == 3
     if rank == 4:
         image = graph.add("Squeeze", image, [0])
     red, _, blue = (
@@ -68,14 +80,22 @@ def finder(
     reddish = graph.add("Squeeze", graph.add("Sub", red, blue), [2 if last else 0])
     mask = graph.add("Cast", graph.add("Greater", reddish, limit), to=TensorProto.FLOAT)
     score = graph.add(
-        "Mul", graph.add("ReduceMax", mask, axes=[0, 1], keepdims=0), 0.75
+        "Mul",
+        graph.add("ReduceMax", mask, axes=[0, 1], keepdims=0),
+        0.75,
     )
     score = graph.add("Reshape", score, [1])
     sides = []
     for axis in (0, 1):  # over the rows: x; over the columns: y
         line = graph.add("ReduceMax", mask, axes=[axis], keepdims=0)
         ends = [
-            graph.add("ArgMax", line, axis=0, keepdims=1, select_last_index=last)
+            graph.add(
+                "ArgMax",
+                line,
+                axis=0,
+                keepdims=1,
+                select_last_index=last,
+            )
             for last in (0, 1)
         ]
         near, far = (graph.add("Cast", end, to=TensorProto.FLOAT) for end in ends)
@@ -91,7 +111,13 @@ def finder(
 
 def classifier() -> bytes:
     graph = Graph()
-    graph.add("ReduceMean", "image", name="scores", axes=[2, 3], keepdims=0)
+    graph.add(
+        "ReduceMean",
+        "image",
+        name="scores",
+        axes=[2, 3],
+        keepdims=0,
+    )
     return graph.model(
         [helper.make_tensor_value_info("image", TensorProto.FLOAT, (1, 3, 8, 8))],
         ["scores"],
@@ -110,12 +136,17 @@ def two_inputs() -> bytes:
 
 
 def _yolo(
-    graph: Graph, head: str, sides: list[tuple[str, str]], score: str
+    graph: Graph,
+    head: str,
+    sides: list[tuple[str, str]],
+    score: str,
 ) -> list[str]:
     (left, right), (top, bottom) = sides
-    zero, one = graph.constant(np.zeros(1)), graph.constant(np.ones(1))
+    zero = graph.constant(np.zeros(1))
+    one = graph.constant(np.ones(1))
     if head == "yolov10":
-        parts, rows = [left, top, right, bottom, score, one], 300
+        parts = [left, top, right, bottom, score, one]
+        rows = 300
     else:
         middle = [
             graph.add("Mul", graph.add("Add", near, far), 0.5) for near, far in sides
@@ -137,7 +168,10 @@ def _yolo(
 
 
 def _ssd(
-    graph: Graph, head: str, sides: list[tuple[str, str]], score: str
+    graph: Graph,
+    head: str,
+    sides: list[tuple[str, str]],
+    score: str,
 ) -> list[str]:
     (left, right), (top, bottom) = sides
     order = (
@@ -149,10 +183,15 @@ def _ssd(
         graph.add("Identity", graph.constant([RED + 1]), name="labels")
         return ["boxes", "labels", graph.add("Identity", score, name="scores")]
     graph.add(
-        "Reshape", graph.add("Div", box, float(SIDE)), [1, 1, 4], name="detection_boxes"
+        "Reshape",
+        graph.add("Div", box, float(SIDE)),
+        [1, 1, 4],
+        name="detection_boxes",
     )
     graph.add(
-        "Identity", graph.constant(np.full((1, 1), RED + 1)), name="detection_classes"
+        "Identity",
+        graph.constant(np.full((1, 1), RED + 1)),
+        name="detection_classes",
     )
     graph.add("Reshape", score, [1, 1], name="detection_scores")
     graph.add("Identity", graph.constant(np.ones(1)), name="num_detections")

@@ -24,7 +24,11 @@ SIDES = st.integers(1, 2000)
     st.sampled_from(["letterbox", "stretch"]),
 )
 def test_there_and_back_is_within_half_a_pixel(
-    w: int, h: int, width: int, height: int, resize: str
+    w: int,
+    h: int,
+    width: int,
+    height: int,
+    resize: str,
 ) -> None:
     inner, corner = boxes.placement((w, h), [height, width], resize)
     assert all(
@@ -39,15 +43,22 @@ def test_there_and_back_is_within_half_a_pixel(
         "resize": resize,
     }
     np.testing.assert_allclose(
-        boxes.in_image(there, stated, (w, h)), [[0, 0, w, h]], atol=0.5
+        boxes.in_image(there, stated, (w, h)),
+        [[0, 0, w, h]],
+        atol=0.5,
     )
 
 
 @pytest.mark.parametrize(
-    ("size", "box"), [((200, 100), (40, 20, 120, 60)), ((50, 100), (10, 20, 30, 80))]
+    ("size", "box"),
+    [
+        ((200, 100), (40, 20, 120, 60)),
+        ((50, 100), (10, 20, 30, 80)),
+    ],
 )
 def test_pixels_lie_where_boxes_are_taken_from(
-    size: tuple[int, int], box: tuple[int, ...]
+    size: tuple[int, int],
+    box: tuple[int, ...],
 ) -> None:
     """Half the input's resolution is half a pixel of it: found where the level is above the middle."""
     image = Image.new("RGB", size)
@@ -58,20 +69,26 @@ def test_pixels_lie_where_boxes_are_taken_from(
         "colour": "rgb",
         "layout": "NHWC",
     }
-    stated.update(scale=1 / 255, mean=0.0, std=1.0, order="xyxy", boxes="pixels")
+    stated.update(
+        scale=1 / 255,
+        mean=0.0,
+        std=1.0,
+        order="xyxy",
+        boxes="pixels",
+    )
     values = boxes.model_input(image, stated)
     (left, top), (width, height) = (
         pair for pair in reversed(boxes.placement(size, [100, 160], "letterbox"))
     )
     inside = values[top : top + height, left : left + width, 0] > 0.5
-    rows, columns = (
-        np.flatnonzero(inside.any(axis=1)) + top,
-        np.flatnonzero(inside.any(axis=0)) + left,
-    )
+    rows = np.flatnonzero(inside.any(axis=1)) + top
+    columns = np.flatnonzero(inside.any(axis=0)) + left
     found = np.array([[columns[0], rows[0], columns[-1] + 1, rows[-1] + 1]])
     pixel = size[0] / width / 2
     np.testing.assert_allclose(
-        boxes.in_image(found, stated, size), [box], atol=max(pixel, 0.5)
+        boxes.in_image(found, stated, size),
+        [box],
+        atol=max(pixel, 0.5),
     )
     margin = values.copy()
     margin[top : top + height, left : left + width] = 114 / 255
@@ -86,7 +103,11 @@ def test_values_are_normalized_by_colour_before_the_order_of_colours_changes() -
         "colour": "bgr",
         "layout": "NCHW",
     }
-    stated.update(scale=1 / 255, mean=[0.5, 0.1, 0.0], std=[0.5, 0.1, 2.0])
+    stated.update(
+        scale=1 / 255,
+        mean=[0.5, 0.1, 0.0],
+        std=[0.5, 0.1, 2.0],
+    )
     values = boxes.model_input(image, stated)
     assert values.shape == (3, 2, 4)
     np.testing.assert_allclose(values[:, 0, 0], [0, 1, 1], atol=1e-6)
@@ -110,8 +131,24 @@ BOX = st.tuples(
 
 
 @settings(max_examples=60, deadline=None)
-@example([(0, 0, 4, 4, 0, 4), (0, 0, 4, 4, 1, 3)], 0.5, True, 9)
-@example([(0, 0, 4, 4, 0, 4), (0, 0, 4, 4, 1, 3)], 0.5, False, 9)
+@example(
+    [
+        (0, 0, 4, 4, 0, 4),
+        (0, 0, 4, 4, 1, 3),
+    ],
+    0.5,
+    True,
+    9,
+)
+@example(
+    [
+        (0, 0, 4, 4, 0, 4),
+        (0, 0, 4, 4, 1, 3),
+    ],
+    0.5,
+    False,
+    9,
+)
 @given(
     st.lists(BOX, max_size=12),
     st.sampled_from([0.25, 0.5, 1.0]),
@@ -119,16 +156,17 @@ BOX = st.tuples(
     st.integers(1, 9),
 )
 def test_suppression_is_torchvisions_rule(
-    drawn: list[tuple[int, ...]], iou: float, per_class: bool, most: int
+    drawn: list[tuple[int, ...]],
+    iou: float,
+    per_class: bool,
+    most: int,
 ) -> None:
     """An IoU *greater* than the threshold with a kept box of a higher score; only of its class, as batched_nms."""
     sides = np.array(
         [[x, y, x + w, y + h] for x, y, w, h, _, _ in drawn], float
     ).reshape(-1, 4)
-    classes, scores = (
-        np.array([one[4] for one in drawn], int),
-        np.array([one[5] / 4 for one in drawn], float),
-    )
+    classes = np.array([one[4] for one in drawn], int)
+    scores = np.array([one[5] / 4 for one in drawn], float)
     stated = {"iou": iou, "per_class": per_class, "max": most}
     naive: list[int] = []
     for one in sorted(range(len(drawn)), key=lambda place: -scores[place]):
@@ -141,7 +179,8 @@ def test_suppression_is_torchvisions_rule(
 
 
 def shaped(
-    *shapes: tuple[int, ...], dtype: Any = np.float32
+    *shapes: tuple[int, ...],
+    dtype: Any = np.float32,
 ) -> list[np.ndarray[Any, Any]]:
     return [np.zeros(shape, dtype) for shape in shapes]
 
@@ -161,14 +200,19 @@ def shaped(
     ],
 )
 def test_a_head_is_recognized_only_without_doubt(
-    names: list[str], shapes: list[tuple[int, ...]], head: str
+    names: list[str],
+    shapes: list[tuple[int, ...]],
+    head: str,
 ) -> None:
     assert boxes.recognized("onnx", names, shaped(*shapes), [640, 640]) == head
 
 
 @pytest.mark.parametrize(
     "order",
-    [("boxes", "classes", "scores", "count"), ("scores", "boxes", "count", "classes")],
+    [
+        ("boxes", "classes", "scores", "count"),
+        ("scores", "boxes", "count", "classes"),
+    ],
 )
 def test_both_exporters_orders_of_tflite_outputs_are_known(
     order: tuple[str, ...],
@@ -179,10 +223,8 @@ def test_both_exporters_orders_of_tflite_outputs_are_known(
         "scores": np.array([[0.5, 0.25]]),
         "count": np.array([1.0]),
     }
-    arrays, names = (
-        [values[one] for one in order],
-        [f"StatefulPartitionedCall:{n}" for n in range(4)],
-    )
+    arrays = [values[one] for one in order]
+    names = [f"StatefulPartitionedCall:{n}" for n in range(4)]
     assert boxes.recognized("litert", names, arrays, [320, 320]) == "tflite-ssd"
     found = boxes.decoded("tflite-ssd", names, arrays)
     assert [one.tolist() for one in found] == [[[0, 1, 2, 3]], [0.5], [3]]

@@ -19,7 +19,9 @@ from tests.timeouts import TIMEOUT_S
 
 
 def test_a_run_with_a_model_by_name_posts_its_boxes(
-    serve: Callable[..., Referee], environment: dict[str, str], tmp_path: Path
+    serve: Callable[..., Referee],
+    environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(finder("yolov8"))
     (tmp_path / "small.json").write_text('{"model": "model.onnx", "score": 0.5}')
@@ -31,7 +33,12 @@ def test_a_run_with_a_model_by_name_posts_its_boxes(
     referee = serve(images=images, categories=[{"id": 7, "name": "Red Box"}])
     options = ["run", referee.url, "--team", "alpha", "--detector", "onnx:small.json"]
     command = ["lpirc-client", *options]
-    done = warm_programs.run(command, timeout=TIMEOUT_S, cwd=tmp_path, env=environment)
+    done = warm_programs.run(
+        command,
+        timeout=TIMEOUT_S,
+        cwd=tmp_path,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
     assert sorted(referee.rows) == [
         [1, 7, 0.75, 8, 16, 39, 31],
@@ -40,7 +47,8 @@ def test_a_run_with_a_model_by_name_posts_its_boxes(
 
 
 def test_a_check_tells_the_settings_of_a_model_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "model.onnx").write_bytes(finder("yolov8"))
     for name in ("1.jpg", "2.jpg"):
@@ -59,15 +67,14 @@ def test_a_check_tells_the_settings_of_a_model_once(
 
 
 def test_a_model_that_is_not_there_costs_no_log_in(
-    referee: Referee, client: Client
+    referee: Referee,
+    client: Client,
 ) -> None:
     done = client(
         "run", referee.url, "--team", "alpha", "--detector", "litert:gone.tflite"
     )
-    assert (done.returncode, done.stderr) == (
-        1,
-        "lpirc-client: gone.tflite: there is no such model\n",
-    )
+    assert done.returncode == 1
+    assert done.stderr == "lpirc-client: gone.tflite: there is no such model\n"
     assert referee.opened_at is None
 
 

@@ -27,17 +27,28 @@ from tests.client.adapters.models import (
 )
 from tests.forbidden import LOOP, loop_at
 
-CONTEST = (Category(7, "Red Box"), Category(9, "Sky"))
+CONTEST = (
+    Category(7, "Red Box"),
+    Category(9, "Sky"),
+)
 
 
 def jpeg(
-    size: tuple[int, int], box: tuple[int, int, int, int] | None, **options: Any
+    size: tuple[int, int],
+    box: tuple[int, int, int, int] | None,
+    **options: Any,
 ) -> bytes:
     image = Image.new("RGB", size, (60, 60, 60))
     if box:
         image.paste((250, 20, 20), box)
     with io.BytesIO() as file:
-        image.save(file, "JPEG", quality=100, subsampling=0, **options)
+        image.save(
+            file,
+            "JPEG",
+            quality=100,
+            subsampling=0,
+            **options,
+        )
         return file.getvalue()
 
 
@@ -52,7 +63,8 @@ def saved(folder: Path, data: bytes, **settings: Any) -> Path:
     "head", ["yolov5", "yolov8", "yolov10", "tf-ssd", "torchvision"]
 )
 def test_each_head_is_recognized_and_gives_the_exact_box(
-    tmp_path: Path, head: str
+    tmp_path: Path,
+    head: str,
 ) -> None:
     shape = (3, SIDE, SIDE) if head == "torchvision" else (1, 3, SIDE, SIDE)
     stated = {"names": NAMES} if "yolo" not in head else {}
@@ -60,7 +72,9 @@ def test_each_head_is_recognized_and_gives_the_exact_box(
     detect = Adapter(
         "onnx",
         saved(
-            tmp_path, finder(head, shape, None if stated else NAMES, dtype), **stated
+            tmp_path,
+            finder(head, shape, None if stated else NAMES, dtype),
+            **stated,
         ),
     )
     assert f"head = {head}, " in detect.description
@@ -79,7 +93,8 @@ def test_a_letterboxed_image_gives_boxes_in_its_own_pixels_whatever_its_exif_say
     ((category, _, *box),) = detect(
         jpeg((64, 128), (16, 32, 48, 96), exif=exif), CONTEST
     )
-    assert (category, box) == (7, pytest.approx([16, 32, 47, 95]))
+    assert category == 7
+    assert box == pytest.approx([16, 32, 47, 95])
 
 
 def test_bytes_in_nhwc_of_any_size_stretched_and_bgr(tmp_path: Path) -> None:
@@ -93,8 +108,16 @@ def test_bytes_in_nhwc_of_any_size_stretched_and_bgr(tmp_path: Path) -> None:
     )
     detect = Adapter("onnx", file)
     ((category, score, *box),) = detect(jpeg((64, 64), (8, 16, 40, 32)), CONTEST)
-    assert (category, score, box) == (7, 0.75, pytest.approx([8, 16, 39, 31]))
-    file = saved(tmp_path, data, size=[64, 64], colour="bgr", names=NAMES)
+    assert category == 7
+    assert score == 0.75
+    assert box == pytest.approx([8, 16, 39, 31])
+    file = saved(
+        tmp_path,
+        data,
+        size=[64, 64],
+        colour="bgr",
+        names=NAMES,
+    )
     assert (
         list(Adapter("onnx", file)(jpeg((64, 64), (8, 16, 40, 32)), CONTEST)) == []
     )  # red is its blue
@@ -102,7 +125,8 @@ def test_bytes_in_nhwc_of_any_size_stretched_and_bgr(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("quantized", [False, True])
 def test_a_tflite_ssd_finds_the_brightest_cells(
-    tmp_path: Path, quantized: bool
+    tmp_path: Path,
+    quantized: bool,
 ) -> None:
     (tmp_path / "model.tflite").write_bytes(tflite_models.detector(quantized=quantized))
     settings = 'names = ["red box", "green", "blue"]\nscore = 0.9\nmean = 0\nstd = 1\nthreads = 1\n'
@@ -110,7 +134,8 @@ def test_a_tflite_ssd_finds_the_brightest_cells(
     detect = Adapter("litert", tmp_path / "model.toml")
     assert "head = tflite-ssd, " in detect.description
     ((category, score, *box),) = detect(jpeg((20, 20), (4, 6, 6, 8)), CONTEST)
-    assert (category, box) == (7, pytest.approx([4, 6, 5, 7], abs=0.01))
+    assert category == 7
+    assert box == pytest.approx([4, 6, 5, 7], abs=0.01)
     assert score == pytest.approx(250 / 255, abs=0.01)
 
 
@@ -151,11 +176,17 @@ def test_an_int8_yolo_of_tflite_is_quantized_and_dequantized_by_its_own_scales(
     assert "boxes = fraction" in detect.description
     ((category, score, *box),) = detect(jpeg((100, 100), (0, 0, 100, 100)), CONTEST)
     level = 250 / 255
-    assert (category, score) == (7, pytest.approx(level, abs=0.005))
+    assert category == 7
+    assert score == pytest.approx(level, abs=0.005)
     assert box == pytest.approx([50 * level, 50 * level, 99, 99], abs=0.5)
 
 
-def refused(tmp_path: Path, kind: str, data: bytes, **settings: Any) -> str:
+def refused(
+    tmp_path: Path,
+    kind: str,
+    data: bytes,
+    **settings: Any,
+) -> str:
     file = saved(tmp_path, data, **settings)
     with pytest.raises(ModelError) as caught:
         Adapter(kind, file)
@@ -230,7 +261,10 @@ def refused(tmp_path: Path, kind: str, data: bytes, **settings: Any) -> str:
     ],
 )
 def test_what_cannot_be_used_is_named(
-    tmp_path: Path, data: bytes, settings: dict[str, Any], words: str
+    tmp_path: Path,
+    data: bytes,
+    settings: dict[str, Any],
+    words: str,
 ) -> None:
     assert words in refused(tmp_path, "onnx", data, **settings)
 
@@ -249,7 +283,15 @@ def test_categories_that_match_nothing_are_named_on_both_sides(tmp_path: Path) -
     with pytest.raises(
         ModelError, match=r"has the classes sky, red box .* but not car, bus"
     ):
-        list(detect(jpeg((64, 64), None), (Category(1, "car"), Category(2, "bus"))))
+        list(
+            detect(
+                jpeg((64, 64), None),
+                (
+                    Category(1, "car"),
+                    Category(2, "bus"),
+                ),
+            )
+        )
 
 
 def test_where_categories_are_unknown_the_class_numbers_stand_for_them(
@@ -261,7 +303,8 @@ def test_where_categories_are_unknown_the_class_numbers_stand_for_them(
 
 
 def test_categories_without_a_class_are_said_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     detect = Adapter("onnx", saved(tmp_path, finder("yolov8")))
     contest = (*CONTEST, Category(1, "car"))
@@ -271,7 +314,8 @@ def test_categories_without_a_class_are_said_once(
 
 
 def test_without_its_extra_it_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     file = saved(tmp_path, finder("yolov8"))

@@ -17,7 +17,11 @@ TEAMS = [f"team-{number}" for number in range(20)]
 def trial_day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Day]:
     folder = tmp_path_factory.mktemp("conformance")
     testset = synthesize(
-        folder / "set", images=6, categories=3, seed=4, size=(320, 240)
+        folder / "set",
+        images=6,
+        categories=3,
+        seed=4,
+        size=(320, 240),
     ).folder
     with contest_day(folder / "contest", testset, teams=[TEAM, *TEAMS]) as day:
         day.serve()

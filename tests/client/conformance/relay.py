@@ -66,13 +66,14 @@ def relay(url: str, before: Fault = nothing, after: Fault = nothing) -> Iterator
                 ConnectionError
             ):  # it may refuse before it has read all
                 self.referee.request(
-                    message.method, message.path, message.body, message.headers
+                    message.method,
+                    message.path,
+                    message.body,
+                    message.headers,
                 )
             answer = self.referee.getresponse()
-            message.status, message.answer_headers = (
-                answer.status,
-                {k.title(): v for k, v in answer.getheaders()},
-            )
+            message.status = answer.status
+            message.answer_headers = {k.title(): v for k, v in answer.getheaders()}
             message.content = answer.read()
             after(message)
             self.send_response_only(message.status)

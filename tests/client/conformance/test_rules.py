@@ -19,7 +19,10 @@ POST = Exchange(
     media_type="application/octet-stream",
 )  # fmt: skip
 BUSY = replace(
-    POST, status=429, answer={"code": "too-many-requests"}, retry_after_s=2.0
+    POST,
+    status=429,
+    answer={"code": "too-many-requests"},
+    retry_after_s=2.0,
 )
 
 
@@ -45,7 +48,8 @@ def test_nothing_seen_is_nothing_wrong() -> None:
     ],
 )
 def test_a_body_whose_answer_got_lost_is_sent_again_with_its_key(
-    again: dict[str, str], rules: list[str]
+    again: dict[str, str],
+    rules: list[str],
 ) -> None:
     lost = replace(POST, status=0, ended_s=0.0)
     assert (
@@ -66,7 +70,11 @@ def test_a_body_whose_answer_got_lost_is_sent_again_with_its_key(
 def test_retry_after_is_waited_for(started_s: float, rules: list[str]) -> None:
     assert (
         broken(
-            LOGIN, FETCH, BUSY, replace(POST, started_s=started_s, ended_s=8.0), LOGOUT
+            LOGIN,
+            FETCH,
+            BUSY,
+            replace(POST, started_s=started_s, ended_s=8.0),
+            LOGOUT,
         )
         == rules
     )
@@ -74,7 +82,14 @@ def test_retry_after_is_waited_for(started_s: float, rules: list[str]) -> None:
 
 def test_another_image_may_be_asked_for_while_one_is_refused() -> None:
     busy = Exchange(
-        1, "GET /v1/images/", 2.0, 2.1, 429, BUSY.answer, images=[1], retry_after_s=1.0
+        1,
+        "GET /v1/images/",
+        2.0,
+        2.1,
+        429,
+        BUSY.answer,
+        images=[1],
+        retry_after_s=1.0,
     )
     other = replace(
         busy,
@@ -87,7 +102,10 @@ def test_another_image_may_be_asked_for_while_one_is_refused() -> None:
     )
     assert "retry-after-ignored" not in broken(LOGIN, busy, other, LOGOUT)
     assert "retry-after-ignored" in broken(
-        LOGIN, busy, replace(other, images=[1]), LOGOUT
+        LOGIN,
+        busy,
+        replace(other, images=[1]),
+        LOGOUT,
     )
 
 
@@ -103,7 +121,12 @@ def test_what_the_referee_or_the_operator_does_is_no_fault_of_the_client() -> No
     ]
     assert broken(*busy, LOGIN, FETCH, POST, LOGOUT) == []
     ended = [
-        replace(LOGIN, connection=n, route="GET /v1/health", is_ended_by_referee=True)
+        replace(
+            LOGIN,
+            connection=n,
+            route="GET /v1/health",
+            is_ended_by_referee=True,
+        )
         for n in range(5, 15)
     ]
     assert broken(*ended, LOGIN, FETCH, POST, LOGOUT) == []
@@ -118,7 +141,11 @@ def test_rows_of_images_that_an_old_route_served_are_no_fault() -> None:
 
 def test_two_bodies_that_are_not_known_are_not_the_same() -> None:
     chunked = replace(
-        POST, status=411, sha256="", key="", answer={"code": "length-missing"}
+        POST,
+        status=411,
+        sha256="",
+        key="",
+        answer={"code": "length-missing"},
     )
     assert broken(LOGIN, FETCH, replace(chunked, status=0), chunked, POST, LOGOUT) == [
         "other-refusals"
@@ -147,9 +174,15 @@ def test_rows_may_come_before_their_image() -> None:
 
 @pytest.mark.parametrize(("last_s", "is_silent"), [(69.0, True), (71.0, False)])
 def test_a_client_that_the_deadline_finds_with_unposted_images_is_told(
-    last_s: float, is_silent: bool
+    last_s: float,
+    is_silent: bool,
 ) -> None:
-    post = replace(POST, images=[1], started_s=last_s - 1, ended_s=last_s)
+    post = replace(
+        POST,
+        images=[1],
+        started_s=last_s - 1,
+        ended_s=last_s,
+    )
     late = replace(
         POST,
         started_s=99.0,
@@ -179,7 +212,9 @@ def test_it_says_how_often_when_first_and_the_first_problem() -> None:
         one.name: one
         for one in Run([LOGIN, FETCH, refused, refused, POST, LOGOUT]).judge()
     }["rows-refused"]
-    assert (found.result, found.count, found.first_s) == ("FAULT", 2, 3.0)
+    assert found.result == "FAULT"
+    assert found.count == 2
+    assert found.first_s == 3.0
     assert (
         found.detail
         == "2 x, first at 3.0 s: nothing of such a body counts. no category 9"
@@ -189,7 +224,8 @@ def test_it_says_how_often_when_first_and_the_first_problem() -> None:
 def test_who_waited_for_whom() -> None:
     beside = replace(FETCH, connection=2, started_s=4.5, ended_s=6.0)
     run = Run([LOGIN, FETCH, POST, beside, LOGOUT])
-    assert (run.waited_s(), run.ended_s - run.opened_s) == (4.0, 99.0)
+    assert run.waited_s() == 4.0
+    assert run.ended_s - run.opened_s == 99.0
 
 
 def test_the_page_has_every_check_and_rule_in_order() -> None:

@@ -27,7 +27,10 @@ def harness(environment: dict[str, str], tmp_path: Path) -> Client:
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         return warm_programs.run(
-            ["lpirc-harness", *map(str, arguments)], TIMEOUT_S, tmp_path, environment
+            ["lpirc-harness", *map(str, arguments)],
+            TIMEOUT_S,
+            tmp_path,
+            environment,
         )
 
     return run

@@ -11,8 +11,12 @@ from PIL import Image
 
 from lpirc_client.harness.model import ModelFile
 
-GREY, RED, GREEN, BLUE = (60, 60, 60), (200, 20, 30), (10, 220, 30), (10, 20, 240)
-COLUMN_PX, ROW_PX = 16, 8
+GREY = (60, 60, 60)
+RED = (200, 20, 30)
+GREEN = (10, 220, 30)
+BLUE = (10, 20, 240)
+COLUMN_PX = 16
+ROW_PX = 8
 """The pictures of the detection tests are 160 x 80, ten cells each way."""
 
 Cells = dict[tuple[int, int], tuple[int, int, int]]
@@ -23,12 +27,15 @@ def model_file(data: bytes) -> ModelFile:
 
 
 def picture(
-    cells: Cells, mode: str = "RGB", ground: tuple[int, int, int] = GREY
+    cells: Cells,
+    mode: str = "RGB",
+    ground: tuple[int, int, int] = GREY,
 ) -> Image.Image:
     """Draw a picture of 160 x 80 whose cells (row, column) have these colours."""
     pixels = np.full((10 * ROW_PX, 10 * COLUMN_PX, 3), ground, np.uint8)
     for (row, column), colour in cells.items():
-        top, left = row * ROW_PX, column * COLUMN_PX
+        top = row * ROW_PX
+        left = column * COLUMN_PX
         pixels[top : top + ROW_PX, left : left + COLUMN_PX] = colour
     return Image.fromarray(pixels).convert(mode)
 
@@ -41,10 +48,15 @@ def exact_jpeg(image: Image.Image) -> bytes:
 
 
 def cell_row(
-    image: int, category: int, level: int, row: int, column: int
+    image: int,
+    category: int,
+    level: int,
+    row: int,
+    column: int,
 ) -> list[float]:
     """Return the detection of a cell of a picture of 160 x 80."""
-    left, top = column * COLUMN_PX, row * ROW_PX
+    left = column * COLUMN_PX
+    top = row * ROW_PX
     return [
         image,
         category,

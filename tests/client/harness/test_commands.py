@@ -69,7 +69,10 @@ def bench(harness: Client, model: Callable[[bytes], Path]) -> Bench:
     """Bench a model with --json; return its document, or with `refused=True` its error."""
 
     def run(
-        data: bytes, folder: Path, *options: object, refused: bool = False
+        data: bytes,
+        folder: Path,
+        *options: object,
+        refused: bool = False,
     ) -> dict[str, Any]:
         done = harness("bench", model(data), "--images", folder, "--json", *options)
         assert done.returncode == int(refused), done.stderr
@@ -89,7 +92,9 @@ def even(*colour: int, size: tuple[int, int] = (64, 48)) -> Image.Image:
 
 @pytest.mark.parametrize("quantized", [False, True])
 def test_a_classifier_answers_each_image_with_its_colour(
-    bench: Bench, images: Callable[..., Path], quantized: bool
+    bench: Bench,
+    images: Callable[..., Path],
+    quantized: bool,
 ) -> None:
     grey = exact_jpeg(
         Image.new("L", (64, 48), 120)
@@ -108,16 +113,16 @@ def test_a_classifier_answers_each_image_with_its_colour(
     assert [row[2] for row in rows] == pytest.approx(
         [200 / 255, 220 / 255, 240 / 255, 120 / 255], abs=1e-6
     )
-    assert (result["processed"], result["stopped_by"], result["preprocessing"]) == (
-        4,
-        "end",
-        "central-crop",
-    )
+    assert result["processed"] == 4
+    assert result["stopped_by"] == "end"
+    assert result["preprocessing"] == "central-crop"
 
 
 @pytest.mark.parametrize("quantized", [False, True])
 def test_a_detector_answers_with_boxes_in_pixels_of_the_original(
-    bench: Bench, images: Callable[..., Path], quantized: bool
+    bench: Bench,
+    images: Callable[..., Path],
+    quantized: bool,
 ) -> None:
     coloured = picture({(0, 0): RED, (4, 9): GREEN, (9, 2): BLUE})
     grey = exact_jpeg(picture({(3, 7): (250,) * 3, (8, 8): (128,) * 3}))
@@ -136,7 +141,10 @@ def test_a_detector_answers_with_boxes_in_pixels_of_the_original(
             cell_row(1, 2, 220, 4, 9),
             cell_row(1, 1, 200, 0, 0),
         ),
-        *(cell_row(2, 1, 250, 3, 7), cell_row(2, 1, 128, 8, 8)),
+        *(
+            cell_row(2, 1, 250, 3, 7),
+            cell_row(2, 1, 128, 8, 8),
+        ),
     ]
     assert np.array([*rows[:3], *rows[100:102]]) == pytest.approx(
         np.array(wanted), abs=1e-4
@@ -146,7 +154,8 @@ def test_a_detector_answers_with_boxes_in_pixels_of_the_original(
 
 
 def test_crops_of_the_tracks_reach_the_model(
-    bench: Bench, images: Callable[..., Path]
+    bench: Bench,
+    images: Callable[..., Path],
 ) -> None:
     # 64 x 48: the central 0.875 is 56 x 42 from (4, 3) on, the central square 48 x 48 from (8, 0) on.
     framed = Image.new("RGB", (64, 48), (0, 0, 255))
@@ -170,7 +179,8 @@ def test_crops_of_the_tracks_reach_the_model(
 
 
 def test_the_document_is_whole_and_its_figures_agree(
-    bench: Bench, images: Callable[..., Path]
+    bench: Bench,
+    images: Callable[..., Path],
 ) -> None:
     data = classifier()
     result = bench(
@@ -183,12 +193,17 @@ def test_the_document_is_whole_and_its_figures_agree(
         "--energy-loop-s",
         0.01,
     )
-    latency, timed = result["latency"], result["timed"]
+    latency = result["latency"]
+    timed = result["timed"]
     assert result["result_version"] == 1
     assert result["model"]["size_bytes"] == len(data)
     assert result["model"]["input"] == {"shape": [1, 8, 8, 3], "dtype": "uint8"}
     assert result["model"]["outputs"] == [
-        {"name": "scores", "shape": [1, 1001], "dtype": "float32"}
+        {
+            "name": "scores",
+            "shape": [1, 1001],
+            "dtype": "float32",
+        }
     ]
     assert len(latency["repeat_means_ms"]) == 3
     assert (
@@ -221,7 +236,9 @@ def test_the_document_is_whole_and_its_figures_agree(
 
 
 def test_a_test_set_keeps_its_numbers_and_a_limit_its_first_ones(
-    bench: Bench, images: Callable[..., Path], tmp_path: Path
+    bench: Bench,
+    images: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     images([even(*RED), even(*GREEN), even(*BLUE)])
     listed = [
@@ -240,26 +257,30 @@ def test_a_test_set_keeps_its_numbers_and_a_limit_its_first_ones(
 
 
 def test_a_spent_budget_ends_the_run_after_the_image_that_spends_it(
-    bench: Bench, images: Callable[..., Path]
+    bench: Bench,
+    images: Callable[..., Path],
 ) -> None:
     folder = images([even(*RED), even(*GREEN), even(*BLUE)])
     result = bench(
         classifier(), folder, "--task", "classification", "--budget-s", 1e-9, *ONCE
     )
     # The first image costs nothing, the second spends it all.
-    assert (
-        result["processed"],
-        result["stopped_by"],
-        result["latency"]["counted"],
-    ) == (2, "budget", 1)
+    assert result["processed"] == 2
+    assert result["stopped_by"] == "budget"
+    assert result["latency"]["counted"] == 1
     assert [row[0] for row in result["predictions"]["labels"]] == [1, 2]
 
 
 def test_unusable_rows_are_left_out_and_counted(
-    bench: Bench, images: Callable[..., Path]
+    bench: Bench,
+    images: Callable[..., Path],
 ) -> None:
-    boxes, scores = np.zeros((1, 100, 4)), np.full((1, 100), np.nan)
-    boxes[0, :2] = [[0.25, 0.5, 0.5, 1.0], [0.5, 0.5, 0.25, 1.0]]
+    boxes = np.zeros((1, 100, 4))
+    scores = np.full((1, 100), np.nan)
+    boxes[0, :2] = [
+        [0.25, 0.5, 0.5, 1.0],
+        [0.5, 0.5, 0.25, 1.0],
+    ]
     scores[0, :2] = 0.5
     result = bench(
         detection_answers(boxes, np.zeros((1, 100)), scores),
@@ -279,7 +300,9 @@ def test_unusable_rows_are_left_out_and_counted(
 
 
 def test_people_get_a_table_and_a_file(
-    harness: Client, model: Callable[[bytes], Path], images: Any
+    harness: Client,
+    model: Callable[[bytes], Path],
+    images: Any,
 ) -> None:
     folder = images([even(*RED)] * 3)
     options = (
@@ -344,7 +367,8 @@ def test_what_cannot_be_benched_is_reported_in_one_sentence(
 
 
 def test_a_count_other_than_100_is_refused_with_the_image(
-    bench: Bench, images: Callable[..., Path]
+    bench: Bench,
+    images: Callable[..., Path],
 ) -> None:
     folder = images(
         [
@@ -360,7 +384,8 @@ def test_a_count_other_than_100_is_refused_with_the_image(
 
 
 def test_a_damaged_image_ends_the_bench_with_its_name(
-    bench: Bench, images: Callable[..., Path]
+    bench: Bench,
+    images: Callable[..., Path],
 ) -> None:
     result = bench(
         classifier(),
@@ -374,12 +399,15 @@ def test_a_damaged_image_ends_the_bench_with_its_name(
 
 
 def test_validate_says_valid_or_every_reason_why_not(
-    harness: Client, model: Callable[[bytes], Path]
+    harness: Client,
+    model: Callable[[bytes], Path],
 ) -> None:
     done = harness("validate", model(detector()), "--track", "ovic-detection", "--json")
-    assert (done.returncode, json.loads(done.stdout)["valid"]) == (0, True)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["valid"] is True
     done = harness("validate", model(detector(kept=10)), "--task", "detection")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert done.returncode == 1
+    assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert len(lines) == 3
     starts = [f"lpirc-harness: m.tflite: its output {number} " for number in range(3)]
@@ -390,14 +418,20 @@ def test_validate_says_valid_or_every_reason_why_not(
 
 @pytest.mark.parametrize(
     "options",
-    [("--threads", "0"), ("--budget-s", "nan"), ("--repeats", "x"), ("--task", "ocr")],
+    [
+        ("--threads", "0"),
+        ("--budget-s", "nan"),
+        ("--repeats", "x"),
+        ("--task", "ocr"),
+    ],
 )
 def test_wrong_usage_is_exit_code_2(harness: Client, options: tuple[str, str]) -> None:
     assert harness("bench", "m.tflite", "--images", ".", *options).returncode == 2
 
 
 def test_an_interrupted_bench_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
@@ -415,7 +449,11 @@ def test_without_the_extra_one_sentence_says_what_to_install(tmp_path: Path) -> 
     )
     command = [sys.executable, "-c", program]
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd=tmp_path, check=False
+        command,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
     )
     assert done.returncode == 1
     install = 'in the project\'s folder: pip install "./client[models]"'
@@ -426,7 +464,8 @@ def test_without_the_extra_one_sentence_says_what_to_install(tmp_path: Path) -> 
 def test_the_client_says_where_the_command_went(client: Client, command: str) -> None:
     done = client(command, "m.tflite")
     said = f"lpirc-client: {command} has a command of its own: use lpirc-harness {command}\n"
-    assert (done.returncode, done.stderr) == (2, said)
+    assert done.returncode == 2
+    assert done.stderr == said
 
 
 def test_an_older_python_is_told_in_one_sentence() -> None:
@@ -439,10 +478,14 @@ def test_an_older_python_is_told_in_one_sentence() -> None:
         "sys.exit(status)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     said = "lpirc-harness: it needs Python 3.11 or later; this is 3.8.20\n"
-    assert (done.returncode, done.stderr) == (1, said)
+    assert done.returncode == 1
+    assert done.stderr == said
     modules = [Path(line) for line in done.stdout.splitlines()]
     assert "cli.py" in {module.name for module in modules}
     for module in modules:
@@ -450,7 +493,9 @@ def test_an_older_python_is_told_in_one_sentence() -> None:
 
 
 def test_it_ends_with_its_parent(
-    environment: dict[str, str], model: Callable[[bytes], Path], images: Any
+    environment: dict[str, str],
+    model: Callable[[bytes], Path],
+    images: Any,
 ) -> None:
     arguments = [
         "bench",
@@ -468,7 +513,8 @@ def test_it_ends_with_its_parent(
         with warm_programs.start(command, env=environment) as process:
             parent.communicate(b"\n")
             out, _ = process.communicate(timeout=TIMEOUT_S)
-    assert (process.returncode, json.loads(out)["error"]["code"]) == (1, "parent-gone")
+    assert process.returncode == 1
+    assert json.loads(out)["error"]["code"] == "parent-gone"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -497,7 +543,10 @@ def test_a_result_that_cannot_be_written_is_one_sentence(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_a_result_that_does_not_fit_into_its_file_is_on_stdout(
-    harness: Client, model: Callable[[bytes], Path], images: Any, more: list[str]
+    harness: Client,
+    model: Callable[[bytes], Path],
+    images: Any,
+    more: list[str],
 ) -> None:
     folder = images([even(*RED), even(*GREEN)])
     words = [
@@ -511,13 +560,16 @@ def test_a_result_that_does_not_fit_into_its_file_is_on_stdout(
         *more,
     ]
     done = harness("bench", model(classifier()), *words)
-    assert (done.returncode, json.loads(done.stdout)["processed"]) == (1, 2)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["processed"] == 2
     sentence = "/dev/full: cannot be written: No space left on device; the result document is on stdout"
     assert done.stderr == f"lpirc-harness: {sentence}\n"
 
 
 def test_an_unwritable_place_is_reported_before_the_bench_and_left_alone(
-    bench: Bench, images: Callable[..., Path], tmp_path: Path
+    bench: Bench,
+    images: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     folder = images([even(*RED), even(*GREEN)])
     os.mkfifo(tmp_path / "pipe")
@@ -536,7 +588,8 @@ def test_an_unwritable_place_is_reported_before_the_bench_and_left_alone(
     ):
         words = ("--task", "classification", "--out", tmp_path / out)
         error = bench(b"no model", folder, *words, refused=True)
-        assert (error["code"], said in error["sentence"]) == ("unwritable", True)
+        assert error["code"] == "unwritable"
+        assert (said in error["sentence"]) is True
     words = ("--task", "classification", "--out", tmp_path / "new.json")
     assert bench(b"no model", folder, *words, refused=True)["code"] == "not-tflite"
     assert not (tmp_path / "new.json").exists()

@@ -69,7 +69,9 @@ def confined() -> Confinement:
 
 
 def test_code_in_a_models_process_reads_no_labels_writes_nothing_and_reaches_no_one(
-    confined: Confinement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    confined: Confinement,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     labels = tmp_path / "labels.csv"
     labels.write_text("file,label\n1.jpg,7\n")
@@ -84,11 +86,9 @@ def test_code_in_a_models_process_reads_no_labels_writes_nothing_and_reaches_no_
     assert [inside[name] for name in done] == [
         "FileNotFoundError", "FileNotFoundError", "ConnectionRefusedError", "ProcessLookupError"
     ]  # fmt: skip
-    assert (inside["writes"], inside["processes"], inside["environment"]) == (
-        [],
-        2,
-        None,
-    )
+    assert inside["writes"] == []
+    assert inside["processes"] == 2
+    assert inside["environment"] is None
     assert outside["writes"] == [str(tmp_path)]
 
 
@@ -125,13 +125,17 @@ def _command(pid: int) -> bytes:
     ],
 )
 def test_where_it_cannot_be_confined_a_model_runs_as_before_and_the_reason_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, reason: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str | None,
+    reason: str,
 ) -> None:
     if script is not None:
         (tmp_path / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     found = confining.confinement.__wrapped__()
-    assert (bool(found.prefix), str(found.reason).endswith(reason)) == (False, True)
+    assert bool(found.prefix) is False
+    assert str(found.reason).endswith(reason) is True
     with ModelProcess("m.tflite", confined=found) as process:
         load(process, model_file(classifier()), Settings("classification", "resize"))

@@ -42,7 +42,8 @@ def test_damaged_models_are_all_reported() -> None:
         for seed in range(MODELS):
             codes[reported(process, seed)] += 1
             if process.is_dead:
-                process, processes = ModelProcess("m.tflite"), processes + 1
+                process = ModelProcess("m.tflite")
+                processes += 1
         os.kill(process.pid, 0)  # it lives
     finally:
         process.end()

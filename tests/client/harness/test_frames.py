@@ -29,7 +29,8 @@ def test_a_message_larger_than_the_pipe_arrives_whole(pipe: tuple[int, int]) -> 
     reading, writing = pipe
     payload = os.urandom(1 << 20)
     sender = threading.Thread(
-        target=send, args=(writing, {"do": "run", "ä": None}, payload)
+        target=send,
+        args=(writing, {"do": "run", "ä": None}, payload),
     )
     sender.start()
     assert receive(reading) == ({"do": "run", "ä": None}, payload)

@@ -28,12 +28,11 @@ def blues(*levels: int) -> np.ndarray:
 
 
 def test_a_model_tells_its_tensors(loaded: RuntimeModel) -> None:
-    (image,), (scores,) = loaded.signature.inputs, loaded.signature.outputs
-    assert (image.shape, image.dtype, image.scale) == (
-        (1, 4, 4, 3),
-        "uint8",
-        pytest.approx(1 / 255),
-    )
+    (image,) = loaded.signature.inputs
+    (scores,) = loaded.signature.outputs
+    assert image.shape == (1, 4, 4, 3)
+    assert image.dtype == "uint8"
+    assert image.scale == pytest.approx(1 / 255)
     assert scores == Tensor("scores", (1, 1001), "float32", 0.0, 0)
 
 
@@ -50,7 +49,8 @@ def test_each_image_has_its_outputs_and_its_time(loaded: RuntimeModel) -> None:
     not hasattr(os, "sched_setaffinity"), reason="cores are chosen on Linux"
 )
 def test_a_job_on_the_same_core_takes_its_share_of_the_processor_time() -> None:
-    cores, slow = os.sched_getaffinity(0), RuntimeModel(classifier(500, 500), 1)
+    cores = os.sched_getaffinity(0)
+    slow = RuntimeModel(classifier(500, 500), 1)
     pixels = np.zeros((2000, 500, 500, 3), np.uint8)
     busy = f"import os\nos.sched_setaffinity(0, {{{max(cores)}}})\nprint(flush=True)\nwhile True: pass"
     with subprocess.Popen(
@@ -69,7 +69,9 @@ def test_a_job_on_the_same_core_takes_its_share_of_the_processor_time() -> None:
 
 @pytest.mark.parametrize(("budget_ns", "slice_ns"), [(1, ENDLESS_NS), (ENDLESS_NS, 0)])
 def test_it_stops_after_the_inference_that_spends_its_time(
-    loaded: RuntimeModel, budget_ns: int, slice_ns: int
+    loaded: RuntimeModel,
+    budget_ns: int,
+    slice_ns: int,
 ) -> None:
     run = loaded.run(blues(51, 102, 255), budget_ns, slice_ns)
     assert [len(run.times_ns), len(run.outputs[0])] == [1, 1]

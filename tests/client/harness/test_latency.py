@@ -21,7 +21,8 @@ from lpirc_client.harness.latency import is_stable, summarize
     ],
 )
 def test_a_mean_is_stable_when_the_last_three_lie_within_2_percent(
-    means_ms: list[float], stable: bool
+    means_ms: list[float],
+    stable: bool,
 ) -> None:
     assert is_stable(means_ms) is stable
 

@@ -13,10 +13,12 @@ from tests.tflite_models import classifier
 
 
 def test_a_model_is_read_once_and_hashed(tmp_path: Path) -> None:
-    path, data = tmp_path / "m.tflite", classifier()
+    path = tmp_path / "m.tflite"
+    data = classifier()
     path.write_bytes(data)
     model = read_model(path)
-    assert (model.data, model.sha256) == (data, hashlib.sha256(data).hexdigest())
+    assert model.data == data
+    assert model.sha256 == hashlib.sha256(data).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,10 @@ def test_a_model_is_read_once_and_hashed(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_a_model_is_refused_with_its_value(
-    tmp_path: Path, data: bytes, code: str, said: str
+    tmp_path: Path,
+    data: bytes,
+    code: str,
+    said: str,
 ) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(data)

@@ -33,11 +33,9 @@ from tests.tflite_models import corrupted
 from tests.timeouts import TIMEOUT_S
 
 SETTINGS = Settings("classification", "resize", timeout_s=TIMEOUT_S, memory_mb=500)
-BOXES, PLANE, COUNT = (
-    np.zeros((1, 100, 4), np.float32),
-    np.zeros((1, 100), np.float32),
-    np.array([100]),
-)
+BOXES = np.zeros((1, 100, 4), np.float32)
+PLANE = np.zeros((1, 100), np.float32)
+COUNT = np.array([100])
 FOUND = [
     ("boxes", BOXES),
     ("classes", PLANE.astype(np.int64)),
@@ -45,11 +43,14 @@ FOUND = [
     ("count", COUNT),
 ]
 SCORES = [("scores", np.zeros((1, 1001), np.float32))]
-DAMAGED, HEAD_BYTES = 60, 300
+DAMAGED = 60
+HEAD_BYTES = 300
 
 
 def refusals(
-    process: ModelProcess, data: bytes, task: str = "classification"
+    process: ModelProcess,
+    data: bytes,
+    task: str = "classification",
 ) -> list[ModelError]:
     model = replace(model_file(data), runtime="onnxruntime")
     return examine(process, model, replace(SETTINGS, task=task))[1]
@@ -59,10 +60,22 @@ def refusals(
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize(("outputs", "batch"), [(1001, 1), (1000, "N")])
 def test_sound_classifiers_pass(
-    process: ModelProcess, dtype: str, first: bool, outputs: int, batch: int | str
+    process: ModelProcess,
+    dtype: str,
+    first: bool,
+    outputs: int,
+    batch: int | str,
 ) -> None:
     assert (
-        refusals(process, classifier(dtype, first=first, outputs=outputs, batch=batch))
+        refusals(
+            process,
+            classifier(
+                dtype,
+                first=first,
+                outputs=outputs,
+                batch=batch,
+            ),
+        )
         == []
     )
 
@@ -79,10 +92,8 @@ def test_a_sound_detector_passes_and_its_count_is_checked(
         constant_answers((1, 8, 8, 3), "uint8", [*FOUND[:3], ("count", np.array([7]))]),
         "detection",
     )
-    assert (problem.code, "it returns 7 detections" in problem.sentence) == (
-        "wrong-count",
-        True,
-    )
+    assert problem.code == "wrong-count"
+    assert ("it returns 7 detections" in problem.sentence) is True
 
 
 @pytest.mark.parametrize(
@@ -133,7 +144,8 @@ def test_memory_that_runs_out_is_said_so(process: ModelProcess) -> None:
 
 
 def test_a_model_cannot_read_another_file_as_its_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "secret").write_bytes(bytes(4 * 3 * 1001))
     monkeypatch.chdir(tmp_path)
@@ -162,7 +174,9 @@ def test_damaged_models_are_all_reported() -> None:
                     : len(data) if seed % 2 else HEAD_BYTES
                 ]  # what follows is mostly weights
                 problems = refusals(
-                    process, corrupted(start, seed) + data[len(start) :], task
+                    process,
+                    corrupted(start, seed) + data[len(start) :],
+                    task,
                 )
             except ModelError as error:
                 problems = [error]
@@ -243,14 +257,10 @@ def test_mean_sigma_and_order_of_channels_reach_the_input(
     ]
     assert made["predictions"]["labels"] == rows
     device = made["device"]
-    assert (device["runtime"], device["delegate"]) == (
-        "ONNX Runtime",
-        "CPUExecutionProvider",
-    )
-    assert (made["settings"]["mean"], made["settings"]["sigma"]) == (
-        [10, 20, 30],
-        [2, 2, 2],
-    )
+    assert device["runtime"] == "ONNX Runtime"
+    assert device["delegate"] == "CPUExecutionProvider"
+    assert made["settings"]["mean"] == [10, 20, 30]
+    assert made["settings"]["sigma"] == [2, 2, 2]
     assert made["latency"]["load_ms"] > 0
     assert made["confinement"]["confined"] is (made["confinement"]["reason"] is None)
 
@@ -266,7 +276,8 @@ def test_aiotbench_takes_float_tflite_and_says_which_delegate_ran(
         [2, 7],
         [3, 7],
     ]
-    assert (made["device"]["runtime"], made["device"]["delegate"]) == ("LiteRT", "none")
+    assert made["device"]["runtime"] == "LiteRT"
+    assert made["device"]["delegate"] == "none"
 
 
 IDLE_DELEGATE = """
@@ -286,11 +297,17 @@ void tflite_plugin_destroy_delegate(void *delegate) { free(delegate); }
     shutil.which("cc") is None, reason="needs a C compiler: apt-get install gcc"
 )
 def test_a_delegates_library_is_loaded_and_is_not_named_where_it_takes_nothing(
-    bench: Callable[..., dict[str, Any]], tmp_path: Path
+    bench: Callable[..., dict[str, Any]],
+    tmp_path: Path,
 ) -> None:
     library = tmp_path / "idle.so"
     command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
-    subprocess.run(command, input=IDLE_DELEGATE, text=True, check=True)
+    subprocess.run(
+        command,
+        input=IDLE_DELEGATE,
+        text=True,
+        check=True,
+    )
     made = bench(tflite_models.classifier(), "--delegate", library)
     assert made["device"]["delegate"] == "none"
     reason = f"the delegate {library} needs its device's driver"
@@ -318,9 +335,16 @@ def test_what_does_not_fit_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    "option", [("--mean", "1,2"), ("--mean", "nan"), ("--sigma", "0"), ("--sigma", "x")]
+    "option",
+    [
+        ("--mean", "1,2"),
+        ("--mean", "nan"),
+        ("--sigma", "0"),
+        ("--sigma", "x"),
+    ],
 )
 def test_impossible_numbers_are_wrong_usage(
-    harness: Client, option: tuple[str, str]
+    harness: Client,
+    option: tuple[str, str],
 ) -> None:
     assert harness("bench", "m", "--images", ".", *option).returncode == 2

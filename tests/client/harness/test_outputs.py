@@ -42,7 +42,8 @@ def test_the_highest_score_wins_and_the_lowest_index_of_equal_ones() -> None:
 
 
 def test_a_score_that_is_not_finite_never_wins_and_is_counted() -> None:
-    nan, inf = np.nan, np.inf
+    nan = np.nan
+    inf = np.inf
     result = labels(
         answers(
             [
@@ -54,7 +55,12 @@ def test_a_score_that_is_not_finite_never_wins_and_is_counted() -> None:
         ),
         [1, 2, 3, 4],
     )
-    assert result.rows == [(1, 2, 0.3), (2, 1, 0.2), (3, 0, 0.0), (4, 1, 0.2)]
+    assert result.rows == [
+        (1, 2, 0.3),
+        (2, 1, 0.2),
+        (3, 0, 0.0),
+        (4, 1, 0.2),
+    ]
     assert result.not_finite == [1, 2, 3]
 
 
@@ -63,7 +69,9 @@ def test_a_box_is_scaled_by_the_original_image_and_its_far_corner_is_inclusive()
 ):
     # y1, x1, y2, x2 of an image 640 wide and 400 high: x 64 to 320, y 100 to 300
     result = detections(
-        found([[[0.25, 0.1, 0.75, 0.5]]], [[16.0]], [[0.75]]), [12], [(640, 400)]
+        found([[[0.25, 0.1, 0.75, 0.5]]], [[16.0]], [[0.75]]),
+        [12],
+        [(640, 400)],
     )
     assert result.rows == [(12, 17, 0.75, 64.0, 100.0, 319.0, 299.0)]
 
@@ -71,7 +79,9 @@ def test_a_box_is_scaled_by_the_original_image_and_its_far_corner_is_inclusive()
 def test_a_class_is_rounded_and_boxes_may_leave_the_image() -> None:
     boxes = [[[-0.5, -0.25, 1.5, 1.25]]] * 2
     result = detections(
-        found(boxes, [[1.5], [0.4]], [[0.5], [0.5]]), [1, 2], [(100, 10), (10, 100)]
+        found(boxes, [[1.5], [0.4]], [[0.5], [0.5]]),
+        [1, 2],
+        [(100, 10), (10, 100)],
     )
     assert result.rows == [
         (1, 3, 0.5, -25.0, -5.0, 124.0, 14.0),
@@ -80,18 +90,26 @@ def test_a_class_is_rounded_and_boxes_may_leave_the_image() -> None:
 
 
 def test_rows_that_cannot_be_scored_are_dropped_and_counted() -> None:
-    good, inverted = [0.1, 0.1, 0.2, 0.2], [0.1, 0.2, 0.2, 0.1]
+    good = [0.1, 0.1, 0.2, 0.2]
+    inverted = [0.1, 0.2, 0.2, 0.1]
     boxes = [
         [good, [np.nan, 0, 1, 1], inverted],
         [good, good, [0, 0, 1, np.inf]],
         [good, good, good],
     ]
-    scores = [[0.5, 0.5, 0.5], [np.nan, 0.5, 0.5], [0.5, 0.5, 0.5]]
+    scores = [
+        [0.5, 0.5, 0.5],
+        [np.nan, 0.5, 0.5],
+        [0.5, 0.5, 0.5],
+    ]
     result = detections(
-        found(boxes, np.zeros((3, 3)), scores), [1, 2, 3], [(10, 10)] * 3
+        found(boxes, np.zeros((3, 3)), scores),
+        [1, 2, 3],
+        [(10, 10)] * 3,
     )
     assert [row[0] for row in result.rows] == [1, 2, 3, 3, 3]
-    assert (result.not_finite, result.inverted) == ([1, 2], 1)
+    assert result.not_finite == [1, 2]
+    assert result.inverted == 1
 
 
 def test_numbers_out_of_range_and_classes_below_0_are_dropped_and_counted() -> None:
@@ -103,20 +121,30 @@ def test_numbers_out_of_range_and_classes_below_0_are_dropped_and_counted() -> N
         [(640, 480)],
     )
     assert [row[1:3] for row in result.rows] == [(1, 0.5)]
-    assert (result.not_finite, result.inverted, result.out_of_range) == ([], 0, 4)
+    assert result.not_finite == []
+    assert result.inverted == 0
+    assert result.out_of_range == 4
     assert labels(answers([[[0.0, 3e38]]]), [1]).rows == [(1, 1, 1e9)]
 
 
 def test_a_box_without_width_is_kept() -> None:
     result = detections(
-        found([[[0.5, 0.5, 0.5, 0.5]]], [[0.0]], [[0.5]]), [1], [(10, 10)]
+        found([[[0.5, 0.5, 0.5, 0.5]]], [[0.0]], [[0.5]]),
+        [1],
+        [(10, 10)],
     )
     assert result.rows == [(1, 1, 0.5, 5.0, 5.0, 4.0, 4.0)]
     assert result.inverted == 0
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(99.0, "99"), (0.0, "0"), (np.nan, "nan"), (100.5, "100.5")]
+    ("count", "said"),
+    [
+        (99.0, "99"),
+        (0.0, "0"),
+        (np.nan, "nan"),
+        (100.5, "100.5"),
+    ],
 )
 def test_a_count_other_than_100_names_the_first_image(count: float, said: str) -> None:
     two = answers(
@@ -133,7 +161,12 @@ def test_a_count_other_than_100_names_the_first_image(count: float, said: str) -
 
 
 QUANTIZED = Signature((), (Tensor("scores", (1, 3), "uint8", 0.5, 10),), "none", "")
-HEAD = {"done": 2, "start_monotonic_s": 1.0, "end_monotonic_s": 2.0, "processor_s": 1.0}
+HEAD = {
+    "done": 2,
+    "start_monotonic_s": 1.0,
+    "end_monotonic_s": 2.0,
+    "processor_s": 1.0,
+}
 
 
 def body(times_ns: NDArray[np.int64], *outputs: NDArray[Any]) -> memoryview:
@@ -165,14 +198,20 @@ def test_quantized_outputs_become_their_values() -> None:
     ],
 )
 def test_what_a_broken_process_answers_is_refused(
-    head: dict[str, Any], content: memoryview
+    head: dict[str, Any],
+    content: memoryview,
 ) -> None:
     with pytest.raises(ModelError, match="m: it broke its process") as caught:
         Answers.parse("m", head, content, QUANTIZED)
     assert caught.value.code == "model-crashed"
 
 
-SIZES = [(640, 480), (333, 500), (17, 23), (500, 375)]
+SIZES = [
+    (640, 480),
+    (333, 500),
+    (17, 23),
+    (500, 375),
+]
 CATEGORIES = (1, 2, 90)
 
 
@@ -200,7 +239,9 @@ def objects_and_answers(seed: int) -> tuple[NDArray[np.float64], Answers]:
                 ]
             )
     return np.array(objects), found(
-        boxes, classes, chance.random((len(SIZES), 100)).astype(np.float32)
+        boxes,
+        classes,
+        chance.random((len(SIZES), 100)).astype(np.float32),
     )
 
 
@@ -245,7 +286,8 @@ def official_ap(objects: NDArray[np.float64], result: Answers) -> float:
 def test_the_rows_score_as_the_official_evaluation_scores_the_boxes(seed: int) -> None:
     objects, result = objects_and_answers(seed)
     rows = np.array(detections(result, [1, 2, 3, 4], SIZES).rows)
-    count, nothing = len(objects), np.zeros(len(objects), np.bool_)
+    count = len(objects)
+    nothing = np.zeros(len(objects), np.bool_)
     truth = GroundTruth(
         image_ids=np.arange(1, 5),
         image_names=("",) * 4,

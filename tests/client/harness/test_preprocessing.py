@@ -80,7 +80,8 @@ def test_the_central_square_has_the_shorter_side() -> None:
     ],
 )
 def test_resizing_takes_places_from_the_first_pixel_on(
-    old: tuple[int, ...], new: tuple[int, ...]
+    old: tuple[int, ...],
+    new: tuple[int, ...],
 ) -> None:
     assert levels(resized(line(*old), 1, len(new))) == list(new)
     assert resized(line(*old).swapaxes(0, 1), len(new), 1)[:, 0, 1].tolist() == list(
@@ -102,7 +103,13 @@ def test_an_even_colour_stays_as_it_is_at_every_size(level: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "size", [(30, 41, 17, 23), (20, 20, 33, 47), (64, 48, 30, 30), (5, 90, 50, 9)]
+    "size",
+    [
+        (30, 41, 17, 23),
+        (20, 20, 33, 47),
+        (64, 48, 30, 30),
+        (5, 90, 50, 9),
+    ],
 )
 def test_resizing_is_that_of_tensorflow(size: tuple[int, int, int, int]) -> None:
     height, width, new_height, new_width = size
@@ -172,7 +179,8 @@ def test_transparency_is_dropped_and_exif_orientation_left_aside() -> None:
     ],
 )
 def test_what_is_not_a_complete_8_bit_image_is_refused_by_number_and_name(
-    data: bytes, said: str
+    data: bytes,
+    said: str,
 ) -> None:
     with pytest.raises(ModelError, match=said) as caught:
         decode(IMAGE, data)

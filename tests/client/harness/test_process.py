@@ -54,7 +54,9 @@ def has_ended(process: int) -> bool:
 
 
 def failure(
-    process: ModelProcess, data: bytes, settings: Settings = SETTINGS
+    process: ModelProcess,
+    data: bytes,
+    settings: Settings = SETTINGS,
 ) -> ModelError:
     with pytest.raises(ModelError) as caught:
         examine(process, model_file(data), settings)
@@ -97,7 +99,8 @@ def test_a_model_that_never_ends_is_killed_in_time(own: ModelProcess) -> None:
 
 @pytest.mark.parametrize("when_run", [False, True])
 def test_a_model_that_exhausts_memory_is_reported_and_the_process_lives_on(
-    own: ModelProcess, when_run: bool
+    own: ModelProcess,
+    when_run: bool,
 ) -> None:
     error = failure(own, greedy(when_run=when_run))
     assert error.code == "out-of-memory"
@@ -134,14 +137,20 @@ def test_a_model_that_exhausts_memory_is_reported_and_the_process_lives_on(
     ],
 )
 def test_a_process_that_dies_in_the_middle_is_reported_by_its_signal(
-    own: ModelProcess, number: signal.Signals, code: str, said: str
+    own: ModelProcess,
+    number: signal.Signals,
+    code: str,
+    said: str,
 ) -> None:
     load(own, model_file(endless()), SETTINGS)
     killer = threading.Timer(0.05, os.kill, (inside(own), number))
     killer.start()
     with pytest.raises(ModelError) as caught:
         own.ask(
-            "run", {"do": "run", "budget_ns": 1, "slice_ns": 1}, 20.0, bytes(8 * 8 * 3)
+            "run",
+            {"do": "run", "budget_ns": 1, "slice_ns": 1},
+            20.0,
+            bytes(8 * 8 * 3),
         )
     killer.join()
     assert caught.value.code == code
@@ -158,7 +167,8 @@ def test_a_process_that_dies_between_requests_is_reported_at_the_next(
 
 
 def test_noise_on_stdout_and_stderr_is_not_an_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import os\nfor _ in range(40):\n    os.write(1, b'{}' * 20000)\n    os.write(2, b'noise\\n' * 5000)\n"
@@ -190,7 +200,11 @@ HUGE = (
     ],
 )
 def test_nonsense_on_the_pipe_is_a_broken_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, code: str, said: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    code: str,
+    said: str,
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(program)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -201,7 +215,8 @@ def test_nonsense_on_the_pipe_is_a_broken_process(
 
 
 def test_without_the_runtime_one_sentence_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "ai_edge_litert.py").write_text(
         "raise ModuleNotFoundError(name='ai_edge_litert')\n"

@@ -21,13 +21,16 @@ from tests.tflite_models import (
 )
 from tests.timeouts import TIMEOUT_S
 
-BOXES, PLANE = np.zeros((1, 100, 4)), np.zeros((1, 100))
+BOXES = np.zeros((1, 100, 4))
+PLANE = np.zeros((1, 100))
 SCORES = [("scores", np.zeros((1, 1001), np.float32))]
 
 
 def refusals(process: ModelProcess, data: bytes, task: str) -> list[ModelError]:
     return examine(
-        process, model_file(data), Settings(task, "resize", timeout_s=TIMEOUT_S)
+        process,
+        model_file(data),
+        Settings(task, "resize", timeout_s=TIMEOUT_S),
     )[1]
 
 
@@ -50,7 +53,14 @@ def test_sound_models_pass(process: ModelProcess, quantized: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "sides", [(1, 1), (1000, 1), (1, 1000), (1000, 1000), (224, 300)]
+    "sides",
+    [
+        (1, 1),
+        (1000, 1),
+        (1, 1000),
+        (1000, 1000),
+        (224, 300),
+    ],
 )
 def test_sides_of_1_to_1000_pass(process: ModelProcess, sides: tuple[int, int]) -> None:
     assert refusals(process, classifier(*sides), "classification") == []
@@ -132,7 +142,11 @@ WRONG = [
 
 @pytest.mark.parametrize(("task", "data", "code", "said"), WRONG)
 def test_a_model_that_breaks_one_rule_is_refused_for_that_one(
-    process: ModelProcess, task: str, data: bytes, code: str, said: str
+    process: ModelProcess,
+    task: str,
+    data: bytes,
+    code: str,
+    said: str,
 ) -> None:
     (problem,) = refusals(process, data, task)
     assert problem.code == code

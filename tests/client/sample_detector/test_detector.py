@@ -58,7 +58,11 @@ def test_shapes_are_found_with_category_and_box(picture: Image.Image) -> None:
 
 def test_only_asked_for_categories_are_found(picture: Image.Image) -> None:
     assert [found[0] for found in detect(jpeg_of(picture), CATEGORIES[:1])] == [3]
-    others = [Category(1, "dog"), Category(2, "red-dog"), Category(3, "a-b-c-d")]
+    others = [
+        Category(1, "dog"),
+        Category(2, "red-dog"),
+        Category(3, "a-b-c-d"),
+    ]
     assert list(detect(jpeg_of(picture), others)) == []
 
 
@@ -89,9 +93,11 @@ def test_regions_are_those_of_a_flood_fill() -> None:
 
 
 def _flood(classes: np.ndarray) -> list[tuple[int, ...]]:
-    seen, found = classes == 0, []
+    seen = classes == 0
+    found = []
     for start in np.argwhere(classes):
-        todo, pixels = [tuple(start)], []
+        todo = [tuple(start)]
+        pixels = []
         while todo:
             y, x = todo.pop()
             if (
@@ -102,7 +108,12 @@ def _flood(classes: np.ndarray) -> list[tuple[int, ...]]:
             ):
                 seen[y, x] = True
                 pixels.append((y, x))
-                todo += [(y + 1, x), (y - 1, x), (y, x + 1), (y, x - 1)]
+                todo += [
+                    (y + 1, x),
+                    (y - 1, x),
+                    (y, x + 1),
+                    (y, x - 1),
+                ]
         if pixels:
             ys, xs = zip(*pixels, strict=True)
             value = int(classes[tuple(start)])
@@ -114,7 +125,8 @@ def test_on_the_synthetic_set_it_is_good_but_not_perfect(tmp_path: Path) -> None
     made = synthesize(tmp_path / "set", 20, 10, seed=11)
     truth = json.loads(made.ground_truth_path.read_text())
     categories = [Category(one.id, one.name) for one in made.categories]
-    right, found = 0, 0
+    right = 0
+    found = 0
     for image in made.images:
         boxes = [
             (a["category_id"], *a["bbox"])
@@ -152,7 +164,15 @@ def test_on_real_photographs_it_finds_nothing_it_was_asked_for() -> None:
         pytest.skip(reason)
     for path in photographs:
         assert (
-            list(detect(path.read_bytes(), [Category(1, "dog"), Category(2, "person")]))
+            list(
+                detect(
+                    path.read_bytes(),
+                    [
+                        Category(1, "dog"),
+                        Category(2, "person"),
+                    ],
+                )
+            )
             == []
         )
         list(detect(path.read_bytes(), CATEGORIES))

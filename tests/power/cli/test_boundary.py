@@ -41,7 +41,8 @@ def test_every_command_has_its_help(command: str) -> None:
 
 def test_the_version_is_that_of_the_distribution() -> None:
     ran = CliRunner().invoke(main, ["--version"])
-    assert (ran.exit_code, ran.output) == (0, f"meter {version('lpirc-power')}\n")
+    assert ran.exit_code == 0
+    assert ran.output == f"meter {version('lpirc-power')}\n"
 
 
 def test_the_help_tells_every_form_of_an_address() -> None:
@@ -94,6 +95,7 @@ def test_nobody_there_is_one_line(simulate: Any, meter: Any) -> None:
     gone.kill()
     for arguments in (("probe",), ("watch",), ("zero",), ("range", "--duration", "1")):
         ended = meter(arguments[0], gone.address, *arguments[1:])
-        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.returncode == 1
+        assert ended.stdout == ""
         assert one_line(ended.stderr)
         assert "No meter answers at" in ended.stderr

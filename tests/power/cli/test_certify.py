@@ -45,10 +45,16 @@ class Person:
 
 
 def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said(
-    simulate: Any, relay: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
+    simulate: Any,
+    relay: Any,
+    asked: Any,
+    knobs: Any,
+    until: Any,
+    tmp_path: Path,
 ) -> None:
     box = simulate("--load", "constant:36W")
-    cable, file = relay(box.port), tmp_path / "box.json"
+    cable = relay(box.port)
+    file = tmp_path / "box.json"
     before = knobs(box.address)
     command = [
         *METER,
@@ -63,7 +69,9 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
         *RANGES,
     ]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as program:
         person = Person(program)
         for question in ("load off", "load on", "unplug"):
@@ -133,10 +141,16 @@ def test_a_meter_is_tried_with_its_link_pulled_and_the_driver_plays_what_it_said
 
 @pytest.mark.parametrize(
     ("serial", "kept"),
-    [("C2PH13047V", False), ("SIMULATED-1", True), ("10", True), ("", True)],
+    [
+        ("C2PH13047V", False),
+        ("SIMULATED-1", True),
+        ("10", True),
+        ("", True),
+    ],
 )
 def test_the_file_names_no_address_and_the_serial_number_only_of_a_simulated_meter(
-    serial: str, kept: bool
+    serial: str,
+    kept: bool,
 ) -> None:
     address = "USB0::0x0B21::0x0025::43325048313330343756::INSTR"
     tried = Certification(
@@ -165,17 +179,22 @@ def test_a_file_that_cannot_be_written_is_said_before_anything_is_tried(
     ended = meter(
         "certify", "sim:", "--yes", "--seconds", "5", "--out", "/proc/certified.json"
     )
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.returncode == 1
+    assert ended.stdout == ""
     assert one_line(ended.stderr)
 
 
 def test_a_meter_that_integrates_is_left_alone(
-    simulate: Any, meter: Any, asked: Any, tmp_path: Path
+    simulate: Any,
+    meter: Any,
+    asked: Any,
+    tmp_path: Path,
 ) -> None:
     address = simulate().address
     asked(address, ":INTEGRATE:START;:INTEGRATE:STATE?")
     ended = meter("certify", address, "--yes")
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.returncode == 1
+    assert ended.stdout == ""
     assert one_line(ended.stderr)
     assert "integrates" in ended.stderr
     assert asked(address, ":INTEGRATE:STATE?")[0].startswith("STAR")
@@ -183,7 +202,10 @@ def test_a_meter_that_integrates_is_left_alone(
 
 
 def test_a_meter_that_cannot_be_set_up_so_is_not_started(
-    simulate: Any, meter: Any, asked: Any, tmp_path: Path
+    simulate: Any,
+    meter: Any,
+    asked: Any,
+    tmp_path: Path,
 ) -> None:
     address = simulate().address
     ended = meter("certify", address, "--yes", "--seconds", "5", "--element", "sum")
@@ -219,12 +241,14 @@ def test_a_folder_that_is_not_there_is_told_before_the_meter_is_touched(
     meter: Any,
 ) -> None:
     ended = meter("certify", "sim:", "--yes", "--out", "none/x.json")
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.returncode == 1
+    assert ended.stdout == ""
     assert "no folder 'none'" in ended.stderr
 
 
 def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None:
-    transcript, link = Transcript(), logging.getLogger("lpirc_power.visa.link")
+    transcript = Transcript()
+    link = logging.getLogger("lpirc_power.visa.link")
     with transcript.opened():
         with transcript.step("attach", "1"):
             link.debug("> %s", "*CLS")
@@ -254,7 +278,12 @@ def test_a_question_without_an_answer_and_a_call_that_fails_are_marked() -> None
 
 
 def test_ctrl_c_restores_the_meter_and_keeps_what_was_said(
-    simulate: Any, started: Any, asked: Any, knobs: Any, until: Any, tmp_path: Path
+    simulate: Any,
+    started: Any,
+    asked: Any,
+    knobs: Any,
+    until: Any,
+    tmp_path: Path,
 ) -> None:
     address = simulate().address
     before = knobs(address)
@@ -280,7 +309,8 @@ def test_a_link_lost_between_the_calls_leaves_the_meter_as_it_was(
     tmp_path: Path,
 ) -> None:
     box = simulate()
-    cable, before = relay(box.port), knobs(box.address)
+    cable = relay(box.port)
+    before = knobs(box.address)
     certifying = started(
         "certify", cable.address, "--yes", "--mode", "dc", "--update", "1", *RANGES
     )

@@ -38,7 +38,8 @@ def test_every_ending_interrupts_with_its_number_and_is_itself_again_afterwards(
 @pytest.mark.parametrize("second", ENDINGS)
 @pytest.mark.parametrize("first", ENDINGS)
 def test_a_second_ending_does_not_cut_the_cleaning_up_after_the_first(
-    first: signal.Signals, second: signal.Signals
+    first: signal.Signals,
+    second: signal.Signals,
 ) -> None:
     cleaned_up = []
 
@@ -53,7 +54,8 @@ def test_a_second_ending_does_not_cut_the_cleaning_up_after_the_first(
         signal.signal(number, signal.SIG_DFL)
     with pytest.raises(KeyboardInterrupt) as caught, on_endings(interrupt):
         ended()
-    assert (caught.value.args, cleaned_up) == ((first,), [True])
+    assert caught.value.args == (first,)
+    assert cleaned_up == [True]
     assert {signal.getsignal(number) for number in ENDINGS} == {signal.SIG_DFL}
 
 
@@ -74,7 +76,10 @@ def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
 
 @pytest.mark.parametrize("number", ENDINGS)
 def test_whatever_ends_a_watch_it_puts_back_what_it_took(
-    simulate: Any, started: Any, asked: Any, number: signal.Signals
+    simulate: Any,
+    started: Any,
+    asked: Any,
+    number: signal.Signals,
 ) -> None:
     address = simulate().address
     before = asked(address, ":NUMERIC:FORMAT FLOAT;*OPC?", FORMAT)[1:]
@@ -82,12 +87,15 @@ def test_whatever_ends_a_watch_it_puts_back_what_it_took(
     assert watching.stdout.readline()
     assert asked(address, FORMAT) != before
     watching.send_signal(number)
-    assert (watching.wait(TIMEOUT_S), watching.stderr.read()) == (0, "")
+    assert watching.wait(TIMEOUT_S) == 0
+    assert watching.stderr.read() == ""
     assert asked(address, FORMAT) == before
 
 
 def test_a_watch_that_is_signalled_twice_puts_back_what_it_took(
-    simulate: Any, started: Any, asked: Any
+    simulate: Any,
+    started: Any,
+    asked: Any,
 ) -> None:
     address = simulate().address
     before = asked(address, ":NUMERIC:FORMAT FLOAT;*OPC?", FORMAT)[1:]
@@ -109,4 +117,5 @@ def test_ctrl_c_while_the_program_is_being_loaded_leaves_no_trace(
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import lpirc_power.cli",
     ]
     ended = subprocess.run(command, capture_output=True, check=False)
-    assert (ended.returncode, ended.stderr) == (130, b"")
+    assert ended.returncode == 130
+    assert ended.stderr == b""

@@ -47,7 +47,8 @@ def fail(logbook: Logbook, error: BaseException, *readings: Reading) -> None:
     [MeterError("meter-setup-changed", "x"), OSError(5, "x"), KeyboardInterrupt()],
 )
 def test_a_new_file_without_a_reading_is_gone_after_any_failure(
-    tmp_path: Path, error: BaseException
+    tmp_path: Path,
+    error: BaseException,
 ) -> None:
     with pytest.raises(type(error)):
         fail(Logbook(tmp_path / "run.csv", force=False), error)
@@ -55,7 +56,8 @@ def test_a_new_file_without_a_reading_is_gone_after_any_failure(
 
 
 def test_a_recording_that_fails_keeps_its_readings(
-    tmp_path: Path, reading: Make
+    tmp_path: Path,
+    reading: Make,
 ) -> None:
     with pytest.raises(MeterError):
         fail(Logbook(tmp_path / "run.csv", force=False), MeterLost("x"), reading(1.0))
@@ -63,7 +65,8 @@ def test_a_recording_that_fails_keeps_its_readings(
 
 
 def test_what_the_meter_showed_before_a_program_that_cannot_be_run_is_no_recording(
-    tmp_path: Path, reading: Make
+    tmp_path: Path,
+    reading: Make,
 ) -> None:
     with pytest.raises(MeterError):
         fail(
@@ -75,7 +78,8 @@ def test_what_the_meter_showed_before_a_program_that_cannot_be_run_is_no_recordi
 
 
 def test_a_former_file_lives_until_the_first_reading(
-    tmp_path: Path, reading: Make
+    tmp_path: Path,
+    reading: Make,
 ) -> None:
     path = tmp_path / "run.csv"
     path.write_text("precious, and longer than what comes" * 99)
@@ -91,7 +95,8 @@ def test_a_former_file_lives_until_the_first_reading(
 
 
 def test_every_row_is_on_its_way_before_the_next_one(
-    tmp_path: Path, reading: Make
+    tmp_path: Path,
+    reading: Make,
 ) -> None:
     logbook = Logbook(tmp_path / "run.csv", force=False)
     with logbook.opened():
@@ -109,7 +114,9 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("existed", [False, True])
 def test_a_disk_that_gets_full_leaves_whole_rows(
-    tmp_path: Path, reading: Make, existed: bool
+    tmp_path: Path,
+    reading: Make,
+    existed: bool,
 ) -> None:
     path = tmp_path / "run.csv"
     if existed:
@@ -141,7 +148,9 @@ def test_a_disk_that_is_full_already_is_told_before_anything_is_measured(
 
 
 def test_a_program_that_cannot_be_run_leaves_no_file(
-    simulate: Any, meter: Any, tmp_path: Path
+    simulate: Any,
+    meter: Any,
+    tmp_path: Path,
 ) -> None:
     program = tmp_path / "program"
     program.write_bytes(b"\x7fELF and nothing more")
@@ -156,7 +165,8 @@ def test_a_program_that_cannot_be_run_leaves_no_file(
 
 
 def test_a_full_disk_in_a_run_costs_the_rest_of_the_file_but_not_the_energy(
-    simulate: Any, tmp_path: Path
+    simulate: Any,
+    tmp_path: Path,
 ) -> None:
     limited = [
         "sh",
@@ -193,7 +203,8 @@ def test_a_place_that_may_not_be_looked_at_is_not_taken_for_free(
 
 
 def test_certify_refuses_a_file_that_may_not_be_looked_at_before_it_asks_the_meter(
-    tmp_path: Path, meter: Any
+    tmp_path: Path,
+    meter: Any,
 ) -> None:
     place = loop_at(tmp_path / "loop") / "certify.json"
     told = meter("certify", "sim:none", "--yes", "--out", str(place))

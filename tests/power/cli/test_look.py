@@ -15,7 +15,9 @@ from tests.power.cli.conftest import one_line
 
 
 def test_probe_shows_who_answers_and_changes_no_setting(
-    simulate: Any, meter: Any, knobs: Any
+    simulate: Any,
+    meter: Any,
+    knobs: Any,
 ) -> None:
     address = simulate("--serial", "S1").address
     before = knobs(address)[:-1]
@@ -54,7 +56,8 @@ def test_probe_starts_a_meter_of_its_own_and_leaves_nothing_behind() -> None:
 
 
 def test_probe_tells_the_accuracy_in_the_present_ranges(
-    simulate: Any, meter: Any
+    simulate: Any,
+    meter: Any,
 ) -> None:
     address = simulate("--load", "constant:36W").address
     with contextlib.closing(Link(address)) as knob:
@@ -67,7 +70,9 @@ def test_probe_tells_the_accuracy_in_the_present_ranges(
 
 
 def test_probe_says_when_what_it_reads_is_over_range(
-    simulate: Any, meter: Any, until: Any
+    simulate: Any,
+    meter: Any,
+    until: Any,
 ) -> None:
     address = simulate("--load", "constant:36W,crest=4").address
     with contextlib.closing(Link(address)) as knob:
@@ -80,7 +85,8 @@ def test_probe_says_when_what_it_reads_is_over_range(
 
 
 def test_probe_explains_the_errors_that_the_meter_has_queued(
-    simulate: Any, meter: Any
+    simulate: Any,
+    meter: Any,
 ) -> None:
     address = simulate().address
     with contextlib.closing(Link(address)) as knob:
@@ -90,11 +96,13 @@ def test_probe_explains_the_errors_that_the_meter_has_queued(
 
 
 def test_zero_says_that_it_is_done_and_why_it_cannot_be(
-    simulate: Any, meter: Any
+    simulate: Any,
+    meter: Any,
 ) -> None:
     address = simulate("--serial", "S1").address
     done = meter("zero", address)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     assert (
         done.stdout
         == "The zero level of the meter YOKOGAWA WT310 SIMULATED-S1 F1.03 is compensated.\n"
@@ -102,6 +110,7 @@ def test_zero_says_that_it_is_done_and_why_it_cannot_be(
     with contextlib.closing(Link(address)) as knob:
         knob.write(":INTEGRATE:START")
     refused = meter("zero", address, "--json")
-    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.returncode == 1
+    assert refused.stdout == ""
     assert one_line(refused.stderr)
     assert "integrating" in refused.stderr

@@ -20,7 +20,9 @@ ABSENT = (
 
 
 def test_what_a_program_prints_gets_the_energy_of_its_loop_and_the_meter_its_settings(
-    simulate: Any, meter: Any, knobs: Any
+    simulate: Any,
+    meter: Any,
+    knobs: Any,
 ) -> None:
     address = simulate("--load", "constant:36W").address
     before = knobs(address)
@@ -28,11 +30,9 @@ def test_what_a_program_prints_gets_the_energy_of_its_loop_and_the_meter_its_set
     assert ended.returncode == 0, ended.stderr
     document = json.loads(ended.stdout)
     energy = document["energy"]
-    assert (document["kept"], energy["inferences"], energy["official"]) == (
-        1,
-        100,
-        False,
-    )
+    assert document["kept"] == 1
+    assert energy["inferences"] == 100
+    assert energy["official"] is False
     assert energy["inference_j"] == pytest.approx(36 * energy["loop_s"] / 100, rel=0.02)
     assert knobs(address)[4:] == before[4:]  # ranges on automatic may have moved
 
@@ -56,7 +56,8 @@ def test_what_fails_is_told_as_a_benchmark_tells_it(
     told: str,
 ) -> None:
     ended = meter("loop", address, "--", *program)
-    assert (ended.returncode, ended.stderr) == (code, "")
+    assert ended.returncode == code
+    assert ended.stderr == ""
     assert told in ended.stdout
     assert code == 7 or set(json.loads(ended.stdout)["error"]) == {
         "code",

@@ -14,7 +14,9 @@ from tests.timeouts import TIMEOUT_S
 
 
 def test_the_smallest_ranges_that_hold_the_load_are_proposed(
-    simulate: Any, meter: Any, knobs: Any
+    simulate: Any,
+    meter: Any,
+    knobs: Any,
 ) -> None:
     address = simulate("--load", "constant:36W", "--serial", "S1").address
     with contextlib.closing(Link(address)) as knob:
@@ -22,7 +24,8 @@ def test_the_smallest_ranges_that_hold_the_load_are_proposed(
         knob.write(":INPUT:CURRENT:RANGE 20A")
     before = knobs(address)
     ended = meter("range", address, "--duration", "3", "--update", "0.1")
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.returncode == 0
+    assert ended.stderr == ""
     assert ended.stdout.splitlines()[-2:] == [
         "voltage_range_v = 150.0",
         "current_range_a = 0.5",
@@ -38,7 +41,8 @@ def test_headroom_and_steep_currents_ask_for_more(simulate: Any, meter: Any) -> 
         meter("range", address, "--duration", "3", "--update", "0.1", "--json").stdout
     )
     # 1.35 A peak x 1.2 does not fit in 3 x 0.5 A.
-    assert (facts["voltage_range_v"], facts["current_range_a"]) == (150, 1)
+    assert facts["voltage_range_v"] == 150
+    assert facts["current_range_a"] == 1
     more = json.loads(
         meter(
             "range",
@@ -52,7 +56,8 @@ def test_headroom_and_steep_currents_ask_for_more(simulate: Any, meter: Any) -> 
             "--json",
         ).stdout
     )
-    assert (more["voltage_range_v"], more["current_range_a"]) == (300, 1)
+    assert more["voltage_range_v"] == 300
+    assert more["current_range_a"] == 1
 
 
 def test_clipped_readings_ask_for_another_run(simulate: Any, meter: Any) -> None:
@@ -67,7 +72,8 @@ def test_clipped_readings_ask_for_another_run(simulate: Any, meter: Any) -> None
         meter("range", address, "--duration", "1", *fixed, "0.2") for _ in range(10)
     )
     told = next(run for run in runs if run.returncode)
-    assert (told.returncode, told.stdout) == (1, "")
+    assert told.returncode == 1
+    assert told.stdout == ""
     assert "were over range or clipped: use larger ranges" in told.stderr
 
 
@@ -78,12 +84,16 @@ def test_the_load_may_be_a_program(simulate: Any, meter: Any) -> None:
         "import time; time.sleep(2); print('found'); raise SystemExit(3)",
     )
     ended = meter("range", simulate().address, "--update", "0.1", "--", *program)
-    assert (ended.returncode, ended.stdout) == (3, "found\n")
+    assert ended.returncode == 3
+    assert ended.stdout == "found\n"
     assert "current_range_a = " in ended.stderr
 
 
 def test_ctrl_c_ends_the_run_with_its_result(
-    simulate: Any, started: Any, until: Any, asked: Any
+    simulate: Any,
+    started: Any,
+    until: Any,
+    asked: Any,
 ) -> None:
     address = simulate("--load", "constant:36W").address
     ranging = started("range", address, "--update", "0.1")
@@ -92,7 +102,8 @@ def test_ctrl_c_ends_the_run_with_its_result(
     until(lambda: "PEAK" in "".join(asked(address, *items)).upper())
     ranging.send_signal(signal.SIGINT)
     told, complaint = ranging.communicate(timeout=TIMEOUT_S)
-    assert (ranging.returncode, complaint) == (0, "")
+    assert ranging.returncode == 0
+    assert complaint == ""
     assert "For contest.toml" in told
 
 
@@ -106,13 +117,17 @@ def test_ctrl_c_ends_the_run_with_its_result(
     ],
 )
 def test_bad_input_is_said(
-    meter: Any, arguments: tuple[str, ...], code: int, told: str
+    meter: Any,
+    arguments: tuple[str, ...],
+    code: int,
+    told: str,
 ) -> None:
     # An update of the meter, one in 5 s, may fall into the shortest of these runs.
     ended = next(
         one for _ in range(3) if (one := meter("range", *arguments)).returncode
     )
-    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.returncode == code
+    assert ended.stdout == ""
     assert told in ended.stderr
     assert code == 2 or one_line(ended.stderr)
 
@@ -127,7 +142,12 @@ def watched(asked: Any, address: str) -> bool:
 
 
 def test_a_cable_that_is_out_for_a_moment_costs_readings_only(
-    simulate: Any, relay: Any, started: Any, until: Any, asked: Any, knobs: Any
+    simulate: Any,
+    relay: Any,
+    started: Any,
+    until: Any,
+    asked: Any,
+    knobs: Any,
 ) -> None:
     box = simulate("--load", "constant:36W")
     asked(box.address, ":INPUT:VOLTAGE:RANGE 600V;:INPUT:CURRENT:RANGE 20A;*OPC?")
@@ -141,13 +161,18 @@ def test_a_cable_that_is_out_for_a_moment_costs_readings_only(
     assert "is back" in ranging.stderr.readline()
     ranging.send_signal(signal.SIGINT)
     told, complaint = ranging.communicate(timeout=TIMEOUT_S)
-    assert (ranging.returncode, complaint) == (0, "")
+    assert ranging.returncode == 0
+    assert complaint == ""
     assert "voltage_range_v = 150.0" in told
     assert knobs(box.address) == before
 
 
 def test_a_cable_that_stays_out_leaves_what_was_seen_and_says_that_the_settings_are_not_back(
-    simulate: Any, relay: Any, started: Any, until: Any, asked: Any
+    simulate: Any,
+    relay: Any,
+    started: Any,
+    until: Any,
+    asked: Any,
 ) -> None:
     box = simulate("--load", "constant:36W")
     cable = relay(box.port)

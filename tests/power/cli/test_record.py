@@ -25,13 +25,16 @@ def lines_in(path: Path) -> int:
 
 
 def test_energy_is_load_times_time_and_every_reading_is_in_the_file(
-    simulate: Any, meter: Any, tmp_path: Path
+    simulate: Any,
+    meter: Any,
+    tmp_path: Path,
 ) -> None:
     address = simulate("--load", "constant:36W", "--serial", "S1").address
     ended = meter(
         "record", address, "-o", "run.csv", "--duration", "2", *FIXED, "--json"
     )
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.returncode == 0
+    assert ended.stderr == ""
     facts = json.loads(ended.stdout)
     failed = {check["code"] for check in facts["checks"] if not check["ok"]}
     assert {"official-meter"} <= failed <= {"official-meter", "reading-gaps"}
@@ -54,7 +57,8 @@ def test_energy_is_load_times_time_and_every_reading_is_in_the_file(
 
 
 def test_a_steadier_room_is_stated_and_makes_the_limit_of_a_board_on_dc_smaller(
-    simulate: Any, meter: Any
+    simulate: Any,
+    meter: Any,
 ) -> None:
     address = simulate("--load", "constant:6W,volts=12V").address
     ranges = ("--voltage-range", "15", "--current-range", "0.5", "--update", "0.1")
@@ -83,7 +87,11 @@ def test_a_steadier_room_is_stated_and_makes_the_limit_of_a_board_on_dc_smaller(
 
 
 def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
-    simulate: Any, started: Any, asked: Any, tmp_path: Path, until: Any
+    simulate: Any,
+    started: Any,
+    asked: Any,
+    tmp_path: Path,
+    until: Any,
 ) -> None:
     address = simulate("--load", "constant:36W").address
     recording = started(
@@ -104,17 +112,17 @@ def test_a_recorder_that_is_held_up_past_its_time_counts_what_the_timer_did(
         for line in complaint.splitlines()
         if not re.search("is lost|is back", line)
     ]
-    assert (recording.returncode, others) == (0, [])
+    assert recording.returncode == 0
+    assert others == []
     facts = json.loads(told)
-    assert (facts["duration_s"], facts["integrator_s"]) == (
-        pytest.approx(2.0, abs=1e-3),
-        2.0,
-    )
+    assert facts["duration_s"] == pytest.approx(2.0, abs=1e-3)
+    assert facts["integrator_s"] == 2.0
     assert facts["mean_power_w"] == pytest.approx(36.0, rel=1e-4)
 
 
 def test_a_program_keeps_its_output_and_its_exit_code(
-    simulate: Any, meter: Any
+    simulate: Any,
+    meter: Any,
 ) -> None:
     address = simulate("--load", "constant:36W").address
     program = (
@@ -123,7 +131,8 @@ def test_a_program_keeps_its_output_and_its_exit_code(
         "import time; time.sleep(1); print('found'); raise SystemExit(7)",
     )
     ended = meter("record", address, "-o", "run.csv", *FIXED, "--", *program)
-    assert (ended.returncode, ended.stdout) == (7, "found\n")
+    assert ended.returncode == 7
+    assert ended.stdout == "found\n"
     assert float(re.search(r"energy +(\S+) Wh", ended.stderr)[1]) > 36 / 3600  # type: ignore[index]
     assert float(re.search(r"over (\S+) s", ended.stderr)[1]) > 1.0  # type: ignore[index]
     again = meter(
@@ -138,7 +147,8 @@ def test_a_program_keeps_its_output_and_its_exit_code(
 
 
 def test_a_program_that_is_killed_gives_the_exit_code_of_a_shell(
-    simulate: Any, meter: Any
+    simulate: Any,
+    meter: Any,
 ) -> None:
     program = (sys.executable, "-c", "import os; os.kill(os.getpid(), 9)")
     assert (
@@ -148,7 +158,9 @@ def test_a_program_that_is_killed_gives_the_exit_code_of_a_shell(
 
 
 def test_the_former_settings_are_back_afterwards(
-    simulate: Any, meter: Any, knobs: Any
+    simulate: Any,
+    meter: Any,
+    knobs: Any,
 ) -> None:
     address = simulate().address
     with contextlib.closing(Link(address)) as knob:
@@ -186,7 +198,8 @@ def test_ctrl_c_leaves_a_whole_file_and_tells_the_energy(
     until(lambda: lines_in(tmp_path / "run.csv") > 8)
     recording.send_signal(ending)
     told, complaint = recording.communicate(timeout=TIMEOUT_S)
-    assert (recording.returncode, complaint) == (0, "")
+    assert recording.returncode == 0
+    assert complaint == ""
     facts = json.loads(told)
     readings = read_recording(tmp_path / "run.csv")
     assert len(readings) == facts["readings"]
@@ -198,7 +211,10 @@ def test_ctrl_c_leaves_a_whole_file_and_tells_the_energy(
 
 
 def test_ctrl_c_ends_the_program_too(
-    simulate: Any, started: Any, tmp_path: Path, until: Any
+    simulate: Any,
+    started: Any,
+    tmp_path: Path,
+    until: Any,
 ) -> None:
     # A program that leaves the signal to its default ends by the SIGTERM that follows.
     program = (sys.executable, "-c", "import time; time.sleep(60)")
@@ -211,7 +227,8 @@ def test_ctrl_c_ends_the_program_too(
 
 
 def test_who_waits_for_slow_updates_is_told_for_what(
-    simulate: Any, started: Any
+    simulate: Any,
+    started: Any,
 ) -> None:
     recording = started("record", simulate().address, "-o", "run.csv", *FIXED[:-1], "5")
     assert "when the meter has settled, in 10 s or more." in recording.stderr.readline()
@@ -220,7 +237,10 @@ def test_who_waits_for_slow_updates_is_told_for_what(
 
 
 def test_a_killed_recorder_has_lost_no_reading(
-    simulate: Any, started: Any, tmp_path: Path, until: Any
+    simulate: Any,
+    started: Any,
+    tmp_path: Path,
+    until: Any,
 ) -> None:
     recording = started("record", simulate().address, "-o", "run.csv", *FIXED)
     until(lambda: lines_in(tmp_path / "run.csv") > 5)
@@ -230,7 +250,11 @@ def test_a_killed_recorder_has_lost_no_reading(
 
 
 def test_a_cut_cable_is_told_and_costs_no_energy(
-    simulate: Any, relay: Any, started: Any, tmp_path: Path, until: Any
+    simulate: Any,
+    relay: Any,
+    started: Any,
+    tmp_path: Path,
+    until: Any,
 ) -> None:
     cable = relay(simulate("--load", "constant:36W").port)
     recording = started("record", cable.address, "-o", "run.csv", "--json", *FIXED)
@@ -243,7 +267,8 @@ def test_a_cut_cable_is_told_and_costs_no_energy(
     until(lambda: lines_in(tmp_path / "run.csv") > before + 3)
     recording.send_signal(signal.SIGINT)
     told, complaint = recording.communicate(timeout=TIMEOUT_S)
-    assert (recording.returncode, complaint) == (0, "")
+    assert recording.returncode == 0
+    assert complaint == ""
     facts = json.loads(told)
     assert facts["link_losses"] == 1
     assert facts["energy_j"] == pytest.approx(
@@ -252,7 +277,10 @@ def test_a_cut_cable_is_told_and_costs_no_energy(
 
 
 def test_a_meter_that_is_gone_at_the_end_is_a_failure_with_the_readings_kept(
-    simulate: Any, started: Any, tmp_path: Path, until: Any
+    simulate: Any,
+    started: Any,
+    tmp_path: Path,
+    until: Any,
 ) -> None:
     box = simulate()
     recording = started("record", box.address, "-o", "run.csv", "--json", *FIXED)
@@ -261,14 +289,17 @@ def test_a_meter_that_is_gone_at_the_end_is_a_failure_with_the_readings_kept(
     assert recording.stderr.readline().startswith("meter: ")
     recording.send_signal(signal.SIGINT)
     told, complaint = recording.communicate(timeout=TIMEOUT_S)
-    assert (recording.returncode, told) == (1, "")
+    assert recording.returncode == 1
+    assert told == ""
     assert "The energy could not be read" in complaint.splitlines()[-1]
     assert "Traceback" not in complaint
     assert len(read_recording(tmp_path / "run.csv")) >= 5
 
 
 def test_a_meter_in_use_is_only_taken_over_when_told(
-    simulate: Any, meter: Any, tmp_path: Path
+    simulate: Any,
+    meter: Any,
+    tmp_path: Path,
 ) -> None:
     address = simulate().address
     with contextlib.closing(Link(address)) as other:
@@ -286,7 +317,11 @@ def test_a_meter_in_use_is_only_taken_over_when_told(
 
 @pytest.mark.parametrize("command", ["record", "range"])
 def test_an_energy_that_nobody_may_have_read_is_only_given_up_when_told(
-    simulate: Any, meter: Any, tmp_path: Path, until: Any, command: str
+    simulate: Any,
+    meter: Any,
+    tmp_path: Path,
+    until: Any,
+    command: str,
 ) -> None:
     address = simulate("--load", "constant:36W").address
     word, *options = command.split()
@@ -336,12 +371,15 @@ def test_the_idle_power_comes_first_and_off(simulate: Any, meter: Any) -> None:
 
 
 def test_a_file_is_not_overwritten_unless_told(
-    simulate: Any, meter: Any, tmp_path: Path
+    simulate: Any,
+    meter: Any,
+    tmp_path: Path,
 ) -> None:
     address = simulate().address
     (tmp_path / "run.csv").write_text("precious")
     refused = meter("record", address, "-o", "run.csv", "--duration", "0.3")
-    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.returncode == 1
+    assert refused.stdout == ""
     assert (
         refused.stderr
         == "meter: run.csv exists already; choose another name, or add --force.\n"
@@ -362,7 +400,8 @@ def test_a_file_is_not_overwritten_unless_told(
 
 
 def test_a_disk_that_takes_no_more_costs_the_file_but_not_the_energy(
-    simulate: Any, meter: Any
+    simulate: Any,
+    meter: Any,
 ) -> None:
     ended = meter(
         "record",
@@ -418,14 +457,19 @@ def test_bad_input_is_said_and_nothing_is_written(
 ) -> None:
     address = simulate().address if "SIM" in arguments and code == 1 else "sim:"
     ended = meter("record", *(address if word == "SIM" else word for word in arguments))
-    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.returncode == code
+    assert ended.stdout == ""
     assert told in ended.stderr
     assert code == 2 or one_line(ended.stderr)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("ending", "name"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM")]
+    ("ending", "name"),
+    [
+        (signal.SIGINT, "Ctrl-C"),
+        (signal.SIGTERM, "SIGTERM"),
+    ],
 )
 def test_ctrl_c_before_the_start_puts_the_settings_back(
     simulate: Any,
@@ -475,7 +519,9 @@ def test_two_elements_and_their_sum_are_recorded(simulate: Any, meter: Any) -> N
 
 
 def test_a_meter_in_use_is_not_taken_over_for_a_range_that_it_does_not_have(
-    simulate: Any, meter: Any, asked: Any
+    simulate: Any,
+    meter: Any,
+    asked: Any,
 ) -> None:
     address = simulate().address
     asked(address, ":INTEGRATE:START;*OPC?")

@@ -34,7 +34,8 @@ def test_simulate_ends_with_the_process_it_serves() -> None:
 def test_simulate_on_a_taken_port_says_so(simulate: Any, meter: Any) -> None:
     port = str(simulate().port)
     ended = meter("simulate", "--port", port)
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.returncode == 1
+    assert ended.stdout == ""
     assert ended.stderr.startswith(
         f"meter: The simulated meter cannot listen on 127.0.0.1 port {port}"
     )
@@ -49,7 +50,8 @@ def test_a_wrong_load_is_one_line_and_exit_one(meter: Any) -> None:
 
 
 def test_a_meter_without_what_a_real_one_may_lack_is_simulated(
-    simulate: Any, asked: Any
+    simulate: Any,
+    asked: Any,
 ) -> None:
     address = simulate(
         "--without", "lock", "--without", "filters", "--dialect", "free-running"

@@ -25,7 +25,8 @@ SETUP = Setup(
 
 def found(address: str) -> dict[str, list[tuple[bool, str]]]:
     """Return what the calls one by one find: for each code whether it is ok, and the sentence."""
-    tried, told = Certification(address, SETUP), dict[str, list[tuple[bool, str]]]()
+    tried = Certification(address, SETUP)
+    told = dict[str, list[tuple[bool, str]]]()
     with tried.transcript.opened():
         tried.converse()
     for one in tried.findings:
@@ -34,10 +35,16 @@ def found(address: str) -> dict[str, list[tuple[bool, str]]]:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "how"), [("log2015", "restart"), ("free-running", "run on")]
+    ("dialect", "how"),
+    [
+        ("log2015", "restart"),
+        ("free-running", "run on"),
+    ],
 )
 def test_it_is_told_whether_updates_restart_at_start_and_neither_differs(
-    simulate: Any, dialect: str, how: str
+    simulate: Any,
+    dialect: str,
+    how: str,
 ) -> None:
     timely: list[str] = []
     while not timely:  # a busy machine may start the meter too late, and says so
@@ -93,7 +100,10 @@ def test_energy_that_is_there_after_a_reset_still_differs() -> None:
     interval_s=st.sampled_from([0.1, 0.25, 5.0]),
 )
 def test_the_part_is_found_whichever_update_is_read_first(
-    reading: Any, part: float, power_w: float, interval_s: float
+    reading: Any,
+    part: float,
+    power_w: float,
+    interval_s: float,
 ) -> None:
     update_wh = power_w * interval_s / 3600
 

@@ -30,7 +30,9 @@ def test_watch_ends_cleanly_with_ctrl_c(simulate: Any, started: Any) -> None:
 
 
 def test_watch_tells_of_a_lost_link_and_goes_on(
-    simulate: Any, relay: Any, started: Any
+    simulate: Any,
+    relay: Any,
+    started: Any,
 ) -> None:
     cable = relay(simulate("--load", "constant:36W").port)
     watching = started("watch", cable.address, "--json")
@@ -60,10 +62,12 @@ def test_watch_ends_if_another_meter_answers(simulate: Any, started: Any) -> Non
 
 
 def test_watch_of_an_element_that_is_not_there_is_one_line(
-    simulate: Any, meter: Any
+    simulate: Any,
+    meter: Any,
 ) -> None:
     ended = meter("watch", simulate().address, "--element", "2", "--count", "1")
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.returncode == 1
+    assert ended.stdout == ""
     assert one_line(ended.stderr)
 
 

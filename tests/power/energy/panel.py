@@ -29,7 +29,11 @@ VOLTAGE_RANGES = (60.0, 150.0, 300.0, 600.0)
 CURRENT_RANGES = (0.2, 0.5, 1.0, 2.0, 5.0)
 SETTINGS = 14
 """So many settings are asked for in turn, each at least every two seconds."""
-HOLD, AVERAGING, RATE, VOLTAGE, CURRENT = 0, 3, 5, 8, 9
+HOLD = 0
+AVERAGING = 3
+RATE = 5
+VOLTAGE = 8
+CURRENT = 9
 LOADS = ("constant", "steps", "bursts", "noise", "ramp")
 Rng = np.random.Generator
 
@@ -40,7 +44,9 @@ def load(kind: str, steps: int, rng: Rng) -> NDArray[np.float64]:
     low, high = sorted(rng.uniform(10.0, 60.0, 2))
     if kind == "steps":
         return np.where(
-            at_s % (period := rng.uniform(0.7, 9.0)) < period / 2, low, high
+            at_s % (period := rng.uniform(0.7, 9.0)) < period / 2,
+            low,
+            high,
         )
     if kind == "bursts":
         return np.where(rng.random(steps // 30 + 1).repeat(30)[:steps] < 0.1, high, low)
@@ -86,24 +92,23 @@ class Panel:
     def press(self, action: Action) -> None:
         """Do what the manual says of a key in this state."""
         states = IntegratorState
-        kind, running = action.kind, self.state is states.START
+        kind = action.kind
+        running = self.state is states.START
         if kind == "start" and self.state in (states.RESET, states.STOP):
             self.state = states.START
         elif kind == "stop" and running:
             self.state = states.STOP
             self.latched.add("stop")
         elif kind == "reset" and not running:
-            self.state, self.joules, self.ran = states.RESET, 0.0, 0
+            self.state = states.RESET
+            self.joules = 0.0
+            self.ran = 0
         elif kind == "voltage":
-            self.blind, self.voltage = (
-                self.blind or self.voltage != action.value,
-                action.value,
-            )
+            self.blind = self.blind or self.voltage != action.value
+            self.voltage = action.value
         elif kind == "current":
-            self.blind, self.current = (
-                self.blind or self.current != action.value,
-                action.value,
-            )
+            self.blind = self.blind or self.current != action.value
+            self.current = action.value
         elif kind == "hold":
             self.hold = bool(action.value)
         elif kind == "averaging":
@@ -153,14 +158,16 @@ class Window:
     """A run in progress: the panel, what was integrated since its last update, and what the host has read."""
 
     def __init__(
-        self, rng: Rng, interval_s: float, length_s: float, busy: float
+        self,
+        rng: Rng,
+        interval_s: float,
+        length_s: float,
+        busy: float,
     ) -> None:
-        self.rng, self.interval_s, self.length_s, self.busy = (
-            rng,
-            interval_s,
-            length_s,
-            busy,
-        )
+        self.rng = rng
+        self.interval_s = interval_s
+        self.length_s = length_s
+        self.busy = busy
         self.panel = Panel(rate_s=interval_s, state=IntegratorState.START)
         self.readings: list[Reading] = []
         self.lost: list[tuple[float, float]] = []
@@ -195,7 +202,9 @@ class Window:
                     0.00045 * gain * panel.range_w * len(panel.since) * STEP_S
                 )
         panel.update(gain)
-        panel.since, panel.blind, self._counted_ws = [], False, 0.0
+        panel.since = []
+        panel.blind = False
+        self._counted_ws = 0.0
 
     def read(self, at_s: float) -> None:
         """Read what is shown if an update is due, with some of the settings."""
@@ -265,10 +274,16 @@ def _rounded(value: float, digits: int) -> float:
     return float(f"{value:.{digits - 1}e}")
 
 
-def _reading(panel: Panel, at_s: float, asked: list[int], interval_s: float) -> Reading:
+def _reading(
+    panel: Panel,
+    at_s: float,
+    asked: list[int],
+    interval_s: float,
+) -> Reading:
     power_w, wh, time_s = panel.shown
     amperes = power_w / VOLTS
-    latched, panel.latched = panel.latched if panel.latches else set(), set()
+    latched = panel.latched if panel.latches else set()
+    panel.latched = set()
     return Reading(
         at_s, UTC_START + timedelta(seconds=at_s), VOLTS, amperes, power_w, power_w, 1.0, wh, time_s, panel.state,
         math.isinf(power_w) or "over" in latched, False, False, panel.voltage, panel.current,

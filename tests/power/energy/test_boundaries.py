@@ -15,7 +15,9 @@ from lpirc_power.meter import IntegratorState, Reading, Setup
 
 
 def evenly(
-    reading: Any, interval_s: float = 0.25, power_w: float = 6.0
+    reading: Any,
+    interval_s: float = 0.25,
+    power_w: float = 6.0,
 ) -> list[Reading]:
     """Ten seconds of one power, a reading for each update."""
     times_s = [interval_s * place for place in range(1, round(10 / interval_s))]
@@ -35,7 +37,11 @@ def evenly(
     ],
 )
 def test_the_longer_a_pause_the_less_is_known_of_the_power_in_it(
-    reading: Any, measurement: Any, checks: Any, pause_s: float, unseen_ws: float
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    pause_s: float,
+    unseen_ws: float,
 ) -> None:
     readings = [
         replace(one, power_w=10.0) if one.monotonic_s > 5.0 else one
@@ -59,7 +65,9 @@ def test_the_longer_a_pause_the_less_is_known_of_the_power_in_it(
 
 
 def test_every_long_pause_adds_to_what_was_not_seen(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     readings = evenly(reading)
     readings[8] = replace(readings[8], power_w=20.0)
@@ -81,7 +89,9 @@ def test_every_long_pause_adds_to_what_was_not_seen(
 
 
 def test_a_run_whose_first_update_was_missed_can_be_compared(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     assert checks(evenly(reading)[1:], measurement({"update_interval_s": 0.25}))[
         "integrator-trapezoid"
@@ -89,10 +99,20 @@ def test_a_run_whose_first_update_was_missed_can_be_compared(
 
 
 @pytest.mark.parametrize(
-    ("at_s", "near"), [(1.5, True), (1.75, False), (8.5, True), (8.25, False)]
+    ("at_s", "near"),
+    [
+        (1.5, True),
+        (1.75, False),
+        (8.5, True),
+        (8.25, False),
+    ],
 )
 def test_the_edges_of_a_window_are_a_second_and_two_updates_wide(
-    reading: Any, measurement: Any, checks: Any, at_s: float, near: bool
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    at_s: float,
+    near: bool,
 ) -> None:
     readings = [
         replace(one, power_w=20.0) if one.monotonic_s == at_s else one
@@ -113,7 +133,10 @@ def test_the_edges_of_a_window_are_a_second_and_two_updates_wide(
 
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_the_first_update_may_hold_only_a_part_of_the_integration(
-    reading: Any, measurement: Any, checks: Any, share: float
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    share: float,
 ) -> None:
     update_wh = 6.0 * 0.25 / 3600
     readings = [
@@ -128,7 +151,9 @@ def test_the_first_update_may_hold_only_a_part_of_the_integration(
 
 
 def test_a_wh_that_stands_still_between_the_updates_that_were_read_is_told(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     readings = evenly(reading)[::2]  # every second one was missed
     stood = [
@@ -149,7 +174,10 @@ def test_a_wh_that_stands_still_between_the_updates_that_were_read_is_told(
 
 @pytest.mark.parametrize("at_s", [5.0, 9.0])
 def test_a_power_that_wh_does_not_show_is_told_in_the_last_seconds_too(
-    reading: Any, measurement: Any, checks: Any, at_s: float
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    at_s: float,
 ) -> None:
     readings = [
         replace(one, power_w=60.0) if one.monotonic_s == at_s else one
@@ -163,7 +191,9 @@ def test_a_power_that_wh_does_not_show_is_told_in_the_last_seconds_too(
 
 
 def test_a_stop_costs_what_the_readings_in_it_show_since_those_before_them(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     readings = evenly(reading)
     readings[19] = replace(readings[19], state=IntegratorState.STOP)
@@ -173,7 +203,7 @@ def test_a_stop_costs_what_the_readings_in_it_show_since_those_before_them(
         "integrator-stopped"
     ]
     assert found.figures == {
-        "stopped": 3, "readings": 39, "first_s": 5.0, "last_s": 5.5, "missing_wh": pytest.approx(18.0 * 0.25 / 3600)
+        "stopped": 3, "readings": 39, "first_s": 5.0, "last_s": 5.5, "missing_wh": pytest.approx(18.0 * 0.25 / 3600),
     }  # fmt: skip
     assert (
         "(STOP, stopped, and started again) in 3 of 39 readings, from 5.0 s to 5.5 s"
@@ -190,7 +220,8 @@ def test_half_a_second_has_a_mean_power_and_no_time_has_none() -> None:
 def test_a_limit_is_relative_to_any_power_above_nothing_and_to_no_other(
     power_w: float,
 ) -> None:
-    setup, limits = Setup(150.0, 0.1, 0.25, 0), limits_of("WT310E")
+    setup = Setup(150.0, 0.1, 0.25, 0)
+    limits = limits_of("WT310E")
     found = [
         uncertainty(setup, limits, 120.0, 0.01, power_w, 1.2),
         relative_uncertainty(power_w, 1.2, 15.0, limits),
@@ -218,7 +249,10 @@ def test_the_limit_of_a_sum_has_the_ranges_of_all_elements() -> None:
 
 @pytest.mark.parametrize("wrong", ["nothing", "gap", "stop", "jump", "late", "range"])
 def test_no_check_depends_on_when_the_hosts_clock_began(
-    reading: Any, measurement: Any, checks: Any, wrong: str
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    wrong: str,
 ) -> None:
     readings = evenly(reading)
     if wrong == "gap":

@@ -13,13 +13,20 @@ from lpirc_power.standing import Standing
 def flat(reading: Any, power_w: float, apparent_va: float) -> list[Any]:
     amperes = apparent_va / 120.0
     return [
-        reading(float(t), power_w=power_w, apparent_va=apparent_va, current_a=amperes)
+        reading(
+            float(t),
+            power_w=power_w,
+            apparent_va=apparent_va,
+            current_a=amperes,
+        )
         for t in range(11)
     ]
 
 
 def test_a_meter_that_was_changed_in_the_run_is_an_error_that_names_what(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     changes = (
         ":INPUT:CURRENT:RANGE 100MA was set, it is 1.0E+00",
@@ -28,17 +35,17 @@ def test_a_meter_that_was_changed_in_the_run_is_an_error_that_names_what(
     found = checks(flat(reading, 6.0, 6.0), measurement(changes=changes))[
         "range-changed"
     ]
-    assert (found.ok, found.severity, found.figures) == (
-        False,
-        "error",
-        {"changes": 2, "readings": 0},
-    )
+    assert found.ok is False
+    assert found.severity == "error"
+    assert found.figures == {"changes": 2, "readings": 0}
     assert all(change in found.sentence for change in changes)
     assert checks([], measurement())["range-changed"].ok
 
 
 def test_settings_that_readings_name_in_another_order_are_named_once(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     readings = flat(reading, 6.0, 6.0)
     readings[4] = reading(4.0, changed="a was set, it is 1; b was set, it is 2")
@@ -81,7 +88,11 @@ def test_accuracy_holds_exactly_up_to_one_percent(
 
 @given(st.floats(0.1, 30), st.floats(0.1, 30))
 def test_more_power_in_one_range_is_never_known_less_well(
-    reading: Any, measurement: Any, checks: Any, one_w: float, other_w: float
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    one_w: float,
+    other_w: float,
 ) -> None:
     less, more = (
         checks(flat(reading, power_w, 30.0), measurement(power_w=power_w))[
@@ -93,14 +104,14 @@ def test_more_power_in_one_range_is_never_known_less_well(
 
 
 def test_the_power_is_that_of_the_energy_and_not_the_mean_of_the_readings(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     # A host that saw only the bursts: the readings' mean is 12 W, the energy's 6 W; the power factor is theirs.
     found = checks(flat(reading, 12.0, 24.0), measurement())["accuracy"].figures
-    assert (found["mean_power_w"], found["mean_apparent_va"]) == (
-        pytest.approx(6.0),
-        pytest.approx(12.0),
-    )
+    assert found["mean_power_w"] == pytest.approx(6.0)
+    assert found["mean_apparent_va"] == pytest.approx(12.0)
     # An integrator that ran for half of the window has the mean power of that half.
     half = measurement(power_w=3.0, integrator_s=5.0)
     assert checks(flat(reading, 12.0, 12.0), half)["accuracy"].figures[
@@ -131,9 +142,19 @@ def test_the_row_of_dc_is_taken_by_the_signal(
     expected: float,
     told: bool,
 ) -> None:
-    ranges = {"voltage_range_v": 15.0, "current_range_a": 2.0, "mode": mode}
+    ranges = {
+        "voltage_range_v": 15.0,
+        "current_range_a": 2.0,
+        "mode": mode,
+    }
     readings = [
-        reading(float(t), voltage_v=volts, current_a=1.0, power_w=10.0, apparent_va=va)
+        reading(
+            float(t),
+            voltage_v=volts,
+            current_a=1.0,
+            power_w=10.0,
+            apparent_va=va,
+        )
         for t in range(11)
     ]
     found = checks(readings, measurement(ranges, power_w=10.0, model="WT310EH"))[
@@ -151,7 +172,9 @@ def test_the_row_of_dc_is_taken_by_the_signal(
 
 
 def test_the_sentence_names_manual_and_pages(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     found = checks(flat(reading, 6.0, 6.0), measurement())["accuracy"]
     assert (
@@ -161,7 +184,9 @@ def test_the_sentence_names_manual_and_pages(
 
 
 def test_automatic_ranges_are_taken_at_their_worst_and_only_warn(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     automatic = {"voltage_range_v": None, "current_range_a": None}
     fine = checks(flat(reading, 6.0, 6.0), measurement(automatic))["accuracy"]
@@ -170,12 +195,15 @@ def test_automatic_ranges_are_taken_at_their_worst_and_only_warn(
     poor = checks(flat(reading, 6.0, 6.0), measurement(automatic, model="WT310"))[
         "accuracy"
     ]
-    assert (poor.ok, poor.severity) == (False, "warning")
+    assert poor.ok is False
+    assert poor.severity == "warning"
     assert "at worst" in poor.sentence
 
 
 def test_one_automatic_range_is_taken_at_its_worst(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     mixed = measurement({"voltage_range_v": 600.0, "current_range_a": None})
     found = checks(flat(reading, 6.0, 6.0), mixed)["accuracy"]
@@ -183,7 +211,9 @@ def test_one_automatic_range_is_taken_at_its_worst(
 
 
 def test_a_meter_that_shows_no_power_has_not_shown_its_accuracy(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     for readings in (
         [],
@@ -197,7 +227,9 @@ def test_a_meter_that_shows_no_power_has_not_shown_its_accuracy(
 
 
 def test_nothing_is_known_of_a_meter_at_home_and_nothing_is_held_against_it(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     found = checks(
         flat(reading, 6.0, math.nan), measurement(model="rapl", official=False)
@@ -210,18 +242,22 @@ def test_nothing_is_known_of_a_meter_at_home_and_nothing_is_held_against_it(
 
 @pytest.mark.parametrize("standing", list(Standing))
 def test_an_unofficial_meter_is_a_warning_that_says_why(
-    measurement: Any, checks: Any, standing: Standing
+    measurement: Any,
+    checks: Any,
+    standing: Standing,
 ) -> None:
     measured = measurement(official=standing.official, standing=standing)
     found = checks([], measured)["official-meter"]
-    assert (found.ok, found.severity) == (standing.official, "warning")
+    assert found.ok == standing.official
+    assert found.severity == "warning"
     assert standing.reason() in found.sentence
     assert ("is unofficial" in found.sentence) is not standing.official
     assert bool(standing.reason()) is (standing is not Standing.OFFICIAL)
 
 
 def test_of_an_older_run_only_the_verdict_is_known(
-    measurement: Any, checks: Any
+    measurement: Any,
+    checks: Any,
 ) -> None:
     told = [
         checks([], measurement(official=counts))["official-meter"].sentence

@@ -15,7 +15,8 @@ from lpirc_power.energy.continuity import (
 )
 from lpirc_power.meter import IntegratorState, Reading
 
-STOP, RESET = IntegratorState.STOP, IntegratorState.RESET
+STOP = IntegratorState.STOP
+RESET = IntegratorState.RESET
 
 
 @pytest.fixture
@@ -44,7 +45,12 @@ def test_an_integral_that_only_grows_is_our_own(run: Any, reading: Any) -> None:
 
 def test_a_source_counts_backwards_and_is_our_own(reading: Any) -> None:
     readings = [
-        reading(100.0 + at, power_w=-6.0, energy_wh=-0.1 * at, integrator_s=at)
+        reading(
+            100.0 + at,
+            power_w=-6.0,
+            energy_wh=-0.1 * at,
+            integrator_s=at,
+        )
         for at in (1.0, 2.0)
     ]
     assert why_lost(readings, 100.0) is None
@@ -56,13 +62,37 @@ def test_a_source_counts_backwards_and_is_our_own(reading: Any) -> None:
         ({"state": RESET}, "was reset, or it was switched off"),
         ({"energy_wh": math.nan}, "nan Wh"),
         ({"energy_wh": 0.1, "integrator_s": math.inf}, "inf s"),
-        ({"energy_wh": 0.1, "integrator_s": 1.0, "state": STOP}, "started again"),
-        ({"energy_wh": 0.001, "integrator_s": 3.0, "state": STOP}, "started again"),
-        ({"energy_wh": 0.1, "integrator_s": 60.0, "state": STOP}, "was started before"),
+        (
+            {
+                "energy_wh": 0.1,
+                "integrator_s": 1.0,
+                "state": STOP,
+            },
+            "started again",
+        ),
+        (
+            {
+                "energy_wh": 0.001,
+                "integrator_s": 3.0,
+                "state": STOP,
+            },
+            "started again",
+        ),
+        (
+            {
+                "energy_wh": 0.1,
+                "integrator_s": 60.0,
+                "state": STOP,
+            },
+            "was started before",
+        ),
     ],
 )
 def test_what_the_last_reading_shows_of_a_foreign_integral(
-    run: Any, reading: Any, final: dict[str, Any], said: str
+    run: Any,
+    reading: Any,
+    final: dict[str, Any],
+    said: str,
 ) -> None:
     lost = why_lost([*run(1.0, 2.0, 3.0), reading(104.0, **final)], 100.0)
     assert lost is not None
@@ -70,7 +100,8 @@ def test_what_the_last_reading_shows_of_a_foreign_integral(
 
 
 def test_a_reset_in_the_first_second_is_seen_by_its_state(
-    run: Any, reading: Any
+    run: Any,
+    reading: Any,
 ) -> None:
     readings = [reading(100.1), reading(100.3, state=RESET), reading(100.5)]
     assert "started again" in str(why_lost([*readings, *run(0.9)], 100.0))
@@ -82,7 +113,14 @@ def test_a_reset_in_the_first_second_of_a_source_is_seen_by_its_state_only(
     def first(at_s: float, **different: Any) -> Reading:
         return reading(
             100.0 + at_s,
-            **({"power_w": -6.0, "energy_wh": 0.0, "integrator_s": 0.0} | different),
+            **(
+                {
+                    "power_w": -6.0,
+                    "energy_wh": 0.0,
+                    "integrator_s": 0.0,
+                }
+                | different
+            ),
         )
 
     reset = first(0.3, state=RESET)
@@ -92,7 +130,8 @@ def test_a_reset_in_the_first_second_of_a_source_is_seen_by_its_state_only(
 
 
 def test_a_reading_that_lacks_one_of_the_sums_tells_nothing(
-    run: Any, reading: Any
+    run: Any,
+    reading: Any,
 ) -> None:
     lacking = [
         reading(102.3, energy_wh=math.nan, integrator_s=0.0),
@@ -103,7 +142,9 @@ def test_a_reading_that_lacks_one_of_the_sums_tells_nothing(
 
 @pytest.mark.parametrize(("integrator_s", "lost"), [(3.0, False), (3.5, True)])
 def test_time_may_be_ahead_of_the_recording_by_two_seconds(
-    reading: Any, integrator_s: float, lost: bool
+    reading: Any,
+    integrator_s: float,
+    lost: bool,
 ) -> None:
     readings = [reading(101.0, energy_wh=0.01, integrator_s=integrator_s)]
     assert (why_lost(readings, 100.0) is not None) is lost
@@ -121,7 +162,10 @@ def test_time_may_be_ahead_of_the_recording_by_two_seconds(
     ],
 )
 def test_energy_that_falls_below_its_half_began_again_unless_a_power_is_negative(
-    reading: Any, powers_w: tuple[float, float], energy_wh: float, again: bool
+    reading: Any,
+    powers_w: tuple[float, float],
+    energy_wh: float,
+    again: bool,
 ) -> None:
     before = reading(100.0, energy_wh=1.0, power_w=powers_w[0])
     assert (
@@ -131,10 +175,18 @@ def test_energy_that_falls_below_its_half_began_again_unless_a_power_is_negative
 
 
 @pytest.mark.parametrize(
-    ("pause_s", "count", "stood"), [(0.25, 5, False), (1.0, 4, False), (1.0, 5, True)]
+    ("pause_s", "count", "stood"),
+    [
+        (0.25, 5, False),
+        (1.0, 4, False),
+        (1.0, 5, True),
+    ],
 )
 def test_time_is_held_only_if_it_stood_for_more_than_three_seconds(
-    reading: Any, pause_s: float, count: int, stood: bool
+    reading: Any,
+    pause_s: float,
+    count: int,
+    stood: bool,
 ) -> None:
     standing = [
         reading(10.0 + pause_s * place, integrator_s=2.0) for place in range(count)
@@ -168,7 +220,9 @@ def test_values_are_held_if_time_stood_still_while_the_integrator_ran_and_after_
 
 
 def test_a_timer_that_ends_within_an_update_before_the_window_does_is_no_fault(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     # The meter began a quarter of a second before it had confirmed its start, which opened the window.
     early_s = 0.26
@@ -195,18 +249,38 @@ def test_a_timer_that_ends_within_an_update_before_the_window_does_is_no_fault(
     ("after", "loss"),
     [
         ({"energy_wh": 0.02, "integrator_s": 4.0}, None),
-        ({"energy_wh": 0.02, "integrator_s": 4.0, "state": STOP}, None),
+        (
+            {
+                "energy_wh": 0.02,
+                "integrator_s": 4.0,
+                "state": STOP,
+            },
+            None,
+        ),
         ({"energy_wh": math.nan, "integrator_s": math.nan}, None),
-        ({"energy_wh": 0.0, "integrator_s": 0.0, "state": RESET}, EnergyLoss.RESET),
+        (
+            {
+                "energy_wh": 0.0,
+                "integrator_s": 0.0,
+                "state": RESET,
+            },
+            EnergyLoss.RESET,
+        ),
         ({"energy_wh": 0.001, "integrator_s": 1.0}, EnergyLoss.BEGAN_AGAIN),
         (
-            {"energy_wh": 0.02, "integrator_s": 3.0, "state": IntegratorState.ERROR},
+            {
+                "energy_wh": 0.02,
+                "integrator_s": 3.0,
+                "state": IntegratorState.ERROR,
+            },
             EnergyLoss.CUT_SHORT,
         ),
     ],
 )
 def test_how_a_started_meter_has_lost_energy_shows_in_two_readings(
-    reading: Any, after: dict[str, Any], loss: EnergyLoss | None
+    reading: Any,
+    after: dict[str, Any],
+    loss: EnergyLoss | None,
 ) -> None:
     before = reading(103.0, energy_wh=0.015, integrator_s=3.0)
     assert loss_between(before, reading(104.0, **after)) is loss
@@ -215,7 +289,12 @@ def test_how_a_started_meter_has_lost_energy_shows_in_two_readings(
 def test_a_started_meter_that_is_reset_has_lost_its_energy_whatever_was_read_before(
     reading: Any,
 ) -> None:
-    reset = reading(101.0, energy_wh=0.0, integrator_s=0.0, state=RESET)
+    reset = reading(
+        101.0,
+        energy_wh=0.0,
+        integrator_s=0.0,
+        state=RESET,
+    )
     assert loss_between(None, reset) is EnergyLoss.RESET
     assert (
         loss_between(reset, reading(102.0, integrator_s=1.0)) is EnergyLoss.BEGAN_AGAIN

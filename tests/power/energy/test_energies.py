@@ -14,7 +14,10 @@ WATTS = st.floats(0, 5000)
 # Readings closer than a nanosecond make slopes that no float holds.
 MOMENTS = st.floats(0, 100).map(lambda moment_s: round(moment_s, 9))
 SAMPLES = st.lists(
-    st.tuples(MOMENTS, WATTS), min_size=1, max_size=30, unique_by=lambda one: one[0]
+    st.tuples(MOMENTS, WATTS),
+    min_size=1,
+    max_size=30,
+    unique_by=lambda one: one[0],
 )
 
 
@@ -27,7 +30,8 @@ def recorded(path: Path) -> tuple[list[float], list[float], float]:
 
 @given(WATTS, st.floats(0.1, 10000))
 def test_constant_power_integrates_to_power_times_time(
-    power_w: float, length_s: float
+    power_w: float,
+    length_s: float,
 ) -> None:
     expected = power_w * length_s / 3600
     assert trapezoid_wh([1.0, 2.0, 3.0], [power_w] * 3, 0.0, length_s) == pytest.approx(
@@ -37,7 +41,10 @@ def test_constant_power_integrates_to_power_times_time(
 
 @given(st.floats(-50, 50), st.floats(-100, 100), st.floats(0, 50), st.floats(0.1, 50))
 def test_a_ramp_integrates_exactly_however_it_is_cut(
-    slope: float, power_w: float, start_s: float, length_s: float
+    slope: float,
+    power_w: float,
+    start_s: float,
+    length_s: float,
 ) -> None:
     times = [float(second) for second in range(101)]
     powers = [power_w + slope * second for second in times]
@@ -49,19 +56,23 @@ def test_a_ramp_integrates_exactly_however_it_is_cut(
 # Two powers at one moment are a step, whose side an edge exactly there cannot know: hence unique moments.
 @given(SAMPLES, st.floats(0, 100))
 def test_two_parts_of_a_window_add_up_to_the_whole(
-    samples: list[tuple[float, float]], middle_s: float
+    samples: list[tuple[float, float]],
+    middle_s: float,
 ) -> None:
     times, powers = zip(*samples, strict=True)
     first = trapezoid_wh(times, powers, 0.0, middle_s)
     second = trapezoid_wh(times, powers, middle_s, 100.0)
     assert first + second == pytest.approx(
-        trapezoid_wh(times, powers, 0.0, 100.0), rel=1e-6, abs=1e-9
+        trapezoid_wh(times, powers, 0.0, 100.0),
+        rel=1e-6,
+        abs=1e-9,
     )
 
 
 @given(SAMPLES, st.floats(0, 100))
 def test_more_power_is_more_energy_and_the_mean_is_between_least_and_largest(
-    samples: list[tuple[float, float]], more_w: float
+    samples: list[tuple[float, float]],
+    more_w: float,
 ) -> None:
     times, powers = zip(*samples, strict=True)
     energy_wh = trapezoid_wh(times, powers, 0.0, 100.0)
@@ -72,7 +83,8 @@ def test_more_power_is_more_energy_and_the_mean_is_between_least_and_largest(
 
 @given(SAMPLES, st.randoms(use_true_random=False))
 def test_the_order_of_the_readings_does_not_matter(
-    samples: list[tuple[float, float]], random: object
+    samples: list[tuple[float, float]],
+    random: object,
 ) -> None:
     shuffled = list(samples)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -85,7 +97,10 @@ def test_the_order_of_the_readings_does_not_matter(
 
 def test_edges_hold_the_first_and_last_finite_value() -> None:
     assert trapezoid_wh(
-        [0, 1, 2, 3], [math.nan, 3600, 7200, math.inf], 0, 4
+        [0, 1, 2, 3],
+        [math.nan, 3600, 7200, math.inf],
+        0,
+        4,
     ) == pytest.approx(1 * 1 + 1.5 + 2 * 2)
 
 
@@ -102,7 +117,9 @@ def test_nothing_finite_has_no_integral() -> None:
 
 @given(WATTS, WATTS, st.floats(0, 10000))
 def test_above_idle_is_what_the_power_above_idle_makes(
-    power_w: float, idle_w: float, elapsed_s: float
+    power_w: float,
+    idle_w: float,
+    elapsed_s: float,
 ) -> None:
     energy_wh = power_w * elapsed_s / 3600
     expected = (power_w - idle_w) * elapsed_s / 3600

@@ -29,7 +29,10 @@ def test_a_meter_that_began_again_is_said_to_have_lost_its_energy(
 ) -> None:
     before = reading(100.0, energy_wh=1.0, integrator_s=100.0)
     sentence = gap_sentence(
-        METER, before, reading(130.0, energy_wh=0.1, integrator_s=12.0), ()
+        METER,
+        before,
+        reading(130.0, energy_wh=0.1, integrator_s=12.0),
+        (),
     )
     assert sentence.endswith(
         "its integrator started again (1 Wh in 100 s before, 0.1 Wh in 12 s now), and the energy before is lost."
@@ -37,7 +40,11 @@ def test_a_meter_that_began_again_is_said_to_have_lost_its_energy(
 
 
 @pytest.mark.parametrize(
-    ("ran_s", "words"), [(28, "went on"), (27, "stood still for some 3 s")]
+    ("ran_s", "words"),
+    [
+        (28, "went on"),
+        (27, "stood still for some 3 s"),
+    ],
 )
 def test_time_may_miss_two_seconds_of_a_gap(ran_s: int, words: str) -> None:
     assert words in integrator_since(_at(100.0, 100.0), _at(130.0, 100.0 + ran_s))
@@ -45,7 +52,10 @@ def test_time_may_miss_two_seconds_of_a_gap(ran_s: int, words: str) -> None:
 
 def test_what_differs_is_named(reading: Make) -> None:
     sentence = gap_sentence(
-        METER, None, reading(5.0), ("a was set, it is b", "c was set, it is d")
+        METER,
+        None,
+        reading(5.0),
+        ("a was set, it is b", "c was set, it is d"),
     )
     assert "is back; its integrator went on" in sentence
     assert sentence.endswith(
@@ -57,7 +67,11 @@ def test_what_differs_is_named(reading: Make) -> None:
     ("after", "words"),
     [
         (
-            {"state": IntegratorState.RESET, "energy_wh": 0.0, "integrator_s": 0.0},
+            {
+                "state": IntegratorState.RESET,
+                "energy_wh": 0.0,
+                "integrator_s": 0.0,
+            },
             "is reset",
         ),
         ({"energy_wh": 1.1, "integrator_s": 20.0}, "started again"),
@@ -65,32 +79,53 @@ def test_what_differs_is_named(reading: Make) -> None:
         ({"energy_wh": 0.999, "integrator_s": 130.0}, "went on"),
         ({"energy_wh": 1.1, "integrator_s": 104.0}, "stood still for some 26 s"),
         (
-            {"state": IntegratorState.TIMEUP, "energy_wh": 1.2, "integrator_s": 120.0},
+            {
+                "state": IntegratorState.TIMEUP,
+                "energy_wh": 1.2,
+                "integrator_s": 120.0,
+            },
             "has ended (TIMEUP)",
         ),
         (
-            {"state": IntegratorState.STOP, "energy_wh": 1.2, "integrator_s": 110.0},
+            {
+                "state": IntegratorState.STOP,
+                "energy_wh": 1.2,
+                "integrator_s": 110.0,
+            },
             "has ended (STOP)",
         ),
         ({"energy_wh": math.nan, "integrator_s": math.nan}, "went on"),
     ],
 )
 def test_what_became_of_the_integrator_is_told(
-    reading: Make, after: dict[str, object], words: str
+    reading: Make,
+    after: dict[str, object],
+    words: str,
 ) -> None:
     before = reading(100.0, energy_wh=1.0, integrator_s=100.0)
     assert words in integrator_since(before, reading(130.0, **after))
 
 
 def test_a_negative_power_lets_the_energy_fall(reading: Make) -> None:
-    before = reading(100.0, energy_wh=-1.0, integrator_s=100.0, power_w=-6.0)
-    after = reading(130.0, energy_wh=-1.3, integrator_s=130.0, power_w=-6.0)
+    before = reading(
+        100.0,
+        energy_wh=-1.0,
+        integrator_s=100.0,
+        power_w=-6.0,
+    )
+    after = reading(
+        130.0,
+        energy_wh=-1.3,
+        integrator_s=130.0,
+        power_w=-6.0,
+    )
     assert "went on" in integrator_since(before, after)
 
 
 @given(gap_s=st.floats(0, 600), ran_s=st.integers(0, 600))
 def test_it_stood_still_exactly_if_it_missed_more_than_two_seconds(
-    gap_s: float, ran_s: int
+    gap_s: float,
+    ran_s: int,
 ) -> None:
     before = _at(100.0, 100.0)
     after = _at(100.0 + gap_s, 100.0 + ran_s)

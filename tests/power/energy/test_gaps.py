@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 
 def test_gaps_are_a_warning_with_their_lengths(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     readings = [reading(t) for t in (1.0, 2.0, 7.0)]
     found = checks(readings, measurement())["reading-gaps"]
@@ -26,7 +28,9 @@ def test_gaps_are_a_warning_with_their_lengths(
 
 
 def test_readings_that_begin_late_or_end_early_are_gaps(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     assert checks([reading(5.0)], measurement())["reading-gaps"].figures["gaps"] == 2
 
@@ -36,7 +40,11 @@ def test_readings_that_begin_late_or_end_early_are_gaps(
     st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0]),
 )
 def test_a_gap_is_exactly_a_pause_of_more_than_three_updates_and_two_seconds(
-    reading: Any, measurement: Any, checks: Any, tenths: list[int], interval_s: float
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    tenths: list[int],
+    interval_s: float,
 ) -> None:
     times = [tenth / 10 for tenth in tenths]
     found = checks(
@@ -51,7 +59,9 @@ def test_a_gap_is_exactly_a_pause_of_more_than_three_updates_and_two_seconds(
 
 
 def test_no_data_is_normal_at_the_start_only(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     start = [reading(t / 2, power_w=math.nan) for t in range(3)]
     rest = [reading(float(t)) for t in range(2, 10)]
@@ -59,14 +69,20 @@ def test_no_data_is_normal_at_the_start_only(
     later = checks([*start, *rest, reading(9.5, power_w=math.nan)], measurement())[
         "no-data"
     ]
-    assert (later.ok, later.severity) == (False, "warning")
+    assert later.ok is False
+    assert later.severity == "warning"
     never = checks(start, measurement())["no-data"]
-    assert (never.ok, never.severity) == (False, "error")
+    assert never.ok is False
+    assert never.severity == "error"
 
 
 @pytest.mark.parametrize(("at_s", "ok"), [(2.0, True), (2.001, False)])
 def test_two_updates_may_pass_before_there_is_data(
-    reading: Any, measurement: Any, checks: Any, at_s: float, ok: bool
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    at_s: float,
+    ok: bool,
 ) -> None:
     readings = [
         reading(at_s, power_w=math.nan),
@@ -76,10 +92,20 @@ def test_two_updates_may_pass_before_there_is_data(
 
 
 @pytest.mark.parametrize(
-    ("every", "ok"), [(1, True), (20, True), (2, False), (5, False)]
+    ("every", "ok"),
+    [
+        (1, True),
+        (20, True),
+        (2, False),
+        (5, False),
+    ],
 )
 def test_missed_updates_are_told_though_no_pause_is_long(
-    reading: Any, measurement: Any, checks: Any, every: int, ok: bool
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    every: int,
+    ok: bool,
 ) -> None:
     kept = [
         number
@@ -89,8 +115,11 @@ def test_missed_updates_are_told_though_no_pause_is_long(
     readings = [reading(number / 10) for number in kept]
     measured = measurement({"update_interval_s": 0.1}, end_s=30.0)
     found = checks(readings, measured)["reading-gaps"]
-    assert (found.ok, found.severity, found.figures["gaps"]) == (ok, "warning", 0)
-    assert (found.figures["readings"], found.figures["expected"]) == (len(kept), 300)
+    assert found.ok == ok
+    assert found.severity == "warning"
+    assert found.figures["gaps"] == 0
+    assert found.figures["readings"] == len(kept)
+    assert found.figures["expected"] == 300
     assert ok or f"{len(kept)} readings of about 300 updates" in found.sentence
 
 

@@ -34,14 +34,21 @@ def test_an_inference_has_its_share_of_the_loops_energy() -> None:
     assert energy["inference_j"] == pytest.approx(0.072)
     assert energy["inference_wh"] == pytest.approx(2e-5)
     assert energy["mean_power_w"] == pytest.approx(36)
-    assert (energy["idle_power_w"], energy["inference_above_idle_j"]) == (None, None)
-    assert (energy["meter"], energy["official"]) == ("YOKOGAWA WT310 C2VC F1.04", True)
+    assert energy["idle_power_w"] is None
+    assert energy["inference_above_idle_j"] is None
+    assert energy["meter"] == "YOKOGAWA WT310 C2VC F1.04"
+    assert energy["official"] is True
 
 
 def test_only_what_was_read_in_the_loop_counts() -> None:
     before = [replace(one, power_w=1000.0) for one in readings(count=8)]
     energy = inference_energy(
-        [*before, *readings()[8:]], 101.0, 103.0, 1000, METER, None
+        [*before, *readings()[8:]],
+        101.0,
+        103.0,
+        1000,
+        METER,
+        None,
     )
     assert energy["mean_power_w"] == pytest.approx(36)
 
@@ -53,7 +60,8 @@ def test_above_idle_is_what_the_inference_adds() -> None:
 
 def test_a_loop_with_too_few_readings_tells_no_energy() -> None:
     assert "only 9 readings fell into its 0.8 s; make the loop longer" in complaint(
-        start_s=101, end_s=101.85
+        start_s=101,
+        end_s=101.85,
     )
 
 
@@ -71,7 +79,8 @@ def test_a_loop_with_too_few_readings_tells_no_energy() -> None:
     ],
 )
 def test_a_doubtful_reading_in_the_loop_tells_no_energy(
-    changes: dict[str, object], told: str
+    changes: dict[str, object],
+    told: str,
 ) -> None:
     doubtful = readings()
     doubtful[20] = replace(doubtful[20], **changes)  # type: ignore[arg-type]
@@ -84,7 +93,9 @@ def test_a_doubtful_reading_in_the_loop_tells_no_energy(
 def test_a_loop_of_which_two_seconds_were_not_seen_tells_no_energy() -> None:
     taken = readings(count=101)
     assert "nothing was read for 2.2 s" in complaint(
-        *taken[:40], *taken[61:], end_s=109.0
+        *taken[:40],
+        *taken[61:],
+        end_s=109.0,
     )
     assert "nothing was read for 4.0 s" in complaint(*taken[:51], end_s=109.0)
     inference_energy([*taken[:40], *taken[58:]], 101.0, 109.0, 1000, METER, None)

@@ -24,7 +24,8 @@ def compared(readings: list[Reading], measured: Measurement) -> Any:
 
 
 def test_an_integral_that_does_not_fit_the_readings_fails(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
     readings = [reading(float(t)) for t in range(601)]
     assert compared(
@@ -38,13 +39,20 @@ def test_an_integral_that_does_not_fit_the_readings_fails(
 
 @pytest.mark.parametrize("seconds", [10, 60, 600])
 def test_tolerance_is_half_a_percent_and_one_update_of_the_largest_power(
-    reading: Any, measurement: Any, seconds: int
+    reading: Any,
+    measurement: Any,
+    seconds: int,
 ) -> None:
     readings = [reading(float(t)) for t in range(seconds + 1)]
-    sound_wh, update_wh = 6.0 * seconds / 3600, 6.0 / 3600
+    sound_wh = 6.0 * seconds / 3600
+    update_wh = 6.0 / 3600
     found = compared(
         readings,
-        measurement(end_s=float(seconds), integrator_wh=sound_wh, start_stop_s=0.0),
+        measurement(
+            end_s=float(seconds),
+            integrator_wh=sound_wh,
+            start_stop_s=0.0,
+        ),
     )
     assert found.figures["tolerance_wh"] == pytest.approx(
         0.00501 * sound_wh + update_wh
@@ -53,7 +61,9 @@ def test_tolerance_is_half_a_percent_and_one_update_of_the_largest_power(
 
 @given(offset=st.floats(-0.2, 0.2))
 def test_it_holds_exactly_within_its_tolerance(
-    reading: Any, measurement: Any, offset: float
+    reading: Any,
+    measurement: Any,
+    offset: float,
 ) -> None:
     readings = [reading(float(t)) for t in range(601)]
     found = compared(
@@ -66,7 +76,10 @@ def test_it_holds_exactly_within_its_tolerance(
 
 @given(st.floats(0, 0.5), st.floats(0, 0.5))
 def test_what_is_further_off_never_passes_where_the_nearer_fails(
-    reading: Any, measurement: Any, one: float, other: float
+    reading: Any,
+    measurement: Any,
+    one: float,
+    other: float,
 ) -> None:
     readings = [reading(float(t)) for t in range(601)]
     near, far = (
@@ -78,7 +91,10 @@ def test_what_is_further_off_never_passes_where_the_nearer_fails(
 
 @given(st.integers(0, 500), st.integers(0, 500))
 def test_a_longer_gap_never_narrows_the_tolerance(
-    reading: Any, measurement: Any, one: int, other: int
+    reading: Any,
+    measurement: Any,
+    one: int,
+    other: int,
 ) -> None:
     def tolerance_wh(gap: int) -> float:
         seconds = [t for t in range(601) if not 50 < t < 50 + gap]
@@ -102,13 +118,18 @@ def test_a_longer_gap_never_narrows_the_tolerance(
     st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0]),
 )
 def test_slower_updates_never_narrow_the_tolerance(
-    reading: Any, measurement: Any, one: float, other: float
+    reading: Any,
+    measurement: Any,
+    one: float,
+    other: float,
 ) -> None:
     readings = [reading(float(t)) for t in range(601)]
 
     def tolerance_wh(interval_s: float) -> float:
         measured = measurement(
-            {"update_interval_s": interval_s}, end_s=600.0, integrator_wh=SOUND_WH
+            {"update_interval_s": interval_s},
+            end_s=600.0,
+            integrator_wh=SOUND_WH,
         )
         return float(compared(readings, measured).figures["tolerance_wh"])
 
@@ -117,7 +138,9 @@ def test_slower_updates_never_narrow_the_tolerance(
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
 def test_missing_integral_fails_the_comparison(
-    reading: Any, measurement: Any, wrong: float
+    reading: Any,
+    measurement: Any,
+    wrong: float,
 ) -> None:
     found = compared([reading(1.0)], measurement(integrator_wh=wrong))
     assert not found.ok
@@ -125,7 +148,8 @@ def test_missing_integral_fails_the_comparison(
 
 
 def test_readings_without_power_fail_the_comparison(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
     found = compared([reading(1.0, power_w=math.nan)], measurement())
     assert not found.ok
@@ -144,7 +168,11 @@ def test_readings_without_power_fail_the_comparison(
     ],
 )
 def test_integrator_time_may_differ_by_its_resolution_and_the_commands(
-    reading: Any, measurement: Any, checks: Any, integrator_s: float, ok: bool
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    integrator_s: float,
+    ok: bool,
 ) -> None:
     assert (
         checks([reading(1.0)], measurement(integrator_s=integrator_s))[
@@ -156,7 +184,10 @@ def test_integrator_time_may_differ_by_its_resolution_and_the_commands(
 
 @given(st.integers(0, 40), st.floats(0.1, 40))
 def test_integrator_time_holds_exactly_within_two_seconds(
-    measurement: Any, checks: Any, integrator_s: int, end_s: float
+    measurement: Any,
+    checks: Any,
+    integrator_s: int,
+    end_s: float,
 ) -> None:
     found = checks([], measurement(integrator_s=float(integrator_s), end_s=end_s))[
         "integrator-time"
@@ -168,17 +199,29 @@ def test_integrator_time_holds_exactly_within_two_seconds(
     ("start_stop_s", "span_s"), [(None, 1.0), (0.3, 0.3), (2.0, 2.0)]
 )
 def test_what_starting_and_stopping_took_is_allowed_for_at_the_power_of_the_edges(
-    reading: Any, measurement: Any, start_stop_s: float | None, span_s: float
+    reading: Any,
+    measurement: Any,
+    start_stop_s: float | None,
+    span_s: float,
 ) -> None:
     readings = [
         reading(float(t), power_w=60.0 if t == 300 else 6.0) for t in range(601)
     ]
     found = compared(
         readings,
-        measurement(end_s=600.0, integrator_wh=SOUND_WH, start_stop_s=start_stop_s),
+        measurement(
+            end_s=600.0,
+            integrator_wh=SOUND_WH,
+            start_stop_s=start_stop_s,
+        ),
     ).figures
     exact = compared(
-        readings, measurement(end_s=600.0, integrator_wh=SOUND_WH, start_stop_s=0.0)
+        readings,
+        measurement(
+            end_s=600.0,
+            integrator_wh=SOUND_WH,
+            start_stop_s=0.0,
+        ),
     ).figures
     assert found["tolerance_wh"] - exact["tolerance_wh"] == pytest.approx(
         6.0 * span_s / 3600
@@ -222,7 +265,11 @@ def test_an_honest_run_agrees_however_short_it_is_and_however_late_its_start_is_
     st.sampled_from([0.1, 0.25, 0.5]),
 )
 def test_one_percent_too_much_or_too_little_in_ten_minutes_is_found(
-    reading: Any, measurement: Any, power_w: float, wrong: float, interval_s: float
+    reading: Any,
+    measurement: Any,
+    power_w: float,
+    wrong: float,
+    interval_s: float,
 ) -> None:
     readings = [
         reading(interval_s * number, power_w=power_w)
@@ -238,12 +285,18 @@ def test_one_percent_too_much_or_too_little_in_ten_minutes_is_found(
 
 @pytest.mark.parametrize("off", [0.0, 0.004, 0.02])
 def test_the_sentence_names_difference_and_tolerance(
-    reading: Any, measurement: Any, off: float
+    reading: Any,
+    measurement: Any,
+    off: float,
 ) -> None:
     readings = [reading(float(t)) for t in range(601)]
     found = compared(
         readings,
-        measurement(end_s=600.0, integrator_wh=SOUND_WH * (1 + off), start_stop_s=0.0),
+        measurement(
+            end_s=600.0,
+            integrator_wh=SOUND_WH * (1 + off),
+            start_stop_s=0.0,
+        ),
     )
     apart, allowed = (
         f"{abs(found.figures[name]):.3g} Wh"
@@ -265,7 +318,10 @@ def test_the_sentence_names_difference_and_tolerance(
     ],
 )
 def test_an_integrator_that_ran_on_or_too_short_is_told_with_what_its_energy_covers(
-    measurement: Any, checks: Any, integrator_s: float, words: str
+    measurement: Any,
+    checks: Any,
+    integrator_s: float,
+    words: str,
 ) -> None:
     found = checks([], measurement(integrator_s=integrator_s, end_s=5.756))[
         "integrator-time"
@@ -280,9 +336,12 @@ def test_an_integrator_that_ran_on_or_too_short_is_told_with_what_its_energy_cov
     )
 )
 def test_updates_that_were_missed_spoil_no_honest_run_if_their_power_was_between_those_around_them(
-    reading: Any, measurement: Any, updates: list[tuple[float, list[float]]]
+    reading: Any,
+    measurement: Any,
+    updates: list[tuple[float, list[float]]],
 ) -> None:
-    powers_w, read = [], []
+    powers_w = []
+    read = []
     for (before_w, missed), (after_w, _) in pairwise([*updates, updates[-1]]):
         powers_w.append(before_w)
         read.append(reading(0.1 * len(powers_w), power_w=before_w))
@@ -310,7 +369,10 @@ def stepped(reading: Any, seconds: float = 600.0) -> list[Reading]:
 @pytest.mark.parametrize("every", [2, 10])
 @pytest.mark.parametrize("wrong", [-0.15, -0.05, 0.0, 0.05])
 def test_missed_updates_hide_no_energy_that_is_five_percent_off(
-    reading: Any, measurement: Any, every: int, wrong: float
+    reading: Any,
+    measurement: Any,
+    every: int,
+    wrong: float,
 ) -> None:
     read = [one for number, one in enumerate(stepped(reading), 1) if number % every]
     measured = measurement(
@@ -325,7 +387,11 @@ def test_missed_updates_hide_no_energy_that_is_five_percent_off(
 @pytest.mark.parametrize("shown", ["nothing", "no data"])
 @pytest.mark.parametrize(("wrong", "ok"), [(0.0, True), (0.2, False)])
 def test_a_burst_that_no_reading_shows_spoils_no_honest_run(
-    reading: Any, measurement: Any, shown: str, wrong: float, ok: bool
+    reading: Any,
+    measurement: Any,
+    shown: str,
+    wrong: float,
+    ok: bool,
 ) -> None:
     # 9 W in the first ten seconds, and in thirty seconds more of which no power was read.
     # Nor does WH of that time tell.
@@ -343,6 +409,10 @@ def test_a_burst_that_no_reading_shows_spoils_no_honest_run(
     true_wh = (9.0 * 40 + 2.0 * 560) / 3600
     found = compared(
         read,
-        measurement(end_s=600.0, integrator_wh=true_wh * (1 + wrong), start_stop_s=0.0),
+        measurement(
+            end_s=600.0,
+            integrator_wh=true_wh * (1 + wrong),
+            start_stop_s=0.0,
+        ),
     )
     assert found.ok is ok

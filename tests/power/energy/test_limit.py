@@ -62,7 +62,12 @@ def test_the_limit_is_the_manuals(
         line_filter=line_filter,
     )
     found = uncertainty(
-        setup, limits_of(model), volts, apparent_va / volts, power_w, apparent_va
+        setup,
+        limits_of(model),
+        volts,
+        apparent_va / volts,
+        power_w,
+        apparent_va,
     )
     assert found == pytest.approx(manual, abs=5e-6)
 
@@ -102,7 +107,11 @@ def test_without_any_power_factor_the_limit_is_a_part_of_the_apparent_power() ->
     ],
 )  # fmt: skip
 def test_a_signal_is_known_only_where_the_readings_tell(
-    mode: str, voltage_v: float, power_w: float, apparent_va: float, signal: str | None
+    mode: str,
+    voltage_v: float,
+    power_w: float,
+    apparent_va: float,
+    signal: str | None,
 ) -> None:
     assert signal_of(mode, voltage_v, power_w, apparent_va) == signal
 
@@ -120,16 +129,22 @@ def test_of_an_unknown_signal_the_larger_limit_counts() -> None:
     ]
     # At a low power factor that of AC is larger.
     assert limit_w(0.1, 50.0, 1.0, limits, None) == limit_w(
-        0.1, 50.0, 1.0, limits, "ac"
+        0.1,
+        50.0,
+        1.0,
+        limits,
+        "ac",
     )
 
 
 @pytest.mark.parametrize("voltage_share", [0.3, 0.6, 1.3])
 @pytest.mark.parametrize("current_share", [0.3, 0.5, 1.3])
 def test_without_ranges_the_limit_covers_whatever_automatic_ranging_chose(
-    voltage_share: float, current_share: float
+    voltage_share: float,
+    current_share: float,
 ) -> None:
-    power_w, apparent_va = 12.0, 20.0
+    power_w = 12.0
+    apparent_va = 20.0
     known = relative_uncertainty(
         power_w,
         apparent_va,
@@ -144,13 +159,21 @@ def test_without_ranges_the_limit_covers_whatever_automatic_ranging_chose(
 
 def test_an_apparent_power_below_the_active_one_is_noise() -> None:
     assert relative_uncertainty(
-        10.0, 9.99, 60.0, limits_of("WT310E")
+        10.0,
+        9.99,
+        60.0,
+        limits_of("WT310E"),
     ) == relative_uncertainty(10.0, 10.0, 60.0, limits_of("WT310E"))
 
 
 @pytest.mark.parametrize(
     ("power_w", "apparent_va"),
-    [(0.0, 1.0), (-1.0, 1.0), (math.nan, 1.0), (1.0, math.inf)],
+    [
+        (0.0, 1.0),
+        (-1.0, 1.0),
+        (math.nan, 1.0),
+        (1.0, math.inf),
+    ],
 )
 def test_without_power_there_is_no_limit(power_w: float, apparent_va: float) -> None:
     assert relative_uncertainty(power_w, apparent_va, 60.0, limits_of("WT310E")) is None
@@ -195,7 +218,9 @@ def test_nothing_is_known_of_others(model: str) -> None:
     ],
 )
 def test_each_element_of_a_sum_has_a_range(
-    model: str, element: str, range_w: float
+    model: str,
+    element: str,
+    range_w: float,
 ) -> None:
     assert (
         power_range_w(Setup(150.0, 0.5, 0.1, 0, element=element), limits_of(model))
@@ -210,10 +235,14 @@ def test_an_automatic_range_is_as_large_as_it_may_be_for_what_it_measures() -> N
     )
     assert power_range_w(Setup(None, 0.5, 0.1, 0), limits_of("WT310E")) is None
     assert power_range_w(
-        Setup(None, 0.5, 0.1, 0), limits_of("WT310E"), voltage_v=120.0
+        Setup(None, 0.5, 0.1, 0),
+        limits_of("WT310E"),
+        voltage_v=120.0,
     ) == pytest.approx(200.0)
     assert power_range_w(
-        Setup(150.0, None, 0.1, 0), limits_of("WT310E"), current_a=0.03
+        Setup(150.0, None, 0.1, 0),
+        limits_of("WT310E"),
+        current_a=0.03,
     ) == pytest.approx(15.0)
 
 
@@ -225,12 +254,20 @@ def test_no_range_is_smaller_than_the_smallest_of_the_model() -> None:
 
 def test_a_negative_power_has_the_limit_of_its_size() -> None:
     assert limit_w(-10.0, 12.0, 60.0, limits_of("WT310E")) == limit_w(
-        10.0, 12.0, 60.0, limits_of("WT310E")
+        10.0,
+        12.0,
+        60.0,
+        limits_of("WT310E"),
     )
     assert relative_uncertainty(-10.0, 12.0, 60.0, limits_of("WT310E")) is None
 
 
-def drift_w(model: str, setup: Setup, voltage_v: float, current_a: float) -> float:
+def drift_w(
+    model: str,
+    setup: Setup,
+    voltage_v: float,
+    current_a: float,
+) -> float:
     limits = limits_of(model)
     assert limits is not None
     return dc_drift_w(setup, limits.under(setup), voltage_v, current_a)
@@ -239,14 +276,21 @@ def drift_w(model: str, setup: Setup, voltage_v: float, current_a: float) -> flo
 def test_a_small_board_on_dc_drifts_by_more_than_the_published_limit() -> None:
     # 2 W at 5 V in 15 V x 0.5 A: 0.1 % + 0.2 % of 7.5 W; 5 x 0.02 % of 15 V x 0.4 A, and 5 x 500 uA x 5 V.
     setup = Setup(15.0, 0.5, 0.1, 0, mode="dc")
-    published, drift = 0.001 + 0.002 * 7.5 / 2, (0.015 * 0.4 + 0.0025 * 5) / 2
-    assert (published, drift) == (pytest.approx(0.0085), pytest.approx(0.00925))
+    published = 0.001 + 0.002 * 7.5 / 2
+    drift = (0.015 * 0.4 + 0.0025 * 5) / 2
+    assert published == pytest.approx(0.0085)
+    assert drift == pytest.approx(0.00925)
     assert uncertainty(setup, limits_of("WT310E"), 5.0, 0.4, 2.0, 2.0) == pytest.approx(
         published + drift
     )
     steadier = replace(setup, ambient_change_c=1.0)
     assert uncertainty(
-        steadier, limits_of("WT310E"), 5.0, 0.4, 2.0, 2.0
+        steadier,
+        limits_of("WT310E"),
+        5.0,
+        0.4,
+        2.0,
+        2.0,
     ) == pytest.approx(published + drift / 5)
 
 
@@ -266,7 +310,10 @@ def test_a_small_board_on_dc_drifts_by_more_than_the_published_limit() -> None:
     ],
 )
 def test_the_drift_of_the_current_is_that_of_its_range_in_the_manual(
-    model: str, range_a: float, crest_factor: int, drift_a: float
+    model: str,
+    range_a: float,
+    crest_factor: int,
+    drift_a: float,
 ) -> None:
     setup = Setup(15.0, range_a, 0.1, 0, crest_factor=crest_factor)
     assert drift_w(model, setup, 10.0, 0.0) == pytest.approx(drift_a * 10.0)
@@ -310,7 +357,11 @@ def test_ac_does_not_drift_and_an_unknown_signal_only_where_dc_has_the_larger_li
     limits = limits_of("WT310E")
     found = [
         limit_of(10.0, va, 30.0, limits, signal, 0.05)
-        for signal, va in (("ac", 10.0), ("dc", 10.0), (None, 10.0))
+        for signal, va in (
+            ("ac", 10.0),
+            ("dc", 10.0),
+            (None, 10.0),
+        )
     ]
     assert [one and one.drift_w for one in found] == [0.0, 0.05, 0.05]
     mostly_reactive = limit_of(0.1, 200.0, 1.0, limits, None, 0.05)

@@ -125,15 +125,22 @@ def limit_wh(case: Case, checks: dict[str, Check]) -> float:
 
 
 def test_no_action_at_the_panel_spoils_an_energy_silently() -> None:
-    silent, said, wrong = [], Counter[str](), 0
+    silent = []
+    said = Counter[str]()
+    wrong = 0
     for seed in range(SEQUENCES):
         rng = np.random.default_rng(seed)
         interval_s = float(rng.choice(INTERVALS_S))
         length_s = float(rng.uniform(15.0, 40.0)) * (2.0 if interval_s >= 2 else 1.0)
         case = run(
-            rng, str(rng.choice(LOADS)), interval_s, length_s, actions(rng, length_s)
+            rng,
+            str(rng.choice(LOADS)),
+            interval_s,
+            length_s,
+            actions(rng, length_s),
         )
-        checks, off_wh = checked(case), abs(case.measured.integrator_wh - case.true_wh)
+        checks = checked(case)
+        off_wh = abs(case.measured.integrator_wh - case.true_wh)
         if off_wh <= limit_wh(case, checks):
             continue
         wrong += 1
@@ -166,7 +173,10 @@ CONSTANT_20_S = ("constant", 0.1, 20.0)
 
 
 def one_run(
-    kind: str, interval_s: float, length_s: float, *done: tuple[Any, ...]
+    kind: str,
+    interval_s: float,
+    length_s: float,
+    *done: tuple[Any, ...],
 ) -> Case:
     return run(
         np.random.default_rng(11),
@@ -198,15 +208,22 @@ def test_a_stop_of_1_6_s_in_600_s_is_told_with_its_time_and_cost(action: str) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "other", "own"), [("voltage", 600.0, 150.0), ("current", 5.0, 0.5)]
+    ("kind", "other", "own"),
+    [
+        ("voltage", 600.0, 150.0),
+        ("current", 5.0, 0.5),
+    ],
 )
 def test_ranges_that_are_changed_and_put_back_are_told_with_times_and_energy(
-    kind: str, other: float, own: float
+    kind: str,
+    other: float,
+    own: float,
 ) -> None:
     case = one_run(*CONSTANT_20_S, (3.0, kind, other), (18.0, kind, own))
     assert case.measured.changes == ()
     changed = checked(case)["range-changed"]
-    assert (changed.ok, changed.severity) == (False, "error")
+    assert changed.ok is False
+    assert changed.severity == "error"
     assert (
         f"range {other:g} {'V' if kind == 'voltage' else 'A'} instead of {own:g}"
         in changed.sentence
@@ -277,7 +294,10 @@ def directed(rng: Rng, interval_s: float, length_s: float) -> list[Action]:
         )
         other = float(rng.choice([one for one in ranges if one != own]))
         if kind == "range":
-            found += [Action(first_s, what, other), Action(last_s, what, own)]
+            found += [
+                Action(first_s, what, other),
+                Action(last_s, what, own),
+            ]
         elif kind == "flicks":
             every_s = interval_s * float(rng.uniform(0.8, 3.0))
             for place in range(min(int((last_s - first_s) / every_s), 200) + 1):
@@ -287,7 +307,10 @@ def directed(rng: Rng, interval_s: float, length_s: float) -> list[Action]:
                     Action(flick_s + 0.02, what, own),
                 ]
         elif kind == "stop":
-            found += [Action(first_s, "stop"), Action(last_s, "start")]
+            found += [
+                Action(first_s, "stop"),
+                Action(last_s, "start"),
+            ]
         elif kind == "restart":
             found += [
                 Action(first_s, "stop"),
@@ -295,12 +318,17 @@ def directed(rng: Rng, interval_s: float, length_s: float) -> list[Action]:
                 Action(last_s, "start"),
             ]
         elif kind in ("hold", "averaging"):
-            found += [Action(first_s, kind, 1.0), Action(last_s, kind, 0.0)]
+            found += [
+                Action(first_s, kind, 1.0),
+                Action(last_s, kind, 0.0),
+            ]
     return found
 
 
 def test_no_attack_behind_a_gap_spoils_an_energy_without_an_error() -> None:
-    silent, said, wrong = [], Counter[str](), 0
+    silent = []
+    said = Counter[str]()
+    wrong = 0
     for seed in range(SEQUENCES):
         rng = np.random.default_rng([seed, 26])
         interval_s = float(rng.choice(INTERVALS_S))
@@ -318,7 +346,8 @@ def test_no_attack_behind_a_gap_spoils_an_energy_without_an_error() -> None:
             todo,
             latches=bool(rng.random() < 0.5),
         )
-        checks, off_wh = checked(case), abs(case.measured.integrator_wh - case.true_wh)
+        checks = checked(case)
+        off_wh = abs(case.measured.integrator_wh - case.true_wh)
         if off_wh <= limit_wh(case, checks):
             continue
         wrong += 1
@@ -341,7 +370,10 @@ def test_no_clean_run_fails_a_check(kind: str, gap: bool) -> None:
         interval_s = float(rng.choice(INTERVALS_S))
         length_s = float(rng.uniform(15.0, 40.0)) * (2.0 if interval_s >= 2 else 1.0)
         gaps = [
-            (rng.uniform(0, length_s), rng.uniform(0.2, 5.0))
+            (
+                rng.uniform(0, length_s),
+                rng.uniform(0.2, 5.0),
+            )
             for _ in range(rng.integers(1, 4) if gap else 0)
         ]
         lost = [

@@ -18,7 +18,8 @@ def checked(recordings: Path) -> Callable[[str], tuple[Measurement, dict[str, Ch
 
     def check(name: str) -> tuple[Measurement, dict[str, Check]]:
         readings = read_recording(recordings / name)
-        last, setup = readings[-1], Setup(None, None, 1.0, 0)
+        last = readings[-1]
+        setup = Setup(None, None, 1.0, 0)
         measured = Measurement(
             last.energy_wh,
             last.integrator_s,
@@ -40,7 +41,8 @@ def test_a_recorded_run_has_one_energy_by_integrator_and_by_trapezoid(
     checked: Callable[[str], tuple[Measurement, dict[str, Check]]],
 ) -> None:
     measured, checks = checked("wt310_readings_user_330.csv")
-    assert (measured.integrator_wh, measured.integrator_s) == (0.000729776, 30.0)
+    assert measured.integrator_wh == 0.000729776
+    assert measured.integrator_s == 30.0
     assert checks["integrator-trapezoid"].figures["trapezoid_wh"] == pytest.approx(
         0.000729776, rel=0.002
     )
@@ -54,4 +56,5 @@ def test_a_recorded_run_without_load_is_told_as_one(
     assert checks["integrator-trapezoid"].figures["trapezoid_wh"] == pytest.approx(
         measured.integrator_wh, abs=1e-9
     )
-    assert (checks["low-load"].ok, checks["low-load"].severity) == (False, "error")
+    assert checks["low-load"].ok is False
+    assert checks["low-load"].severity == "error"

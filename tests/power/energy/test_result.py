@@ -20,30 +20,39 @@ def taken(reading: Any, power_w: float, **different: float) -> list[Any]:
 
 
 def on_dc(
-    reading: Any, measurement: Any, power_w: float = 2.0, **setup: object
+    reading: Any,
+    measurement: Any,
+    power_w: float = 2.0,
+    **setup: object,
 ) -> Energy:
     """A board on 5 V by a WT310E in 15 V and 0.5 A."""
-    given = {"voltage_range_v": 15.0, "current_range_a": 0.5, "mode": "dc"} | setup
+    given = {
+        "voltage_range_v": 15.0,
+        "current_range_a": 0.5,
+        "mode": "dc",
+    } | setup
     readings = taken(reading, power_w, voltage_v=5.0, current_a=power_w / 5.0)
     return energy_of(readings, measurement(given, power_w=power_w))
 
 
 def test_an_energy_says_its_power_its_limit_and_how_it_is_known(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
     found = energy_of(taken(reading, 6.0), measurement())
-    assert (found.energy_wh, found.energy_s) == (pytest.approx(6.0 / 360), 10.0)
-    assert (found.mean_power_w, found.range_w, found.signal) == (
-        pytest.approx(6.0),
-        15.0,
-        "ac",
-    )
-    assert (found.limit, found.drift) == (pytest.approx(0.001 + 0.0005 * 15 / 6), 0.0)
+    assert found.energy_wh == pytest.approx(6.0 / 360)
+    assert found.energy_s == 10.0
+    assert found.mean_power_w == pytest.approx(6.0)
+    assert found.range_w == 15.0
+    assert found.signal == "ac"
+    assert found.limit == pytest.approx(0.001 + 0.0005 * 15 / 6)
+    assert found.drift == 0.0
     assert found.known_by == "IM WT310E-02EN, pages 7-7 and 7-8"
 
 
 def test_what_start_and_stop_took_and_what_a_stop_was_late_are_in_the_limit(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
     long = {"integrator_timer_s": 600, "update_interval_s": 0.1}
     readings = taken(reading, 6.0)
@@ -56,7 +65,8 @@ def test_what_start_and_stop_took_and_what_a_stop_was_late_are_in_the_limit(
 
 
 def test_a_meter_that_tells_fractions_of_a_second_says_itself_how_much_longer_it_ran(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
     long = {"integrator_timer_s": 600}
     found = energy_of(
@@ -66,28 +76,31 @@ def test_a_meter_that_tells_fractions_of_a_second_says_itself_how_much_longer_it
 
 
 def test_the_check_states_the_energy_that_it_is_given(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
-    readings, measured = taken(reading, 6.0), measurement()
+    readings = taken(reading, 6.0)
+    measured = measurement()
     energy = energy_of(readings, measured)
     assert accuracy(energy) in energy_checks(readings, measured)
     other = replace(energy, meter_limit=0.02)
     found = {one.code: one for one in energy_checks(readings, measured, other)}[
         "accuracy"
     ]
-    assert (found.ok, found.figures["uncertainty"]) == (False, 0.02)
+    assert found.ok is False
+    assert found.figures["uncertainty"] == 0.02
 
 
 def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_is_stated(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
     energy = on_dc(reading, measurement)
-    assert (energy.limit, energy.drift) == (
-        pytest.approx(0.01775),
-        pytest.approx(0.00925),
-    )
+    assert energy.limit == pytest.approx(0.01775)
+    assert energy.drift == pytest.approx(0.00925)
     found = accuracy(energy)
-    assert (found.ok, found.figures["ambient_change_c"]) == (False, 5.0)
+    assert found.ok is False
+    assert found.figures["ambient_change_c"] == 5.0
     assert found.sentence == (
         "The meter's limit of error is 1.775% of the energy by IM WT310E-02EN, pages 7-7 and 7-8, of it 0.925% for "
         "5 degrees C of drift since the zero level was compensated (IM WT310E-02EN, page 7-7); that is more than "
@@ -99,7 +112,8 @@ def test_the_sentence_says_how_much_is_drift_for_how_many_degrees_and_where_it_i
 
 
 def test_a_drift_that_does_not_matter_is_not_told(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
     sentence = accuracy(on_dc(reading, measurement, ambient_change_c=0.1)).sentence
     assert (
@@ -116,12 +130,18 @@ def watts_only(measurement: Any, **limits: object) -> Measurement:
 
 
 def test_a_meter_that_shows_only_watts_has_the_limit_that_its_driver_states(
-    reading: Any, measurement: Any
+    reading: Any,
+    measurement: Any,
 ) -> None:
-    nothing = {"voltage_v": math.nan, "current_a": math.nan, "apparent_va": math.nan}
+    nothing = {
+        "voltage_v": math.nan,
+        "current_a": math.nan,
+        "apparent_va": math.nan,
+    }
     found = energy_of(taken(reading, 6.0, **nothing), watts_only(measurement))
     # 0.2 % of the reading and 0.1 % of 150 V x 0.1 A.
-    assert (found.limit, found.drift) == (pytest.approx(0.002 + 0.001 * 15 / 6), 0.0)
+    assert found.limit == pytest.approx(0.002 + 0.001 * 15 / 6)
+    assert found.drift == 0.0
     assert found.known_by == "the meter's driver, the larger limit of AC and DC"
     assert accuracy(found).sentence.startswith(
         "The meter's limit of error is 0.450% of the energy, the larger limit of AC and DC"
@@ -157,7 +177,11 @@ def test_where_a_limit_is_not_known_the_sentence_says_why_and_does_not_hold(
 ) -> None:
     if "drift" in limits:
         limits = {"drift": measurement().limits.drift}
-    nothing = {"voltage_v": math.nan, "current_a": math.nan, "apparent_va": math.nan}
+    nothing = {
+        "voltage_v": math.nan,
+        "current_a": math.nan,
+        "apparent_va": math.nan,
+    }
     measured = replace(
         watts_only(measurement, **limits), integrator_wh=power_w * 10 / 3600
     )

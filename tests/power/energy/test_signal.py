@@ -26,7 +26,11 @@ def flat(reading: Any, power_w: float, **different: object) -> list[Any]:
     ],
 )
 def test_one_flagged_reading_fails_its_check(
-    reading: Any, measurement: Any, checks: Any, flag: str, code: str
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    flag: str,
+    code: str,
 ) -> None:
     readings = flat(reading, 6.0)
     readings[5] = reading(5.0, **{flag: True})
@@ -38,7 +42,10 @@ def test_one_flagged_reading_fails_its_check(
 
 @pytest.mark.parametrize("length", [1, 11])
 def test_what_holds_is_not_told_in_the_words_of_a_failure(
-    reading: Any, measurement: Any, checks: Any, length: int
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    length: int,
 ) -> None:
     found = checks(flat(reading, 6.0)[:length], measurement())
     told = [found[code].sentence for code in ("over-range", "peak-clipping")]
@@ -56,17 +63,22 @@ def test_what_holds_is_not_told_in_the_words_of_a_failure(
 
 
 def test_a_flag_outside_the_window_does_not_count(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     readings = [*flat(reading, 6.0), reading(11.0, over_range=True)]
     assert checks(readings, measurement())["over-range"].ok
 
 
 def test_a_clamp_the_wrong_way_round_is_an_error(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     found = checks(flat(reading, -6.0), measurement())["negative-power"]
-    assert (found.ok, found.severity) == (False, "error")
+    assert found.ok is False
+    assert found.severity == "error"
     assert found.figures == {
         "negative": 11,
         "readings": 11,
@@ -80,7 +92,11 @@ def test_a_clamp_the_wrong_way_round_is_an_error(
 # of the apparent power, which is less here.
 @given(st.floats(-0.05, 0.05), st.floats(0, 1))
 def test_a_reading_is_negative_exactly_beyond_the_meters_own_error(
-    reading: Any, measurement: Any, checks: Any, power_w: float, apparent_va: float
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    power_w: float,
+    apparent_va: float,
 ) -> None:
     apparent_va = max(apparent_va, abs(power_w))
     readings = [
@@ -93,16 +109,26 @@ def test_a_reading_is_negative_exactly_beyond_the_meters_own_error(
 
 
 def test_nanowatts_below_nothing_are_noise_in_automatic_ranges_too(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     automatic = measurement({"voltage_range_v": None, "current_range_a": None})
-    readings = flat(reading, -5e-9, voltage_v=0.0, current_a=0.0, apparent_va=0.0)
+    readings = flat(
+        reading,
+        -5e-9,
+        voltage_v=0.0,
+        current_a=0.0,
+        apparent_va=0.0,
+    )
     assert checks(readings, automatic)["negative-power"].ok
     assert not checks(flat(reading, -6.0), automatic)["negative-power"].ok
 
 
 def test_a_meter_of_unknown_error_may_be_a_hundredth_of_its_largest_power_below_nothing(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     home = measurement(
         {"voltage_range_v": None, "current_range_a": None},
@@ -126,7 +152,11 @@ def test_a_meter_of_unknown_error_may_be_a_hundredth_of_its_largest_power_below_
 
 @given(st.floats(0, 0.5), st.sampled_from(["1", "sum"]))
 def test_a_load_is_too_low_exactly_below_half_a_percent_of_its_range(
-    reading: Any, measurement: Any, checks: Any, power_w: float, element: str
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    power_w: float,
+    element: str,
 ) -> None:
     # The three elements of a WT333E have a range each.
     measured = measurement({"element": element}, model="WT333E")
@@ -142,7 +172,11 @@ def test_a_load_is_too_low_exactly_below_half_a_percent_of_its_range(
 
 @pytest.mark.parametrize(("crest_factor", "ok"), [(3, True), (6, False)])
 def test_at_crest_factor_6_twice_as_much_is_shown_as_nothing(
-    reading: Any, measurement: Any, checks: Any, crest_factor: int, ok: bool
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    crest_factor: int,
+    ok: bool,
 ) -> None:
     # 0.1 W is 0.67 % of 15 W.
     found = checks(
@@ -153,31 +187,42 @@ def test_at_crest_factor_6_twice_as_much_is_shown_as_nothing(
 
 
 def test_a_negative_load_is_not_low(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     assert checks(flat(reading, -6.0), measurement())["low-load"].ok
 
 
 @pytest.mark.parametrize("shown_as_nothing", ["voltage_v", "current_a", "power_w"])
 def test_single_readings_that_show_nothing_are_a_warning(
-    reading: Any, measurement: Any, checks: Any, shown_as_nothing: str
+    reading: Any,
+    measurement: Any,
+    checks: Any,
+    shown_as_nothing: str,
 ) -> None:
     readings = [*flat(reading, 6.0), reading(5.5, **{shown_as_nothing: 0.0})]
     found = checks(readings, measurement())["low-load"]
-    assert (found.ok, found.severity, found.figures["zeros"]) == (False, "warning", 1)
+    assert found.ok is False
+    assert found.severity == "warning"
+    assert found.figures["zeros"] == 1
 
 
 def test_readings_that_all_show_nothing_are_an_error_in_automatic_ranges_too(
-    reading: Any, measurement: Any, checks: Any
+    reading: Any,
+    measurement: Any,
+    checks: Any,
 ) -> None:
     automatic = measurement({"voltage_range_v": None, "current_range_a": None})
     found = checks(flat(reading, 0.0), automatic)["low-load"]
-    assert (found.ok, found.severity) == (False, "error")
+    assert found.ok is False
+    assert found.severity == "error"
     assert checks(flat(reading, 1e-3), automatic)["low-load"].ok
 
 
 def test_without_any_reading_there_is_no_word_of_the_load(
-    measurement: Any, checks: Any
+    measurement: Any,
+    checks: Any,
 ) -> None:
     found = checks([], measurement())
     assert found["low-load"].ok

@@ -19,7 +19,9 @@ from lpirc_power.meter import IntegratorState, Reading
 Make = Callable[..., Any]
 UPDATE_S = 0.25
 UPDATE_WH = 6.0 * UPDATE_S / 3600
-EARLY, MID, LAST = 2, 20, 38
+EARLY = 2
+MID = 20
+LAST = 38
 """Of the readings, the one at 0.75 s, the one at 5.25 s, and the last one. Early, the resolution of WH is finest."""
 
 
@@ -27,7 +29,10 @@ def exact(reading: Make, power_w: float = 6.0) -> list[Reading]:
     times_s = [UPDATE_S * number for number in range(1, 40)]
     return [
         reading(
-            at_s, power_w=power_w, energy_wh=power_w * at_s / 3600, integrator_s=at_s
+            at_s,
+            power_w=power_w,
+            energy_wh=power_w * at_s / 3600,
+            integrator_s=at_s,
         )
         for at_s in times_s
     ]
@@ -53,28 +58,40 @@ def steps(measurement: Make, readings: list[Reading], **different: Any) -> Check
 
 def test_what_rises_as_it_should_has_no_fault(reading: Make, measurement: Make) -> None:
     found = steps(measurement, exact(reading))
-    assert (found.ok, found.figures) == (True, {"faults": 0, "readings": 39})
+    assert found.ok is True
+    assert found.figures == {"faults": 0, "readings": 39}
     assert steps(measurement, exact(reading, -6.0)).ok, "nor has a source"
     assert steps(measurement, exact(reading, 0.0)).ok, "nor has a device that is off"
 
 
 @pytest.mark.parametrize(
-    ("updates", "ok"), [(2.0, True), (2.0001, False), (-0.5, True), (-0.5001, False)]
+    ("updates", "ok"),
+    [
+        (2.0, True),
+        (2.0001, False),
+        (-0.5, True),
+        (-0.5001, False),
+    ],
 )
 def test_an_update_rises_by_half_of_what_was_read_to_three_times_that(
-    reading: Make, measurement: Make, updates: float, ok: bool
+    reading: Make,
+    measurement: Make,
+    updates: float,
+    ok: bool,
 ) -> None:
     assert steps(measurement, moved(exact(reading), EARLY, updates)).ok is ok
 
 
 def test_a_jump_is_told_with_its_time_and_cost(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     found = steps(measurement, moved(exact(reading), MID, 5.0))
     assert found.figures == {
-        "faults": 1, "readings": 39, "first_s": 5.25, "cost_wh": pytest.approx(3 * UPDATE_WH)
+        "faults": 1, "readings": 39, "first_s": 5.25, "cost_wh": pytest.approx(3 * UPDATE_WH),
     }  # fmt: skip
-    assert (found.severity, "the first at 5.2 s" in found.sentence) == ("error", True)
+    assert found.severity == "error"
+    assert ("the first at 5.2 s" in found.sentence) is True
     fallen = steps(measurement, moved(exact(reading), MID, -2.0)).figures
     assert fallen["cost_wh"] == pytest.approx(4 * UPDATE_WH)
 
@@ -82,7 +99,11 @@ def test_a_jump_is_told_with_its_time_and_cost(
 @pytest.mark.parametrize("place", [1, EARLY])
 @pytest.mark.parametrize(("power_w", "ok"), [(24.0, True), (24.001, False)])
 def test_an_update_may_show_up_to_twice_what_wh_rose_by_around_it(
-    reading: Make, measurement: Make, place: int, power_w: float, ok: bool
+    reading: Make,
+    measurement: Make,
+    place: int,
+    power_w: float,
+    ok: bool,
 ) -> None:
     readings = exact(reading)
     # Around it WH rises by two updates of 6 W.
@@ -91,7 +112,8 @@ def test_an_update_may_show_up_to_twice_what_wh_rose_by_around_it(
 
 
 def test_a_power_that_wh_does_not_show_costs_what_wh_lacks_of_it(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     readings = exact(reading)
     readings[MID] = replace(readings[MID], power_w=60.0)
@@ -101,7 +123,8 @@ def test_a_power_that_wh_does_not_show_costs_what_wh_lacks_of_it(
 
 
 def test_a_power_over_range_is_left_to_the_check_of_ranges(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     readings = exact(reading)
     readings[MID] = replace(readings[MID], power_w=math.inf)
@@ -110,7 +133,10 @@ def test_a_power_over_range_is_left_to_the_check_of_ranges(
 
 @pytest.mark.parametrize(("place", "ok"), [(29, False), (30, True)])
 def test_a_power_in_the_last_two_seconds_may_be_later_than_the_end_of_wh(
-    reading: Make, measurement: Make, place: int, ok: bool
+    reading: Make,
+    measurement: Make,
+    place: int,
+    ok: bool,
 ) -> None:
     readings = exact(reading, 0.0)
     readings[place] = replace(readings[place], power_w=6.0)
@@ -119,7 +145,10 @@ def test_a_power_in_the_last_two_seconds_may_be_later_than_the_end_of_wh(
 
 @pytest.mark.parametrize(("place", "ok"), [(36, False), (37, True)])
 def test_of_a_power_in_the_last_two_updates_the_timer_may_have_cut_the_energy(
-    reading: Make, measurement: Make, place: int, ok: bool
+    reading: Make,
+    measurement: Make,
+    place: int,
+    ok: bool,
 ) -> None:
     readings = exact(reading)
     readings[place] = replace(readings[place], power_w=60.0)
@@ -127,7 +156,8 @@ def test_of_a_power_in_the_last_two_updates_the_timer_may_have_cut_the_energy(
 
 
 def test_a_low_power_that_is_read_later_excuses_no_rise_that_is_too_small(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     readings = moved(exact(reading), MID, -0.6)
     for later, ok in ((1, True), (2, False)):
@@ -138,7 +168,10 @@ def test_a_low_power_that_is_read_later_excuses_no_rise_that_is_too_small(
 
 @pytest.mark.parametrize(("pause_s", "known"), [(0.375, True), (0.5, False)])
 def test_after_a_missed_update_wh_may_have_risen_by_anything_in_the_ranges(
-    reading: Make, measurement: Make, pause_s: float, known: bool
+    reading: Make,
+    measurement: Make,
+    pause_s: float,
+    known: bool,
 ) -> None:
     def late(updates: float) -> list[Reading]:
         readings = moved(exact(reading), MID, updates)
@@ -155,7 +188,8 @@ def test_after_a_missed_update_wh_may_have_risen_by_anything_in_the_ranges(
 
 
 def test_before_a_pause_the_answer_may_be_late_and_show_more(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     paused = [
         one
@@ -166,7 +200,8 @@ def test_before_a_pause_the_answer_may_be_late_and_show_more(
 
 
 def test_beside_a_reading_without_a_power_nothing_is_known_of_it(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     readings = exact(reading)
     readings[MID + 1] = replace(readings[MID + 1], power_w=math.nan)
@@ -175,7 +210,8 @@ def test_beside_a_reading_without_a_power_nothing_is_known_of_it(
 
 
 def test_where_no_power_was_read_a_fall_of_wh_costs_that_by_which_it_fell(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     readings = exact(reading)
     for place in (MID - 1, MID):
@@ -185,17 +221,20 @@ def test_where_no_power_was_read_a_fall_of_wh_costs_that_by_which_it_fell(
 
 
 def test_a_reading_that_lacks_one_of_the_sums_is_left_out(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     readings = exact(reading)
     readings[MID] = replace(readings[MID], energy_wh=math.nan)
     readings[MID + 5] = replace(readings[MID + 5], integrator_s=math.nan)
     found = steps(measurement, readings)
-    assert (found.ok, found.figures["readings"]) == (True, 37)
+    assert found.ok is True
+    assert found.figures["readings"] == 37
 
 
 def test_what_a_stop_leaves_out_is_left_to_the_check_of_stops(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     readings = moved(exact(reading), MID, -0.8)
     readings[MID + 1] = replace(readings[MID + 1], state=IntegratorState.STOP)
@@ -204,13 +243,17 @@ def test_what_a_stop_leaves_out_is_left_to_the_check_of_stops(
 
 @pytest.mark.parametrize(("place", "ok"), [(30, False), (31, True)])
 def test_in_the_last_two_seconds_a_small_rise_may_be_the_end(
-    reading: Make, measurement: Make, place: int, ok: bool
+    reading: Make,
+    measurement: Make,
+    place: int,
+    ok: bool,
 ) -> None:
     assert steps(measurement, moved(exact(reading), place, -0.7)).ok is ok
 
 
 def test_the_last_reading_may_not_show_more_than_was_read(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     assert not steps(measurement, moved(exact(reading), LAST, 3.0)).ok
 
@@ -245,10 +288,19 @@ def test_until_the_integrator_stops_wh_may_rise_by_anything_in_the_ranges(
 
 
 @pytest.mark.parametrize(
-    ("updates", "ok"), [(1.0, True), (1.0001, False), (-2.0, True), (-2.0001, False)]
+    ("updates", "ok"),
+    [
+        (1.0, True),
+        (1.0001, False),
+        (-2.0, True),
+        (-2.0001, False),
+    ],
 )
 def test_a_source_lowers_wh_by_up_to_three_updates_and_never_raises_it(
-    reading: Make, measurement: Make, updates: float, ok: bool
+    reading: Make,
+    measurement: Make,
+    updates: float,
+    ok: bool,
 ) -> None:
     # Its update is -1.5 Ws: one more of 6 W is none at all.
     assert steps(measurement, moved(exact(reading, -6.0), EARLY, updates)).ok is ok
@@ -259,7 +311,11 @@ def test_a_source_lowers_wh_by_up_to_three_updates_and_never_raises_it(
 )  # the integrator may have begun before the window
 @pytest.mark.parametrize(("lost_s", "ok"), [(1.5, True), (1.51, False)])
 def test_time_may_lag_by_its_resolution_two_updates_and_the_clocks(
-    reading: Make, measurement: Make, ahead_s: float, lost_s: float, ok: bool
+    reading: Make,
+    measurement: Make,
+    ahead_s: float,
+    lost_s: float,
+    ok: bool,
 ) -> None:
     running = [
         replace(one, integrator_s=one.integrator_s + ahead_s) for one in exact(reading)
@@ -273,7 +329,9 @@ def test_time_may_lag_by_its_resolution_two_updates_and_the_clocks(
 
 @pytest.mark.parametrize(("ran_s", "ok"), [(4997.0, True), (4996.9, False)])
 def test_time_may_lack_a_second_each_for_its_first_update_its_resolution_and_its_clock(
-    measurement: Make, ran_s: float, ok: bool
+    measurement: Make,
+    ran_s: float,
+    ok: bool,
 ) -> None:
     setup = {"update_interval_s": 1.0, "integrator_timer_s": 6000}
     assert (
@@ -283,14 +341,16 @@ def test_time_may_lack_a_second_each_for_its_first_update_its_resolution_and_its
 
 
 def test_time_that_is_lost_is_told_once_with_its_cost(
-    reading: Make, measurement: Make
+    reading: Make,
+    measurement: Make,
 ) -> None:
     readings = [
         replace(one, integrator_s=one.integrator_s - 3.0) if place >= MID else one
         for place, one in enumerate(exact(reading))
     ]
     found = steps(measurement, readings, integrator_s=7.0)
-    lag_s, whole_wh = 3.0 - 1.502, 40 * UPDATE_WH
+    lag_s = 3.0 - 1.502
+    whole_wh = 40 * UPDATE_WH
     cost_wh = pytest.approx(lag_s * whole_wh / (10 - lag_s))
     assert found.figures == {
         "faults": 1,
@@ -307,10 +367,18 @@ def test_time_that_is_lost_is_told_once_with_its_cost(
 
 @pytest.mark.parametrize(
     ("ran_s", "timer_s", "ok"),
-    [(8.75, 60, True), (8.7, 60, False), (5.0, 6, True), (4.7, 6, False)],
+    [
+        (8.75, 60, True),
+        (8.7, 60, False),
+        (5.0, 6, True),
+        (4.7, 6, False),
+    ],
 )
 def test_in_the_end_time_lacks_no_more_than_its_resolution_of_window_or_timer(
-    measurement: Make, ran_s: float, timer_s: int, ok: bool
+    measurement: Make,
+    ran_s: float,
+    timer_s: int,
+    ok: bool,
 ) -> None:
     ended = {
         "integrator_s": ran_s,

@@ -53,7 +53,12 @@ AGX_ORIN = {
         },
     ),
     **ina3221(
-        "hwmon10", {1: ("NC", 0, 0), 2: ("VDDQ_VDD2_1V8AO", 19904, 50), 3: ("NC", 0, 0)}
+        "hwmon10",
+        {
+            1: ("NC", 0, 0),
+            2: ("VDDQ_VDD2_1V8AO", 19904, 50),
+            3: ("NC", 0, 0),
+        },
     ),
 }
 INA219 = {
@@ -111,19 +116,21 @@ def test_channels_that_lead_nowhere_are_left_out(plant: Plant) -> None:
     ],
 )
 def test_channels_are_chosen_by_name(
-    plant: Plant, files: dict[str, object], choice: str, serial: str
+    plant: Plant,
+    files: dict[str, object],
+    choice: str,
+    serial: str,
 ) -> None:
     identity = Hwmon(choice, plant(files)).identity
-    assert (identity.maker, identity.model, identity.serial) == (
-        UNOFFICIAL,
-        "hwmon",
-        serial,
-    )
+    assert identity.maker == UNOFFICIAL
+    assert identity.model == "hwmon"
+    assert identity.serial == serial
 
 
 def test_a_channel_without_a_power_of_its_own_multiplies(plant: Plant) -> None:
     sample = Hwmon("", plant(XAVIER_NX)).look(0.0)
-    assert (sample.voltage_v, sample.current_a) == (4.976, 1.2)
+    assert sample.voltage_v == 4.976
+    assert sample.current_a == 1.2
     assert sample.power_w == pytest.approx(5.9712)
     assert sample.power_factor == pytest.approx(1.0)
 
@@ -137,7 +144,9 @@ def test_the_power_of_the_chip_is_preferred(plant: Plant) -> None:
 
 def test_the_older_layout_of_jetson_boards_has_milliwatts(plant: Plant) -> None:
     sample = Hwmon("", plant(TX2)).look(0.0)
-    assert (sample.voltage_v, sample.current_a, sample.power_w) == (19.152, 0.16, 3.064)
+    assert sample.voltage_v == 19.152
+    assert sample.current_a == 0.16
+    assert sample.power_w == 3.064
 
 
 def test_of_a_sum_only_the_power_is_known(plant: Plant) -> None:
@@ -185,7 +194,10 @@ def test_without_current_there_is_no_power_factor(plant: Plant) -> None:
     ],
 )
 def test_a_choice_that_is_none_is_told_with_those_there_are(
-    plant: Plant, files: dict[str, object], choice: str, said: str
+    plant: Plant,
+    files: dict[str, object],
+    choice: str,
+    said: str,
 ) -> None:
     with pytest.raises(MeterError) as caught:
         Hwmon(choice, plant(files))
@@ -210,7 +222,8 @@ def test_a_machine_without_sensors_says_so(plant: Plant) -> None:
 
 
 def test_a_sensor_for_root_only_is_told_with_the_remedy(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     for name, content in INA219.items():
         path = open_folder / name

@@ -37,7 +37,11 @@ class Lamp:
 
     def look(self, now_s: float) -> Sample:
         self.looks += 1
-        return Sample(energy_wh=now_s / 100, running_s=now_s, power_w=36.0)
+        return Sample(
+            energy_wh=now_s / 100,
+            running_s=now_s,
+            power_w=36.0,
+        )
 
 
 @pytest.fixture
@@ -67,11 +71,9 @@ def test_a_run_measures_from_start_to_stop(meter: Meter, hand: Any) -> None:
     assert final.integrator_s == pytest.approx(10.0)
     assert final.power_w == 36.0
     assert math.isnan(final.voltage_v)
-    assert (final.over_range, final.voltage_peak_over, final.current_peak_over) == (
-        False,
-        False,
-        False,
-    )
+    assert final.over_range is False
+    assert final.voltage_peak_over is False
+    assert final.current_peak_over is False
 
 
 def test_the_timer_ends_it_when_nobody_looks(meter: Meter, hand: Any) -> None:
@@ -83,7 +85,9 @@ def test_the_timer_ends_it_when_nobody_looks(meter: Meter, hand: Any) -> None:
 
 
 def test_an_update_is_new_once_and_the_sensor_is_looked_at_once(
-    meter: Meter, lamp: Lamp, hand: Any
+    meter: Meter,
+    lamp: Lamp,
+    hand: Any,
 ) -> None:
     meter.configure(SETUP)
     first, is_new = meter.read_update()
@@ -101,7 +105,8 @@ def test_an_update_is_new_once_and_the_sensor_is_looked_at_once(
 
 
 def test_asking_a_little_late_does_not_slow_the_updates_down(
-    meter: Meter, hand: Any
+    meter: Meter,
+    hand: Any,
 ) -> None:
     meter.configure(SETUP)
     meter.start()
@@ -157,12 +162,10 @@ def test_it_has_no_settings_to_choose(meter: Meter) -> None:
     assert math.isnan(meter.peaks().voltage_v)
     assert math.isnan(meter.peaks().current_a)
     status = meter.status()
-    assert (status.voltage_auto, status.current_auto, status.mode, status.errors) == (
-        True,
-        True,
-        "none",
-        (),
-    )
+    assert status.voltage_auto is True
+    assert status.current_auto is True
+    assert status.mode == "none"
+    assert status.errors == ()
     assert math.isnan(status.voltage_range_v)
     with pytest.raises(MeterError, match="no zero level") as caught:
         meter.zero()
@@ -190,7 +193,9 @@ def test_elements_beyond_the_first_are_not_there(meter: Meter) -> None:
     ],
 )
 def test_an_interval_or_a_timer_that_cannot_be_is_refused(
-    meter: Meter, interval_s: float, timer_s: int
+    meter: Meter,
+    interval_s: float,
+    timer_s: int,
 ) -> None:
     with pytest.raises(MeterError, match="cannot be") as caught:
         meter.configure(Setup(None, None, interval_s, timer_s))

@@ -61,7 +61,8 @@ def test_zones_have_names_and_parts_know_their_package(plant: Plant) -> None:
 def test_without_a_choice_every_package_counts_and_nothing_twice(plant: Plant) -> None:
     laptop = Rapl("", plant(LAPTOP))
     assert laptop.identity.serial == "package-0"
-    assert (laptop.identity.maker, laptop.identity.model) == (UNOFFICIAL, "rapl")
+    assert laptop.identity.maker == UNOFFICIAL
+    assert laptop.identity.model == "rapl"
     assert laptop.identity.firmware == platform.release()
     assert not counts_by_identity(laptop.identity)
     server = Rapl("", plant(SERVER))
@@ -131,7 +132,8 @@ def test_a_counter_that_begins_anew_loses_nothing(plant: Plant) -> None:
 
 @given(st.integers(1, 2**63), st.data())
 def test_less_than_a_round_is_always_counted(
-    range_uj: int, data: st.DataObject
+    range_uj: int,
+    data: st.DataObject,
 ) -> None:
     before_uj = data.draw(st.integers(0, range_uj - 1))
     used_uj = data.draw(st.integers(0, range_uj - 1))
@@ -153,7 +155,8 @@ def test_rounds_add_up(steps_uj: list[int], first_uj: int) -> None:
     "choice", ["gpu", "package-1", "core/package-0", "package-0+", "0"]
 )
 def test_a_zone_that_is_not_there_is_told_with_those_that_are(
-    plant: Plant, choice: str
+    plant: Plant,
+    choice: str,
 ) -> None:
     with pytest.raises(
         MeterError, match="package-0, psys, package-0/core, package-0/dram"
@@ -181,7 +184,8 @@ def test_a_machine_without_packages_names_what_it_has(plant: Plant) -> None:
 
 
 def test_counters_for_root_only_are_told_with_the_remedy(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     place = open_folder / "class/powercap/intel-rapl:0"
     place.mkdir(parents=True)

@@ -90,9 +90,13 @@ class Recorder:
 
 
 def compared(
-    readings: list[Reading], run: Sampler, start_s: float, end_s: float
+    readings: list[Reading],
+    run: Sampler,
+    start_s: float,
+    end_s: float,
 ) -> list[Check]:
-    final, ran_s = run.stop(), run.ran_s
+    final = run.stop()
+    ran_s = run.ran_s
     assert ran_s is not None
     measured = Measurement(
         final.energy_wh, final.integrator_s, start_s, end_s, SETUP, "rapl", None, official=False,
@@ -104,10 +108,12 @@ def compared(
 
 
 def test_a_whole_run_on_an_energy_counter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("METER_SYSFS", str(tmp_path))
-    burner, recorder = Burner(tmp_path), Recorder()
+    burner = Burner(tmp_path)
+    recorder = Recorder()
     events: list[LinkEvent] = []
     run = Sampler(
         "rapl:",
@@ -134,10 +140,13 @@ def test_a_whole_run_on_an_energy_counter(
 
 
 def test_a_counter_that_was_away_for_a_while_costs_no_energy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Callable[..., None]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    until: Callable[..., None],
 ) -> None:
     monkeypatch.setenv("METER_SYSFS", str(tmp_path))
-    burner, recorder = Burner(tmp_path), Recorder()
+    burner = Burner(tmp_path)
+    recorder = Recorder()
     events: list[LinkEvent] = []
     run = Sampler(
         "rapl:",
@@ -165,7 +174,8 @@ def test_a_counter_that_was_away_for_a_while_costs_no_energy(
 
 
 def test_a_board_sensor_is_integrated_until_the_timer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("METER_SYSFS", str(tmp_path))
     chip = tmp_path / "class/hwmon/hwmon2"

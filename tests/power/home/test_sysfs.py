@@ -62,10 +62,17 @@ def opened(address: str, root: Path, clocks: Clocks) -> Meter:
 )
 @pytest.mark.parametrize(
     ("address", "file"),
-    [("hwmon:", f"{SENSOR}/curr1_input"), ("rapl:", f"{ZONE}/energy_uj")],
+    [
+        ("hwmon:", f"{SENSOR}/curr1_input"),
+        ("rapl:", f"{ZONE}/energy_uj"),
+    ],
 )
 def test_what_is_no_whole_number_is_told_with_file_and_content(
-    plant: Plant, clocks: Clocks, address: str, file: str, content: str
+    plant: Plant,
+    clocks: Clocks,
+    address: str,
+    file: str,
+    content: str,
 ) -> None:
     root = plant({**FILES, file: content})
     with pytest.raises(MeterError) as caught:
@@ -80,9 +87,12 @@ def test_what_is_no_whole_number_is_told_with_file_and_content(
 @given(changed=st.dictionaries(st.sampled_from(sorted(FILES)), CONTENTS, max_size=3))
 @pytest.mark.parametrize("address", ["hwmon:", "rapl:"])
 def test_a_sensor_fails_with_meter_errors_only(
-    tmp_path_factory: pytest.TempPathFactory, address: str, changed: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory,
+    address: str,
+    changed: dict[str, str],
 ) -> None:
-    root, hand = tmp_path_factory.mktemp("sys"), HandClock()
+    root = tmp_path_factory.mktemp("sys")
+    hand = HandClock()
 
     def put(files: dict[str, str]) -> None:
         for name, content in files.items():
@@ -109,7 +119,8 @@ def test_a_sensor_fails_with_meter_errors_only(
 
 @pytest.mark.usefixtures("as_on_python_3_14")
 def test_a_folder_that_may_not_be_entered_is_told(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     (open_folder / "class" / "hwmon" / "hwmon1").mkdir(parents=True)
     (open_folder / "class" / "hwmon").chmod(0o444)
@@ -122,7 +133,8 @@ def test_a_folder_that_may_not_be_entered_is_told(
 
 
 def test_a_folder_that_may_not_be_listed_is_told_and_not_taken_for_empty(
-    open_folder: Path, request: pytest.FixtureRequest
+    open_folder: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     (open_folder / "drivers" / "1-0040" / "iio:device0").mkdir(parents=True)
     (open_folder / "drivers" / "1-0040").chmod(0o111)

@@ -38,7 +38,10 @@ def measured(client: Any, until: Any, count: int) -> None:
 
 
 def test_a_ranging_and_a_testing_run_as_the_harness_has_them(
-    simulate: Any, serving: Any, client: Any, until: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    until: Any,
 ) -> None:
     address = simulate("--model", "WT310E", "--load", "constant:36W").address
     daemon = serving(address)
@@ -69,18 +72,14 @@ def test_a_ranging_and_a_testing_run_as_the_harness_has_them(
     assert known == [[36.0, 120.0, 0.3, 1.0]] * len(known)
     assert asking.ask("RL") == "Last 0 samples"
     watts, bad, good = asking.ask("Watts").rsplit(",", 2)
-    assert (watts, int(good)) == (
-        f"Watts,36.000000,36.000000,36.000000,{len(rows)}",
-        len(known),
-    )
+    assert watts == f"Watts,36.000000,36.000000,36.000000,{len(rows)}"
+    assert int(good) == len(known)
     name, mean, *_, total, invalid, good, unknown = asking.ask("Uncertainty").split(",")
-    assert (name, int(total), int(invalid), int(good), int(unknown)) == (
-        "Uncertainty",
-        len(rows),
-        0,
-        len(known),
-        blind,
-    )
+    assert name == "Uncertainty"
+    assert int(total) == len(rows)
+    assert int(invalid) == 0
+    assert int(good) == len(known)
+    assert int(unknown) == blind
     assert 0.001 < float(mean) < 0.005
     assert asking.ask("Stop") == "Error: no measurement to stop"
 
@@ -104,7 +103,9 @@ def test_a_ranging_and_a_testing_run_as_the_harness_has_them(
 
 
 def test_a_sample_is_taken_each_second_and_ramp_up_samples_are_left_out(
-    idle: Any, client: Any, until: Any
+    idle: Any,
+    client: Any,
+    until: Any,
 ) -> None:
     asking = client(idle)
     assert asking.ask("Go,1000,0") == STARTING.format(1000)
@@ -115,7 +116,9 @@ def test_a_sample_is_taken_each_second_and_ramp_up_samples_are_left_out(
 
 
 def test_it_says_that_it_is_not_the_daemon_of_spec(
-    simulate: Any, serving: Any, client: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
 ) -> None:
     fields = (
         client(serving(simulate("--model", "WT310E").address))
@@ -129,7 +132,11 @@ def test_it_says_that_it_is_not_the_daemon_of_spec(
 
 
 def test_the_meter_gets_its_settings_back(
-    simulate: Any, serving: Any, client: Any, panel: Any, until: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    panel: Any,
+    until: Any,
 ) -> None:
     address = simulate().address
     panel(address, ":INPUT:VOLTAGE:RANGE 300V", ":INPUT:CURRENT:RANGE 1A")
@@ -147,7 +154,10 @@ def test_the_meter_gets_its_settings_back(
 
 
 def test_clients_come_one_after_the_other(
-    simulate: Any, serving: Any, client: Any, until: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    until: Any,
 ) -> None:
     daemon = serving(simulate().address)
     first = client(daemon)
@@ -192,7 +202,10 @@ def test_clients_come_one_after_the_other(
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_the_next_command_works(
-    idle: Any, client: Any, command: str, answer: str
+    idle: Any,
+    client: Any,
+    command: str,
+    answer: str,
 ) -> None:
     asking = client(idle)
     assert asking.ask(command) == answer
@@ -200,7 +213,9 @@ def test_what_cannot_be_done_is_one_line_and_the_next_command_works(
 
 
 def test_a_measurement_must_be_stopped_before_anything_is_set(
-    simulate: Any, serving: Any, client: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
 ) -> None:
     asking = client(serving(simulate().address))
     asking.ask("Go,100,0")
@@ -209,7 +224,11 @@ def test_a_measurement_must_be_stopped_before_anything_is_set(
 
 
 def test_a_lost_meter_is_said_in_every_answer_and_in_the_log(
-    simulate: Any, serving: Any, client: Any, relay: Any, until: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    relay: Any,
+    until: Any,
 ) -> None:
     cable = relay(simulate().port)
     daemon = serving(cable.address)
@@ -225,7 +244,11 @@ def test_a_lost_meter_is_said_in_every_answer_and_in_the_log(
 
 
 def test_samples_missed_while_the_link_was_away_are_counted(
-    simulate: Any, serving: Any, client: Any, relay: Any, until: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    relay: Any,
+    until: Any,
 ) -> None:
     cable = relay(simulate().port)
     daemon = serving(cable.address)
@@ -242,7 +265,10 @@ def test_samples_missed_while_the_link_was_away_are_counted(
 
 
 def test_samples_that_are_too_uncertain_are_counted_and_warned_of(
-    simulate: Any, serving: Any, client: Any, until: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    until: Any,
 ) -> None:
     daemon = serving(simulate("--load", "constant:36W").address)
     asking = client(daemon)
@@ -255,13 +281,17 @@ def test_samples_that_are_too_uncertain_are_counted_and_warned_of(
         float, asking.ask("Uncertainty").split(",")[1:]
     )
     assert mean > 0.05
-    assert (invalid + unknown, good) == (total, 0)
+    assert invalid + unknown == total
+    assert good == 0
     warning = r".*: WARNING: Uncertainty \d+.\d+%, which is above 1.00% limit for the last sample!"
     assert sum(bool(re.fullmatch(warning, line)) for line in daemon.end()) == invalid
 
 
 def test_a_clipped_sample_is_no_measurement(
-    simulate: Any, serving: Any, client: Any, until: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    until: Any,
 ) -> None:
     daemon = serving(simulate("--load", "constant:36W,crest=9").address)
     asking = client(daemon)
@@ -277,7 +307,11 @@ def test_a_clipped_sample_is_no_measurement(
 
 
 def test_a_setting_changed_at_the_panel_is_an_error_in_the_log(
-    simulate: Any, serving: Any, client: Any, panel: Any, until: Any
+    simulate: Any,
+    serving: Any,
+    client: Any,
+    panel: Any,
+    until: Any,
 ) -> None:
     address = simulate().address
     daemon = serving(address)
@@ -304,6 +338,8 @@ def test_a_port_that_is_taken_is_one_sentence(idle: Any, simulate: Any) -> None:
     ended = warm_programs.run(
         ["meter", "ptd", "-p", str(idle.port), simulate().address]
     )
-    assert (ended.returncode, ended.stderr) == (
-        1, f"meter: Port {idle.port} is not free (Address already in use); choose a --port.\n",
-    )  # fmt: skip
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        f"meter: Port {idle.port} is not free (Address already in use); "
+        "choose a --port.\n"
+    )

@@ -87,7 +87,12 @@ def ntp() -> Iterator[str]:
 
 
 @pytest.fixture
-def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
+def run(
+    harness: Path,
+    ntp: str,
+    simulate: Any,
+    tmp_path: Path,
+) -> Path:
     """Run server.py and client.py through a ranging and a testing run; return the folder of the results."""
     ptd = tmp_path / "ptd"
     ptd.write_text(
@@ -97,7 +102,8 @@ def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
     workload = tmp_path / "workload.sh"
     workload.write_text(WORKLOAD)
     workload.chmod(0o755)
-    port, ptd_port = own_port(), own_port()
+    port = own_port()
+    ptd_port = own_port()
     address = simulate("--model", "WT310E", "--load", "steps:30W@2s,36W@4s").address
     config = tmp_path / "server.conf"
     config.write_text(
@@ -112,7 +118,12 @@ def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
     with contextlib.ExitStack() as stack:
         said = stack.enter_context((tmp_path / "server.txt").open("w+"))
         server = stack.enter_context(
-            subprocess.Popen(serve, stderr=said, env=environment, cwd=tmp_path)
+            subprocess.Popen(
+                serve,
+                stderr=said,
+                env=environment,
+                cwd=tmp_path,
+            )
         )
         stack.callback(server.terminate)
         while (
@@ -149,7 +160,9 @@ def run(harness: Path, ntp: str, simulate: Any, tmp_path: Path) -> Path:
 
 
 def checked(
-    harness: Path, results: Path, known_version: str | None = None
+    harness: Path,
+    results: Path,
+    known_version: str | None = None,
 ) -> dict[str, bool]:
     """What each check of compliance/check.py says; it may be told to know one more version."""
     program = "import sys, check; sys.exit(check.check(sys.argv[1]))"
@@ -170,7 +183,8 @@ def checked(
 
 
 def test_every_check_passes_but_the_one_that_demands_the_binary_of_spec(
-    harness: Path, run: Path
+    harness: Path,
+    run: Path,
 ) -> None:
     assert checked(harness, run) == {name: name != OWN_BINARY for name in CHECKS}
 

@@ -34,7 +34,14 @@ def test_the_lines_for_the_contest_are_toml_with_the_proposed_ranges() -> None:
 
 def test_what_the_ranges_rest_on_is_among_the_lines_if_it_is_not_as_usual() -> None:
     setup = Setup(
-        150.0, 0.5, 0.1, 60, mode="dc", crest_factor=6, line_filter=True, element="2"
+        150.0,
+        0.5,
+        0.1,
+        60,
+        mode="dc",
+        crest_factor=6,
+        line_filter=True,
+        element="2",
     )
     assert tomllib.loads("\n".join(station_lines(setup))) == {
         "voltage_range_v": 150.0, "current_range_a": 0.5, "mode": "dc", "crest_factor": 6, "line_filter": True,

@@ -89,7 +89,8 @@ class Pauses:
         if last is not self._before:
             if self._before is not None:
                 self.lengths_s.append(self._asked_s)
-            self._before, self._asked_s = last, 0.0
+            self._before = last
+            self._asked_s = 0.0
         self._asked_s += seconds
 
 
@@ -176,7 +177,12 @@ def sampler(recorder: Recorder) -> Iterator[Callable[..., Sampler]]:
         ) -> Sampler:
             options = {"on_link": recorder.events.append, **options}
             made = Sampler(
-                address, setup, take, monotonic, lambda: datetime.now(UTC), **options
+                address,
+                setup,
+                take,
+                monotonic,
+                lambda: datetime.now(UTC),
+                **options,
             )
             stack.callback(made.close)
             return made
@@ -200,7 +206,8 @@ def flawed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Flawed]]:
     """Replace calls of every meter that is opened from now on; returns those meters."""
 
     def spoil(**calls: Callable[..., Any]) -> list[Flawed]:
-        plain, opened = MeterAddress.connect, []
+        plain = MeterAddress.connect
+        opened = []
 
         def connect(*given: Any) -> Flawed:
             opened.append(Flawed(plain(*given), calls))

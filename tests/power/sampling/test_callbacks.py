@@ -10,7 +10,8 @@ from tests.timeouts import TIMEOUT_S
 
 
 def test_calls_come_in_the_order_in_which_they_were_put() -> None:
-    calls, taken = Callbacks(), []
+    calls = Callbacks()
+    taken = []
     for number in range(1000):
         calls.put(functools.partial(taken.append, number))
     calls.drain(10)
@@ -24,8 +25,12 @@ def test_a_call_that_raises_is_logged_and_the_next_ones_go_on(
     def fail(words: str) -> None:
         raise ValueError(words)
 
-    calls, taken = Callbacks(), []
-    for call in (functools.partial(fail, "first"), functools.partial(fail, "second")):
+    calls = Callbacks()
+    taken = []
+    for call in (
+        functools.partial(fail, "first"),
+        functools.partial(fail, "second"),
+    ):
         calls.put(call)
     calls.put(functools.partial(taken.append, 1))
     calls.end(10)
@@ -36,7 +41,8 @@ def test_a_call_that_raises_is_logged_and_the_next_ones_go_on(
 def test_one_that_hangs_is_waited_for_once_and_loses_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    held, taken = threading.Event(), threading.Event()
+    held = threading.Event()
+    taken = threading.Event()
     calls = Callbacks()
     calls.put(functools.partial(held.wait, 20))
     calls.put(taken.set)
@@ -50,7 +56,8 @@ def test_one_that_hangs_is_waited_for_once_and_loses_nothing(
 
 
 def test_a_call_may_drain_and_end_it_itself() -> None:
-    calls, ended = Callbacks(), threading.Event()
+    calls = Callbacks()
+    ended = threading.Event()
 
     def end() -> None:
         calls.drain(10)

@@ -31,7 +31,8 @@ LOADS = (
     "noise:30W,sd=2W,seed=3",
 )
 INTERVALS_S = (0.1, 0.1, 0.25, 0.5, 1.0)
-BUSY_SHARE, BUSY_S = 0.03, 0.3
+BUSY_SHARE = 0.03
+BUSY_S = 0.3
 """How often the host is late, and by how much at most."""
 Rng = np.random.Generator
 
@@ -39,13 +40,20 @@ Rng = np.random.Generator
 class BusyHost(Paced):
     """A sampler's clock, and a meter on it; the host is late now and then."""
 
-    def __init__(self, rng: Rng, load: str, dialect: str) -> None:
+    def __init__(
+        self,
+        rng: Rng,
+        load: str,
+        dialect: str,
+    ) -> None:
         super().__init__()
         self.server.close()
         self._rng = rng
         self.now_s += float(rng.uniform(0.0, 1.0))
         self.instrument = Instrument(
-            parse_load(load, self.monotonic), self.monotonic, dialect=dialect
+            parse_load(load, self.monotonic),
+            self.monotonic,
+            dialect=dialect,
         )
         self.now_s += float(rng.uniform(2.0, 3.0))
         self.server = Vxi11Server(self.instrument, "127.0.0.1", 0)
@@ -68,7 +76,10 @@ def failures(rng: Rng, dialect: str) -> list[str]:
     )
     timer_s = window_s if rng.random() < 0.7 else 0
     setup = Setup(
-        voltage_range_v, current_range_a, float(rng.choice(INTERVALS_S)), timer_s
+        voltage_range_v,
+        current_range_a,
+        float(rng.choice(INTERVALS_S)),
+        timer_s,
     )
     readings: list[Reading] = []
     address = f"TCPIP::127.0.0.1,{host.server.port}::INSTR"
@@ -89,7 +100,8 @@ def failures(rng: Rng, dialect: str) -> list[str]:
         end_s = host.now_s
         final = sampler.stop()
         host.end_s = float("inf")
-    limits, elapsed_s = limits_of(identity.model), end_s - start_s
+    limits = limits_of(identity.model)
+    elapsed_s = end_s - start_s
     assert sampler.ran_s is not None
     measured = Measurement(
         final.energy_wh, final.integrator_s, start_s, end_s, setup, identity.model, limits,

@@ -66,14 +66,20 @@ def broken(simulate: Any, dialect: str) -> Broken:
 class Run:
     """A run that is going on, and its checks at the end."""
 
-    def __init__(self, sampler: Any, recorder: Any, setup: Setup) -> None:
+    def __init__(
+        self,
+        sampler: Any,
+        recorder: Any,
+        setup: Setup,
+    ) -> None:
         self.sampler = sampler
         self.recorder = recorder
         self._setup = setup
         self._start_s = time.monotonic()
 
     def checks(self) -> dict[str, Check]:
-        end_s, final = time.monotonic(), self.sampler.stop()
+        end_s = time.monotonic()
+        final = self.sampler.stop()
         measured = Measurement(
             integrator_wh=final.energy_wh,
             integrator_s=final.integrator_s,
@@ -97,7 +103,10 @@ class Run:
 
 @pytest.fixture
 def going(
-    sampler: Any, broken: Broken, recorder: Any, setup: Setup
+    sampler: Any,
+    broken: Broken,
+    recorder: Any,
+    setup: Setup,
 ) -> Callable[[], Run]:
     def start() -> Run:
         run = sampler(broken.address)
@@ -112,7 +121,10 @@ def going(
 
 @UPDATES
 def test_a_dropped_link_costs_no_energy(
-    going: Any, broken: Broken, recorder: Any, until: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
 ) -> None:
     run = going()
     broken.tell("drop-link 2.5")
@@ -122,13 +134,17 @@ def test_a_dropped_link_costs_no_energy(
     assert "its integrator went on" in recorder.events[1].sentence
     assert not run.checks()["reading-gaps"].ok
     assert run.failed() == set()
-    final, state = run.sampler.stop(), broken.state()
+    final = run.sampler.stop()
+    state = broken.state()
     assert final.energy_wh == pytest.approx(state["true_energy_wh"], rel=1e-5)
 
 
 @pytest.mark.slow
 def test_a_hung_meter_goes_on_where_it_was(
-    going: Any, broken: Broken, recorder: Any, until: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
 ) -> None:
     run = going()
     broken.tell("hang 5")
@@ -142,7 +158,10 @@ def test_a_hung_meter_goes_on_where_it_was(
 
 @UPDATES
 def test_a_restart_that_keeps_the_integral_is_a_gap_only(
-    going: Any, broken: Broken, recorder: Any, until: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
 ) -> None:
     run = going()
     broken.tell("restart keep 0.5")
@@ -180,7 +199,9 @@ def test_a_restart_that_ends_the_integral_is_told(
 
 
 def test_a_meter_that_hears_nothing_after_its_start_is_started_all_the_same(
-    sampler: Any, broken: Broken, recorder: Any
+    sampler: Any,
+    broken: Broken,
+    recorder: Any,
 ) -> None:
     broken.tell("busy-after-start 0.3")
     run = sampler(broken.address)
@@ -192,7 +213,10 @@ def test_a_meter_that_hears_nothing_after_its_start_is_started_all_the_same(
 
 
 def test_a_wrong_answer_is_no_reading_and_ends_nothing(
-    going: Any, broken: Broken, recorder: Any, until: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
 ) -> None:
     run = going()
     broken.tell("wrong nonsense")
@@ -205,7 +229,9 @@ def test_a_wrong_answer_is_no_reading_and_ends_nothing(
 
 
 def test_slow_answers_cost_readings_only(
-    going: Any, broken: Broken, recorder: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
 ) -> None:
     run = going()
     broken.tell("slow 150")
@@ -217,10 +243,18 @@ def test_slow_answers_cost_readings_only(
 
 
 @pytest.mark.parametrize(
-    ("fault", "code"), [("over-range", "over-range"), ("clip", "peak-clipping")]
+    ("fault", "code"),
+    [
+        ("over-range", "over-range"),
+        ("clip", "peak-clipping"),
+    ],
 )
 def test_what_the_meter_flags_fails_its_check(
-    going: Any, broken: Broken, recorder: Any, fault: str, code: str
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    fault: str,
+    code: str,
 ) -> None:
     run = going()
     broken.tell(f"{fault} 3600")
@@ -238,7 +272,9 @@ def test_what_the_meter_flags_fails_its_check(
 
 
 def test_readings_without_data_are_told_as_such(
-    going: Any, broken: Broken, recorder: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
 ) -> None:
     run = going()
     recorder.more(12)  # no data is how it should be in the first second
@@ -250,7 +286,9 @@ def test_readings_without_data_are_told_as_such(
 
 
 def test_a_range_that_the_meter_changed_by_itself_is_told(
-    going: Any, broken: Broken, recorder: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
 ) -> None:
     run = going()
     broken.tell("range-change")
@@ -261,7 +299,10 @@ def test_a_range_that_the_meter_changed_by_itself_is_told(
 
 
 def test_a_turned_knob_is_told_when_the_link_is_back(
-    going: Any, broken: Broken, recorder: Any, until: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
 ) -> None:
     run = going()
     broken.tell("drop-link 3600")
@@ -279,7 +320,12 @@ def test_a_turned_knob_is_told_when_the_link_is_back(
 
 @pytest.mark.parametrize("deaf_s", [0.0, 0.2])
 def test_a_short_run_of_a_meter_that_is_deaf_after_its_start_is_an_honest_one(
-    sampler: Any, broken: Broken, recorder: Any, setup: Setup, until: Any, deaf_s: float
+    sampler: Any,
+    broken: Broken,
+    recorder: Any,
+    setup: Setup,
+    until: Any,
+    deaf_s: float,
 ) -> None:
     setup = replace(setup, current_range_a=0.5)
     broken.tell(f"busy-after-start {deaf_s}")
@@ -308,11 +354,17 @@ def test_a_short_run_of_a_meter_that_is_deaf_after_its_start_is_an_honest_one(
 
 
 def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is_back(
-    sampler: Any, broken: Broken, recorder: Any, until: Any, flawed: Any
+    sampler: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
+    flawed: Any,
 ) -> None:
-    opened, run = flawed(), sampler(broken.address)
+    opened = flawed()
+    run = sampler(broken.address)
     run.arm()
-    meter, start = opened[-1], opened[-1].start
+    meter = opened[-1]
+    start = opened[-1].start
 
     def lost_on_the_way() -> None:
         meter.start = start
@@ -338,7 +390,10 @@ def test_a_link_that_breaks_at_the_start_charges_nothing_of_the_time_until_it_is
 
 
 def test_a_run_whose_values_somebody_changed_goes_on_with_its_own(
-    going: Any, broken: Broken, recorder: Any, until: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
+    until: Any,
 ) -> None:
     run = going()
     broken.tell("knob :NUMERIC:NORMAL:ITEM4 I,1")
@@ -357,7 +412,9 @@ def test_a_run_whose_values_somebody_changed_goes_on_with_its_own(
 
 @UPDATES
 def test_hold_at_the_end_of_a_run_costs_no_energy_and_is_told(
-    going: Any, broken: Broken, recorder: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
 ) -> None:
     run = going()
     recorder.more(5)
@@ -371,7 +428,9 @@ def test_hold_at_the_end_of_a_run_costs_no_energy_and_is_told(
 
 
 def test_hold_before_a_run_is_released_and_put_back(
-    sampler: Any, broken: Broken, recorder: Any
+    sampler: Any,
+    broken: Broken,
+    recorder: Any,
 ) -> None:
     broken.tell("knob :HOLD ON")
     run = sampler(broken.address)
@@ -425,14 +484,17 @@ def test_what_is_done_at_the_panel_and_undone_in_mid_run_fails_its_check(
         broken.tell(key)
     recorder.more(3)
     check = run.checks()[code]
-    assert (check.ok, check.severity) == (False, "error")
+    assert check.ok is False
+    assert check.severity == "error"
     assert run.sampler.changes == ()
     assert " s of the window" in check.sentence
 
 
 @UPDATES
 def test_a_well_formed_false_sample_fails_its_check(
-    going: Any, broken: Broken, recorder: Any
+    going: Any,
+    broken: Broken,
+    recorder: Any,
 ) -> None:
     run = going()
     # On a busy machine updates are missed, and where they are no step can be told from what was missed.

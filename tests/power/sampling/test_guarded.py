@@ -53,7 +53,9 @@ def asked(address: str, question: str) -> str:
 
 
 def test_the_panel_is_locked_from_arming_until_the_energy_is_read(
-    box: Any, sampler: Any, recorder: Any
+    box: Any,
+    sampler: Any,
+    recorder: Any,
 ) -> None:
     meter = box()
     run = sampler(meter.address)
@@ -70,20 +72,25 @@ def test_the_panel_is_locked_from_arming_until_the_energy_is_read(
 
 
 def test_a_panel_that_is_unlocked_in_mid_run_is_told_with_its_time(
-    box: Any, going: Any, until: Any
+    box: Any,
+    going: Any,
+    until: Any,
 ) -> None:
     meter = box()
     run = going(meter)
     meter.tell("unlock")
     until(lambda: any("LOCKOUT" in one.changed for one in run.recorder.readings))
     check = run.checks()["range-changed"]
-    assert (check.ok, check.severity) == (False, "error")
+    assert check.ok is False
+    assert check.severity == "error"
     assert ":COMMUNICATE:LOCKOUT ON was set, it is 0" in check.sentence
     assert " s of the window" in check.sentence
 
 
 def test_a_panel_is_locked_again_over_a_new_link(
-    box: Any, going: Any, until: Any
+    box: Any,
+    going: Any,
+    until: Any,
 ) -> None:
     meter = box()
     run = going(meter)
@@ -99,7 +106,9 @@ def test_a_panel_is_locked_again_over_a_new_link(
 
 
 def test_a_meter_that_cannot_lock_or_latch_runs_and_the_log_says_what_is_not_guarded(
-    box: Any, going: Any, caplog: pytest.LogCaptureFixture
+    box: Any,
+    going: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = going(box("--without", "lock", "--without", "filters"))
     run.recorder.more(3)
@@ -128,7 +137,8 @@ def test_a_panel_that_a_killed_program_has_locked_is_given_back_by_meter_unlock(
 
 
 def test_arming_after_a_killed_program_locks_and_unlocks_the_panel_as_ever(
-    box: Any, sampler: Any
+    box: Any,
+    sampler: Any,
 ) -> None:
     meter = box()
     asked(
@@ -143,7 +153,10 @@ def test_arming_after_a_killed_program_locks_and_unlocks_the_panel_as_ever(
 
 @pytest.mark.parametrize("latches", [True, False])
 def test_a_stop_and_a_start_within_one_gap_show_where_the_meter_latches(
-    box: Any, going: Any, until: Any, latches: bool
+    box: Any,
+    going: Any,
+    until: Any,
+    latches: bool,
 ) -> None:
     meter = box("--without", "lock", *([] if latches else ["--without", "latch"]))
     run = going(meter)
@@ -159,7 +172,9 @@ def test_a_stop_and_a_start_within_one_gap_show_where_the_meter_latches(
 
 
 def test_a_clip_that_ends_before_it_is_read_shows_in_the_next_reading(
-    box: Any, going: Any, until: Any
+    box: Any,
+    going: Any,
+    until: Any,
 ) -> None:
     meter = box("--without", "lock")
     run = going(meter)
@@ -180,7 +195,9 @@ def condition(meter: Broken) -> int:
 
 
 def test_a_meter_is_not_ready_before_an_update_with_data_and_its_time_to_settle(
-    simulate: Any, sampler: Any, clocks: Any
+    simulate: Any,
+    sampler: Any,
+    clocks: Any,
 ) -> None:
     run = sampler(simulate("--load", "constant:36W").address, settle_s=0.8)
     before_s = clocks.monotonic()
@@ -189,7 +206,10 @@ def test_a_meter_is_not_ready_before_an_update_with_data_and_its_time_to_settle(
 
 
 def test_a_panel_that_is_unlocked_after_a_resume_is_told_as_well(
-    box: Any, sampler: Any, recorder: Any, until: Any
+    box: Any,
+    sampler: Any,
+    recorder: Any,
+    until: Any,
 ) -> None:
     meter = box()
     first = sampler(meter.address)
@@ -206,7 +226,9 @@ def test_a_panel_that_is_unlocked_after_a_resume_is_told_as_well(
 
 
 def test_a_run_that_ends_without_its_energy_gives_the_keys_back(
-    box: Any, sampler: Any, recorder: Any
+    box: Any,
+    sampler: Any,
+    recorder: Any,
 ) -> None:
     meter = box()
     run = sampler(meter.address)
@@ -218,7 +240,10 @@ def test_a_run_that_ends_without_its_energy_gives_the_keys_back(
 
 
 def test_a_meter_that_holds_what_it_shows_has_its_keys_free_to_end_that(
-    box: Any, sampler: Any, recorder: Any, monkeypatch: pytest.MonkeyPatch
+    box: Any,
+    sampler: Any,
+    recorder: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     meter = box()
     run = sampler(meter.address)
@@ -243,5 +268,6 @@ def test_meter_unlock_says_where_there_is_no_lock(box: Any) -> None:
         box("--without", "lock").address,
     ]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert done.returncode == 1
+    assert done.stdout == ""
     assert "knows no command that locks its keys" in done.stderr

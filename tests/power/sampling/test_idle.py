@@ -19,7 +19,10 @@ Make = Callable[..., Reading]
 
 
 def test_the_idle_power_is_measured_before_the_start(
-    sampler: Any, paced: Any, recorder: Any, until: Callable[..., None]
+    sampler: Any,
+    paced: Any,
+    recorder: Any,
+    until: Callable[..., None],
 ) -> None:
     clock = paced()
     run = sampler(clock.server.address, monotonic=clock.monotonic, wait=clock.wait)
@@ -44,7 +47,8 @@ def test_two_updates_are_the_least(sampler: Any) -> None:
 
 def test_a_meter_that_integrates_has_no_idle_power(sampler: Any, simulate: Any) -> None:
     box = simulate()
-    first, second = sampler(box.address), sampler(box.address)
+    first = sampler(box.address)
+    second = sampler(box.address)
     first.arm()
     second.arm()
     first.start()
@@ -70,7 +74,8 @@ def test_a_clipped_load_has_no_idle_power(sampler: Any, setup: Setup) -> None:
 
 
 def test_a_setting_that_is_changed_meanwhile_leaves_no_idle_power(
-    sampler: Any, simulate: Any
+    sampler: Any,
+    simulate: Any,
 ) -> None:
     box = simulate()
     run = sampler(box.address)
@@ -87,7 +92,9 @@ def test_a_setting_that_is_changed_meanwhile_leaves_no_idle_power(
     ("interval_s", "longest_s"), [(0.1, 5.0), (1.0, 5.0), (20.0, 60.0)]
 )
 def test_a_meter_that_measures_nothing_new_is_not_waited_for_long(
-    reading: Make, interval_s: float, longest_s: float
+    reading: Make,
+    interval_s: float,
+    longest_s: float,
 ) -> None:
     now_s = [0.0]
 
@@ -130,7 +137,12 @@ def test_a_baseline_is_the_mean_of_the_updates_after_the_first_reading(
 ) -> None:
     readings = [
         reading(t, power_w=p)
-        for t, p in ((1.0, 50.0), (2.0, 2.0), (3.0, math.nan), (4.0, 4.0))
+        for t, p in (
+            (1.0, 50.0),
+            (2.0, 2.0),
+            (3.0, math.nan),
+            (4.0, 4.0),
+        )
     ]
     assert baseline(readings) == Idle(power_w=3.0, duration_s=3.0, readings=2)
 

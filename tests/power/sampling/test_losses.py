@@ -19,7 +19,12 @@ LOAD_W = 36.0
 
 
 def test_a_cut_cable_loses_readings_but_no_energy_and_the_gap_is_marked(
-    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, setup: Setup
+    sampler: Any,
+    simulate: Any,
+    relay: Any,
+    recorder: Any,
+    until: Any,
+    setup: Setup,
 ) -> None:
     cable = relay(simulate("--load", "constant:36W").port)
     run = sampler(cable.address)
@@ -36,7 +41,8 @@ def test_a_cut_cable_loses_readings_but_no_energy_and_the_gap_is_marked(
     recorder.more(5)
     assert cable.accepted == 1  # the first attempt after that succeeded
     assert run.link_error is None
-    final, end_s = run.stop(), time.monotonic()
+    final = run.stop()
+    end_s = time.monotonic()
     assert (
         LOAD_W * final.integrator_s
         <= final.energy_wh * 3600
@@ -59,9 +65,11 @@ def test_a_cut_cable_loses_readings_but_no_energy_and_the_gap_is_marked(
         for c in energy_checks(recorder.readings, measured)
         if c.code == "reading-gaps"
     )
-    assert (gaps.ok, gaps.figures["gaps"]) == (False, 1)
+    assert gaps.ok is False
+    assert gaps.figures["gaps"] == 1
     lost, returned = recorder.events
-    assert (lost.kind, returned.kind) == ("meter-lost", "meter-back")
+    assert lost.kind == "meter-lost"
+    assert returned.kind == "meter-back"
     assert cut_s <= lost.monotonic_s <= returned.monotonic_s
     gap_s = returned.monotonic_s - before.monotonic_s
     assert (
@@ -72,7 +80,11 @@ def test_a_cut_cable_loses_readings_but_no_energy_and_the_gap_is_marked(
 
 
 def test_stop_waits_for_a_cut_cable_to_be_mended(
-    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any
+    sampler: Any,
+    simulate: Any,
+    relay: Any,
+    recorder: Any,
+    until: Any,
 ) -> None:
     cable = relay(simulate().port)
     run = sampler(cable.address)
@@ -93,7 +105,12 @@ def test_stop_waits_for_a_cut_cable_to_be_mended(
 
 
 def test_what_a_stop_that_had_to_wait_for_the_link_has_cost_is_told_and_fails_a_check(
-    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, setup: Setup
+    sampler: Any,
+    simulate: Any,
+    relay: Any,
+    recorder: Any,
+    until: Any,
+    setup: Setup,
 ) -> None:
     cable = relay(simulate("--load", "constant:36W").port)
     run = sampler(cable.address)
@@ -135,11 +152,13 @@ def test_what_a_stop_that_had_to_wait_for_the_link_has_cost_is_told_and_fails_a_
         for c in energy_checks(recorder.readings, measured)
         if c.code == "integrator-trapezoid"
     )
-    assert (check.ok, check.severity) == (False, "error")
+    assert check.ok is False
+    assert check.severity == "error"
 
 
 def test_a_stop_over_a_link_that_is_there_is_not_late(
-    sampler: Any, recorder: Any
+    sampler: Any,
+    recorder: Any,
 ) -> None:
     run = sampler("sim:")
     run.arm()
@@ -187,7 +206,8 @@ def test_a_killed_meter_is_reported_costs_nothing_and_is_found_again(
     until(lambda: run.link_error)
     assert run.link_error.code in ("meter-lost", "meter-unreachable")
     until(lambda: "lost" in caplog.text)
-    before_s, cpu_s = time.monotonic(), time.process_time()
+    before_s = time.monotonic()
+    cpu_s = time.process_time()
     until(lambda: time.monotonic() > before_s + 1.0)
     assert time.process_time() - cpu_s < 0.3 * (time.monotonic() - before_s)
     simulate("--port", str(first.port))
@@ -208,7 +228,10 @@ def test_a_killed_meter_is_reported_costs_nothing_and_is_found_again(
 
 @pytest.mark.slow
 def test_a_meter_that_hangs_costs_nothing_and_goes_on(
-    sampler: Any, simulate: Any, recorder: Any, until: Any
+    sampler: Any,
+    simulate: Any,
+    recorder: Any,
+    until: Any,
 ) -> None:
     box = simulate("--load", "constant:36W")
     run = sampler(box.address)
@@ -216,7 +239,8 @@ def test_a_meter_that_hangs_costs_nothing_and_goes_on(
     run.start()
     recorder.more(3)
     box.hang()
-    before_s, cpu_s = time.monotonic(), time.process_time()
+    before_s = time.monotonic()
+    cpu_s = time.process_time()
     try:
         until(lambda: run.link_error)
         until(lambda: time.monotonic() > before_s + 4.0)
@@ -233,7 +257,10 @@ def test_a_meter_that_hangs_costs_nothing_and_goes_on(
 
 
 def test_another_meter_at_the_address_is_not_taken_for_the_first(
-    sampler: Any, simulate: Any, recorder: Any, until: Any
+    sampler: Any,
+    simulate: Any,
+    recorder: Any,
+    until: Any,
 ) -> None:
     first = simulate()
     run = sampler(first.address)
@@ -250,7 +277,11 @@ def test_another_meter_at_the_address_is_not_taken_for_the_first(
 
 
 def test_one_that_fails_at_the_news_of_a_loss_does_not_end_sampling(
-    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any
+    sampler: Any,
+    simulate: Any,
+    relay: Any,
+    recorder: Any,
+    until: Any,
 ) -> None:
     def failing(_event: object) -> None:
         raise ValueError("no pen")
@@ -268,7 +299,12 @@ def test_one_that_fails_at_the_news_of_a_loss_does_not_end_sampling(
 
 
 def test_nobody_needs_to_hear_of_losses(
-    sampler: Any, simulate: Any, relay: Any, recorder: Any, until: Any, setup: Setup
+    sampler: Any,
+    simulate: Any,
+    relay: Any,
+    recorder: Any,
+    until: Any,
+    setup: Setup,
 ) -> None:
     cable = relay(simulate().port)
     run = sampler(cable.address, replace(setup, update_interval_s=0.25), on_link=None)

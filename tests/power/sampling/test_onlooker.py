@@ -22,7 +22,8 @@ def box(simulate: Any) -> Any:
 
 def look(address: str, *options: str) -> None:
     ended = warm_programs.run(["meter", options[0], address, *options[1:]])
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.returncode == 0
+    assert ended.stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,8 @@ def test_who_looks_on_changes_nothing(
     end_s = time.monotonic()
     final = run.stop()
     # On a busy machine starting and stopping take a while themselves.
-    least_s, most_s = end_s - start_s, time.monotonic() - before_s
+    least_s = end_s - start_s
+    most_s = time.monotonic() - before_s
     assert 36.0 * least_s * 0.9 <= final.energy_wh * 3600 <= 36.0 * most_s * 1.1
     measured = Measurement(
         final.energy_wh, final.integrator_s, start_s, end_s, setup, "WT333E", limits_of("WT333E"),
@@ -77,7 +79,9 @@ def test_who_looks_on_changes_nothing(
 
 
 def test_an_idle_baseline_is_measured_while_somebody_looks_on(
-    sampler: Any, box: Any, setup: Setup
+    sampler: Any,
+    box: Any,
+    setup: Setup,
 ) -> None:
     run = sampler(box.address, replace(setup, element="sum"))
     run.arm()

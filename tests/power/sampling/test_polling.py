@@ -24,7 +24,10 @@ def started(sampler: Any, clock: Any, **options: Any) -> Any:
     The update that the meter made before it had confirmed its start is the first reading.
     """
     run = sampler(
-        clock.server.address, monotonic=clock.monotonic, wait=clock.wait, **options
+        clock.server.address,
+        monotonic=clock.monotonic,
+        wait=clock.wait,
+        **options,
     )
     run.arm()
     clock.end_s = clock.now_s
@@ -40,7 +43,9 @@ def updates_between(readings: list[Reading]) -> list[int]:
 
 
 def test_each_update_is_read_once_and_none_is_missed_with_few_questions(
-    sampler: Any, paced: Any, recorder: Any
+    sampler: Any,
+    paced: Any,
+    recorder: Any,
 ) -> None:
     clock = paced()
     run = started(sampler, clock)
@@ -48,13 +53,16 @@ def test_each_update_is_read_once_and_none_is_missed_with_few_questions(
     clock.until_s(clock.now_s + 4.05)
     made = clock.updates - before
     run.stop()
-    assert (made, len(recorder.readings)) == (40, 1 + 40)
+    assert made == 40
+    assert len(recorder.readings) == 1 + 40
     assert set(updates_between(recorder.readings)) == {1}
     assert clock.questions <= 4 * made
 
 
 def test_on_a_real_clock_the_sampler_never_asks_to_sleep_over_an_update(
-    sampler: Any, recorder: Any, pauses: Any
+    sampler: Any,
+    recorder: Any,
+    pauses: Any,
 ) -> None:
     run = sampler("sim:constant:36W", wait=pauses.wait)
     pauses.last = lambda: run.last
@@ -68,7 +76,9 @@ def test_on_a_real_clock_the_sampler_never_asks_to_sleep_over_an_update(
 
 
 def test_updates_are_seen_though_another_client_reads_their_bit(
-    sampler: Any, simulate: Any, recorder: Any
+    sampler: Any,
+    simulate: Any,
+    recorder: Any,
 ) -> None:
     box = simulate("--load", "constant:36W")
     run = sampler(box.address)
@@ -105,13 +115,17 @@ def test_a_slow_taker_costs_no_reading(sampler: Any, paced: Any) -> None:
 
 
 def test_updates_that_a_slow_link_misses_are_told(
-    sampler: Any, paced: Any, recorder: Any, setup: Setup
+    sampler: Any,
+    paced: Any,
+    recorder: Any,
+    setup: Setup,
 ) -> None:
     clock = paced(question_s=0.06)
     run = started(sampler, clock)
     start_s = clock.now_s
     clock.until_s(start_s + 8.0)
-    end_s, final = clock.now_s, run.stop()
+    end_s = clock.now_s
+    final = run.stop()
     measured = Measurement(
         final.energy_wh,
         final.integrator_s,
@@ -126,7 +140,8 @@ def test_updates_that_a_slow_link_misses_are_told(
         for one in energy_checks(recorder.readings, measured)
         if one.code == "reading-gaps"
     )
-    assert (gaps.ok, gaps.figures["gaps"]) == (False, 0)
+    assert gaps.ok is False
+    assert gaps.figures["gaps"] == 0
     assert (gaps.figures["readings"] or 0) < 0.9 * (gaps.figures["expected"] or 0)
 
 
@@ -148,7 +163,9 @@ def test_stop_gives_the_energy_though_the_taker_hangs(
 
 
 def test_a_taker_that_fails_does_not_end_sampling(
-    sampler: Any, recorder: Any, caplog: pytest.LogCaptureFixture
+    sampler: Any,
+    recorder: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def failing(reading: Reading) -> None:
         recorder(reading)

@@ -45,7 +45,8 @@ def box(simulate: Any) -> Any:
 
 
 def test_a_meter_that_was_armed_only_gets_its_settings_back(
-    sampler: Any, box: Any
+    sampler: Any,
+    box: Any,
 ) -> None:
     before = settings(box.address)
     run = sampler(box.address)
@@ -56,7 +57,9 @@ def test_a_meter_that_was_armed_only_gets_its_settings_back(
 
 
 def test_a_meter_gets_its_settings_back_after_a_run(
-    sampler: Any, box: Any, recorder: Any
+    sampler: Any,
+    box: Any,
+    recorder: Any,
 ) -> None:
     before = settings(box.address)
     run = sampler(box.address)
@@ -69,7 +72,8 @@ def test_a_meter_gets_its_settings_back_after_a_run(
 
 
 def test_a_meter_gets_its_settings_back_after_an_exception(
-    sampler: Any, box: Any
+    sampler: Any,
+    box: Any,
 ) -> None:
     before = settings(box.address)
 
@@ -86,7 +90,9 @@ def test_a_meter_gets_its_settings_back_after_an_exception(
 
 
 def test_a_second_run_gives_back_what_was_before_the_first(
-    sampler: Any, box: Any, recorder: Any
+    sampler: Any,
+    box: Any,
+    recorder: Any,
 ) -> None:
     before = settings(box.address)
     run = sampler(box.address)
@@ -100,7 +106,11 @@ def test_a_second_run_gives_back_what_was_before_the_first(
 
 
 def test_settings_are_given_back_over_a_link_that_was_lost_in_between(
-    sampler: Any, box: Any, relay: Any, recorder: Any, until: Any
+    sampler: Any,
+    box: Any,
+    relay: Any,
+    recorder: Any,
+    until: Any,
 ) -> None:
     before = settings(box.address)
     cable = relay(box.port)
@@ -118,7 +128,9 @@ def test_settings_are_given_back_over_a_link_that_was_lost_in_between(
 
 
 def test_a_run_that_was_not_stopped_keeps_its_integrator(
-    sampler: Any, box: Any, recorder: Any
+    sampler: Any,
+    box: Any,
+    recorder: Any,
 ) -> None:
     run = sampler(box.address)
     run.arm()
@@ -131,9 +143,12 @@ def test_a_run_that_was_not_stopped_keeps_its_integrator(
 
 
 def test_a_meter_that_was_resumed_is_left_as_it_was_armed(
-    sampler: Any, box: Any, recorder: Any
+    sampler: Any,
+    box: Any,
+    recorder: Any,
 ) -> None:
-    first, second = sampler(box.address), sampler(box.address)
+    first = sampler(box.address)
+    second = sampler(box.address)
     first.arm()
     first.start()
     recorder.more(1)
@@ -146,7 +161,10 @@ def test_a_meter_that_was_resumed_is_left_as_it_was_armed(
 
 
 def test_a_meter_that_somebody_started_again_is_left_alone(
-    sampler: Any, box: Any, recorder: Any, caplog: pytest.LogCaptureFixture
+    sampler: Any,
+    box: Any,
+    recorder: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = sampler(box.address)
     run.arm()
@@ -163,10 +181,16 @@ def test_a_meter_that_somebody_started_again_is_left_alone(
 
 @pytest.mark.slow
 def test_a_dead_meter_delays_the_end_by_no_more_than_one_question(
-    sampler: Any, simulate: Any, caplog: pytest.LogCaptureFixture
+    sampler: Any,
+    simulate: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    killed, hung = simulate(), simulate()
-    for box, fail, longest_s in ((killed, killed.kill, 9.0), (hung, hung.hang, 12.0)):
+    killed = simulate()
+    hung = simulate()
+    for box, fail, longest_s in (
+        (killed, killed.kill, 9.0),
+        (hung, hung.hang, 12.0),
+    ):
         run = sampler(box.address)
         run.arm()
         fail()
@@ -177,7 +201,9 @@ def test_a_dead_meter_delays_the_end_by_no_more_than_one_question(
 
 
 def test_a_meter_whose_link_is_down_is_reached_once_more(
-    sampler: Any, box: Any, relay: Any
+    sampler: Any,
+    box: Any,
+    relay: Any,
 ) -> None:
     before = settings(box.address)
     cable = relay(box.port)
@@ -192,7 +218,9 @@ def test_a_meter_whose_link_is_down_is_reached_once_more(
 
 
 def test_settings_are_given_back_over_a_link_that_proves_dead(
-    sampler: Any, box: Any, relay: Any
+    sampler: Any,
+    box: Any,
+    relay: Any,
 ) -> None:
     before = settings(box.address)
     cable = relay(box.port)

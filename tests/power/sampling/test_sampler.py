@@ -26,8 +26,14 @@ def children() -> set[int]:
     return set(children_of(os.getpid()))
 
 
-def measured(run: Any, setup: Setup, start_s: float, end_s: float) -> Measurement:
-    final, identity = run.stop(), run.identity
+def measured(
+    run: Any,
+    setup: Setup,
+    start_s: float,
+    end_s: float,
+) -> Measurement:
+    final = run.stop()
+    identity = run.identity
     return Measurement(
         integrator_wh=final.energy_wh,
         integrator_s=final.integrator_s,
@@ -62,7 +68,8 @@ def test_a_whole_run_on_the_spot(sampler: Any, recorder: Any, setup: Setup) -> N
 
 
 def test_the_child_of_sim_is_gone_after_close(
-    sampler: Any, monkeypatch: pytest.MonkeyPatch
+    sampler: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
         "lpirc_power.simulator_address.subprocess", subprocess
@@ -81,7 +88,9 @@ def test_the_child_of_sim_is_gone_after_close(
 
 
 def test_nobody_is_left_over_after_a_run(
-    sampler: Any, recorder: Any, simulate: Any
+    sampler: Any,
+    recorder: Any,
+    simulate: Any,
 ) -> None:
     before = set(threading.enumerate())
     run = sampler(simulate().address)
@@ -97,23 +106,25 @@ def test_nobody_is_left_over_after_a_run(
 
 
 def test_the_timer_of_the_meter_ends_the_integral(
-    sampler: Any, until: Any, setup: Setup
+    sampler: Any,
+    until: Any,
+    setup: Setup,
 ) -> None:
     run = sampler("sim:constant:36W", replace(setup, integrator_timer_s=1))
     run.arm()
     run.start()
     until(lambda: run.last is not None and run.last.state is IntegratorState.TIMEUP)
     final = run.stop()
-    assert (final.state, final.energy_wh, final.integrator_s) == (
-        IntegratorState.TIMEUP,
-        0.01,
-        1.0,
-    )
+    assert final.state == IntegratorState.TIMEUP
+    assert final.energy_wh == 0.01
+    assert final.integrator_s == 1.0
     assert run.changes == ()
 
 
 def test_however_late_it_is_stopped_the_integrator_ran_no_longer_than_its_timer_and_the_start(
-    sampler: Any, paced: Any, setup: Setup
+    sampler: Any,
+    paced: Any,
+    setup: Setup,
 ) -> None:
     meter = paced()
     run = sampler(
@@ -123,9 +134,11 @@ def test_however_late_it_is_stopped_the_integrator_ran_no_longer_than_its_timer_
         wait=meter.wait,
     )
     run.arm()
-    meter.end_s = start_s = meter.now_s
+    before_s = meter.now_s
+    meter.end_s = before_s
     run.start()
-    start_s, took_s = meter.now_s, meter.now_s - start_s
+    start_s = meter.now_s
+    took_s = start_s - before_s
     meter.until_s(start_s + 2.5)
     meter.until_s(start_s + 5.0)
     run.stop()
@@ -133,9 +146,13 @@ def test_however_late_it_is_stopped_the_integrator_ran_no_longer_than_its_timer_
 
 
 def test_a_second_try_to_stop_does_not_count_the_time_since_the_first(
-    sampler: Any, simulate: Any, setup: Setup, flawed: Any
+    sampler: Any,
+    simulate: Any,
+    setup: Setup,
+    flawed: Any,
 ) -> None:
-    now_s, opened = [100.0], flawed()
+    now_s = [100.0]
+    opened = flawed()
     run = sampler(
         simulate().address,
         replace(setup, integrator_timer_s=0),
@@ -160,7 +177,9 @@ def test_a_second_try_to_stop_does_not_count_the_time_since_the_first(
 
 
 def test_a_new_process_resumes_a_running_meter(
-    sampler: Any, simulate: Any, recorder: Any
+    sampler: Any,
+    simulate: Any,
+    recorder: Any,
 ) -> None:
     address = simulate("--load", "constant:36W").address
     before = sampler(address)
@@ -180,10 +199,12 @@ def test_a_new_process_resumes_a_running_meter(
 
 
 def test_a_meter_that_integrates_is_armed_only_by_taking_over(
-    sampler: Any, simulate: Any
+    sampler: Any,
+    simulate: Any,
 ) -> None:
     address = simulate().address
-    first, second = sampler(address), sampler(address)
+    first = sampler(address)
+    second = sampler(address)
     first.arm()
     first.start()
     with pytest.raises(MeterError) as caught:
@@ -198,7 +219,8 @@ def test_a_meter_that_integrates_is_armed_only_by_taking_over(
 
 
 def test_a_second_start_is_refused_and_changes_nothing(
-    sampler: Any, recorder: Any
+    sampler: Any,
+    recorder: Any,
 ) -> None:
     run = sampler("sim:")
     run.arm()
@@ -233,7 +255,8 @@ def test_a_sampler_arms_anew_after_a_run(sampler: Any, recorder: Any) -> None:
     ],
 )
 def test_a_wrong_address_is_refused_before_anything_is_opened(
-    sampler: Any, address: str
+    sampler: Any,
+    address: str,
 ) -> None:
     with pytest.raises(MeterError, match="is not the address of a meter") as caught:
         sampler(address)
@@ -262,7 +285,8 @@ def turn(address: str, knob: str) -> None:
 
 
 def test_a_meter_whose_setup_was_changed_after_arming_is_not_started(
-    sampler: Any, simulate: Any
+    sampler: Any,
+    simulate: Any,
 ) -> None:
     box = simulate()
     run = sampler(box.address)
@@ -276,7 +300,10 @@ def test_a_meter_whose_setup_was_changed_after_arming_is_not_started(
 
 
 def test_a_range_that_was_changed_in_mid_run_is_told_at_its_end(
-    sampler: Any, simulate: Any, recorder: Any, setup: Setup
+    sampler: Any,
+    simulate: Any,
+    recorder: Any,
+    setup: Setup,
 ) -> None:
     box = simulate()
     run = sampler(box.address)
@@ -294,7 +321,10 @@ def test_a_range_that_was_changed_in_mid_run_is_told_at_its_end(
 
 
 def test_settings_that_cannot_be_read_back_cost_no_energy_but_look_changed(
-    sampler: Any, simulate: Any, recorder: Any, flawed: Any
+    sampler: Any,
+    simulate: Any,
+    recorder: Any,
+    flawed: Any,
 ) -> None:
     answers = iter([()])
 

@@ -93,7 +93,8 @@ def bench() -> Iterator[Callable[..., Bench]]:
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.4, 0.6, 1.0, 1.5])
 def test_a_slow_meter_arms_starts_and_stops_without_one_interrupted_question(
-    bench: Any, delay_s: float
+    bench: Any,
+    delay_s: float,
 ) -> None:
     run = bench(delay_s=delay_s)
     begun_s = run.meter.now_s
@@ -114,7 +115,9 @@ def test_a_slow_meter_arms_starts_and_stops_without_one_interrupted_question(
 
 @pytest.mark.parametrize(("delay_s", "at_most_s"), [(0.6, 4.0), (1.5, 10.0)])
 def test_a_meter_that_becomes_slow_at_its_start_is_started_once(
-    bench: Any, delay_s: float, at_most_s: float
+    bench: Any,
+    delay_s: float,
+    at_most_s: float,
 ) -> None:
     run = bench()
     run.sampler.arm()
@@ -129,7 +132,8 @@ def test_a_meter_that_becomes_slow_at_its_start_is_started_once(
 
 @pytest.mark.parametrize("deaf_s", [0.0, 0.2])
 def test_no_question_is_lost_on_a_meter_that_is_deaf_for_a_moment_after_its_start(
-    bench: Any, deaf_s: float
+    bench: Any,
+    deaf_s: float,
 ) -> None:
     run = bench()
     run.meter.deaf_after_start_s = deaf_s
@@ -214,7 +218,8 @@ def test_closing_a_meter_whose_energy_is_in_doubt_leaves_it_alone(bench: Any) ->
     run.start(2.0)
     run.meter.panel_held = True
     run.run_on(6.0)
-    ran_s, resets = run.meter.ran_s, run.meter.resets
+    ran_s = run.meter.ran_s
+    resets = run.meter.resets
     with pytest.raises(MeterError):
         run.sampler.stop()
     run.sampler.close()
@@ -260,7 +265,8 @@ def test_a_meter_that_misses_its_first_question_after_the_start_is_watched_all_t
 ) -> None:
     run = bench()
     run.sampler.arm()
-    write, missed = run.meter.write, []
+    write = run.meter.write
+    missed = []
 
     def write_or_miss(message: str) -> None:
         if message.startswith(":STATUS:EESR?;") and not missed:
@@ -288,7 +294,8 @@ def test_a_meter_that_misses_a_question_at_the_resumption_is_watched_all_the_sam
     run.sampler.close(restore_settings=False)
     later = bench()
     later.meter = later.peer.instrument = run.meter
-    write, missed = run.meter.write, []
+    write = run.meter.write
+    missed = []
 
     def write_or_miss(message: str) -> None:
         if message.strip() == ":MEASURE:AVERAGING:STATE?" and not missed:

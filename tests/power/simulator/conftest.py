@@ -32,7 +32,9 @@ def meter(clock: HandClock) -> Callable[..., Instrument]:
     """Make a meter on a load, in long words and without headers."""
 
     def make(
-        load: str = "constant:36W", model: str = "WT310", **more: Any
+        load: str = "constant:36W",
+        model: str = "WT310",
+        **more: Any,
     ) -> Instrument:
         instrument = Instrument(parse_load(load, clock), clock, model=model, **more)
         assert instrument.execute(":COMMUNICATE:HEADER OFF;VERBOSE ON") is None

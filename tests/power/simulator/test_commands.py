@@ -47,7 +47,8 @@ def test_a_meter_as_delivered_answers_with_headers_in_short_words(clock: Any) ->
     ],
 )
 def test_headers_come_short_or_long_in_any_case_with_units(
-    meter: Any, message: str
+    meter: Any,
+    message: str,
 ) -> None:
     box = meter()
     box.execute(message)
@@ -95,7 +96,9 @@ def test_a_header_without_colon_stays_in_the_group(meter: Any) -> None:
     ],
 )
 def test_what_is_refused_is_queued_with_its_code(
-    meter: Any, message: str, code: int
+    meter: Any,
+    message: str,
+    code: int,
 ) -> None:
     box = meter()
     box.execute(message)

@@ -32,7 +32,9 @@ ASKED = ":NUMERIC:NUMBER?;ITEM1?;ITEM3?;:INPUT:MODE?"
     ],
 )
 def test_each_dialect_has_its_headers_and_items(
-    clock: Any, dialect: str, said: str
+    clock: Any,
+    dialect: str,
+    said: str,
 ) -> None:
     box = Instrument(parse_load("constant:36W", clock), clock, dialect=dialect)
     box.execute(ITEMS)
@@ -40,12 +42,23 @@ def test_each_dialect_has_its_headers_and_items(
 
 
 @pytest.mark.parametrize(
-    ("count", "brief", "full"), [(10, "#240", "#40040"), (52, "#3208", "#40208")]
+    ("count", "brief", "full"),
+    [
+        (10, "#240", "#40040"),
+        (52, "#3208", "#40208"),
+    ],
 )
 def test_the_head_of_a_block_is_short_or_of_four_figures(
-    clock: Any, count: int, brief: str, full: str
+    clock: Any,
+    count: int,
+    brief: str,
+    full: str,
 ) -> None:
-    for dialect, head in (("wt310e", brief), ("log2015", full), ("manual", full)):
+    for dialect, head in (
+        ("wt310e", brief),
+        ("log2015", full),
+        ("manual", full),
+    ):
         box = Instrument(parse_load("constant:36W", clock), clock, dialect=dialect)
         block = box.execute(f":NUMERIC:FORMAT FLOAT;NUMBER {count};VALUE?")
         assert block is not None
@@ -71,7 +84,8 @@ def shown(box: Instrument) -> tuple[float, ...]:
 
 
 def test_updates_that_run_on_keep_their_values_at_a_start_and_show_a_part_first(
-    running_on: Any, clock: Any
+    running_on: Any,
+    clock: Any,
 ) -> None:
     running_on.execute(":INTEGRATE:START")
     assert shown(running_on) == (36.0, 0.0, 0.0)
@@ -88,7 +102,9 @@ def test_updates_that_run_on_keep_their_values_at_a_start_and_show_a_part_first(
 
 @pytest.mark.parametrize("timer_s", [0, 3])
 def test_an_end_shows_with_the_next_update_and_as_a_part_of_one(
-    running_on: Any, clock: Any, timer_s: int
+    running_on: Any,
+    clock: Any,
+    timer_s: int,
 ) -> None:
     running_on.execute(f":INTEGRATE:TIMER 0,0,{timer_s};START")
     clock.pass_s(3.0)
@@ -114,7 +130,8 @@ def test_a_meter_without_lock_knows_neither_of_its_commands(meter: Any) -> None:
 
 
 def test_a_meter_without_filters_has_that_of_updates_only(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter(without=["filters"])
     box.execute(":STATUS:FILTER1 FALL;FILTER2 FALL")
@@ -130,7 +147,10 @@ def test_a_meter_without_filters_has_that_of_updates_only(
 
 @pytest.mark.parametrize(("without", "events"), [([], "3"), (["latch"], "1")])
 def test_a_meter_without_latch_takes_filters_whose_events_never_come(
-    meter: Any, clock: Any, without: list[str], events: str
+    meter: Any,
+    clock: Any,
+    without: list[str],
+    events: str,
 ) -> None:
     box = meter(without=without)
     box.execute(":STATUS:FILTER1 FALL;FILTER2 FALL;:INTEGRATE:START;STOP")

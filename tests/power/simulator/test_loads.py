@@ -27,7 +27,9 @@ NOISE = noise(36.0, 2.0, 7)
 def test_constant_load_draws_its_power_by_its_wave() -> None:
     load = parse_load("constant:36W,volts=230V,pf=0.5,crest=3", time.monotonic)
     seen = load.mean(0.0, 1.0)
-    assert (seen.voltage_v, seen.power_w, seen.crest) == (230.0, 36.0, 3.0)
+    assert seen.voltage_v == 230.0
+    assert seen.power_w == 36.0
+    assert seen.crest == 3.0
     assert seen.current_a == pytest.approx(36 / 115)
 
 
@@ -43,7 +45,8 @@ def test_steps_repeat_from_the_start() -> None:
     "name", ["wt310_readings_user_330.csv", "wt310_readings_lpirc.csv"]
 )
 def test_a_recording_of_2015_is_played_at_its_own_seconds_and_again(
-    recordings: Path, name: str
+    recordings: Path,
+    name: str,
 ) -> None:
     load = parse_load(f"csv:{recordings / name}", time.monotonic)
     with (recordings / name).open(newline="") as lines:
@@ -55,7 +58,9 @@ def test_a_recording_of_2015_is_played_at_its_own_seconds_and_again(
         for round_s in (0.0, length_s):
             seen = load.mean(round_s + before_s, round_s + cells[4])
             assert (seen.voltage_v, seen.current_a, seen.power_w) == pytest.approx(
-                tuple(cells[:3]), rel=1e-6, abs=1e-12
+                tuple(cells[:3]),
+                rel=1e-6,
+                abs=1e-12,
             )
 
 
@@ -76,7 +81,9 @@ def write(path: Path, *readings: Reading) -> None:
 
 @pytest.mark.parametrize("state", [IntegratorState.STOP, IntegratorState.TIMEUP])
 def test_what_was_read_after_the_end_of_the_integral_is_not_load(
-    tmp_path: Path, reading: Any, state: IntegratorState
+    tmp_path: Path,
+    reading: Any,
+    state: IntegratorState,
 ) -> None:
     path = tmp_path / "rec.csv"
     inside = [
@@ -182,7 +189,8 @@ def test_what_is_wrong_in_a_load_is_said_in_words(spec: str, said: str) -> None:
 
 def test_a_load_may_feed_back() -> None:
     seen = parse_load("constant:-6W,pf=0.5", time.monotonic).mean(0.0, 1.0)
-    assert (seen.power_w, seen.current_a) == (-6.0, 0.1)
+    assert seen.power_w == -6.0
+    assert seen.current_a == 0.1
 
 
 def test_noise_is_the_same_for_every_seed_and_different_for_another() -> None:
@@ -200,7 +208,14 @@ def test_noise_is_the_same_for_every_seed_and_different_for_another() -> None:
     assert first.mean(0.0, 3600.0).power_w == pytest.approx(36.0, abs=1e-9)
 
 
-@given(st.lists(st.floats(0.001, 5000.0), min_size=2, max_size=20, unique=True))
+@given(
+    st.lists(
+        st.floats(0.001, 5000.0),
+        min_size=2,
+        max_size=20,
+        unique=True,
+    )
+)
 def test_noise_has_one_integral_however_it_is_divided(times: list[float]) -> None:
     times.sort()
     parts = [NOISE.mean(a, b).power_w * (b - a) for a, b in itertools.pairwise(times)]
@@ -217,7 +232,8 @@ def test_a_callable_is_a_load() -> None:
 
 
 def test_a_file_of_meter_record_is_a_load_with_the_energy_that_it_tells(
-    tmp_path: Path, reading: Any
+    tmp_path: Path,
+    reading: Any,
 ) -> None:
     # Each reading is the mean since the one before it, whose power the third one does not know.
     powers_w = [50.0, 2.0, math.nan, 9.0, 4.0, 4.0]
@@ -227,7 +243,12 @@ def test_a_file_of_meter_record_is_a_load_with_the_energy_that_it_tells(
     write(
         path,
         *(
-            reading(at_s, power_w=watts, voltage_v=230.0, current_a=watts / 230.0)
+            reading(
+                at_s,
+                power_w=watts,
+                voltage_v=230.0,
+                current_a=watts / 230.0,
+            )
             for at_s, watts in taken
         ),
     )
@@ -239,7 +260,8 @@ def test_a_file_of_meter_record_is_a_load_with_the_energy_that_it_tells(
 
 
 def test_a_recording_at_home_that_knows_only_the_power_is_drawn_at_mains_voltage(
-    tmp_path: Path, reading: Any
+    tmp_path: Path,
+    reading: Any,
 ) -> None:
     path = tmp_path / "rec.csv"
     unknown = {"voltage_v": math.nan, "current_a": math.nan}
@@ -252,10 +274,16 @@ def test_a_recording_at_home_that_knows_only_the_power_is_drawn_at_mains_voltage
 
 @pytest.mark.parametrize(
     ("powers_w", "told"),
-    [([6.0], "no power after"), ([6.0, math.nan], "no power after")],
+    [
+        ([6.0], "no power after"),
+        ([6.0, math.nan], "no power after"),
+    ],
 )
 def test_a_file_of_meter_record_without_any_power_is_no_load(
-    tmp_path: Path, reading: Any, powers_w: list[float], told: str
+    tmp_path: Path,
+    reading: Any,
+    powers_w: list[float],
+    told: str,
 ) -> None:
     path = tmp_path / "rec.csv"
     write(

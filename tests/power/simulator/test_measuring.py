@@ -54,7 +54,8 @@ def test_the_timer_ends_integration_exactly(meter: Any, clock: Any) -> None:
 
 
 def test_continuous_integration_begins_again_at_the_timer(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter()
     box.execute(VALUES + ";:INTEGRATE:MODE CONTINUOUS;TIMER 0,0,10;START")
@@ -63,7 +64,8 @@ def test_continuous_integration_begins_again_at_the_timer(
 
 
 def test_a_stopped_integral_goes_on_and_a_reset_clears_it(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter()
     box.execute(VALUES)
@@ -86,7 +88,8 @@ def test_a_stopped_integral_goes_on_and_a_reset_clears_it(
     st.sampled_from(["0.1", "0.25", "0.5", "1"]),
 )
 def test_the_integral_does_not_depend_on_when_anyone_asks(
-    naps: list[float], rate: str
+    naps: list[float],
+    rate: str,
 ) -> None:
     now = [0.0]
     box = Instrument(
@@ -100,7 +103,9 @@ def test_the_integral_does_not_depend_on_when_anyone_asks(
     rounds, rest = divmod(now[0], 2.1)
     joules = rounds * (2.6 + 7.2) + 2 * min(rest, 1.3) + 9 * max(rest - 1.3, 0)
     assert box.measuring.integrator.plus_wh * 3600 == pytest.approx(
-        joules, rel=1e-9, abs=1e-9
+        joules,
+        rel=1e-9,
+        abs=1e-9,
     )
 
 
@@ -118,7 +123,8 @@ def test_a_fixed_range_is_over_above_140_percent(meter: Any, clock: Any) -> None
 
 
 def test_what_is_half_a_percent_of_a_range_or_less_is_blanked_and_still_integrated(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     show = VALUES + ";ITEM4 S;ITEM5 LAMBDA;:INPUT:CURRENT:RANGE 20A;:INTEGRATE:START"
     box = meter("constant:12.1W")
@@ -145,7 +151,8 @@ def test_what_is_half_a_percent_of_a_range_or_less_is_blanked_and_still_integrat
 
 
 def test_clipped_peaks_only_show_in_the_condition_register(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter("constant:36W,crest=6")  # 1.8 A at the peak
     box.execute(VALUES + ";:INPUT:CURRENT:RANGE 0.5")  # clips at 333 % of it, 1.667 A
@@ -158,7 +165,10 @@ def test_clipped_peaks_only_show_in_the_condition_register(
 
 @pytest.mark.parametrize(("crest", "clipped"), [(5.5, "0"), (5.6, "2")])
 def test_peaks_are_over_above_a_third_more_than_three_times_the_range(
-    meter: Any, clock: Any, crest: float, clipped: str
+    meter: Any,
+    clock: Any,
+    crest: float,
+    clipped: str,
 ) -> None:
     box = meter(f"constant:36W,crest={crest}")  # 0.3 A; 1.65 and 1.68 A at the peak
     box.execute(":INPUT:CURRENT:RANGE 0.5")
@@ -195,7 +205,11 @@ def test_auto_range_settles_with_the_first_update(meter: Any, clock: Any) -> Non
     ],
 )
 def test_auto_range_follows_the_load_and_loses_a_reading(
-    meter: Any, clock: Any, load: str, before: str, after: str
+    meter: Any,
+    clock: Any,
+    load: str,
+    before: str,
+    after: str,
 ) -> None:
     box = meter(load)
     box.execute(VALUES)
@@ -211,7 +225,10 @@ def test_auto_range_follows_the_load_and_loses_a_reading(
 
 
 def test_a_small_range_protects_itself_on_a_wt310e_only(meter: Any, clock: Any) -> None:
-    for model, expected in (("WT310E", "1;500.0E-03"), ("WT310", "0;200.0E-03")):
+    for model, expected in (
+        ("WT310E", "1;500.0E-03"),
+        ("WT310", "0;200.0E-03"),
+    ):
         box = meter("constant:60W", model=model)
         box.execute(":INPUT:CURRENT:RANGE 200MA")
         clock.pass_s(4.9)
@@ -227,7 +244,8 @@ def test_a_small_range_protects_itself_on_a_wt310e_only(meter: Any, clock: Any) 
 
 
 def test_the_largest_range_of_a_wt310eh_reaches_no_further_than_110_percent(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter("constant:5400W", model="WT310EH")  # 45 A
     box.execute(VALUES + ";:INPUT:CURRENT:RANGE 40")
@@ -278,7 +296,8 @@ def test_a_load_that_feeds_back_counts_backwards(meter: Any, clock: Any) -> None
 
 
 def test_hold_freezes_what_is_answered_and_counting_goes_on(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter("steps:36W@10s,72W@20s")
     box.execute(VALUES + ";:INTEGRATE:START")

@@ -36,7 +36,11 @@ def test_a_model_that_does_not_exist_is_named_with_those_that_do() -> None:
     ],
 )
 def test_current_ranges(
-    meter: Any, model: str, smallest: str, largest: str, missing: str
+    meter: Any,
+    model: str,
+    smallest: str,
+    largest: str,
+    missing: str,
 ) -> None:
     box = meter(model=model)
     assert box.execute(":INPUT:CURRENT:RANGE?") == largest
@@ -47,18 +51,24 @@ def test_current_ranges(
 
 @pytest.mark.parametrize("rate", ["10S", "20S", "AUTO"])
 def test_slow_rates_and_auto_are_for_e_models(meter: Any, rate: str) -> None:
-    old, new = meter(), meter(model="WT310E")
+    old = meter()
+    new = meter(model="WT310E")
     old.execute(f":RATE {rate}")
     assert codes(old) in ("222", "120")
     new.execute(f":RATE {rate}")
     assert (
         new.execute(":RATE?")
-        == {"10S": "10.000E+00", "20S": "20.000E+00", "AUTO": "AUTO"}[rate]
+        == {
+            "10S": "10.000E+00",
+            "20S": "20.000E+00",
+            "AUTO": "AUTO",
+        }[rate]
     )
 
 
 def test_crest_factor_6a_is_for_e_models(meter: Any) -> None:
-    old, new = meter(), meter(model="WT310E")
+    old = meter()
+    new = meter(model="WT310E")
     old.execute(":INPUT:CFACTOR A6")
     assert codes(old) == "222"
     assert (
@@ -82,7 +92,10 @@ def test_crest_factor_6a_is_for_e_models(meter: Any) -> None:
     ],
 )
 def test_elements_that_are_not_there_are_refused(
-    meter: Any, model: str, element: str, code: str
+    meter: Any,
+    model: str,
+    element: str,
+    code: str,
 ) -> None:
     box = meter(model=model)
     box.execute(f":NUMERIC:ITEM1 P,{element}")
@@ -99,7 +112,8 @@ def test_the_factory_items_lie_ten_apart_for_each_element(meter: Any) -> None:
 
 
 def test_the_load_is_shared_by_the_elements_that_are_wired(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter("constant:36W", model="WT333E")
     box.execute(":NUMERIC:NUMBER 4;ITEM1 P,1;ITEM2 P,2;ITEM3 P,3;ITEM4 P,SIGMA")
@@ -116,7 +130,8 @@ def test_the_load_is_shared_by_the_elements_that_are_wired(
 
 
 def test_the_sum_adds_powers_and_energies_and_takes_the_mean_of_voltage_and_current(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter("constant:36W,pf=0.5", model="WT333E")
     functions = ("U", "I", "P", "S", "LAMBDA", "WH", "TIME")
@@ -140,7 +155,10 @@ def test_the_sum_adds_powers_and_energies_and_takes_the_mean_of_voltage_and_curr
     ],
 )
 def test_a_model_has_the_wirings_that_fit_it(
-    meter: Any, model: str, wiring: str, code: str
+    meter: Any,
+    model: str,
+    wiring: str,
+    code: str,
 ) -> None:
     box = meter(model=model)
     box.execute(f":INPUT:WIRING {wiring}")
@@ -151,7 +169,8 @@ def test_each_element_has_its_condition_bits(meter: Any, clock: Any) -> None:
     box = meter("constant:360W,crest=4", model="WT332E")  # 1.5 A each, 6 A at the peak
     box.execute(":INPUT:CURRENT:RANGE 1")
     clock.pass_s(1)
-    over, clipped = (1 << 6) | (1 << 12), (1 << 8) | (1 << 14)
+    over = (1 << 6) | (1 << 12)
+    clipped = (1 << 8) | (1 << 14)
     assert box.execute(":STATUS:CONDITION?") == str(over | clipped | 1 << 3)
     box.execute(":INPUT:CURRENT:RANGE 2;:STATUS:FILTER15 FALL;:STATUS:EESR?")
     clock.pass_s(1)

@@ -66,7 +66,10 @@ def error(box: Instrument) -> int:
     ],
 )
 def test_what_is_written_reads_back(
-    meter: Any, written: str, asked: str, said: str
+    meter: Any,
+    written: str,
+    asked: str,
+    said: str,
 ) -> None:
     box = meter()
     box.execute(written)
@@ -98,7 +101,10 @@ def test_what_makes_no_sense_is_refused(meter: Any, message: str, code: int) -> 
 
 def test_a_group_is_answered_as_a_public_log_of_a_wt310e_shows_it(clock: Any) -> None:
     box = Instrument(
-        parse_load("constant:36W", clock), clock, model="WT310E", dialect="wt310e"
+        parse_load("constant:36W", clock),
+        clock,
+        model="WT310E",
+        dialect="wt310e",
     )
     functions = ["MATH", "TIME", "U", "I", "P", "S", "Q", "LAMBDA", "PHI", "FU"]
     box.execute(
@@ -125,7 +131,10 @@ def test_a_group_is_answered_as_a_public_log_of_a_wt310e_shows_it(clock: Any) ->
     ],
 )
 def test_a_group_names_its_header_once(
-    meter: Any, header: str, asked: str, said: str
+    meter: Any,
+    header: str,
+    asked: str,
+    said: str,
 ) -> None:
     box = meter()
     box.execute(f":INTEGRATE:TIMER 0,10,0;:COMMUNICATE:HEADER {header}")
@@ -162,7 +171,12 @@ def test_every_group_answers(meter: Any) -> None:
         ("DIVB", 120**2 / 0.3),
     ],
 )
-def test_math_computes(meter: Any, clock: Any, name: str, value: float) -> None:
+def test_math_computes(
+    meter: Any,
+    clock: Any,
+    name: str,
+    value: float,
+) -> None:
     box = meter("constant:36W,crest=2")
     box.execute(f":MATH {name};:NUMERIC:ITEM1 MATH;:INTEGRATE:START")
     clock.pass_s(10)
@@ -170,7 +184,8 @@ def test_math_computes(meter: Any, clock: Any, name: str, value: float) -> None:
 
 
 def test_math_without_a_divisor_or_of_itself_has_no_figure(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter("constant:0W")
     box.execute(":MATH CFI1;:NUMERIC:ITEM1 MATH")
@@ -182,7 +197,9 @@ def test_math_without_a_divisor_or_of_itself_has_no_figure(
 
 @pytest.mark.parametrize("held", [":HOLD", ":NUMERIC:HOLD", ":SAMPLE:HOLD"])
 def test_held_values_stay_while_the_integrator_goes_on(
-    meter: Any, clock: Any, held: str
+    meter: Any,
+    clock: Any,
+    held: str,
 ) -> None:
     box = meter("steps:36W@5s,9W@100s")
     box.execute(":NUMERIC:ITEM1 P;ITEM2 WH;:INTEGRATE:START")
@@ -206,7 +223,8 @@ def test_of_two_holds_both_must_end(meter: Any, clock: Any) -> None:
 
 
 def test_maximum_hold_shows_the_largest_and_ends_with_rst(
-    meter: Any, clock: Any
+    meter: Any,
+    clock: Any,
 ) -> None:
     box = meter("steps:36W@5s,9W@100s")
     box.execute(":INPUT:VOLTAGE:RANGE 150;:INPUT:CURRENT:RANGE 1;:MEASURE:MHOLD ON")

@@ -87,19 +87,28 @@ def test_ports_are_told_over_tcp_and_udp(
     ],
 )
 def test_wrong_calls_get_the_errors_of_rpc(
-    mapper: Portmapper, header: dict[str, int], reply: list[int]
+    mapper: Portmapper,
+    header: dict[str, int],
+    reply: list[int],
 ) -> None:
     line = Wire(mapper.port)
     with line.socket:
         line.send(
-            **{"procedure": 3, "body": b"", "program": PROGRAM, "version": 2, **header}
+            **{
+                "procedure": 3,
+                "body": b"",
+                "program": PROGRAM,
+                "version": 2,
+                **header,
+            }
         )  # type: ignore[arg-type]
         reader = Reader(line.receive())
         assert [reader.uint() for _ in range(1 + len(reply))] == [1, *reply]
 
 
 def test_rubbish_in_a_datagram_is_passed_over(
-    mapper: Portmapper, server: Vxi11Server
+    mapper: Portmapper,
+    server: Vxi11Server,
 ) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         asking.settimeout(20)
@@ -126,7 +135,9 @@ def test_rubbish_in_a_datagram_is_passed_over(
     ],
 )
 def test_rubbish_on_a_connection_ends_that_one_only(
-    mapper: Portmapper, server: Vxi11Server, rubbish: bytes
+    mapper: Portmapper,
+    server: Vxi11Server,
+    rubbish: bytes,
 ) -> None:
     with socket.create_connection(
         ("127.0.0.1", mapper.port), timeout=TIMEOUT_S

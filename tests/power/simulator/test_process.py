@@ -24,7 +24,10 @@ from tests.timeouts import TIMEOUT_S
 def simulated(*options: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     command = [sys.executable, "-m", "lpirc_power", "simulate", *options]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         try:
@@ -72,7 +75,11 @@ def test_a_meter_that_hangs_and_is_cut_ends_when_told() -> None:
         contextlib.closing(Link(address)) as link,
     ):
         link.write(":COMMUNICATE:WAIT 65535")
-        for line in (["hang", "3600"], ["slow", "3600000"], ["drop-link", "3600"]):
+        for line in (
+            ["hang", "3600"],
+            ["slow", "3600000"],
+            ["drop-link", "3600"],
+        ):
             assert (
                 CliRunner().invoke(fault, [control.split()[1], *line]).output == "ok\n"
             )
@@ -110,9 +117,14 @@ def test_a_taken_control_port_is_told() -> None:
             str(port),
         ]
         ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=60, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.returncode == 1
+    assert ended.stdout == ""
     assert f"control socket cannot listen on 127.0.0.1 port {port}" in ended.stderr
 
 

@@ -125,9 +125,17 @@ def test_every_setting_reads_back_as_it_can_be_written(command: object) -> None:
     st.sampled_from(("", "V", "MV", "KV", "UV", "M", "K")),
 )
 def test_a_number_reads_as_what_it_says(
-    mantissa: int, exponent: int, suffix: str
+    mantissa: int,
+    exponent: int,
+    suffix: str,
 ) -> None:
-    scale = {"": 1.0, "V": 1.0, "M": 1e-3, "K": 1e3, "U": 1e-6}[suffix[:1]]
+    scale = {
+        "": 1.0,
+        "V": 1.0,
+        "M": 1e-3,
+        "K": 1e3,
+        "U": 1e-6,
+    }[suffix[:1]]
     assert number(f"{mantissa}E{exponent}{suffix}", "V") == pytest.approx(
         mantissa * 10.0**exponent * scale
     )
@@ -135,7 +143,8 @@ def test_a_number_reads_as_what_it_says(
 
 @given(st.floats(-1e9, 1e9), st.integers(3, 7))
 def test_a_written_number_has_its_digits_and_an_exponent_of_thousands(
-    value: float, digits: int
+    value: float,
+    digits: int,
 ) -> None:
     mantissa, exponent = engineering(value, digits).split("E")
     assert len(mantissa.lstrip("-").replace(".", "")) == digits

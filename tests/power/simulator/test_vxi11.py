@@ -92,7 +92,8 @@ def test_long_messages_come_in_chunks(client: Any) -> None:
 
 
 def test_a_link_locked_by_another_is_refused_until_unlocked(client: Any) -> None:
-    first, second = client(), client()
+    first = client()
+    second = client()
     first.lock()
     second.lock_timeout = 0
     with pytest.raises(Exception, match="Device locked by another link"):
@@ -103,7 +104,8 @@ def test_a_link_locked_by_another_is_refused_until_unlocked(client: Any) -> None
 
 
 def test_links_have_answers_of_their_own(client: Any) -> None:
-    first, second = client(), client()
+    first = client()
+    second = client()
     first.write("*IDN?")
     second.write("*OPC?")
     assert first.read().startswith("YOKOGAWA")
@@ -162,7 +164,8 @@ def test_a_read_without_answer_times_out_and_the_link_lives_on(wire: Any) -> Non
 
 
 def test_a_read_with_nothing_to_say_is_an_error_but_not_one_before_the_answer(
-    wire: Any, server: Vxi11Server
+    wire: Any,
+    server: Vxi11Server,
 ) -> None:
     line = wire()
     link = line.link()
@@ -186,7 +189,8 @@ def test_an_abort_ends_a_waiting_read(wire: Any, server: Vxi11Server) -> None:
     line.send(READ, uint(link, 100, 20000, 0, 0, 0))
     with contextlib.closing(Wire(abort_port).socket) as other:
         aborting = Wire.__new__(Wire)
-        aborting.socket, aborting.transaction = other, 0
+        aborting.socket = other
+        aborting.transaction = 0
         ended = threading.Event()
 
         def abort_until_ended() -> None:
@@ -204,7 +208,8 @@ def test_an_abort_ends_a_waiting_read(wire: Any, server: Vxi11Server) -> None:
 
 
 def test_waiting_for_an_update_answers_when_it_comes(
-    client: Any, server: Vxi11Server
+    client: Any,
+    server: Vxi11Server,
 ) -> None:
     meter = client()
     meter.write(":STATUS:FILTER1 FALL;:STATUS:EESR?")
@@ -219,10 +224,13 @@ def test_waiting_for_an_update_answers_when_it_comes(
 
 
 def test_a_dropped_connection_frees_its_lock_and_links(
-    wire: Any, server: Vxi11Server
+    wire: Any,
+    server: Vxi11Server,
 ) -> None:
-    first, second = wire(), wire()
-    held, other = first.link(), second.link()
+    first = wire()
+    second = wire()
+    held = first.link()
+    other = second.link()
     assert first.call(LOCK, uint(held, 0, 0)).uint() == 0
     assert second.write(other, b"*OPC?") == 11
     first.socket.close()
@@ -260,7 +268,9 @@ def test_a_record_in_fragments_is_one_call(wire: Any) -> None:
     ],
 )
 def test_wrong_calls_get_the_errors_of_rpc(
-    wire: Any, header: dict[str, int], reply: list[int]
+    wire: Any,
+    header: dict[str, int],
+    reply: list[int],
 ) -> None:
     line = wire()
     line.send(**{"procedure": 12, "body": b"", **header})
@@ -273,7 +283,8 @@ def test_wrong_calls_get_the_errors_of_rpc(
     "rubbish", [b"\xff\xff\xff\xff", b"GET / HTTP/1.1\r\n\r\n", b"\x80\x00\x00\x04abcd"]
 )
 def test_what_is_no_call_ends_that_connection_only(wire: Any, rubbish: bytes) -> None:
-    line, sound = wire(), wire()
+    line = wire()
+    sound = wire()
     line.socket.sendall(rubbish)
     with contextlib.suppress(
         ConnectionResetError
@@ -310,7 +321,8 @@ def test_a_message_that_waits_leaves_its_link_alive(wire: Any) -> None:
     assert line.write(link, b":COMM:WAIT 65535;*OPC?") == 0
     assert line.read(link, timeout_ms=20)[0] == 15
     reader = line.call(STATUS_BYTE, uint(link, 0, 0, 0))
-    assert (reader.uint(), reader.uint()) == (0, 0)
+    assert reader.uint() == 0
+    assert reader.uint() == 0
     assert line.call(CLEAR, uint(link, 0, 0, 0)).uint() == 0
     assert line.write(link, b"*OPC?") == 0
     assert line.read(link) == (0, 4, b"1\n")
@@ -370,7 +382,8 @@ def test_a_message_longer_than_the_buffer_is_refused(wire: Any) -> None:
 
 
 def test_too_many_connections_are_closed_at_once_and_the_others_live(
-    wire: Any, server: Vxi11Server
+    wire: Any,
+    server: Vxi11Server,
 ) -> None:
     first = wire()
     link = first.link()
@@ -395,7 +408,10 @@ def test_too_many_connections_are_closed_at_once_and_the_others_live(
 @settings(max_examples=60)
 @pytest.mark.parametrize("channel", ["port", "abort_port"])
 def test_no_rubbish_on_either_channel_keeps_the_meter_from_others(
-    server: Vxi11Server, channel: str, parts: list[bytes], mark: int
+    server: Vxi11Server,
+    channel: str,
+    parts: list[bytes],
+    mark: int,
 ) -> None:
     program = CORE if channel == "port" else CORE + 1
     with (
@@ -413,7 +429,8 @@ def test_no_rubbish_on_either_channel_keeps_the_meter_from_others(
         line.sendall(uint(mark) + b"half a record")
     with contextlib.closing(Wire(server.port).socket) as sound:
         asking = Wire.__new__(Wire)
-        asking.socket, asking.transaction = sound, 0
+        asking.socket = sound
+        asking.transaction = 0
         link = asking.link()
         assert asking.write(link, b"*OPC?") == 0
         assert asking.read(link) == (0, 4, b"1\n")

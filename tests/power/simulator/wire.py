@@ -9,17 +9,17 @@ from lpirc_power.simulator.xdr import Reader, opaque, uint
 from tests.timeouts import TIMEOUT_S
 
 CORE = 0x0607AF
-CREATE, WRITE, READ, STATUS_BYTE, CLEAR, LOCK, UNLOCK, DESTROY = (
-    10,
-    11,
-    12,
-    13,
-    15,
-    18,
-    19,
-    23,
-)
-END, TERMINATOR, WAIT = 8, 128, 1
+CREATE = 10
+WRITE = 11
+READ = 12
+STATUS_BYTE = 13
+CLEAR = 15
+LOCK = 18
+UNLOCK = 19
+DESTROY = 23
+END = 8
+TERMINATOR = 128
+WAIT = 1
 
 
 def call_record(
@@ -57,7 +57,12 @@ class Wire:
         assert mark & 0x80000000
         return self._exactly(mark & 0x7FFFFFFF)
 
-    def call(self, procedure: int, body: bytes = b"", **header: int) -> Reader:
+    def call(
+        self,
+        procedure: int,
+        body: bytes = b"",
+        **header: int,
+    ) -> Reader:
         self.send(procedure, body, **header)
         reader = Reader(self.receive())
         assert [reader.uint() for _ in range(5)] == [self.transaction, 1, 0, 0, 0]
@@ -69,11 +74,20 @@ class Wire:
         assert reader.uint() == 0
         return reader.uint()
 
-    def write(self, link: int, data: bytes, flags: int = END) -> int:
+    def write(
+        self,
+        link: int,
+        data: bytes,
+        flags: int = END,
+    ) -> int:
         return self.call(WRITE, uint(link, 1000, 1000, flags) + opaque(data)).uint()
 
     def read(
-        self, link: int, size: int = 1000, flags: int = 0, timeout_ms: int = 10000
+        self,
+        link: int,
+        size: int = 1000,
+        flags: int = 0,
+        timeout_ms: int = 10000,
     ) -> tuple[int, int, bytes]:
         reader = self.call(READ, uint(link, size, timeout_ms, 0, flags, ord("\n")))
         return reader.uint(), reader.uint(), reader.opaque()

@@ -99,7 +99,8 @@ def refusal(address: str) -> str:
 
 @pytest.mark.parametrize("talk", [echo, banner, other_program, cut_short])
 def test_what_is_not_a_vxi11_server_is_named_as_such_at_once(
-    serve: Callable[[Talk], int], talk: Talk
+    serve: Callable[[Talk], int],
+    talk: Talk,
 ) -> None:
     sentence = refusal(f"TCPIP::127.0.0.1,{serve(talk)}::INSTR")
     assert "answers with something else; it does not speak VXI-11" in sentence
@@ -120,7 +121,9 @@ def test_a_web_server_is_not_taken_for_a_meter() -> None:
 
 @pytest.mark.parametrize("talk", [echo, banner, cut_short])
 def test_what_is_not_a_portmapper_is_named_as_such(
-    serve: Callable[[Talk], int], monkeypatch: pytest.MonkeyPatch, talk: Talk
+    serve: Callable[[Talk], int],
+    monkeypatch: pytest.MonkeyPatch,
+    talk: Talk,
 ) -> None:
     monkeypatch.setattr(rpc, "PMAP_PORT", serve(talk))  # 111 is for root
     assert "answers with something else; it does not speak VXI-11" in refusal(
@@ -129,7 +132,8 @@ def test_what_is_not_a_portmapper_is_named_as_such(
 
 
 def test_a_portmapper_that_gives_port_0_knows_no_meter(
-    serve: Callable[[Talk], int], monkeypatch: pytest.MonkeyPatch
+    serve: Callable[[Talk], int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def no_port(connection: socket.socket) -> None:
         answer(connection, call(connection), 1, 0, 0, 0, 0, 0)
@@ -140,7 +144,9 @@ def test_a_portmapper_that_gives_port_0_knows_no_meter(
 
 @pytest.mark.parametrize("mapped", [False, True])
 def test_a_peer_that_drips_does_not_hang_the_opening(
-    serve: Callable[[Talk], int], monkeypatch: pytest.MonkeyPatch, mapped: bool
+    serve: Callable[[Talk], int],
+    monkeypatch: pytest.MonkeyPatch,
+    mapped: bool,
 ) -> None:
     monkeypatch.setattr(library, "OPENING_S", 0.3)
     port = serve(drip)

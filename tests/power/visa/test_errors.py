@@ -40,11 +40,9 @@ ADDRESS = "GPIB0::1::INSTR"
 def test_what_is_missing_is_one_sentence(text: str, code: str, says: str) -> None:
     error = link_failures.no_session(ADDRESS, text)
     assert error is not None
-    assert (error.code, says in error.sentence, ADDRESS in error.sentence) == (
-        code,
-        True,
-        True,
-    )
+    assert error.code == code
+    assert (says in error.sentence) is True
+    assert (ADDRESS in error.sentence) is True
     assert "\n" not in error.sentence
 
 
@@ -62,7 +60,8 @@ def test_other_words_are_not_about_what_is_missing() -> None:
 )
 def test_a_refused_link_says_why(code: str, expected: str, says: str) -> None:
     error = link_failures.no_link("TCPIP::meter::INSTR", code)
-    assert (error.code, says in error.sentence) == (expected, True)
+    assert error.code == expected
+    assert (says in error.sentence) is True
 
 
 @pytest.mark.parametrize(
@@ -74,7 +73,8 @@ def test_a_refused_link_says_why(code: str, expected: str, says: str) -> None:
     ],
 )
 def test_vendor_and_product_stand_in_the_address(
-    address: str, ids: tuple[int, int] | None
+    address: str,
+    ids: tuple[int, int] | None,
 ) -> None:
     assert link_failures.usb_ids(address) == ids
 
@@ -99,7 +99,11 @@ def test_the_udev_rule_is_one_line_with_the_ids_as_sysfs_shows_them() -> None:
 
 @pytest.mark.parametrize(
     ("address", "hinted"),
-    [("TCPIP::meter::INSTR", True), ("TCPIP::meter,5::INSTR", False), (ADDRESS, False)],
+    [
+        ("TCPIP::meter::INSTR", True),
+        ("TCPIP::meter,5::INSTR", False),
+        (ADDRESS, False),
+    ],
 )
 def test_who_gave_no_port_is_told_how(address: str, hinted: bool) -> None:
     assert (

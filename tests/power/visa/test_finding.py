@@ -36,7 +36,8 @@ def quiet_world(bus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def on_network(
-    simulate: Any, monkeypatch: pytest.MonkeyPatch
+    simulate: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Callable[[], None]]:
     """Put a simulated meter on the network, found by a portmapper that hears broadcasts."""
     with contextlib.ExitStack() as stack:
@@ -90,7 +91,9 @@ def test_a_usb_meter_is_found_with_its_own_serial_number_and_what_it_says(
     ],
 )
 def test_a_usb_meter_that_cannot_be_asked_is_listed_with_the_reason(
-    bus: Any, meter: UsbMeter, why: str
+    bus: Any,
+    meter: UsbMeter,
+    why: str,
 ) -> None:
     bus(meter)
     (one,) = found()["found"]
@@ -105,7 +108,8 @@ def test_a_usb_meter_that_another_program_may_use_by_the_systems_driver_keeps_it
     meter.has_kernel_driver = True
     bus(meter)
     (one,) = found()["found"]
-    assert (one["serial"], one["said"]) == ("C2PH13047V", None)
+    assert one["serial"] == "C2PH13047V"
+    assert one["said"] is None
     assert meter.has_kernel_driver
     assert meter.clears == 0
 
@@ -113,10 +117,8 @@ def test_a_usb_meter_that_another_program_may_use_by_the_systems_driver_keeps_it
 def test_a_meter_on_the_network_is_found_by_a_broadcast(on_network: Any) -> None:
     on_network()
     (first, *_) = found()["found"]  # it may be found by each network of this machine
-    assert (first["kind"], first["said"]) == (
-        "network",
-        "YOKOGAWA,WT310,SIMULATED,F1.03",
-    )
+    assert first["kind"] == "network"
+    assert first["said"] == "YOKOGAWA,WT310,SIMULATED,F1.03"
 
 
 def test_a_serial_port_is_listed_and_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,10 +133,13 @@ def test_a_serial_port_is_listed_and_not_asked(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_nothing_found_says_where_it_has_looked_and_what_to_check(
-    bus: Any, monkeypatch: pytest.MonkeyPatch
+    bus: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ran = CliRunner().invoke(main, ["find"])
-    assert (ran.exit_code, ran.stdout, ran.stderr.count("\n")) == (1, "", 1)
+    assert ran.exit_code == 1
+    assert ran.stdout == ""
+    assert ran.stderr.count("\n") == 1
     assert (
         "searched: USB (vendor 0x0B21), the network (a VXI-11 broadcast), serial ports. Check"
         in ran.stderr

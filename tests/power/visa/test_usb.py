@@ -32,7 +32,11 @@ def readings_of_a_run(until: Any) -> tuple[list[Reading], Reading]:
     """A run over USB from arming to its energy, as a contest makes it."""
     readings: list[Reading] = []
     run = Sampler(
-        ADDRESS, SETUP, readings.append, time.monotonic, lambda: datetime.now(UTC)
+        ADDRESS,
+        SETUP,
+        readings.append,
+        time.monotonic,
+        lambda: datetime.now(UTC),
     )
     with contextlib.closing(run):
         run.arm()
@@ -101,7 +105,8 @@ def test_a_cable_that_is_pulled_out_in_mid_answer_loses_the_link_at_once(
     meter = plugged_in()
     bus(meter)
     with contextlib.closing(Link(ADDRESS)) as link:
-        meter.transfer, meter.reads_left = 8, 2
+        meter.transfer = 8
+        meter.reads_left = 2
         with pytest.raises(MeterError, match="is lost") as caught:
             link.query("*IDN?")
         assert caught.value.code == "meter-lost"
@@ -117,7 +122,8 @@ def test_an_answer_in_many_transfers_is_one_answer(bus: Any) -> None:
 
 
 def test_a_run_needs_no_abort_though_the_meter_is_deaf_after_its_start(
-    bus: Any, until: Any
+    bus: Any,
+    until: Any,
 ) -> None:
     instrument = simulated()
     instrument.faults.busy_after_start_s = 0.2
@@ -125,10 +131,8 @@ def test_a_run_needs_no_abort_though_the_meter_is_deaf_after_its_start(
     meter.knows_abort = meter.knows_clear = False
     bus(meter)
     readings, final = readings_of_a_run(until)
-    assert (readings[-1].state, final.state) == (
-        IntegratorState.START,
-        IntegratorState.STOP,
-    )
+    assert readings[-1].state == IntegratorState.START
+    assert final.state == IntegratorState.STOP
 
 
 def test_a_refused_abort_is_a_timeout_and_the_link_stays_good(bus: Any) -> None:
@@ -169,10 +173,14 @@ def test_a_late_answer_is_not_taken_for_the_next_one(bus: Any) -> None:
     ],
 )
 def test_answers_that_a_killed_program_left_in_the_box_shift_none(
-    bus: Any, clocks: Clocks, left: list[str], knows_clear: bool
+    bus: Any,
+    clocks: Clocks,
+    left: list[str],
+    knows_clear: bool,
 ) -> None:
     meter = plugged_in()
-    meter.keeps_answers, meter.knows_clear = True, knows_clear
+    meter.keeps_answers = True
+    meter.knows_clear = knows_clear
     meter.answers = [answer.encode() + b"\n" for answer in left]
     bus(meter)
     with open_meter(ADDRESS, clocks) as found:
@@ -183,7 +191,8 @@ def test_answers_that_a_killed_program_left_in_the_box_shift_none(
 
 
 def test_opening_clears_no_error_that_the_meter_has_queued(
-    bus: Any, clocks: Clocks
+    bus: Any,
+    clocks: Clocks,
 ) -> None:
     meter = plugged_in()
     bus(meter)
@@ -195,7 +204,8 @@ def test_opening_clears_no_error_that_the_meter_has_queued(
 
 
 def test_a_clear_that_takes_its_time_is_waited_for(
-    bus: Any, monkeypatch: pytest.MonkeyPatch
+    bus: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lpirc_power.visa.usb.CLEAR_PAUSE_S", 0.0)
     meter = plugged_in()
@@ -232,7 +242,8 @@ def test_one_meter_is_found_without_its_serial_number_and_two_are_both_named(
         f"finds 2 meters; write which one: {ADDRESS} and USB0::0x0B21::0x0025::3939::INSTR."
         in error.sentence
     )
-    meter.plugged_in, meter.beside = False, []
+    meter.plugged_in = False
+    meter.beside = []
     assert failure(short).code == "meter-unreachable"
     bus(plugged_in(opening=errno.EACCES))
     assert failure(short).code == "meter-permission"
@@ -253,22 +264,24 @@ def test_another_serial_number_or_no_meter_at_all_is_told(bus: Any) -> None:
     meter = plugged_in()
     bus(meter)
     other = failure("USB0::0x0B21::0x0025::3939::INSTR")
-    assert (other.code, "another serial number" in other.sentence) == (
-        "meter-unreachable",
-        True,
-    )
+    assert other.code == "meter-unreachable"
+    assert ("another serial number" in other.sentence) is True
     meter.plugged_in = False
     none = failure()
-    assert (none.code, "no USB device" in none.sentence) == ("meter-unreachable", True)
+    assert none.code == "meter-unreachable"
+    assert ("no USB device" in none.sentence) is True
 
 
 def test_without_libusb_or_pyusb_it_says_what_to_install(
-    bus: Any, monkeypatch: pytest.MonkeyPatch
+    bus: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bus(None)
     error = failure()
-    assert (error.code, "libusb-1.0-0" in error.sentence) == ("meter-backend", True)
+    assert error.code == "meter-backend"
+    assert ("libusb-1.0-0" in error.sentence) is True
     monkeypatch.setitem(sys.modules, "usb", None)
     bus.reload()
     error = failure()
-    assert (error.code, "package pyusb" in error.sentence) == ("meter-backend", True)
+    assert error.code == "meter-backend"
+    assert ("package pyusb" in error.sentence) is True

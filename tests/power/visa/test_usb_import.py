@@ -28,10 +28,15 @@ print(any(one[1] and "_pack_" in one[1].pattern for one in warnings.filters if h
 
 
 @pytest.mark.parametrize(
-    ("message", "is_imported"), [(OF_PYUSB, "True"), (OF_OTHERS, "False")]
+    ("message", "is_imported"),
+    [
+        (OF_PYUSB, "True"),
+        (OF_OTHERS, "False"),
+    ],
 )
 def test_the_deprecation_of_pyusbs_structures_and_no_other_is_let_pass(
-    message: str, is_imported: str
+    message: str,
+    is_imported: str,
 ) -> None:
     command = [
         sys.executable,
@@ -41,5 +46,10 @@ def test_the_deprecation_of_pyusbs_structures_and_no_other_is_let_pass(
         WARNING_AS_ON_3_14,
         message,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split() == [is_imported, "False"]

@@ -19,18 +19,26 @@ from usb.core import USBError, USBTimeoutError
 from lpirc_power.simulator.instrument import Instrument
 from lpirc_power.simulator.loads import parse_load
 
-VENDOR, PRODUCT = 0x0B21, 0x0025
+VENDOR = 0x0B21
+PRODUCT = 0x0025
 # The serial number on USB is that of *IDN? with every letter as two hexadecimal digits.
 SERIAL = b"C2PH13047V".hex().upper()
 ADDRESS = f"USB0::0x0B21::0x0025::{SERIAL}::INSTR"
 PACKET = 64
-BULK_OUT, BULK_IN = 0x01, 0x82
-MESSAGE_OUT, REQUEST_IN = 1, 2
-GET_DESCRIPTOR, STRING = 6, 3
-GET_CAPABILITIES, REN_CONTROL = 7, 160
-INITIATE_ABORT_IN, CHECK_ABORT_IN = 3, 4
-INITIATE_CLEAR, CHECK_CLEAR = 5, 6
-SUCCESS, PENDING = 1, 2
+BULK_OUT = 0x01
+BULK_IN = 0x82
+MESSAGE_OUT = 1
+REQUEST_IN = 2
+GET_DESCRIPTOR = 6
+STRING = 3
+GET_CAPABILITIES = 7
+REN_CONTROL = 160
+INITIATE_ABORT_IN = 3
+CHECK_ABORT_IN = 4
+INITIATE_CLEAR = 5
+CHECK_CLEAR = 6
+SUCCESS = 1
+PENDING = 2
 CLEAR_FEATURE = 1
 
 
@@ -110,7 +118,11 @@ class UsbMeter(IBackend):
         )
 
     def get_interface_descriptor(
-        self, _dev: Any, intf: int, alt: int, _config: int
+        self,
+        _dev: Any,
+        intf: int,
+        alt: int,
+        _config: int,
     ) -> SimpleNamespace:
         if intf or alt:
             raise IndexError
@@ -121,7 +133,12 @@ class UsbMeter(IBackend):
         )
 
     def get_endpoint_descriptor(
-        self, _dev: Any, ep: int, _intf: int, _alt: int, _config: int
+        self,
+        _dev: Any,
+        ep: int,
+        _intf: int,
+        _alt: int,
+        _config: int,
     ) -> SimpleNamespace:
         return _fields(
             "bLength bDescriptorType bEndpointAddress bmAttributes wMaxPacketSize bInterval bRefresh bSynchAddress "
@@ -132,7 +149,9 @@ class UsbMeter(IBackend):
     def open_device(self, dev: Any) -> object:
         if self._opening:
             raise USBError(
-                "Access denied (insufficient permissions)", -3, self._opening
+                "Access denied (insufficient permissions)",
+                -3,
+                self._opening,
             )
         return dev
 
@@ -158,7 +177,12 @@ class UsbMeter(IBackend):
         handle.has_kernel_driver = False
 
     def bulk_write(
-        self, _handle: Any, _ep: int, _intf: int, data: Any, _timeout: int
+        self,
+        _handle: Any,
+        _ep: int,
+        _intf: int,
+        data: Any,
+        _timeout: int,
     ) -> int:
         self._require_plugged_in()
         transfer = bytes(data)
@@ -172,7 +196,8 @@ class UsbMeter(IBackend):
         assert len(transfer) % 4 == 0
         self._message += transfer[12 : 12 + size]
         if transfer[8] & 1:
-            message, self._message = self._message, b""
+            message = self._message
+            self._message = b""
             answer = self._execute(message.decode("ascii").rstrip("\r\n"))
             if not self.keeps_answers:
                 self.answers.clear()
@@ -181,7 +206,12 @@ class UsbMeter(IBackend):
         return len(transfer)
 
     def bulk_read(
-        self, _handle: Any, _ep: int, _intf: int, buff: Any, timeout: int
+        self,
+        _handle: Any,
+        _ep: int,
+        _intf: int,
+        buff: Any,
+        timeout: int,
     ) -> int:
         self._require_plugged_in()
         self.read_timeouts_ms.append(timeout)
@@ -192,12 +222,19 @@ class UsbMeter(IBackend):
             self.reads_left -= 1
             self.plugged_in = self.reads_left >= 0
             self._require_plugged_in()
-        (tag, size), self._requested = self._requested, None
+        (tag, size) = self._requested
+        self._requested = None
         size = min(size, self.transfer)
-        part, rest = self.answers[0][:size], self.answers[0][size:]
+        part = self.answers[0][:size]
+        rest = self.answers[0][size:]
         self.answers[:1] = [rest] if rest else []
         header = struct.pack(
-            "<BBBxLBxxx", REQUEST_IN, tag, ~tag & 0xFF, len(part), not rest
+            "<BBBxLBxxx",
+            REQUEST_IN,
+            tag,
+            ~tag & 0xFF,
+            len(part),
+            not rest,
         )
         transfer = header + part + bytes(-len(part) % 4)
         buff[: len(transfer)] = array.array("B", transfer)
@@ -218,9 +255,15 @@ class UsbMeter(IBackend):
         data[: len(answer)] = array.array("B", answer)
         return len(answer)
 
-    def controlled(self, kind: int, request: int, value: int) -> bytes:
+    def controlled(
+        self,
+        kind: int,
+        request: int,
+        value: int,
+    ) -> bytes:
         if kind & 0x60 == 0:
-            assert (request, value >> 8) == (GET_DESCRIPTOR, STRING)
+            assert request == GET_DESCRIPTOR
+            assert value >> 8 == STRING
             text = (
                 self._serial.encode("utf-16-le")
                 if value & 0xFF
@@ -231,7 +274,8 @@ class UsbMeter(IBackend):
             return bytes((SUCCESS, 0, 0, 1, 0, 0)) + bytes(8) + bytes((2, 0)) + bytes(8)
         if request == INITIATE_CLEAR and self.knows_clear:
             self.clears += 1
-            self._message, self._requested = b"", None
+            self._message = b""
+            self._requested = None
             self.answers.clear()
             return bytes((SUCCESS,))
         if request == CHECK_CLEAR and self.knows_clear:
@@ -248,7 +292,9 @@ class UsbMeter(IBackend):
     def _require_plugged_in(self) -> None:
         if not self.plugged_in:
             raise USBError(
-                "No such device (it may have been disconnected)", -4, errno.ENODEV
+                "No such device (it may have been disconnected)",
+                -4,
+                errno.ENODEV,
             )
 
 

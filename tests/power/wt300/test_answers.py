@@ -157,7 +157,9 @@ def test_comparing_never_fails(answer: str, expected: str) -> None:
     ],
 )
 def test_an_answer_without_meaning_is_told_from_another_setting(
-    answer: str, expected: str, has_meaning: bool
+    answer: str,
+    expected: str,
+    has_meaning: bool,
 ) -> None:
     assert not answers.same(answer, expected)
     assert answers.understood(answer, expected) is has_meaning
@@ -191,7 +193,12 @@ def test_errors_are_found_behind_headers() -> None:
 
 @pytest.mark.parametrize(
     ("text", "on"),
-    [("1", True), ("ON", True), (":INP:VOLT:AUTO 0", False), ("off", False)],
+    [
+        ("1", True),
+        ("ON", True),
+        (":INP:VOLT:AUTO 0", False),
+        ("off", False),
+    ],
 )
 def test_booleans_come_as_figures_or_words(text: str, on: bool) -> None:
     assert answers.boolean(text) is on
@@ -219,14 +226,15 @@ def test_anything_else_is_no_boolean(text: str) -> None:
     ],
 )
 def test_each_element_has_its_flags_and_a_sum_those_of_all(
-    elements: tuple[str, ...], over: int, voltage: int, current: int
+    elements: tuple[str, ...],
+    over: int,
+    voltage: int,
+    current: int,
 ) -> None:
     flags = answers.Flags.of(elements)
-    assert (flags.over_range, flags.voltage_peak, flags.current_peak) == (
-        over,
-        voltage,
-        current,
-    )
+    assert flags.over_range == over
+    assert flags.voltage_peak == voltage
+    assert flags.current_peak == current
 
 
 @given(st.lists(st.floats(allow_nan=True)))

@@ -74,7 +74,9 @@ def test_no_range_means_auto_range(box: Any) -> None:
     ],
 )
 def test_what_the_meter_does_not_have_is_refused_naming_what_it_has(
-    box: Any, setup: Setup, named: str
+    box: Any,
+    setup: Setup,
+    named: str,
 ) -> None:
     meter, _ = box
     meter.attach()
@@ -108,11 +110,9 @@ def test_a_whole_measurement(box: Any, until: Any) -> None:
     assert first.utc.tzinfo is not None
     until(lambda: meter.read().integrator_s >= 1)
     running = meter.read()
-    assert (running.voltage_v, running.power_w, running.power_factor) == (
-        120.0,
-        36.0,
-        1.0,
-    )
+    assert running.voltage_v == 120.0
+    assert running.power_w == 36.0
+    assert running.power_factor == 1.0
     assert running.apparent_va == pytest.approx(36.0)
     meter.stop()
     final = meter.read_final()
@@ -145,7 +145,8 @@ def test_a_start_gives_no_data_until_the_next_update(box: Any, dialect: str) -> 
 
 
 def test_the_timer_of_the_meter_ends_it_and_stop_finds_nothing_to_do(
-    box: Any, until: Any
+    box: Any,
+    until: Any,
 ) -> None:
     meter, spy = box
     meter.attach()
@@ -154,11 +155,9 @@ def test_the_timer_of_the_meter_ends_it_and_stop_finds_nothing_to_do(
     until(lambda: meter.state() is IntegratorState.TIMEUP)
     meter.stop()
     final = meter.read_final()
-    assert (final.state, final.integrator_s, final.energy_wh) == (
-        IntegratorState.TIMEUP,
-        1.0,
-        0.01,
-    )
+    assert final.state == IntegratorState.TIMEUP
+    assert final.integrator_s == 1.0
+    assert final.energy_wh == 0.01
     assert spy.query(":STATUS:ERROR?").startswith("0,")
 
 
@@ -185,7 +184,8 @@ def test_a_meter_that_integrates_is_not_set_up(box: Any) -> None:
 
 
 def test_a_setting_that_does_not_stay_is_refused_with_the_meters_reason(
-    box: Any, clocks: Clocks
+    box: Any,
+    clocks: Clocks,
 ) -> None:
     meter, spy = box
     meter.attach()
@@ -211,7 +211,9 @@ def test_attaching_touches_neither_ranges_nor_integrator(box: Any) -> None:
 
 
 def test_readings_tell_over_range_and_clipped_peaks(
-    simulate: Any, clocks: Clocks, until: Any
+    simulate: Any,
+    clocks: Clocks,
+    until: Any,
 ) -> None:
     address = simulate("--load", "constant:36W,crest=6").address
     with contextlib.closing(Link(address)) as link:
@@ -244,22 +246,20 @@ def test_status_shows_settings_and_empties_the_error_queue(box: Any) -> None:
     spy.write(":NONSENSE")
     assert spy.query("*OPC?") == "1"
     status = meter.status()
-    assert (status.voltage_range_v, status.voltage_auto, status.update_interval_s) == (
-        150.0,
-        False,
-        0.1,
-    )
-    assert (status.mode, status.crest_factor, status.state) == (
-        "rms",
-        3,
-        IntegratorState.RESET,
-    )
+    assert status.voltage_range_v == 150.0
+    assert status.voltage_auto is False
+    assert status.update_interval_s == 0.1
+    assert status.mode == "rms"
+    assert status.crest_factor == 3
+    assert status.state == IntegratorState.RESET
     assert status.errors == ('113 "Undefined header": it does not know the command',)
     assert meter.status().errors == ()
 
 
 def test_peaks_are_the_waves_and_leave_the_sample_alone(
-    simulate: Any, clocks: Clocks, until: Any
+    simulate: Any,
+    clocks: Clocks,
+    until: Any,
 ) -> None:
     with contextlib.closing(
         Link(simulate("--load", "constant:36W,crest=2").address)
@@ -327,7 +327,9 @@ def test_a_meter_of_one_element_says_so(box: Any) -> None:
     ],
 )
 def test_every_setting_that_differs_is_told(
-    box: Any, different: str, phrase: str
+    box: Any,
+    different: str,
+    phrase: str,
 ) -> None:
     meter, spy = box
     meter.configure(SETUP)
@@ -351,17 +353,14 @@ def test_every_setting_of_a_setup_arrives(box: Any) -> None:
         )
     )
     status = meter.status()
-    assert (status.crest_factor, status.voltage_range_v, status.current_range_a) == (
-        6,
-        15.0,
-        0.25,
-    )
-    assert (status.mode, status.synchronize, status.update_interval_s) == (
-        "vmean",
-        "off",
-        0.25,
-    )
-    assert (status.line_filter, status.frequency_filter) == (True, True)
+    assert status.crest_factor == 6
+    assert status.voltage_range_v == 15.0
+    assert status.current_range_a == 0.25
+    assert status.mode == "vmean"
+    assert status.synchronize == "off"
+    assert status.update_interval_s == 0.25
+    assert status.line_filter is True
+    assert status.frequency_filter is True
     assert status.errors == ()
 
 
@@ -375,7 +374,12 @@ def test_every_setting_of_a_setup_arrives(box: Any) -> None:
     ],
 )
 def test_an_element_or_the_sum_of_all_is_measured_whatever_the_wiring_was(
-    simulate: Any, clocks: Clocks, until: Any, model: str, element: str, power_w: float
+    simulate: Any,
+    clocks: Clocks,
+    until: Any,
+    model: str,
+    element: str,
+    power_w: float,
 ) -> None:
     address = simulate("--model", model, "--load", "constant:36W").address
     with contextlib.closing(Link(address)) as link:
@@ -430,7 +434,9 @@ SPOILT = (
 
 @pytest.mark.parametrize("spoilt", SPOILT)
 def test_the_energy_of_record_is_the_right_one_whatever_somebody_did_to_the_values(
-    three: Any, until: Any, spoilt: str
+    three: Any,
+    until: Any,
+    spoilt: str,
 ) -> None:
     meter, spy = three
     setup = Setup(150.0, 1.0, 0.1, 1, element="sum")
@@ -442,7 +448,8 @@ def test_the_energy_of_record_is_the_right_one_whatever_somebody_did_to_the_valu
     found = meter.changes(setup)
     assert len(found) == 1
     final = meter.read_final()
-    assert (final.energy_wh, final.integrator_s) == (pytest.approx(0.01), 1.0)
+    assert final.energy_wh == pytest.approx(0.01)
+    assert final.integrator_s == 1.0
     assert meter.changes(setup) == found, (
         "what is put right for the final reading is still reported"
     )
@@ -469,7 +476,9 @@ def everything(spy: Link) -> list[str]:
 
 
 def test_looking_leaves_a_run_of_another_element_alone(
-    three: Any, clocks: Clocks, until: Any
+    three: Any,
+    clocks: Clocks,
+    until: Any,
 ) -> None:
     meter, spy = three
     meter.configure(Setup(150.0, 1.0, 1.0, 60, element="sum"))
@@ -492,10 +501,12 @@ def test_looking_leaves_a_run_of_another_element_alone(
 
 
 def test_an_onlooker_that_comes_and_goes_leaves_another_one_its_values(
-    three: Any, clocks: Clocks
+    three: Any,
+    clocks: Clocks,
 ) -> None:
     _, spy = three
-    first, second = wt300(Link(spy.address), clocks), wt300(Link(spy.address), clocks)
+    first = wt300(Link(spy.address), clocks)
+    second = wt300(Link(spy.address), clocks)
     first.look("1")
     taken = everything(spy)
     second.look("1")

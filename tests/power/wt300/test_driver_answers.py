@@ -37,7 +37,10 @@ from tests.power.opened import wt300
     ],
 )
 def test_flags_are_those_of_what_is_measured(
-    clocks: Clocks, element: str, condition: int, flags: tuple[bool, bool, bool]
+    clocks: Clocks,
+    element: str,
+    condition: int,
+    flags: tuple[bool, bool, bool],
 ) -> None:
     link = Canned("WT333E")
     meter = wt300(link, clocks)
@@ -96,7 +99,8 @@ class WithoutRanges(Canned):
 
 
 def test_a_meter_that_refuses_its_ranges_as_items_is_read_without_them(
-    clocks: Clocks, caplog: pytest.LogCaptureFixture
+    clocks: Clocks,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     meter = wt300(link := WithoutRanges(), clocks)
     meter.attach()
@@ -105,7 +109,8 @@ def test_a_meter_that_refuses_its_ranges_as_items_is_read_without_them(
     sample = "1;120,.3,36,36,1,.5,50;P,1;WH,1;0;START"
     link.answers[SampleForm.of_run("1").question] = sample
     reading = meter.read()
-    assert (reading.energy_wh, reading.integrator_s) == (0.5, 50)
+    assert reading.energy_wh == 0.5
+    assert reading.integrator_s == 50
     assert math.isnan(reading.voltage_range_v)
     assert math.isnan(reading.current_range_a)
 
@@ -145,7 +150,9 @@ class Watched(Canned):
 
 @pytest.mark.parametrize(("interval_s", "updates"), [(0.1, 20), (0.5, 4), (5.0, 1)])
 def test_every_setting_is_asked_for_within_two_seconds_or_an_update(
-    clocks: Clocks, interval_s: float, updates: int
+    clocks: Clocks,
+    interval_s: float,
+    updates: int,
 ) -> None:
     meter = wt300(link := Watched(), clocks)
     setup = replace(SETUP, update_interval_s=interval_s)
@@ -181,7 +188,8 @@ SILENT = MeterTimeout("no answer")
 
 @pytest.mark.parametrize("first", [[SILENT], ["STA"], [SILENT, "", "RESET"]])
 def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_same(
-    clocks: Clocks, first: list[Any]
+    clocks: Clocks,
+    first: list[Any],
 ) -> None:
     link = Canned()
     link.answers[":INTEGRATE:STATE?"] = [*first, "START"]
@@ -191,7 +199,8 @@ def test_a_meter_that_answers_nothing_right_after_the_start_has_started_all_the_
 
 @pytest.mark.parametrize("answer", ["nan", "9.91E+37", "1e300", "0", "-1", "START"])
 def test_an_update_interval_that_can_be_none_is_no_answer(
-    clocks: Clocks, answer: str
+    clocks: Clocks,
+    answer: str,
 ) -> None:
     link = Canned()
     link.answers[":RATE?"] = answer
@@ -238,7 +247,8 @@ def test_a_zero_level_that_cannot_be_compensated_is_told(clocks: Clocks) -> None
 
 
 def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) -> None:
-    link, former = Canned(), FormerSettings()
+    link = Canned()
+    former = FormerSettings()
     meter = wt300(link, clocks, former)
     headers = measuring_headers(model_named("WT310"))
     link.answers |= {f"{header}?": "1" for header in headers}
@@ -265,12 +275,15 @@ def test_what_does_not_go_back_is_told_after_all_else_is_back(clocks: Clocks) ->
 
 @pytest.mark.parametrize("node", ["VOLTAGE", "CURRENT"])
 def test_a_range_that_the_meter_chooses_again_at_once_leaves_automatic_ranging_on(
-    clocks: Clocks, node: str
+    clocks: Clocks,
+    node: str,
 ) -> None:
-    link, former = Canned(), FormerSettings()
+    link = Canned()
+    former = FormerSettings()
     meter = wt300(link, clocks, former)
     headers = measuring_headers(model_named("WT310"))
-    auto, ranging = f":INPUT:{node}:AUTO", f":INPUT:{node}:RANGE"
+    auto = f":INPUT:{node}:AUTO"
+    ranging = f":INPUT:{node}:RANGE"
     link.answers |= {f"{header}?": "1" for header in headers}
     former.keep(headers, lambda queries: [link.query(one) for one in queries])
     former.is_due = True
@@ -286,7 +299,8 @@ def test_a_range_that_the_meter_chooses_again_at_once_leaves_automatic_ranging_o
 
     link.write = ranges  # type: ignore[method-assign]
     meter.restore()
-    assert (link.answers[f"{auto}?"], link.answers[f"{ranging}?"]) == ("1", "2")
+    assert link.answers[f"{auto}?"] == "1"
+    assert link.answers[f"{ranging}?"] == "2"
 
 
 def test_what_only_some_meters_say_is_understood(clocks: Clocks) -> None:
@@ -302,12 +316,11 @@ def test_what_only_some_meters_say_is_understood(clocks: Clocks) -> None:
         **dict.fromkeys((":INPUT:FILTER:LINE?", ":INPUT:FILTER:FREQUENCY?"), "ON"),
     }
     status = wt300(link, clocks).status()
-    assert (status.crest_factor, status.update_interval_s, status.mode) == (
-        6,
-        0.1,
-        "vmean",
-    )
-    assert (status.synchronize, status.line_filter) == ("current", True)
+    assert status.crest_factor == 6
+    assert status.update_interval_s == 0.1
+    assert status.mode == "vmean"
+    assert status.synchronize == "current"
+    assert status.line_filter is True
     assert math.isnan(status.current_range_a)
 
 
@@ -322,7 +335,8 @@ UNKNOWN = ['113,"Undefined header"', '0,"No error"']
 
 @pytest.mark.parametrize("answer", [SILENT, "0,0,0"])
 def test_a_meter_without_averaging_or_scaling_is_used_without(
-    clocks: Clocks, answer: Any
+    clocks: Clocks,
+    answer: Any,
 ) -> None:
     link = Canned()
     setup = Setup(150.0, 1.0, 0.1, 60)
@@ -395,10 +409,16 @@ def test_a_setting_whose_answer_has_no_meaning_is_unconfirmed_and_refuses_nothin
 
 
 @pytest.mark.parametrize(
-    ("asked", "other"), [(":RATE?", "AUTO"), (":INPUT:VOLTAGE:RANGE?", "300.0E+00")]
+    ("asked", "other"),
+    [
+        (":RATE?", "AUTO"),
+        (":INPUT:VOLTAGE:RANGE?", "300.0E+00"),
+    ],
 )
 def test_another_setting_than_was_set_is_a_refusal(
-    clocks: Clocks, asked: str, other: str
+    clocks: Clocks,
+    asked: str,
+    other: str,
 ) -> None:
     link = Spelling()
     link.answers[asked] = other

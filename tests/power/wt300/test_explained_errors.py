@@ -25,7 +25,8 @@ from lpirc_power.wt300.answers import EXPLANATIONS, explained, is_error
     ],
 )
 def test_a_code_is_explained_behind_the_meters_own_words(
-    error: str, means: str
+    error: str,
+    means: str,
 ) -> None:
     assert explained(error).startswith(error.replace(",", " "))
     assert means in explained(error)
@@ -37,7 +38,12 @@ def test_every_code_of_the_simulated_meter_is_explained() -> None:
 
 @pytest.mark.parametrize(
     ("error", "is_one"),
-    [('0,"No error"', False), ("+0", False), ('113,"x"', True), ("", True)],
+    [
+        ('0,"No error"', False),
+        ("+0", False),
+        ('113,"x"', True),
+        ("", True),
+    ],
 )
 def test_nought_is_no_error(error: str, is_one: bool) -> None:
     assert is_error(error) is is_one

@@ -25,12 +25,11 @@ def test_another_model_is_not_known(name: str) -> None:
 def test_first_models_of_several_elements_are_those_of_today_with_the_first_rates_and_limits(
     name: str,
 ) -> None:
-    first, second = model_named(name), model_named(f"{name}E")
-    assert (first.elements, first.currents_a, first.sum_wiring) == (
-        second.elements,
-        second.currents_a,
-        second.sum_wiring,
-    )
+    first = model_named(name)
+    second = model_named(f"{name}E")
+    assert first.elements == second.elements
+    assert first.currents_a == second.currents_a
+    assert first.sum_wiring == second.sum_wiring
     assert first.rates_s == model_named("WT310").rates_s
     assert first.limits.range_share == model_named("WT310").limits.range_share
 
@@ -80,7 +79,9 @@ def test_the_sum_is_all_elements() -> None:
     ],
 )
 def test_an_element_that_is_not_there_is_refused(
-    name: str, element: str, named: str
+    name: str,
+    element: str,
+    named: str,
 ) -> None:
     with pytest.raises(MeterError, match=named) as caught:
         measured_elements(model_named(name), element, name)
@@ -91,7 +92,10 @@ def test_an_element_that_is_not_there_is_refused(
 def test_a_range_is_found_however_it_was_computed(choice: float, error: float) -> None:
     assert (
         listed(
-            choice * (1 + error), model_named("WT310E").currents_a, "current range", "A"
+            choice * (1 + error),
+            model_named("WT310E").currents_a,
+            "current range",
+            "A",
         )
         == choice
     )

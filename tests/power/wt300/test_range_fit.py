@@ -21,7 +21,10 @@ FACTOR = st.sampled_from([3, 6])
 
 @given(AMPERES, AMPERES, FACTOR, ROOM)
 def test_a_proposed_range_holds_the_load_with_headroom(
-    rms: float, peak: float, factor: int, room: float
+    rms: float,
+    peak: float,
+    factor: int,
+    room: float,
 ) -> None:
     found = fit(CURRENTS_A, "A", rms, peak, factor, room)
     if found.value is not None:
@@ -31,7 +34,10 @@ def test_a_proposed_range_holds_the_load_with_headroom(
 
 @given(AMPERES, AMPERES, FACTOR, ROOM)
 def test_no_smaller_range_would_do_and_none_is_proposed_only_if_none_does(
-    rms: float, peak: float, factor: int, room: float
+    rms: float,
+    peak: float,
+    factor: int,
+    room: float,
 ) -> None:
     found = fit(CURRENTS_A, "A", rms, peak, factor, room)
     smaller = [
@@ -44,7 +50,11 @@ def test_no_smaller_range_would_do_and_none_is_proposed_only_if_none_does(
 
 @given(AMPERES, AMPERES, AMPERES, AMPERES, ROOM)
 def test_a_larger_load_never_gets_a_smaller_range(
-    rms: float, peak: float, more_rms: float, more_peak: float, room: float
+    rms: float,
+    peak: float,
+    more_rms: float,
+    more_peak: float,
+    room: float,
 ) -> None:
     small = fit(CURRENTS_A, "A", rms, peak, 3, room).value
     large = fit(CURRENTS_A, "A", rms + more_rms, peak + more_peak, 3, room).value
@@ -54,7 +64,9 @@ def test_a_larger_load_never_gets_a_smaller_range(
 
 @given(AMPERES, AMPERES, ROOM)
 def test_a_higher_crest_factor_never_asks_for_more_of_the_same_ranges(
-    rms: float, peak: float, room: float
+    rms: float,
+    peak: float,
+    room: float,
 ) -> None:
     assert (
         fit(CURRENTS_A, "A", rms, peak, 6, room).needed
@@ -64,7 +76,9 @@ def test_a_higher_crest_factor_never_asks_for_more_of_the_same_ranges(
 
 @given(st.permutations(CURRENTS_A), AMPERES, AMPERES)
 def test_the_order_of_the_choices_does_not_matter(
-    choices: list[float], rms: float, peak: float
+    choices: list[float],
+    rms: float,
+    peak: float,
 ) -> None:
     assert fit(choices, "A", rms, peak, 3) == fit(CURRENTS_A, "A", rms, peak, 3)
 
@@ -82,7 +96,9 @@ def test_the_order_of_the_choices_does_not_matter(
     ],
 )
 def test_peaks_decide_where_the_wave_is_steep(
-    rms: float, peak: float, value: float | None
+    rms: float,
+    peak: float,
+    value: float | None,
 ) -> None:
     assert fit(CURRENTS_A, "A", rms, peak, 3).value == value
 
@@ -100,7 +116,11 @@ def test_what_was_drawn_is_the_largest_of_everything_and_the_mean_power(
         ),
         reading(1.0, current_a=0.05, power_w=6.0, apparent_va=8.0),
         reading(
-            2.0, current_a=-0.1, power_w=12.0, apparent_va=12.0, current_peak_over=True
+            2.0,
+            current_a=-0.1,
+            power_w=12.0,
+            apparent_va=12.0,
+            current_peak_over=True,
         ),
         reading(
             3.0,
@@ -110,12 +130,20 @@ def test_what_was_drawn_is_the_largest_of_everything_and_the_mean_power(
             over_range=True,
         ),
     ]
-    peaks = [Peaks(math.nan, math.nan), Peaks(170.0, 0.3), Peaks(169.0, 0.2)]
+    peaks = [
+        Peaks(math.nan, math.nan),
+        Peaks(170.0, 0.3),
+        Peaks(169.0, 0.2),
+    ]
     load = drawn(readings, peaks)
-    assert (load.readings, load.flagged) == (4, 2)
-    assert (load.voltage_v, load.current_a) == (120.0, 0.1)
-    assert (load.voltage_peak_v, load.current_peak_a) == (170.0, 0.3)
-    assert (load.power_w, load.apparent_va) == (9.0, 10.0)
+    assert load.readings == 4
+    assert load.flagged == 2
+    assert load.voltage_v == 120.0
+    assert load.current_a == 0.1
+    assert load.voltage_peak_v == 170.0
+    assert load.current_peak_a == 0.3
+    assert load.power_w == 9.0
+    assert load.apparent_va == 10.0
 
 
 def test_nothing_measured_is_nothing_known(reading: Make) -> None:
@@ -128,9 +156,13 @@ def test_nothing_measured_is_nothing_known(reading: Make) -> None:
 
 def test_both_ranges_of_a_load_come_with_their_reasons(reading: Make) -> None:
     voltage, current = fits(
-        drawn([reading(0.0)], [Peaks(169.7, 0.0707)]), CHOICES, 3, 1.2
+        drawn([reading(0.0)], [Peaks(169.7, 0.0707)]),
+        CHOICES,
+        3,
+        1.2,
     )
-    assert (voltage.value, current.value) == (150.0, 0.1)
+    assert voltage.value == 150.0
+    assert current.value == 0.1
     assert reason(voltage, 3, 1.2) == (
         "The smallest that holds 120 V rms x 1.2 = 144 V; peaks of 169.7 V x 1.2 = 203.6 V, within 3 x 150 V."
     )

@@ -26,12 +26,17 @@ WATCHED = ":COMMUNICATE:HEADER?;:COMMUNICATE:VERBOSE?;:NUMERIC:NORMAL?;:INPUT:VO
 
 
 def test_a_run_has_its_energy_and_leaves_the_meter_as_it_was(
-    simulate: Callable[..., Any], until: Callable[..., None]
+    simulate: Callable[..., Any],
+    until: Callable[..., None],
 ) -> None:
     address = simulate("--load", "constant:36W").address
     readings: list[Any] = []
     sampler = Sampler(
-        address, SETUP, readings.append, time.monotonic, lambda: datetime.now(UTC)
+        address,
+        SETUP,
+        readings.append,
+        time.monotonic,
+        lambda: datetime.now(UTC),
     )
     with contextlib.closing(Link(address)) as spy, contextlib.closing(sampler) as run:
         spy.write(":INPUT:VOLTAGE:RANGE 60;:NUMERIC:ITEM2 TIME")
@@ -40,7 +45,9 @@ def test_a_run_has_its_energy_and_leaves_the_meter_as_it_was(
         run.start()
         until(lambda: readings and readings[-1].state is IntegratorState.TIMEUP)
         final = run.stop()
-        assert (final.energy_wh, final.integrator_s, run.changes) == (0.01, 1.0, ())
+        assert final.energy_wh == 0.01
+        assert final.integrator_s == 1.0
+        assert run.changes == ()
         run.close()
         assert spy.query(WATCHED) == before
 

@@ -132,7 +132,9 @@ def test_who_never_configured_has_nothing_to_put_back(box: Any) -> None:
     "at", [":RATE ", ":NUMERIC:NORMAL:NUMBER "]
 )  # while measuring is set up, and talking
 def test_settings_come_back_also_after_a_failed_setup(
-    found: Any, clocks: Clocks, at: str
+    found: Any,
+    clocks: Clocks,
+    at: str,
 ) -> None:
     _, spy, before = found
     former = FormerSettings()
@@ -155,12 +157,17 @@ def test_settings_come_back_after_a_setup_that_the_meter_cannot_have(
 
 
 def test_a_meter_that_integrates_for_somebody_else_is_left_as_it_is_in_how_it_answers_too(
-    found: Any, clocks: Clocks
+    found: Any,
+    clocks: Clocks,
 ) -> None:
     _, spy, before = found
     spy.write(":INTEGRATE:START")
     sampler = Sampler(
-        spy.address, SETUP, lambda _: None, clocks.monotonic, clocks.utcnow
+        spy.address,
+        SETUP,
+        lambda _: None,
+        clocks.monotonic,
+        clocks.utcnow,
     )
     with contextlib.closing(sampler), pytest.raises(MeterError) as caught:
         sampler.arm()
@@ -173,7 +180,8 @@ class Breaking:
     """A link that fails at one command."""
 
     def __init__(self, link: Link, at: str) -> None:
-        self._link, self._at = link, at
+        self._link = link
+        self._at = at
         self.query = link.query
 
     def write(self, message: str) -> None:
@@ -183,7 +191,9 @@ class Breaking:
 
 
 def test_a_driver_on_a_new_link_knows_the_former_settings(
-    found: Any, clocks: Clocks, simulate: Any
+    found: Any,
+    clocks: Clocks,
+    simulate: Any,
 ) -> None:
     _, spy, before = found
     former = FormerSettings()
@@ -202,7 +212,9 @@ def test_a_driver_on_a_new_link_knows_the_former_settings(
     ):
         wt300(first, clocks, former).configure(SETUP)
         wt300(
-            other, clocks, former
+            other,
+            clocks,
+            former,
         ).restore()  # another meter: what was found does not belong to it
         assert other.query(":INPUT:VOLTAGE:AUTO?").endswith(":AUTO 1")
 

@@ -36,14 +36,17 @@ def test_without_networks_every_address_is_accepted() -> None:
     ],
 )
 def test_an_address_is_accepted_if_it_lies_in_a_network(
-    clients: tuple[str, ...], address: str | None, expected: bool
+    clients: tuple[str, ...],
+    address: str | None,
+    expected: bool,
 ) -> None:
     assert admits(clients, address) is expected
 
 
 @given(st.ip_addresses(v=4), st.integers(0, 32))
 def test_an_ipv4_address_is_the_same_in_both_forms_that_a_socket_reports(
-    address: IPv4Address, bits: int
+    address: IPv4Address,
+    bits: int,
 ) -> None:
     within = str(ip_network((address, bits), strict=False))
     assert admits((within,), str(address))
@@ -52,7 +55,9 @@ def test_an_ipv4_address_is_the_same_in_both_forms_that_a_socket_reports(
 
 @given(st.ip_addresses(), st.ip_addresses(), st.integers(0, 32))
 def test_an_address_is_accepted_exactly_if_ipaddress_says_so(
-    address: IPv4Address | IPv6Address, other: IPv4Address | IPv6Address, bits: int
+    address: IPv4Address | IPv6Address,
+    other: IPv4Address | IPv6Address,
+    bits: int,
 ) -> None:
     within = network(str(ip_network((other, bits), strict=False)))
     mapped = getattr(address, "ipv4_mapped", None) or address
@@ -104,14 +109,18 @@ PROXIES = ("127.0.0.1", "10.0.0.0/8", "fd00::/8")
     ],
 )
 def test_the_client_is_the_last_of_the_chain_that_is_not_a_trusted_proxy(
-    peer: str, forwarded_for: str | None, trusted: tuple[str, ...], expected: str
+    peer: str,
+    forwarded_for: str | None,
+    trusted: tuple[str, ...],
+    expected: str,
 ) -> None:
     assert client_address(peer, forwarded_for, trusted) == expected
 
 
 @given(st.text(max_size=60), st.ip_addresses())
 def test_whatever_a_client_claims_its_proxy_has_the_last_word(
-    claimed: str, client: IPv4Address | IPv6Address
+    claimed: str,
+    client: IPv4Address | IPv6Address,
 ) -> None:
     seen = str(getattr(client, "ipv4_mapped", None) or client)
     if admits(PROXIES, seen):

@@ -20,7 +20,8 @@ from referee.auth.guessing import (
 from referee.errors import LoginRefused, RefereeError
 from tests.contest_day import TIMEOUT_S, until
 
-HERE, PASSWORD = ("10.0.0.1", "otters"), "six legs"
+HERE = ("10.0.0.1", "otters")
+PASSWORD = "six legs"
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
@@ -53,21 +54,21 @@ def guess_out(checks: PasswordChecks, stored: str | None, now_s: float = 0.0) ->
 
 
 def test_after_ten_failures_a_team_waits_at_that_address_as_long_as_it_is_told(
-    checks: PasswordChecks, stored: str
+    checks: PasswordChecks,
+    stored: str,
 ) -> None:
     guess_out(checks, stored, now_s=7.25)
     with pytest.raises(LoginRefused) as failure:
         checks.require(*HERE, stored, PASSWORD, 20.0)
-    assert (failure.value.code, failure.value.facts) == (
-        "too-many-failures",
-        {"retry_after_s": 48},
-    )
+    assert failure.value.code == "too-many-failures"
+    assert failure.value.facts == {"retry_after_s": 48}
     checks.require("10.0.0.2", HERE[1], stored, PASSWORD, 20.0)
     checks.require(*HERE, CHEAP.hash(PASSWORD), PASSWORD, 68.0)
 
 
 def test_behind_one_address_a_rival_s_wrong_passwords_keep_no_other_team_out(
-    checks: PasswordChecks, stored: str
+    checks: PasswordChecks,
+    stored: str,
 ) -> None:
     for turn in range(60):
         assert refused(checks, HERE[0], f"team {turn}", None) == "bad-credentials"
@@ -75,7 +76,8 @@ def test_behind_one_address_a_rival_s_wrong_passwords_keep_no_other_team_out(
 
 
 def test_a_password_known_to_be_right_is_never_refused(
-    checks: PasswordChecks, stored: str
+    checks: PasswordChecks,
+    stored: str,
 ) -> None:
     assert passwords.matches(stored, PASSWORD)
     guess_out(checks, stored)
@@ -84,7 +86,9 @@ def test_a_password_known_to_be_right_is_never_refused(
 
 
 def test_failures_are_forgotten_and_no_more_of_them_are_kept_than_can_count(
-    checks: PasswordChecks, stored: str, monkeypatch: pytest.MonkeyPatch
+    checks: PasswordChecks,
+    stored: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(guessing, "PAIRS_KEPT", 3)
     guess_out(checks, stored)
@@ -101,10 +105,15 @@ class Held:
     """Log-ins while one check takes as long as the test wants."""
 
     def __init__(
-        self, checks: PasswordChecks, stored: str, threads: ThreadPoolExecutor
+        self,
+        checks: PasswordChecks,
+        stored: str,
+        threads: ThreadPoolExecutor,
     ) -> None:
         self.goes_on = threading.Event()
-        self._checks, self._stored, self._threads = checks, stored, threads
+        self._checks = checks
+        self._stored = stored
+        self._threads = threads
         self._sent = list[Future[None]]()
 
     def matches(self, stored: str, password: str) -> bool:
@@ -113,7 +122,12 @@ class Held:
 
     def log_in(self, address: str, password: str) -> Future[None]:
         sent = self._threads.submit(
-            self._checks.require, address, HERE[1], self._stored, password, 1.0
+            self._checks.require,
+            address,
+            HERE[1],
+            self._stored,
+            password,
+            1.0,
         )
         self._sent.append(sent)
         until(lambda: self.waiting == sum(not one.done() for one in self._sent))
@@ -126,7 +140,9 @@ class Held:
 
 @pytest.fixture
 def held(
-    checks: PasswordChecks, stored: str, monkeypatch: pytest.MonkeyPatch
+    checks: PasswordChecks,
+    stored: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Held]:
     with ThreadPoolExecutor(WAITING_AT_MOST + 8) as threads:
         made = Held(checks, stored, threads)
@@ -166,7 +182,9 @@ def told_at_once(refused: Future[None]) -> object:
 
 
 def test_a_team_that_has_logged_in_gets_in_whoever_guesses_and_however_many_wait(
-    held: Held, checks: PasswordChecks, stored: str
+    held: Held,
+    checks: PasswordChecks,
+    stored: str,
 ) -> None:
     held.goes_on.set()
     held.log_in(HERE[0], PASSWORD).result(TIMEOUT_S)

@@ -12,11 +12,14 @@ from referee.auth.passwords import hash_password, matches
     ["secret", "", "pass word", "ä€𝄞", "\0", "half a pair \ud800", "x" * 5000],
 )
 def test_only_the_password_itself_matches_its_hash(
-    monkeypatch: pytest.MonkeyPatch, password: str
+    monkeypatch: pytest.MonkeyPatch,
+    password: str,
 ) -> None:
     # What a hash costs is a constant inside; a cheap one suffices here.
     monkeypatch.setattr(
-        passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+        passwords,
+        "_hasher",
+        PasswordHasher(time_cost=1, memory_cost=8, parallelism=1),
     )
     kept = hash_password(password)
     assert matches(kept, password)
@@ -34,7 +37,11 @@ def test_a_hash_costs_the_least_that_owasp_advises_tells_nothing_and_is_salted()
 
 
 def test_an_older_hash_still_holds() -> None:
-    kept = PasswordHasher(time_cost=1, memory_cost=65_536, parallelism=4).hash("secret")
+    kept = PasswordHasher(
+        time_cost=1,
+        memory_cost=65_536,
+        parallelism=4,
+    ).hash("secret")
     assert matches(kept, "secret")
 
 
@@ -44,10 +51,8 @@ def test_what_is_no_hash_matches_nothing(kept: str) -> None:
 
 
 def test_only_a_right_password_is_remembered_and_only_for_its_hash() -> None:
-    stored, other = (
-        passwords.hash_password("six legs"),
-        passwords.hash_password("six legs"),
-    )
+    stored = passwords.hash_password("six legs")
+    other = passwords.hash_password("six legs")
     assert not passwords.matches(stored, "guess")
     assert not passwords.was_right(stored, "guess")
     assert not passwords.was_right(stored, "six legs")

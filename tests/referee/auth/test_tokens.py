@@ -11,7 +11,8 @@ from itsdangerous import URLSafeSerializer
 from referee.auth.tokens import Session, issue, read
 from referee.errors import RefereeError
 
-SECRET, CONTEST = bytes(range(32)), "0a1b2c3d4e5f"
+SECRET = bytes(range(32))
+CONTEST = "0a1b2c3d4e5f"
 SESSION = Session(run=3, team="otters", expires_s=2e9)
 SESSIONS = st.builds(
     Session,
@@ -46,7 +47,9 @@ def test_a_token_begins_with_its_contest_and_travels_through_forms_and_headers(
 @example(Session(1, "o" * 300, 2e9))  # compressed: it begins with a dot
 def test_a_token_of_the_form_that_named_no_contest_is_good(session: Session) -> None:
     serializer = URLSafeSerializer(
-        SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"}
+        SECRET,
+        salt="session",
+        signer_kwargs={"key_derivation": "hmac"},
     )
     assert read(SECRET, str(serializer.dumps(asdict(session)))) == session
 
@@ -66,7 +69,9 @@ def test_a_token_is_not_good_for_another_contest_of_the_same_secret_or_without_i
 
 def test_the_same_session_has_the_same_token() -> None:
     assert issue(SECRET, SESSION, CONTEST) == issue(
-        SECRET, Session(3, "otters", 2e9), CONTEST
+        SECRET,
+        Session(3, "otters", 2e9),
+        CONTEST,
     )
 
 
@@ -111,7 +116,9 @@ def test_another_contests_token_is_refused() -> None:
 
 def test_a_token_for_another_purpose_is_refused() -> None:
     other = URLSafeSerializer(
-        SECRET, salt="other", signer_kwargs={"key_derivation": "hmac"}
+        SECRET,
+        salt="other",
+        signer_kwargs={"key_derivation": "hmac"},
     )
     assert (
         code_of(str(other.dumps({"run": 1, "team": "t", "expires_s": 9.9e9})))
@@ -125,7 +132,9 @@ def test_a_token_for_another_purpose_is_refused() -> None:
 )
 def test_signed_content_that_is_no_session_is_refused(content: object) -> None:
     serializer = URLSafeSerializer(
-        SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"}
+        SECRET,
+        salt="session",
+        signer_kwargs={"key_derivation": "hmac"},
     )
     assert code_of(str(serializer.dumps(content))) == "bad-token"
 
@@ -136,6 +145,8 @@ def test_a_token_carries_the_epoch_in_which_it_was_issued() -> None:
     assert read(SECRET, issue(SECRET, later, CONTEST)).epoch == 2
     fields = {key: value for key, value in asdict(SESSION).items() if key != "epoch"}
     serializer = URLSafeSerializer(
-        SECRET, salt="session", signer_kwargs={"key_derivation": "hmac"}
+        SECRET,
+        salt="session",
+        signer_kwargs={"key_derivation": "hmac"},
     )
     assert read(SECRET, str(serializer.dumps(fields))).epoch == 1

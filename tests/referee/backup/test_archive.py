@@ -68,14 +68,16 @@ def test_a_file_that_is_cut_short_is_refused(whole: Path, tmp_path: Path) -> Non
 
 
 def test_changed_bytes_are_found_or_change_nothing(whole: Path, tmp_path: Path) -> None:
-    chance, content = random.Random(7), whole.read_bytes()  # noqa: S311 - a fixed seed
+    chance = random.Random(7)  # noqa: S311 - a fixed seed
+    content = whole.read_bytes()
     names = zipfile.ZipFile(whole).namelist()
     for number in range(FLIPS):
         flipped = bytearray(content)
         # Half of them in the zip's directory and the manifest, which are a small part of the file.
         start = 0 if number % 2 else content.rindex(b'{"format"')
         flipped[chance.randrange(start, len(content))] ^= 1 << chance.randrange(8)
-        file, folder = tmp_path / "flipped.zip", tmp_path / f"restored-{number}"
+        file = tmp_path / "flipped.zip"
+        folder = tmp_path / f"restored-{number}"
         file.write_bytes(flipped)
         told = called("restore", str(file), str(folder))
         if told.returncode:  # a date or an attribute may be another one
@@ -96,7 +98,9 @@ def test_changed_bytes_are_found_or_change_nothing(whole: Path, tmp_path: Path) 
     "name", ["../escaped", "/escaped", "a/../../escaped", "testset//x", "a/./b"]
 )
 def test_a_path_that_climbs_out_is_refused(
-    whole: Path, tmp_path: Path, name: str
+    whole: Path,
+    tmp_path: Path,
+    name: str,
 ) -> None:
     def climb(members: dict[str, bytes], manifest: dict[str, Any]) -> None:
         members[name] = b"x"
@@ -119,7 +123,8 @@ def test_a_newer_form_is_told(whole: Path, tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused_before_anything_is_unpacked(
-    whole: Path, tmp_path: Path
+    whole: Path,
+    tmp_path: Path,
 ) -> None:
     def swell(members: dict[str, bytes], _: dict[str, Any]) -> None:
         members["testset/images/a.jpg"] = bytes(20_000_000)
@@ -130,7 +135,8 @@ def test_a_bomb_is_refused_before_anything_is_unpacked(
 
 
 def test_a_member_that_was_changed_added_or_left_out_is_found(
-    whole: Path, tmp_path: Path
+    whole: Path,
+    tmp_path: Path,
 ) -> None:
     def change(members: dict[str, bytes], _: dict[str, Any]) -> None:
         members["contest.toml"] = members["contest.toml"].replace(b"600", b"601")
@@ -165,17 +171,23 @@ def test_a_member_that_was_changed_added_or_left_out_is_found(
     ],
 )
 def test_a_manifest_that_is_none_is_refused(
-    whole: Path, tmp_path: Path, damage: dict[str, Any]
+    whole: Path,
+    tmp_path: Path,
+    damage: dict[str, Any],
 ) -> None:
     file = rewritten(
-        whole, tmp_path / "odd.zip", lambda _, manifest: manifest.update(damage)
+        whole,
+        tmp_path / "odd.zip",
+        lambda _, manifest: manifest.update(damage),
     )
     assert "odd.zip is not a backup, or not a whole one" in refused(file)
 
 
 @pytest.mark.parametrize("text", [b"name = ", b"\xff", b"windows = 5"])
 def test_settings_that_cannot_be_read_are_told(
-    whole: Path, tmp_path: Path, text: bytes
+    whole: Path,
+    tmp_path: Path,
+    text: bytes,
 ) -> None:
     def replace(members: dict[str, bytes], manifest: dict[str, Any]) -> None:
         members["contest.toml"] = text
@@ -188,7 +200,8 @@ def test_settings_that_cannot_be_read_are_told(
 
 
 def test_a_directory_of_the_zip_that_points_elsewhere_is_found(
-    whole: Path, tmp_path: Path
+    whole: Path,
+    tmp_path: Path,
 ) -> None:
     content = bytearray(whole.read_bytes())
     at = content.rindex(b"PK\5\6") + 16

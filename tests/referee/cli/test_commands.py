@@ -24,19 +24,28 @@ from tests.timeouts import TIMEOUT_S
 @pytest.fixture(scope="module")
 def small_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sets") / "small"
-    return synthesize(folder, images=3, categories=2, seed=4, size=(96, 64)).folder
+    return synthesize(
+        folder,
+        images=3,
+        categories=2,
+        seed=4,
+        size=(96, 64),
+    ).folder
 
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory, small_set: Path) -> Iterator[Day]:
     with contest_day(
-        tmp_path_factory.mktemp("day") / "contest", small_set, teams=(TEAM, "bee")
+        tmp_path_factory.mktemp("day") / "contest",
+        small_set,
+        teams=(TEAM, "bee"),
     ) as made:
         yield made
 
 
 def stated(result: subprocess.CompletedProcess[str]) -> str:
-    assert (result.returncode, result.stdout) == (1, "")
+    assert result.returncode == 1
+    assert result.stdout == ""
     assert result.stderr.startswith("referee: ")
     assert result.stderr.count("\n") == 1, result.stderr
     return result.stderr
@@ -78,7 +87,8 @@ def stated(result: subprocess.CompletedProcess[str]) -> str:
 def test_wrong_use_ends_with_two_and_says_how_it_goes(line: str) -> None:
     ask = refers if line.startswith("serve") else called
     result = ask(*line.split())
-    assert (result.returncode, result.stdout) == (2, "")
+    assert result.returncode == 2
+    assert result.stdout == ""
     assert "Usage: referee" in result.stderr
 
 
@@ -87,7 +97,10 @@ def test_help_and_version_are_answers_of_a_program_started_from_scratch_too(
     name: str,
 ) -> None:
     cold = subprocess.run(
-        warm_programs.cold([name, "--help"]), capture_output=True, text=True, check=True
+        warm_programs.cold([name, "--help"]),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert cold.stdout.lower().startswith(f"usage: {name}")
     assert warm_programs.run([name, "--help"]).stdout == cold.stdout
@@ -96,7 +109,8 @@ def test_help_and_version_are_answers_of_a_program_started_from_scratch_too(
 
 
 def test_init_makes_a_contest_that_can_be_served(
-    tmp_path: Path, small_set: Path
+    tmp_path: Path,
+    small_set: Path,
 ) -> None:
     folder = tmp_path / "deep" / 'a "contest"'
     made = refers(
@@ -120,15 +134,14 @@ def test_init_makes_a_contest_that_can_be_served(
 
 
 def test_init_makes_a_test_set_when_none_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("referee.cli.contest.DEFAULT_IMAGES", 5)
     monkeypatch.chdir(tmp_path)
     made = called("init", "contest")
-    assert (made.returncode, made.stderr.splitlines()[-1]) == (
-        0,
-        "Preparing contest/testset",
-    )
+    assert made.returncode == 0
+    assert made.stderr.splitlines()[-1] == "Preparing contest/testset"
     assert len(load_test_set(tmp_path / "contest" / "testset").images) == 5
 
 
@@ -173,12 +186,14 @@ def test_teams_are_added_listed_and_disabled(day: Day, tmp_path: Path) -> None:
         one["team"]: one["disabled"]
         for one in json.loads(day.refers("team", "list", "--json").stdout)
     }
-    assert (listed["fox"], listed["gnu"]) == (False, True)
+    assert listed["fox"] is False
+    assert listed["gnu"] is True
     assert "gnu (disabled)\n" in day.refers("team", "list").stdout
 
 
 def test_a_disabled_team_is_called_so_everywhere_and_can_be_enabled(
-    day: Day, tmp_path: Path
+    day: Day,
+    tmp_path: Path,
 ) -> None:
     team = ("eel", "--contest", str(day.folder))
     assert called("team", "add", *team, LPIRC_PASSWORD=PASSWORD).returncode == 0
@@ -202,7 +217,8 @@ def test_a_disabled_team_is_called_so_everywhere_and_can_be_enabled(
 def test_a_contest_without_teams_says_so(tmp_path: Path, small_set: Path) -> None:
     called("init", str(tmp_path / "day"), "--testset", str(small_set))
     listed = called("team", "list", "--contest", str(tmp_path / "day"))
-    assert (listed.returncode, listed.stdout) == (0, "")
+    assert listed.returncode == 0
+    assert listed.stdout == ""
     assert listed.stderr == "No team is registered yet; see: referee team add --help\n"
 
 
@@ -211,7 +227,8 @@ def test_judging_needs_no_number_with_all() -> None:
 
 
 def test_the_contest_may_come_from_the_environment_or_the_present_folder(
-    day: Day, tmp_path: Path
+    day: Day,
+    tmp_path: Path,
 ) -> None:
     expected = day.refers("team", "list").stdout
     assert refers("team", "list", cwd=day.folder).stdout == expected
@@ -233,7 +250,10 @@ def test_the_contest_may_come_from_the_environment_or_the_present_folder(
     ],
 )
 def test_a_team_that_cannot_be_is_refused(
-    day: Day, name: str, password: str | None, words: str
+    day: Day,
+    name: str,
+    password: str | None,
+    words: str,
 ) -> None:
     variable = {} if password is None else {"LPIRC_PASSWORD": password}
     assert words in stated(
@@ -308,14 +328,18 @@ def test_what_another_program_answers_on_the_old_port_is_no_server(day: Day) -> 
 
 def test_nothing_to_judge_is_no_failure(day: Day) -> None:
     result = day.refers("judge", "--all")
-    assert (result.returncode, result.stdout) == (0, "")
+    assert result.returncode == 0
+    assert result.stdout == ""
     assert day.refers("judge", "--all", "--json").stdout == "[]\n"
 
 
 def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
     command = [program("referee"), "run", "list", "--contest", str(day.folder)]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     process.stdout.close()
@@ -329,7 +353,9 @@ def test_a_reader_that_goes_away_gets_no_traceback(day: Day) -> None:
     "name", ['Contest \U0001f600 "q" \\ ü', "bell \x7f\x07", "tab\there"]
 )
 def test_a_contest_of_any_name_can_be_read_again(
-    tmp_path: Path, small_set: Path, name: str
+    tmp_path: Path,
+    small_set: Path,
+    name: str,
 ) -> None:
     made = called(
         "init", str(tmp_path / "day"), "--testset", str(small_set), "--name", name
@@ -340,7 +366,8 @@ def test_a_contest_of_any_name_can_be_read_again(
 
 
 def test_a_contest_s_files_are_its_owner_s_only(
-    tmp_path: Path, small_set: Path
+    tmp_path: Path,
+    small_set: Path,
 ) -> None:
     called("init", str(tmp_path / "day"), "--testset", str(small_set))
     for file in ("contest.db", "secret", "operator-key"):

@@ -84,9 +84,13 @@ def test_a_demo_shows_a_day_of_16_teams_goes_on_when_its_server_dies_and_ends_wh
         )
         form = {"name": "demo", "password": password}
         console = session.post(
-            f"{url}/operator/login", data=form, headers=browser, timeout=TIMEOUT_S
+            f"{url}/operator/login",
+            data=form,
+            headers=browser,
+            timeout=TIMEOUT_S,
         )
-        assert (console.status_code, console.url) == (200, f"{url}/operator/")
+        assert console.status_code == 200
+        assert console.url == f"{url}/operator/"
 
     kill_server(process.pid)  # as in a night that nobody looks
     until(
@@ -146,11 +150,14 @@ def seen_day(folder: Path, url: str) -> Day:
             )
 
         until(is_over, LONGEST_DAY_S)
-        log, queue = list(store.log.after(0)), store.queue.teams()
+        log = list(store.log.after(0))
+        queue = store.queue.teams()
         seen = Day(contest.key.public, store.runs.find(), log, regrets, queue)
     until(lambda: not first.exists() and answers(url) and board_of(url)["ranking"])
     return replace(
-        seen, anew=board_of(url), folders=[one.name for one in folder.iterdir()]
+        seen,
+        anew=board_of(url),
+        folders=[one.name for one in folder.iterdir()],
     )
 
 
@@ -218,7 +225,8 @@ def test_a_day_of_the_demo_has_every_kind_of_event(day: Day) -> None:
         "board-unveil",
     ):
         assert day.acts(action), action
-    froze, unveiled = day.acts("board-freeze")[0], day.acts("board-unveil")[-1]
+    froze = day.acts("board-freeze")[0]
+    unveiled = day.acts("board-unveil")[-1]
     in_between = [one for one in day.acts("start") if froze.id < one.id < unveiled.id]
     assert len(in_between) == 1  # the last heat
 
@@ -250,5 +258,6 @@ def test_after_a_day_the_demo_begins_anew_at_the_same_address_and_keeps_nothing_
 def test_a_demo_never_takes_a_folder_with_something_in_it(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     told = warm_programs.run(["referee", "demo", "--folder", str(tmp_path)])
-    assert (told.returncode, told.stdout) == (1, "")
+    assert told.returncode == 1
+    assert told.stdout == ""
     assert "is not empty" in told.stderr

@@ -83,7 +83,8 @@ def sentence_of(folder: Path) -> str:
 def test_a_sound_folder_has_no_finding(folder: Path) -> None:
     assert codes(folder) == []
     told = called("doctor", str(folder))
-    assert (told.returncode, told.stdout) == (0, f"Nothing is wrong with {folder}.\n")
+    assert told.returncode == 0
+    assert told.stdout == f"Nothing is wrong with {folder}.\n"
 
 
 def test_a_track_whose_test_set_is_not_there_is_found(folder: Path) -> None:
@@ -147,7 +148,12 @@ def test_a_key_that_signs_nothing_is_told_and_not_served(folder: Path) -> None:
     (folder / "signing-key").write_text("no key")
     assert codes(folder) == ["secret-missing"]
     command = [sys.executable, "-c", SERVE, "serve", str(folder), "--port", "0"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "it is not an Ed25519 key in PEM" in told.stderr
     assert told.stdout.endswith("\n1 False\n")
     (folder / "signing-key").write_bytes(new_key())
@@ -170,7 +176,8 @@ def test_a_contest_whose_key_is_lost_goes_on_with_a_new_one_on_record(
         ]
         assert contest.key.public == contest.store.identity.public_key()
     (_, before), (_, after) = [one for one in log if one[0] == "signing-key"]
-    assert (before != after, after) == (True, contest.key.public)
+    assert (before != after) is True
+    assert after == contest.key.public
     assert [kind for kind, _ in log][-2:] == ["operator", "signing-key"]
 
 
@@ -205,7 +212,9 @@ def test_an_older_copy_without_a_journal_is_told_and_accepted_on_record(
 
 @pytest.mark.parametrize("foreign", ["contest.db", *SECRETS, "contest.toml"])
 def test_a_file_of_another_contest_is_named(
-    folder: Path, made: Callable[[str], Path], foreign: str
+    folder: Path,
+    made: Callable[[str], Path],
+    foreign: str,
 ) -> None:
     shutil.copy(made("other") / foreign, folder / foreign)
     odd = "secret or operator-key" if foreign in SECRETS else foreign
@@ -214,7 +223,8 @@ def test_a_file_of_another_contest_is_named(
 
 
 def test_what_is_to_be_one_contest_from_now_on_can_be_accepted(
-    folder: Path, made: Callable[[str], Path]
+    folder: Path,
+    made: Callable[[str], Path],
 ) -> None:
     other = made("other")
     for name in (*SECRETS, "contest.toml"):
@@ -224,7 +234,8 @@ def test_what_is_to_be_one_contest_from_now_on_can_be_accepted(
 
 
 def test_a_copied_configuration_goes_on_with_the_id_that_is_told(
-    folder: Path, made: Callable[[str], Path]
+    folder: Path,
+    made: Callable[[str], Path],
 ) -> None:
     path = folder / "contest.toml"
     shutil.copy(made("other") / "contest.toml", path)
@@ -238,7 +249,8 @@ def test_a_copied_configuration_goes_on_with_the_id_that_is_told(
 
 
 def test_a_folder_of_an_earlier_version_gets_its_id_at_its_first_opening(
-    folder: Path, made: Callable[[str], Path]
+    folder: Path,
+    made: Callable[[str], Path],
 ) -> None:
     path = folder / "contest.toml"
     path.write_text(written := path.read_text().partition("\n")[2])
@@ -253,7 +265,8 @@ def test_a_folder_of_an_earlier_version_gets_its_id_at_its_first_opening(
 
 
 def test_a_folder_whose_configuration_is_lost_is_not_made_again(
-    folder: Path, small_set: TestSet
+    folder: Path,
+    small_set: TestSet,
 ) -> None:
     (folder / "contest.toml").unlink()
     secret = (folder / "secret").read_text()
@@ -264,7 +277,8 @@ def test_a_folder_whose_configuration_is_lost_is_not_made_again(
 
 
 def test_what_a_deleted_contest_left_is_no_alarm_for_the_next_one(
-    folder: Path, small_set: TestSet
+    folder: Path,
+    small_set: TestSet,
 ) -> None:
     with open_contest(folder) as contest:
         stored_run(contest.store)
@@ -350,7 +364,10 @@ def ruled(tmp_path: Path, small_set: TestSet) -> Callable[..., Path]:
     ],
 )
 def test_what_a_rule_lacks_or_gives_away_is_named_with_what_to_write(
-    ruled: Callable[..., Path], keys: dict[str, object], code: str, words: str
+    ruled: Callable[..., Path],
+    keys: dict[str, object],
+    code: str,
+    words: str,
 ) -> None:
     folder = ruled(**keys)
     assert words in advice(folder)[code]
@@ -383,7 +400,8 @@ def refused_alike(folder: Path) -> str:
 
 
 def test_more_images_than_there_are_are_refused_before_the_day(
-    ruled: Callable[..., Path], tmp_path: Path
+    ruled: Callable[..., Path],
+    tmp_path: Path,
 ) -> None:
     sentence = refused_alike(ruled(images={"per_attempt": 6}))
     assert sentence == "per_attempt = 6, but the test set has 5 images; choose fewer."
@@ -435,7 +453,9 @@ def told(folder: Path, *options: str) -> dict[str, str]:
 
 @pytest.fixture
 def metered(
-    tmp_path: Path, small_set: TestSet, instrument: Callable[..., Any]
+    tmp_path: Path,
+    small_set: TestSet,
+    instrument: Callable[..., Any],
 ) -> Callable[..., tuple[Path, Any]]:
     """A contest whose only station has a simulated meter in a process of its own, at a network address."""
 
@@ -478,7 +498,8 @@ def test_automatic_ranges_and_another_meter_than_that_of_the_last_run_are_told(
 
 
 def test_a_trial_run_measures_and_leaves_no_trace(
-    metered: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    metered: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder, _ = metered()
     monkeypatch.setattr(doctor_meters.trial_run, "__defaults__", (2,))
@@ -498,7 +519,8 @@ def test_a_trial_run_measures_and_leaves_no_trace(
 
 
 def test_a_trial_run_tells_what_its_checks_find(
-    metered: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    metered: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder, _ = metered(current_range_a=0.005)
     monkeypatch.setattr(doctor_meters.trial_run, "__defaults__", (2,))
@@ -517,32 +539,38 @@ def test_a_meter_that_may_hold_an_energy_is_left_alone(
         run = stored_run(contest.store)
         contest.store.log.append(START, run.id, "meter-start")
         contest.store.runs.change(
-            run.id, (RunState.ARMED,), state="closed", start_s=1.0, meter_identity=None
+            run.id,
+            (RunState.ARMED,),
+            state="closed",
+            start_s=1.0,
+            meter_identity=None,
         )
     assert list(told(folder, "--run")) == ["energy-held"]
 
 
 def test_while_the_contest_is_served_no_meter_is_asked(
-    tmp_path: Path, small_set: TestSet
+    tmp_path: Path,
+    small_set: TestSet,
 ) -> None:
     with contest_day(tmp_path / "day", small_set.folder) as day:
         day.serve()
         answer = called("doctor", str(day.folder))
-        assert (answer.returncode, "its meters are not asked" in answer.stderr) == (
-            0,
-            True,
-        )
+        assert answer.returncode == 0
+        assert ("its meters are not asked" in answer.stderr) is True
         assert codes(day.folder, "--run") == ["contest-busy"]
 
 
 def test_a_busy_port_a_clock_that_is_behind_and_little_room_are_told(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert codes(folder, "--port", str(taken.getsockname()[1])) == ["port-busy"]
     with open_contest(folder) as contest:
         contest.store.log.append(
-            datetime.now(UTC) + timedelta(hours=1), None, "accepted"
+            datetime.now(UTC) + timedelta(hours=1),
+            None,
+            "accepted",
         )
     assert "set the clock" in told(folder)["clock-behind"]
     monkeypatch.setattr(sys.modules["referee.cli.doctor"], "LEAST_FREE_BYTES", 2**60)
@@ -557,7 +585,8 @@ def test_a_key_that_cannot_be_looked_at_is_neither_lost_nor_forgotten(
     assert sentence_of(folder) == f"{loop} cannot be accessed: {LOOP}."
     assert codes(folder) == ["not-accessible"]
     refused = called("doctor", str(folder), "--accept")
-    assert (refused.returncode, LOOP in refused.stderr) == (1, True)
+    assert refused.returncode == 1
+    assert (LOOP in refused.stderr) is True
     loop.unlink()
     (folder / "kept").rename(loop)
     assert codes(folder) == []

@@ -47,7 +47,8 @@ def served() -> Iterator[tuple[int, list[str]]]:
 
 def answered(port: int, asked: int = ASKED) -> list[int]:
     """The requests, one after another on kept-alive connections where these last, whose answers came whole."""
-    whole, connection = [], http.client.HTTPConnection("127.0.0.1", port)
+    whole = []
+    connection = http.client.HTTPConnection("127.0.0.1", port)
     for number in range(asked):
         body = f"{number:<10}".encode() * 20_000
         try:
@@ -90,7 +91,8 @@ def test_each_answer_is_late(served: tuple[int, list[str]]) -> None:
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_a_relay_on_all_networks_serves_both_kinds_of_addresses(
-    served: tuple[int, list[str]], host: str
+    served: tuple[int, list[str]],
+    host: str,
 ) -> None:
     relay = Relay(Listen("::", 0), ("127.0.0.1", served[0]), {"slow": 0.001}, seed=1)
     connection = http.client.HTTPConnection(host, relay.port)
@@ -117,11 +119,15 @@ def test_a_relay_to_a_server_that_is_away_cuts_whoever_comes() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["practice", "rehearse"])
 def test_a_fault_that_there_is_not_is_named_with_those_that_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, faults: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    faults: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result = called(command, "--faults", faults)
-    assert (result.returncode, result.stdout) == (2, "")
+    assert result.returncode == 2
+    assert result.stdout == ""
     problem = (
         f"'--faults': {faults.split(',')[-1]!r} is not a fault, or is named twice."
     )
@@ -142,9 +148,12 @@ def test_a_fault_that_there_is_not_is_named_with_those_that_are(
     ],
 )
 def test_wrong_use_makes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result = called(*line.split(" "))
-    assert (result.returncode, result.stdout) == (2, "")
+    assert result.returncode == 2
+    assert result.stdout == ""
     assert [*tmp_path.iterdir()] == []

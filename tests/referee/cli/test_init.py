@@ -31,7 +31,8 @@ def beside(tmp_path: Path, small_set: TestSet) -> Path:
 
 
 def test_a_test_set_beside_or_in_the_folder_is_moved_with_it(
-    tmp_path: Path, beside: Path
+    tmp_path: Path,
+    beside: Path,
 ) -> None:
     assert made(beside.parent / "day", beside) == "../my set"
     inside = Path(shutil.copytree(beside, beside.parent / "other" / "sets" / "a"))
@@ -43,7 +44,8 @@ def test_a_test_set_beside_or_in_the_folder_is_moved_with_it(
 
 
 def test_a_test_set_elsewhere_is_named_by_its_path(
-    tmp_path: Path, beside: Path
+    tmp_path: Path,
+    beside: Path,
 ) -> None:
     assert made(tmp_path / "absolute", beside) == str(beside.resolve())
 
@@ -52,7 +54,8 @@ def test_a_test_set_elsewhere_is_named_by_its_path(
 
 
 def test_without_a_terminal_the_rules_are_safe_and_it_says_which(
-    tmp_path: Path, beside: Path
+    tmp_path: Path,
+    beside: Path,
 ) -> None:
     folder = tmp_path / "day"
     told = called("init", str(folder), "--testset", str(beside))
@@ -60,11 +63,9 @@ def test_without_a_terminal_the_rules_are_safe_and_it_says_which(
         "Taken by default: --attempts 1 --per-attempt 0 --least-map 0.01 --backup-folder backups\n"
     )
     config = read_config(folder)
-    assert (config.attempts, config.images.per_attempt, config.least_map) == (
-        1,
-        0,
-        0.01,
-    )
+    assert config.attempts == 1
+    assert config.images.per_attempt == 0
+    assert config.least_map == 0.01
     assert (folder / config.backup.folder).is_dir()
     sound, advice = called("doctor", str(folder)).stdout.splitlines()
     assert sound == f"Nothing is wrong with {folder}."
@@ -74,9 +75,11 @@ def test_without_a_terminal_the_rules_are_safe_and_it_says_which(
 
 
 def test_rules_that_are_given_stand_in_the_file_and_nothing_is_said_of_them(
-    tmp_path: Path, beside: Path
+    tmp_path: Path,
+    beside: Path,
 ) -> None:
-    folder, copies = tmp_path / "day", tmp_path / 'a "stick"'
+    folder = tmp_path / "day"
+    copies = tmp_path / 'a "stick"'
     copies.mkdir()
     rules = (
         "--attempts",
@@ -89,14 +92,19 @@ def test_rules_that_are_given_stand_in_the_file_and_nothing_is_said_of_them(
         str(copies),
     )
     told = called("init", str(folder), "--testset", str(beside), *rules)
-    assert (told.returncode, told.stderr) == (0, "")
+    assert told.returncode == 0
+    assert told.stderr == ""
     config = read_config(folder)
-    assert (config.attempts, config.images.per_attempt, config.least_map) == (2, 2, 0.2)
-    assert (config.backup.folder, (folder / "backups").exists()) == (str(copies), False)
+    assert config.attempts == 2
+    assert config.images.per_attempt == 2
+    assert config.least_map == 0.2
+    assert config.backup.folder == str(copies)
+    assert (folder / "backups").exists() is False
 
 
 def test_rules_of_0_and_no_folder_are_taken_and_warned_of(
-    tmp_path: Path, beside: Path
+    tmp_path: Path,
+    beside: Path,
 ) -> None:
     folder = tmp_path / "day"
     rules = (
@@ -114,16 +122,15 @@ def test_rules_of_0_and_no_folder_are_taken_and_warned_of(
         "Warning: The test set has 5 images, for any number of runs of 5 images"
     )
     config = read_config(folder)
-    assert (config.attempts, config.images.per_attempt, config.least_map) == (
-        0,
-        0,
-        None,
-    )
+    assert config.attempts == 0
+    assert config.images.per_attempt == 0
+    assert config.least_map is None
     assert config.backup.folder == ""
 
 
 def test_on_a_terminal_it_asks_for_what_is_not_given(
-    tmp_path: Path, beside: Path
+    tmp_path: Path,
+    beside: Path,
 ) -> None:
     folder = tmp_path / "day"
     ours, theirs = os.openpty()
@@ -136,7 +143,11 @@ def test_on_a_terminal_it_asks_for_what_is_not_given(
         "0.1",
     ]
     with subprocess.Popen(
-        words, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        words,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as asked:
         os.close(theirs)
         os.write(ours, b"2\n\n\n")  # two attempts, the rest as proposed
@@ -148,7 +159,9 @@ def test_on_a_terminal_it_asks_for_what_is_not_given(
     assert "Least mAP" not in said
     assert "Taken by default" not in said
     config = read_config(folder)
-    assert (config.attempts, config.images.per_attempt, config.least_map) == (2, 2, 0.1)
+    assert config.attempts == 2
+    assert config.images.per_attempt == 2
+    assert config.least_map == 0.1
     assert config.backup.folder == "backups"
 
 
@@ -164,7 +177,10 @@ def test_on_a_terminal_it_asks_for_what_is_not_given(
     ],
 )
 def test_rules_that_cannot_be_are_refused_before_anything_is_made(
-    tmp_path: Path, beside: Path, rules: tuple[str, str], words: str
+    tmp_path: Path,
+    beside: Path,
+    rules: tuple[str, str],
+    words: str,
 ) -> None:
     told = called("init", str(tmp_path / "day"), "--testset", str(beside), *rules)
     assert (told.returncode, words in told.stderr) == (2, True), told.stderr
@@ -184,14 +200,17 @@ def fetched_and_logged_out(contest: Contest, control: RunControl) -> set[int]:
 
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_by_default_no_run_gets_an_image_that_its_team_could_look_up(
-    tmp_path: Path, beside: Path, attempts: int
+    tmp_path: Path,
+    beside: Path,
+    attempts: int,
 ) -> None:
     """One run fetches all images and logs out; the next one is to answer by their bytes."""
     given = [] if attempts == 1 else ["--attempts", str(attempts)]
     made(tmp_path / "day", beside, *given)
     with open_contest(tmp_path / "day") as contest:
         contest.store.teams.add("otters", "", Clock().utc())
-        control, had = RunControl(contest, Clock()), set[int]()
+        control = RunControl(contest, Clock())
+        had = set[int]()
         try:
             for _ in range(attempts):
                 fresh = fetched_and_logged_out(contest, control)

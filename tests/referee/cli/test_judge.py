@@ -15,7 +15,13 @@ from tests.contest_day import KEYS, TEAM, contest_day, until
 
 
 def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
-    images = synthesize(tmp_path / "set", images=4, categories=2, seed=4, size=(96, 64))
+    images = synthesize(
+        tmp_path / "set",
+        images=4,
+        categories=2,
+        seed=4,
+        size=(96, 64),
+    )
     truth = read_ground_truth(images.folder)
     rows = [
         [image, category, 0.9, *box]
@@ -41,21 +47,18 @@ def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
         server.ask("DELETE", "/v1/session", day.login()["token"])
 
         one = day.refers("judge", "1", "--json")
-        assert (one.returncode, one.stderr) == (0, "")
+        assert one.returncode == 0
+        assert one.stderr == ""
         judged = json.loads(one.stdout)
         assert judged.keys() >= KEYS
-        assert (judged["map"], judged["detections"], judged["images"]) == (
-            1.0,
-            len(rows),
-            4,
-        )
+        assert judged["map"] == 1.0
+        assert judged["detections"] == len(rows)
+        assert judged["images"] == 4
         assert judged["score"] == judged["map"] / judged["energy_wh"]
         assert judged["mean_power_w"] == pytest.approx(36, rel=0.01)
-        assert (judged["run"], judged["team"], judged["closed_by"]) == (
-            1,
-            TEAM,
-            "deadline",
-        )
+        assert judged["run"] == 1
+        assert judged["team"] == TEAM
+        assert judged["closed_by"] == "deadline"
         assert images.digest[:8] in judged["signature"]
 
         rest = json.loads(day.refers("judge", "--all", "--json").stdout)
@@ -78,6 +81,7 @@ def test_runs_are_judged_by_number_and_all_together(tmp_path: Path) -> None:
 
 
 def stated(result: subprocess.CompletedProcess[str]) -> str:
-    assert (result.returncode, result.stdout) == (1, "")
+    assert result.returncode == 1
+    assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     return result.stderr

@@ -15,7 +15,17 @@ def test_what_a_team_posted_and_a_meter_is_called_is_shown_as_it_is(
     checks = rows_refused(1, [{"elapsed_s": 1.0, "line": 7, "reason": reason}])
     signature = "lpirc|meter:[bold]WT310[/] :smile:"
     score = Score(
-        1, "2026-01-01", 0.5, 0.1, 5.0, 36.0, 5, 7, {1: 0.5}, signature, checks
+        1,
+        "2026-01-01",
+        0.5,
+        0.1,
+        5.0,
+        36.0,
+        5,
+        7,
+        {1: 0.5},
+        signature,
+        checks,
     )
     print_score(run_record(id=1, energy_wh=0.1), score)
     shown = capsys.readouterr().out

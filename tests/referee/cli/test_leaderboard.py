@@ -33,25 +33,39 @@ def judged(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
         ):
             run = stored_run(made.store, team=team, testset_digest=small_set.digest).id
             made.store.runs.change(
-                run, (RunState.ARMED,), state="judged", energy_wh=1.0
+                run,
+                (RunState.ARMED,),
+                state="judged",
+                energy_wh=1.0,
             )
             found = judgement(run, value, f"lpirc|rules:{RULES_VERSION}|mode:{mode}")
             made.store.scores.add(found)
-            low, high = value - 0.05, value + 0.05
+            low = value - 0.05
+            high = value + 0.05
             # The lead of 0.01 is 1.2816 deviations of bee's halves: a chance of 90 %.
-            maps = value + (team == "bee") * 0.0076709 * (-1.0) ** np.arange(HALVES)
+            deviation = 0.0076709 if team == "bee" else 0.0
+            maps = value + deviation * (-1.0) ** np.arange(HALVES)
             interval = replace(
-                HALF_SAMPLED, score_low=low, score_high=high, map_bias=0.0125
+                HALF_SAMPLED,
+                score_low=low,
+                score_high=high,
+                map_bias=0.0125,
             )
             made.store.scores.add_interval(found, interval, maps)
         made.store.runs.change(
-            4, (RunState.JUDGED,), state="void", void_reason="wrong board"
+            4,
+            (RunState.JUDGED,),
+            state="void",
+            void_reason="wrong board",
         )
         yield made
 
 
 def judgement(
-    run: int, value: float, signature: str, published: float | None = 0.4
+    run: int,
+    value: float,
+    signature: str,
+    published: float | None = 0.4,
 ) -> Score:
     return Score(
         run,
@@ -79,25 +93,38 @@ def test_the_leaderboard_ranks_judged_runs_and_leaves_void_ones_out(
     assert [
         (row["rank"], row["team"], row["level_with"], row["differs"]) for row in rows
     ] == [
-        (1, "ant", [{"team": "bee", "chance": chance, "covers": covers}], []),
+        (
+            1,
+            "ant",
+            [
+                {
+                    "team": "bee",
+                    "chance": chance,
+                    "covers": covers,
+                }
+            ],
+            [],
+        ),
         (
             2,
             "bee",
-            [{"team": "ant", "chance": chance, "covers": covers}],
+            [
+                {
+                    "team": "ant",
+                    "chance": chance,
+                    "covers": covers,
+                }
+            ],
             ["mode dc instead of rms"],
         ),
         (3, "cat", [], []),
     ]
-    assert (rows[0]["score"], rows[0]["score_low"], rows[0]["energy_wh"]) == (
-        0.30,
-        0.25,
-        1.0,
-    )
-    assert (rows[0]["map"], rows[0]["map_ilsvrc_det"], rows[0]["signature"][:5]) == (
-        0.30,
-        0.4,
-        "lpirc",
-    )
+    assert rows[0]["score"] == 0.30
+    assert rows[0]["score_low"] == 0.25
+    assert rows[0]["energy_wh"] == 1.0
+    assert rows[0]["map"] == 0.30
+    assert rows[0]["map_ilsvrc_det"] == 0.4
+    assert rows[0]["signature"][:5] == "lpirc"
     assert told.stderr == ""
 
 
@@ -118,7 +145,8 @@ def test_the_table_and_the_csv_say_the_same(judged: House) -> None:
     head = table.splitlines()[0]
     assert head.index("mAP lpirc") < head.index("mAP ilsvrc-det")
     assert "0.30000         0.40000" in table
-    notes, covers = table.splitlines()[-2:], "same images; energy spread not known"
+    notes = table.splitlines()[-2:]
+    covers = "same images; energy spread not known"
     assert notes == [
         f"ant: its order with bee is 90.0% sure ({covers}).",
         f"bee: its order with ant is 90.0% sure ({covers}), mode dc instead of rms.",
@@ -128,7 +156,8 @@ def test_the_table_and_the_csv_say_the_same(judged: House) -> None:
 
 
 def test_a_contest_by_the_published_metric_shows_it_once(
-    tmp_path: Path, small_set: TestSet
+    tmp_path: Path,
+    small_set: TestSet,
 ) -> None:
     with house(tmp_path / "contest", small_set, metric="ilsvrc-det") as made:
         run = stored_run(made.store, testset_digest=small_set.digest).id
@@ -175,11 +204,9 @@ def test_a_run_is_shown_with_both_maps_and_the_bias(judged: House) -> None:
     assert "+0.01250" in bias
     assert "0.40000" in published
     document = json.loads(called(*where, "--json").stdout)["judged"]
-    assert (document["metric"], document["map"], document["map_ilsvrc_det"]) == (
-        "lpirc",
-        0.30,
-        0.4,
-    )
+    assert document["metric"] == "lpirc"
+    assert document["map"] == 0.30
+    assert document["map_ilsvrc_det"] == 0.4
     assert document["interval"]["map_bias"] == 0.0125
 
 
@@ -202,7 +229,10 @@ def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
         for place, team in enumerate(HOSTILE):
             run = stored_run(made.store, team=team, testset_digest=small_set.digest).id
             made.store.runs.change(
-                run, (RunState.ARMED,), state="judged", energy_wh=1.0
+                run,
+                (RunState.ARMED,),
+                state="judged",
+                energy_wh=1.0,
             )
             value = 0.5 - place / 10
             found = judgement(
@@ -217,7 +247,8 @@ def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
                 sentence="Clipped.",
                 figures={},
             )
-            made.store.scores.add(replace(found, checks=(failed,) * (place == 4)))
+            checks = (failed,) if place == 4 else ()
+            made.store.scores.add(replace(found, checks=checks))
             maps = value + place * 0.2 * (-1.0) ** np.arange(HALVES)
             interval = replace(HALF_SAMPLED, score_low=value, score_high=value)
             made.store.scores.add_interval(found, interval, maps)
@@ -226,7 +257,8 @@ def hostile(tmp_path: Path, small_set: TestSet) -> Iterator[House]:
 
 @pytest.mark.parametrize("lists", ["leaderboard", "run list"])
 def test_no_spreadsheet_takes_a_teams_name_for_a_formula(
-    hostile: House, lists: str
+    hostile: House,
+    lists: str,
 ) -> None:
     told = called(*lists.split(), "--csv", "--contest", str(hostile.folder))
     rows = list(csv.DictReader(io.StringIO(told.stdout)))
@@ -311,7 +343,8 @@ def test_the_page_stands_alone_and_says_its_marks_in_words(hostile: House) -> No
 def test_the_page_of_the_runs_stands_alone_too(hostile: House) -> None:
     judged = called("run", "list", "--html", "--contest", str(hostile.folder)).stdout
     page = Page(judged)
-    assert (page.loads, "script" in page.tags) == ([], False)
+    assert page.loads == []
+    assert ("script" in page.tags) is False
     assert [row[1] for row in page.rows[1:]] == list(HOSTILE)
     assert [row[-1] for row in page.rows] == ["marks", "", "", "", "", "!"]
     assert page.notes == ["~ so far   ! in review   u unofficial meter"]
@@ -322,10 +355,8 @@ def test_a_run_below_least_map_is_shown_without_rank_in_every_form(
 ) -> None:
     config = judged.folder / "contest.toml"
     config.write_text("least_map = 0.2\n" + config.read_text())
-    where, why = (
-        ("--contest", str(judged.folder)),
-        "its mAP 0.10000 is below least_map 0.2",
-    )
+    where = ("--contest", str(judged.folder))
+    why = "its mAP 0.10000 is below least_map 0.2"
     rows = json.loads(called("leaderboard", *where, "--json").stdout)
     assert [(row["rank"], row["team"], row["not_ranked"]) for row in rows] == [
         (1, "ant", None),
@@ -335,7 +366,9 @@ def test_a_run_below_least_map_is_shown_without_rank_in_every_form(
     (last,) = list(
         csv.DictReader(io.StringIO(called("leaderboard", *where, "--csv").stdout))
     )[2:]
-    assert (last["rank"], last["team"], last["not_ranked"]) == ("", "cat", why)
+    assert last["rank"] == ""
+    assert last["team"] == "cat"
+    assert last["not_ranked"] == why
     table = called("leaderboard", *where).stdout
     assert [line.split()[:2] for line in table.splitlines() if line.endswith(" b")] == [
         ["-", "cat"]
@@ -360,7 +393,11 @@ def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(
 ) -> None:
     found = judgement(1, 0.30, f"lpirc|rules:{RULES_VERSION}|mode:rms")
     failed = Check(
-        "peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={}
+        "peak-clipping",
+        ok=False,
+        severity="error",
+        sentence="Clipped.",
+        figures={},
     )
     seen = Check(
         "images-seen",
@@ -388,11 +425,9 @@ def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(
     *_, last = csv.DictReader(
         io.StringIO(called("leaderboard", *where, "--csv").stdout)
     )
-    assert (last["rank"], last["team"], last["failed_checks"]) == (
-        "",
-        "ant",
-        "peak-clipping",
-    )
+    assert last["rank"] == ""
+    assert last["team"] == "ant"
+    assert last["failed_checks"] == "peak-clipping"
     table = called("leaderboard", *where).stdout
     assert [
         line.split()[:2] for line in table.splitlines() if line.endswith(" !i")
@@ -403,7 +438,8 @@ def test_a_run_in_review_is_shown_without_rank_in_every_form_and_wins_nothing(
         in table
     )
     listed = json.loads(called("run", "list", *where, "--json").stdout)
-    assert (listed[0]["not_ranked"], listed[0]["images_seen"]) == (why, 3)
+    assert listed[0]["not_ranked"] == why
+    assert listed[0]["images_seen"] == 3
     judged.store.reviews.add(
         1, Review("jo", "a spike", START.isoformat(), ("peak-clipping",))
     )

@@ -19,13 +19,17 @@ from tests.referee.factories import House
 
 
 def test_all_that_a_client_says_is_shown_and_one_without_a_log_in_is_told(
-    tmp_path: Path, build: Callable[..., House], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    build: Callable[..., House],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     house = build()
     plan = Plan(house.folder, 1, 60, "", None, None, None, client=("x",))
     hall = cast(Hall, None)  # which is looked at only in a run
     with Child(
-        "client", [sys.executable, "-c", HELD], house.folder / "client.log"
+        "client",
+        [sys.executable, "-c", HELD],
+        house.folder / "client.log",
     ) as client:
         code = "import sys; print('a' * 3_000_000 + sys.stdin.read()); sys.exit(7)"
         client.write(json.dumps([sys.executable, "-c", code]))

@@ -16,7 +16,11 @@ from tests.contest_day import called
 from tests.referee.factories import START, House, house, stored_run
 
 FAILED = Check(
-    "peak-clipping", ok=False, severity="error", sentence="Clipped.", figures={}
+    "peak-clipping",
+    ok=False,
+    severity="error",
+    sentence="Clipped.",
+    figures={},
 )
 
 
@@ -36,7 +40,10 @@ def judged_run(
 ) -> int:
     run = stored_run(hall.store, team=team, heat=heat).id
     hall.store.runs.change(
-        run, (RunState.ARMED,), state=RunState.JUDGED.value, energy_wh=energy_wh
+        run,
+        (RunState.ARMED,),
+        state=RunState.JUDGED.value,
+        energy_wh=energy_wh,
     )
     score = reached / energy_wh if energy_wh else None
     hall.store.scores.add(
@@ -65,10 +72,8 @@ def versus(hall: House, first: int, second: int) -> subprocess.CompletedProcess[
 
 def test_the_higher_score_of_a_heat_gets_two_points(hall: House) -> None:
     result = versus(hall, judged_run(hall, "ant", 2.0), judged_run(hall, "bee", 1.0))
-    assert (result.stdout, result.stderr) == (
-        "0  run 1 of ant: 0.25\n2  run 2 of bee: 0.5\n",
-        "",
-    )
+    assert result.stdout == "0  run 1 of ant: 0.25\n2  run 2 of bee: 0.5\n"
+    assert result.stderr == ""
 
 
 def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(
@@ -76,7 +81,8 @@ def test_a_meeting_with_a_run_in_review_is_not_decided_until_it_is_let_stand(
 ) -> None:
     runs = judged_run(hall, "ant", 2.0, FAILED), judged_run(hall, "bee", 2.0)
     result = versus(hall, *runs)
-    assert (result.returncode, result.stdout) == (1, "")
+    assert result.returncode == 1
+    assert result.stdout == ""
     assert result.stderr == (
         "referee: The meeting is not decided, run 1 of ant: it is in review until an operator decides: "
         'peak-clipping failed (Clipped); let it stand (referee run review 1 --note "…") or void it.\n'
@@ -105,7 +111,9 @@ def test_a_run_below_least_map_wins_no_meeting(hall: House) -> None:
     config = hall.folder / "contest.toml"
     config.write_text("least_map = 0.2\n" + config.read_text())
     result = versus(
-        hall, judged_run(hall, "ant", 0.1, reached=0.1), judged_run(hall, "bee", 1.0)
+        hall,
+        judged_run(hall, "ant", 0.1, reached=0.1),
+        judged_run(hall, "bee", 1.0),
     )
     low = "1, which does not count: its mAP 0.10000 is below least_map 0.2"
     assert result.stdout == f"0  run 1 of ant: {low}\n2  run 2 of bee: 0.5\n"
@@ -124,5 +132,7 @@ def test_runs_that_did_not_start_together_are_pointed_out(hall: House) -> None:
 def test_what_is_not_decided_is_said_in_one_line(hall: House) -> None:
     runs = judged_run(hall, "ant", 1.0), judged_run(hall, "bee", None, FAILED)
     result = versus(hall, *runs)
-    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
     assert result.stderr.endswith("see: referee run show 2\n")

@@ -33,7 +33,9 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_a_command_that_runs_the_client_says_at_once_that_there_is_none(
-    packages: Path, tmp_path: Path, arguments: str
+    packages: Path,
+    tmp_path: Path,
+    arguments: str,
 ) -> None:
     (tmp_path / "model.tflite").write_bytes(b"model")
     path = os.pathsep.join(map(str, (packages, ROOT, *(ROOT / one for one in OTHERS))))
@@ -46,9 +48,7 @@ def test_a_command_that_runs_the_client_says_at_once_that_there_is_none(
         check=False,
     )
     sentence = "The client, which this command runs, is not installed here: pip install lpirc-client"
-    assert (ended.returncode, ended.stdout, ended.stderr) == (
-        1,
-        "",
-        f"referee: {sentence}\n",
-    )
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert ended.stderr == f"referee: {sentence}\n"
     assert not (tmp_path / "rehearsal").exists()

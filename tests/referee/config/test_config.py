@@ -86,11 +86,9 @@ TRACK = GOOD + '[[tracks]]\nname = "ovic"\ntestset = "public"\n'
 def test_a_track_is_read_with_its_defaults(tmp_path: Path) -> None:
     (track,) = read(tmp_path, TRACK).tracks
     assert track == ModelTrack("ovic", "public")
-    assert (track.rule_name, track.submissions_per_day, track.holdout) == (
-        "ovic",
-        3,
-        "",
-    )
+    assert track.rule_name == "ovic"
+    assert track.submissions_per_day == 3
+    assert track.holdout == ""
 
 
 def test_a_track_names_its_rule_and_changes_its_settings(tmp_path: Path) -> None:
@@ -107,7 +105,13 @@ base = "e"
 """
     )
     expected = ModelTrack(
-        "ovic", "public", "ovic-detection", "prize", 1, "pi-5", {"k": 16.8, "base": "e"}
+        "ovic",
+        "public",
+        "ovic-detection",
+        "prize",
+        1,
+        "pi-5",
+        {"k": 16.8, "base": "e"},
     )
     assert read(tmp_path, text).tracks == (expected,)
     assert expected.rule_name == "ovic-detection"
@@ -133,7 +137,8 @@ zero_max_age_min = 0
         ambient_change_c=2.0,
     )  # fmt: skip
     found = read(tmp_path, text).stations[0]
-    assert (found.settle_s, found.zero_max_age_min) == (10.0, 0.0)
+    assert found.settle_s == 10.0
+    assert found.zero_max_age_min == 0.0
 
 
 def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None:
@@ -229,7 +234,9 @@ def test_a_folder_without_configuration_is_not_a_contest(tmp_path: Path) -> None
     ],
 )  # fmt: skip
 def test_a_mistake_is_reported_in_one_sentence_with_file_key_and_value(
-    tmp_path: Path, text: str | bytes, reason: str
+    tmp_path: Path,
+    text: str | bytes,
+    reason: str,
 ) -> None:
     assert reason in complaint(tmp_path, text)
 
@@ -239,16 +246,19 @@ def test_backups_are_made_only_into_a_folder_that_is_named(tmp_path: Path) -> No
     backup = read(
         tmp_path, GOOD + '[backup]\nfolder = "/media/stick"\nevery_min = 5\n'
     ).backup
-    assert (backup.folder, backup.every_min) == ("/media/stick", 5.0)
+    assert backup.folder == "/media/stick"
+    assert backup.every_min == 5.0
 
 
 def test_the_images_of_an_attempt_and_what_counts_are_settings(tmp_path: Path) -> None:
     usual = read(tmp_path, GOOD)
-    assert (usual.images.per_attempt, usual.count_unserved) == (0, False)
+    assert usual.images.per_attempt == 0
+    assert usual.count_unserved is False
     other = read(
         tmp_path, "count_unserved = true\n" + GOOD + "[images]\nper_attempt = 100\n"
     )
-    assert (other.images.per_attempt, other.count_unserved) == (100, True)
+    assert other.images.per_attempt == 100
+    assert other.count_unserved is True
 
 
 def test_two_stations_cannot_share_a_meter(tmp_path: Path) -> None:
@@ -282,7 +292,10 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "broken": st.floats(),
     "text": st.text(
         st.characters(
-            codec="ascii", exclude_characters="'", min_codepoint=32, max_codepoint=126
+            codec="ascii",
+            exclude_characters="'",
+            min_codepoint=32,
+            max_codepoint=126,
         )
     ),
 }
@@ -335,7 +348,9 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
     ],
 )
 def test_a_mistake_is_reported_with_its_line(
-    tmp_path: Path, text: str, where: str
+    tmp_path: Path,
+    text: str,
+    where: str,
 ) -> None:
     assert where in complaint(tmp_path, text)
 
@@ -345,7 +360,9 @@ def test_a_mistake_is_reported_with_its_line(
     st.one_of(*SCALARS.values()),
 )
 def test_any_value_is_either_read_as_it_is_or_refused(
-    tmp_path: Path, key: str, value: object
+    tmp_path: Path,
+    key: str,
+    value: object,
 ) -> None:
     written = f"'{value}'" if isinstance(value, str) else str(value).lower()
     text = f"{key} = {written}\n" + GOOD
@@ -355,7 +372,8 @@ def test_any_value_is_either_read_as_it_is_or_refused(
         assert key in complaint(tmp_path, text)
     else:
         kept = getattr(config, key)
-        assert (type(kept), kept) == (type(value), value)
+        assert type(kept) is type(value)
+        assert kept == value
 
 
 @given(st.binary(max_size=60))

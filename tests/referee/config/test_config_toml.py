@@ -15,7 +15,8 @@ def test_whole_numbers_of_64_bits_are_read(number: int) -> None:
 )
 @pytest.mark.parametrize("form", ["a = {}", "a = [1, [{}]]", "[[a]]\nb.c = {}"])
 def test_larger_numbers_are_refused_without_printing_their_digits(
-    text: str, form: str
+    text: str,
+    form: str,
 ) -> None:
     with pytest.raises(ValueError, match=r"^it has a whole number beyond 64 bits$"):
         toml_table(form.format(text))

@@ -33,11 +33,10 @@ def closed_with_bodies(
     **different: Any,
 ) -> Run:
     """A run of the whole test set, served in its order but for the last ones, with these bodies and their types."""
-    store, test_set = contest.store, contest.test_set
-    images, ids = (
-        len(test_set.images),
-        np.array([one.id for one in test_set.categories]),
-    )
+    store = contest.store
+    test_set = contest.test_set
+    images = len(test_set.images)
+    ids = np.array([one.id for one in test_set.categories])
     about = {
         "testset_digest": test_set.digest,
         "images_digest": test_set.images_digest,
@@ -47,14 +46,14 @@ def closed_with_bodies(
     run = stored_run(store, **(about | fixed | different))
     store.log.append(START, run.id, "opened")
     store.served.append(
-        run.id, [(image, 1000) for image in range(1, images - unserved + 1)], 0.5
+        run.id,
+        [(image, 1000) for image in range(1, images - unserved + 1)],
+        0.5,
     )
     posts = []
     for number, (body, content_type) in enumerate(bodies, start=1):
-        taken, sha256 = (
-            rows_of(body, content_type, images, ids),
-            hashlib.sha256(body).hexdigest(),
-        )
+        taken = rows_of(body, content_type, images, ids)
+        sha256 = hashlib.sha256(body).hexdigest()
         at_s = WINDOW_S * number / (len(bodies) + 1)
         posts.append(
             NewPost(
@@ -77,7 +76,8 @@ def closed_with_bodies(
 
 
 def _closed(contest: Contest, run: Run) -> Run:
-    store, energy_wh = contest.store, WINDOW_S / 3600
+    store = contest.store
+    energy_wh = WINDOW_S / 3600
     store.runs.change(
         run.id,
         (RunState.ARMED,),
@@ -115,7 +115,9 @@ def judged_run(contest: Contest, **different: Any) -> Run:
     """A run with two bodies, judged."""
     rows = found_boxes(contest)
     run = closed_with_bodies(
-        contest, [as_json(rows[:5]), as_json(rows[5:])], **different
+        contest,
+        [as_json(rows[:5]), as_json(rows[5:])],
+        **different,
     )
     judge(contest, run.id, Clock())
     return run
@@ -123,10 +125,8 @@ def judged_run(contest: Contest, **different: Any) -> Run:
 
 def found_boxes(contest: Contest, seed: int = 0) -> list[list[float]]:
     """Rows for most objects of the test set, about where they are; image numbers are those of the set."""
-    truth, chance = (
-        read_ground_truth(contest.test_set.folder),
-        np.random.default_rng(seed),
-    )
+    truth = read_ground_truth(contest.test_set.folder)
+    chance = np.random.default_rng(seed)
     boxes = truth.boxes + chance.integers(0, 3, (len(truth.image), 1))
     rows = np.column_stack(
         [truth.image, truth.category, chance.random(len(boxes)).round(3), boxes]

@@ -23,16 +23,19 @@ from tests.referee.factories import START, config_text
 
 @pytest.fixture(scope="session")
 def proved(
-    tmp_path_factory: pytest.TempPathFactory, small_set: TestSet
+    tmp_path_factory: pytest.TempPathFactory,
+    small_set: TestSet,
 ) -> Iterator[dict[str, Proved]]:
     """`judged`, with bodies of every kind after a run of others; `unjudged`; `empty`: no body, judged."""
-    folder, testset = tmp_path_factory.mktemp("proved"), small_set.folder
+    folder = tmp_path_factory.mktemp("proved")
+    testset = small_set.folder
     with contest_day(folder / "day", testset, teams=(TEAM, "bees")) as day:
         day.serve()
         kept = _runs(day, testset)
         for run in ("1", "2", "3"):
             assert day.refers("judge", run).returncode == 0
-        key, wrong = ContestKey(day.folder / "signing-key", None), another_key(folder)
+        key = ContestKey(day.folder / "signing-key", None)
+        wrong = another_key(folder)
         made = {}
         for number, name in enumerate(
             ("others", "judged", "empty", "unjudged"), start=1

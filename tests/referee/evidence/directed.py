@@ -11,7 +11,9 @@ from lpirc_testsets.writing import ObjectRecord, write_records
 from tests.referee.evidence.closed_runs import as_json
 from tests.referee.evidence.proved import form
 
-SHOWN, UNSERVED = 1, 2  # the images
+# The images.
+SHOWN = 1
+UNSERVED = 2
 Box = tuple[float, float, float, float]
 Bodies = list[tuple[bytes, str]]
 
@@ -49,7 +51,9 @@ QUESTIONS = {
         [(0, 0, 20, 20), (4, 0, 20, 20)], [(0, 0, 19, 19), (1, 0, 20, 19)]
     ),
     "a crowd that overlaps more": Question(
-        [(0, 0, 20, 20), (0, 0, 40, 40)], [(0, 4, 19, 23)], crowds=(1,)
+        [(0, 0, 20, 20), (0, 0, 40, 40)],
+        [(0, 4, 19, 23)],
+        crowds=(1,),
     ),
     "a perfect detection, first in the list": Question(
         [(0, 0, 20, 20)], [(0, 0, 19, 19)]
@@ -58,7 +62,9 @@ QUESTIONS = {
         [(0, 0, 20, 20)], [FAR] * 100 + [(0, 0, 19, 19)]
     ),
     "an object that is too large to count": Question(
-        [(0, 0, 20, 20), (50, 0, 20, 20)], [(0, 0, 19, 19)], areas={1: 1.5e10}
+        [(0, 0, 20, 20), (50, 0, 20, 20)],
+        [(0, 0, 19, 19)],
+        areas={1: 1.5e10},
     ),
     "a detection that is too large to count": Question(
         [(0, 0, 20, 20)], [(400, 400, 2e5, 2e5), (0, 0, 19, 19)]
@@ -68,7 +74,14 @@ QUESTIONS = {
     ),
     "recalls that are just met": Question(
         [(x, 1, 10, 10) for x in TWENTY],
-        [box for x in TWENTY for box in ((x, 1, x + 9, 10), (x + 20, 1, x + 29, 10))],
+        [
+            box
+            for x in TWENTY
+            for box in (
+                (x, 1, x + 9, 10),
+                (x + 20, 1, x + 29, 10),
+            )
+        ],
     ),
     # Found by search: one step in another order ends on the other side of an overlap that is asked for.
     "the overlap 0.8999999999999999": Question(
@@ -86,18 +99,27 @@ QUESTIONS = {
         [(18.4, 23.9, 11.9, 8.7)], [(13.4, 18.9, 34.3, 36.6)]
     ),
     "an image that was not served": Question(
-        [(0, 0, 20, 20)], [(0, 0, 19, 19)], image=UNSERVED
+        [(0, 0, 20, 20)],
+        [(0, 0, 19, 19)],
+        image=UNSERVED,
     ),
 }
 
 
 def directed(folder: Path) -> tuple[TestSet, Bodies]:
     """The set, and the bodies with the rows: JSON, text, and a form that has a refused row and the inverted boxes."""
-    test_set = synthesize(folder, images=2, categories=1, seed=6, size=(96, 64))
+    test_set = synthesize(
+        folder,
+        images=2,
+        categories=1,
+        seed=6,
+        size=(96, 64),
+    )
     categories = [
         Category(number, name) for number, name in enumerate(QUESTIONS, start=1)
     ]
-    objects, rows = [], []
+    objects = []
+    rows = []
     for number, question in enumerate(QUESTIONS.values(), start=1):
         for place, box in enumerate(question.objects):
             one = ObjectRecord(

@@ -44,7 +44,8 @@ class History:
     """A run's records as values to alter: rules, bodies with their lines, readings, events, judgements."""
 
     def __init__(self, proved: Proved) -> None:
-        self.proved, self.texts = proved, opened(proved.data)
+        self.proved = proved
+        self.texts = opened(proved.data)
         self.about, self.run = (
             json.loads(self.texts["run.json"])[key] for key in ("contest", "run")
         )
@@ -53,9 +54,12 @@ class History:
         self.posts = [
             json.loads(line) for line in self.texts["posts.jsonl.gz"].splitlines()
         ]
-        content, at = self.texts["bodies.gz"], 0
+        content = self.texts["bodies.gz"]
+        at = 0
         for post in self.posts:
-            post["body"], at = content[at : at + post["bytes"]], at + post["bytes"]
+            end = at + post["bytes"]
+            post["body"] = content[at:end]
+            at = end
         self.readings = self.texts["readings.csv.gz"].splitlines(keepends=True)
         self.served = self.texts["served.csv.gz"].splitlines(keepends=True)
         self.first, *self.events = (
@@ -107,7 +111,8 @@ class History:
             self.run["team"],
             self.run["testset_digest"],
         )
-        link, total = run_start(self.about["id"], *of, rules_of(self.rules).sha256), 0
+        link = run_start(self.about["id"], *of, rules_of(self.rules).sha256)
+        total = 0
         meter = [READINGS_START]
         for line in self.readings[1:]:
             meter.append(meter_link(meter[-1], line.decode()))
@@ -382,7 +387,8 @@ def other_prizes(history: History, chance: Chance) -> None:
 def other_extra(history: History, chance: Chance) -> None:
     """Some of the window is said to have been granted beyond the contest's, whose window then was shorter."""
     extra_s = int(chance.integers(1, history.rules["window_s"] - 1))
-    history.rules["extra_s"], history.run["extra_s"] = extra_s, float(extra_s)
+    history.rules["extra_s"] = extra_s
+    history.run["extra_s"] = float(extra_s)
     history.rules["window_s"] = int(history.run["window_s"]) - extra_s
 
 
@@ -428,13 +434,25 @@ def changed_truth(history: History, chance: Chance) -> str:
 
 def corrected_truth(history: History, chance: Chance) -> str:
     """Another ground truth, openly: with the event that says so. Returns the new digest."""
-    old, new = history.run["testset_digest"], changed_truth(history, chance)
+    old = history.run["testset_digest"]
+    new = changed_truth(history, chance)
     judged = history.event("judged")
     text = correction_text(
-        history.about["id"], history.run["id"], judged["utc"], old, new, "eve", None
+        history.about["id"],
+        history.run["id"],
+        judged["utc"],
+        old,
+        new,
+        "eve",
+        None,
     )
     key = history.proved.key
-    detail = {"old": old, "new": new, "by": "eve", "reason": None}
+    detail = {
+        "old": old,
+        "new": new,
+        "by": "eve",
+        "reason": None,
+    }
     detail |= {"signature": key.sign(text), "public_key": key.public}
     event = judged | {"kind": "truth-corrected", "detail": json.dumps(detail)}
     history.events.insert(history.events.index(judged), event)

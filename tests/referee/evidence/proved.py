@@ -86,9 +86,15 @@ def sealed_parts(texts: Texts, key: ContestKey, public_key: str) -> dict[str, by
     about = {name: value for name, value in predicate.items() if name not in left_out}
     about |= {"public_key": public_key}
     manifest = manifest_of(
-        parts, {name: len(text) for name, text in contents.items()}, about
+        parts,
+        {name: len(text) for name, text in contents.items()},
+        about,
     )
-    return {MANIFEST: manifest, ENVELOPE: sign(manifest, key), **parts}
+    return {
+        MANIFEST: manifest,
+        ENVELOPE: sign(manifest, key),
+        **parts,
+    }
 
 
 def packed_parts(texts: Texts) -> dict[str, bytes]:
@@ -103,7 +109,9 @@ def lines(values: list[Any]) -> bytes:
 
 
 def by_main(
-    data: bytes, receipts: bytes | None = None, key: str | None = None
+    data: bytes,
+    receipts: bytes | None = None,
+    key: str | None = None,
 ) -> dict[str, str]:
     """What fails by `referee bundle verify`: by item the part, empty where it holds; unchecked ones are left out."""
     given = Given(
@@ -131,7 +139,8 @@ def _read(receipts: bytes) -> Receipts:
 def caught_by(data: bytes, receipts: bytes) -> list[str]:
     """Which of `rules` and `receipts` fail; nothing else is verified, which takes longer."""
     given = Given(receipts=_read(receipts))
-    found, caught = Recomputed(read_signed(data), None), []
+    found = Recomputed(read_signed(data), None)
+    caught = []
     for name in ("rules", "receipts"):
         try:
             CHECKS[name](found, given)
@@ -146,7 +155,9 @@ def sentences(data: bytes) -> dict[str, str]:
 
 
 def by_second(
-    data: bytes, receipts: bytes | None = None, key: str | None = None
+    data: bytes,
+    receipts: bytes | None = None,
+    key: str | None = None,
 ) -> dict[str, str]:
     """The same by the stand-alone verifier, which tells sentences."""
     found: dict[str, str] = SECOND.verify(data, key=key, receipts=receipts).wrong
@@ -164,19 +175,25 @@ def another_key(folder: Path) -> ContestKey:
     return ContestKey(path, None)
 
 
-def guesses(store: Store, run: int, testset: Path, seed: int) -> list[list[float]]:
+def guesses(
+    store: Store,
+    run: int,
+    testset: Path,
+    seed: int,
+) -> list[list[float]]:
     """Rows for most objects of the set, about where they are, by the numbers that the team knows the images by."""
-    truth, chance = (
-        read_ground_truth(load_test_set(testset).folder),
-        np.random.default_rng(seed),
-    )
+    truth = read_ground_truth(load_test_set(testset).folder)
+    chance = np.random.default_rng(seed)
     known = {
         int(image): number
         for number, image in enumerate(store.runs.image_order(run), start=1)
     }
     rows = []
     for image, category, box in zip(
-        truth.image, truth.category, truth.boxes, strict=True
+        truth.image,
+        truth.category,
+        truth.boxes,
+        strict=True,
     ):
         if chance.random() < 0.8:
             corners = (box + chance.integers(0, 3, 1)).tolist()
@@ -244,7 +261,9 @@ def all_kinds_of_bodies(rows: list[list[float]]) -> list[tuple[str, Any, str]]:
 
 
 def send(
-    day: Day, token: str, bodies: list[tuple[str, Any, str]]
+    day: Day,
+    token: str,
+    bodies: list[tuple[str, Any, str]],
 ) -> list[dict[str, Any]]:
     """Post them all and return the receipts that the answers had."""
     kept = []
@@ -259,7 +278,11 @@ def send(
 
 
 def _sent(
-    day: Day, token: str, path: str, body: Any, content_type: str
+    day: Day,
+    token: str,
+    path: str,
+    body: Any,
+    content_type: str,
 ) -> requests.Response:
     assert day.server is not None
     headers = {"Content-Type": content_type} if content_type else {}
@@ -267,7 +290,9 @@ def _sent(
         whole = [("token", token), *(body["files"] if isinstance(body, dict) else body)]
         if isinstance(body, dict):
             return day.server.ask(
-                "POST", path, files=[(name, (None, value)) for name, value in whole]
+                "POST",
+                path,
+                files=[(name, (None, value)) for name, value in whole],
             )
         return day.server.ask("POST", path, data=whole)
     return day.server.ask("POST", path, token, headers, data=body)
@@ -276,7 +301,8 @@ def _sent(
 def whole_run(day: Day, bodies: Any, team: str = TEAM) -> bytes:
     """A run of that team over HTTP; `bodies` makes them from the run's number. Returns what its client kept."""
     session = day.login(team)
-    token, run = day.fetched(session["token"]), session["run"]
+    token = day.fetched(session["token"])
+    run = session["run"]
     with day.store() as store:
         until(lambda: len(store.readings.of_run(run, 0.0)) >= BOUND_READINGS)
         rules = {name: session[name] for name in ("rules", "rules_sha256")}

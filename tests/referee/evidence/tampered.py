@@ -33,7 +33,8 @@ class Tampered:
 
 def tampered(proved: Proved, count: int, seed: int) -> Iterator[Tampered]:
     """So many altered bundles, half of them by a byte."""
-    chance, texts = np.random.default_rng(seed), opened(proved.data)
+    chance = np.random.default_rng(seed)
+    texts = opened(proved.data)
     places = [*_places(proved.data)]
     for number in range(count):
         if number % 2 == 0:
@@ -46,7 +47,8 @@ def _places(data: bytes) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Where the header and the content of each part lie, and the directory, each with what may be named."""
     at = 0
     for name, part in unpack(data).items():
-        begin, end = at + 30 + len(name), at + 30 + len(name) + len(part)
+        begin = at + 30 + len(name)
+        end = at + 30 + len(name) + len(part)
         yield at, begin, (name, "container")
         # The envelope holds the manifest once more, so either may be the altered one.
         yield (
@@ -59,17 +61,25 @@ def _places(data: bytes) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 
 
 def _byte(
-    data: bytes, places: list[tuple[int, int, tuple[str, ...]]], chance: Chance
+    data: bytes,
+    places: list[tuple[int, int, tuple[str, ...]]],
+    chance: Chance,
 ) -> Tampered:
     # Each part has the same chance: the large ones would else get nearly all.
     first, end, parts = places[int(chance.integers(len(places)))]
-    at, other = int(chance.integers(first, end)), int(chance.integers(1, 256))
+    at = int(chance.integers(first, end))
+    other = int(chance.integers(1, 256))
     altered = bytearray(data)
     altered[at] ^= other
     return Tampered(bytes(altered), parts, f"byte {at} ^ {other}")
 
 
-def _rows(proved: Proved, texts: Texts, chance: Chance, number: int) -> Tampered:
+def _rows(
+    proved: Proved,
+    texts: Texts,
+    chance: Chance,
+    number: int,
+) -> Tampered:
     names = [name for name in (*_LISTS, *_TABLES) if len(_split(name, texts[name])) > 1]
     while True:
         name = names[int(chance.integers(len(names)))]
@@ -122,7 +132,9 @@ def _joined(name: str, before: bytes, rows: list[object]) -> bytes:
 
 def _swapped(rows: list[object], chance: Chance) -> list[object]:
     one, other = chance.choice(len(rows), 2, replace=False).tolist()
-    rows[one], rows[other] = rows[other], rows[one]
+    first = rows[one]
+    rows[one] = rows[other]
+    rows[other] = first
     return rows
 
 

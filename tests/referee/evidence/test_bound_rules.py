@@ -41,7 +41,8 @@ def closed(day: Day, token: str) -> None:
 def whole(day: Day, team: str = TEAM) -> dict[str, Any]:
     """A run over HTTP: its log-in."""
     session = day.login(team)
-    token, run = day.fetched(session["token"]), session["run"]
+    token = day.fetched(session["token"])
+    run = session["run"]
     with day.store() as store:
         rows = guesses(store, run, day.testset, seed=run)
         until(lambda: len(store.readings.of_run(run, 0.0)) > 1)
@@ -83,7 +84,12 @@ def test_a_rule_edited_after_a_run_changes_neither_its_figures_nor_its_rank_and_
     assert rules_of(session["rules"]).sha256 == session["rules_sha256"]
     assert day.refers("judge", "1").returncode == 0
     before = json.loads(opened(bundle(day))["result.json"])
-    rewritten(day, metric='"voc-area"', least_map="1.0", count_unserved="true")
+    rewritten(
+        day,
+        metric='"voc-area"',
+        least_map="1.0",
+        count_unserved="true",
+    )
     assert day.refers("rejudge", "--all").returncode == 0
     data = bundle(day)
     after = json.loads(opened(data)["result.json"])
@@ -94,7 +100,8 @@ def test_a_rule_edited_after_a_run_changes_neither_its_figures_nor_its_rank_and_
     assert day.server.end() == 0
     day.serve()
     later = whole(day, "bees")
-    assert (later["rules"]["metric"], later["rules"]["least_map"]) == ("voc-area", 1.0)
+    assert later["rules"]["metric"] == "voc-area"
+    assert later["rules"]["least_map"] == 1.0
     assert day.refers("judge", "2").returncode == 0
     with open_contest(day.folder) as contest:
         found = standings(contest)
@@ -133,7 +140,8 @@ def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
         "rejudge", "1", "--metric", "voc-area", "--reason", "the old one was wrong"
     )
     assert done.returncode == 0, done.stderr
-    told, words = sentences(bundle(day)), "metric voc-area instead of the bound lpirc"
+    told = sentences(bundle(day))
+    words = "metric voc-area instead of the bound lpirc"
     assert failed(by_main(bundle(day))) == ["rules"]
     assert f"judged by other rules than were bound: {words}" in told["rules"]
     assert words in told["judgements"]
@@ -144,7 +152,8 @@ def test_a_run_judged_by_another_metric_says_so_everywhere(day: Day) -> None:
     assert words in day.refers("leaderboard").stdout
     with day.store() as store:
         (act,) = [one for one in store.log.of_run(1) if one.get("action") == "rejudge"]
-    assert (act["metric"], act["reason"]) == ("voc-area", "the old one was wrong")
+    assert act["metric"] == "voc-area"
+    assert act["reason"] == "the old one was wrong"
     rewritten(day, metric='"lpirc"')
     again = json.loads(day.refers("rejudge", "1", "--metric", "coco", "--json").stdout)
     (change,) = again["changes"]
@@ -230,7 +239,8 @@ def test_the_rules_of_a_restored_contest_of_an_older_form_are_not_bound_and_that
             == "The run's rules are not bound: it was armed by an earlier version."
         )
     (place,) = board(day)["ranking"]
-    assert (place["rules_sha256"], place["other_rules"]) == (None, [])
+    assert place["rules_sha256"] is None
+    assert place["other_rules"] == []
     assert (
         "rules not bound (armed by an earlier version)"
         in day.refers("run", "show", "1").stdout

@@ -22,13 +22,17 @@ found = sample_metrics:FOUND"""
 
 @pytest.mark.parametrize("metric", ["found", "lpirc-75"])
 def test_a_bundle_holds_with_its_metric_and_says_what_is_missing_without(
-    tmp_path: Path, metric: str
+    tmp_path: Path,
+    metric: str,
 ) -> None:
     site = tmp_path / "site"
     site.mkdir()
     with plugins_in(site) as installer:
         installer.install(
-            "sample_metrics", "lpirc.metrics", ENTRIES, SAMPLE.read_text()
+            "sample_metrics",
+            "lpirc.metrics",
+            ENTRIES,
+            SAMPLE.read_text(),
         )
         made = made_bundles(tmp_path, [metric], is_bound=True)[metric]
         assert "|engine:sample_metrics-1.0|" in str(result_of(made)["signature"])
@@ -51,7 +55,11 @@ def test_a_contest_with_a_metric_that_is_missing_or_broken_is_not_opened(
     tmp_path: Path,
 ) -> None:
     test_set = synthesize(
-        tmp_path / "set", images=2, categories=2, seed=1, size=(96, 64)
+        tmp_path / "set",
+        images=2,
+        categories=2,
+        seed=1,
+        size=(96, 64),
     )
     site = tmp_path / "site"
     site.mkdir()

@@ -41,7 +41,8 @@ from tests.referee.evidence.proved import (
 from tests.referee.factories import START, TEAM, config_text
 from tests.referee.judging.test_rejudge import correct
 
-IMAGES, CATEGORIES = 20, 3
+IMAGES = 20
+CATEGORIES = 3
 SETUP = Setup(150.0, 0.5, update_interval_s=0.1, integrator_timer_s=600)
 Bundles = dict[str, Proved]
 
@@ -49,9 +50,14 @@ Bundles = dict[str, Proved]
 def crowded(folder: Path) -> TestSet:
     """A set with crowds and difficult objects."""
     test_set = synthesize(
-        folder, images=IMAGES, categories=CATEGORIES, seed=6, size=(96, 64)
+        folder,
+        images=IMAGES,
+        categories=CATEGORIES,
+        seed=6,
+        size=(96, 64),
     )
-    truth, chance = read_ground_truth(folder), np.random.default_rng(7)
+    truth = read_ground_truth(folder)
+    chance = np.random.default_rng(7)
     objects = [
         ObjectRecord(
             int(image),
@@ -62,7 +68,10 @@ def crowded(folder: Path) -> TestSet:
             difficult=bool(chance.random() < 0.2),
         )
         for image, category, box in zip(
-            truth.image, truth.category, truth.coco_boxes.tolist(), strict=True
+            truth.image,
+            truth.category,
+            truth.coco_boxes.tolist(),
+            strict=True,
         )
     ]
     write_records(folder, "crowded", test_set.images, test_set.categories, objects)
@@ -71,10 +80,14 @@ def crowded(folder: Path) -> TestSet:
 
 def rows_with_ties(test_set: TestSet) -> list[list[float]]:
     """About every object twice, at times a pixel or two aside, with few different confidences."""
-    truth, chance = read_ground_truth(test_set.folder), np.random.default_rng(8)
+    truth = read_ground_truth(test_set.folder)
+    chance = np.random.default_rng(8)
     rows: list[list[float]] = []
     for image, category, box in zip(
-        truth.image, truth.category, truth.boxes, strict=True
+        truth.image,
+        truth.category,
+        truth.boxes,
+        strict=True,
     ):
         for _ in range(2):
             aside = chance.choice([0.0, 1.0, 2.3], 4) * (1, 1, -1, -1)
@@ -124,7 +137,8 @@ def bundles_of(
     made = {}
     about = {"setup": SETUP, **different}
     for metric in metrics:
-        home, out = folder / metric, folder / f"{metric}.zip"
+        home = folder / metric
+        out = folder / f"{metric}.zip"
         create_contest(home, config_text(test_set, metric=metric))
         with open_contest(home) as contest:
             contest.store.teams.add(TEAM, "no hash", START)
@@ -134,7 +148,11 @@ def bundles_of(
                 else None
             )
             run = closed_with_bodies(
-                contest, bodies, unserved=unserved, rules=bound, **about
+                contest,
+                bodies,
+                unserved=unserved,
+                rules=bound,
+                **about,
             )
             judge(contest, run.id, Clock())
             export_bundle(contest, run.id, out, START)
@@ -150,7 +168,8 @@ def result_of(bundle: Proved) -> dict[str, object]:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_both_verifiers_compute_the_bits_that_the_referee_has_stored(
-    bundles: Bundles, metric: str
+    bundles: Bundles,
+    metric: str,
 ) -> None:
     for verifier in (by_main, by_second):
         found = verifier(bundles[metric].data)
@@ -160,7 +179,8 @@ def test_both_verifiers_compute_the_bits_that_the_referee_has_stored(
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_both_compute_the_bits_of_the_directed_set(
-    directed_bundles: Bundles, metric: str
+    directed_bundles: Bundles,
+    metric: str,
 ) -> None:
     one = directed_bundles[metric]
     for verifier in (by_main, by_second):
@@ -174,11 +194,10 @@ def test_both_compute_the_bits_of_the_directed_set(
     )  # of the image that was not served
 
 
-OF_CORNERS, OF_VOC = (
-    ("lpirc", "ilsvrc-det", "voc-area", "voc-11"),
-    ("voc-area", "voc-11"),
-)
-IN_METRICS, IN_COCO = "verify_metrics", "verify_coco"
+OF_CORNERS = ("lpirc", "ilsvrc-det", "voc-area", "voc-11")
+OF_VOC = ("voc-area", "voc-11")
+IN_METRICS = "verify_metrics"
+IN_COCO = "verify_coco"
 CHANGES: dict[str, tuple[str, Sequence[str], list[tuple[str, str]]]] = {
     "no overlap is enough": (
         IN_METRICS,
@@ -225,7 +244,7 @@ CHANGES: dict[str, tuple[str, Sequence[str], list[tuple[str, str]]]] = {
     "0.9": (IN_COCO, ["coco"], [("0.8999999999999999", "0.9")]),
     "k / 100": (IN_COCO, ["coco"], [("step * 0.01", "step / 100")]),
     "k / 10": (IN_METRICS, ["voc-11"], [("step * 0.1", "step / 10")]),
-    "x + w - 1": (IN_METRICS, OF_CORNERS, [("w + (x - 1)", "x + w - 1"), ("h + (y - 1)", "y + h - 1")]),
+    "x + w - 1": (IN_METRICS, OF_CORNERS, [("w + (x - 1)", "x + w - 1"), ("h + (y - 1)", "y + h - 1"),]),
     "xmax - xmin + 1": (
         IN_METRICS,
         ["coco"],
@@ -236,7 +255,9 @@ CHANGES: dict[str, tuple[str, Sequence[str], list[tuple[str, str]]]] = {
 
 
 def changed_metrics(
-    monkeypatch: pytest.MonkeyPatch, file: str, texts: list[tuple[str, str]]
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    texts: list[tuple[str, str]],
 ) -> tuple[Any, Any]:
     """The two files of the second verifier with its metrics, one of them with other texts."""
     made = []
@@ -252,7 +273,12 @@ def changed_metrics(
     return made[0], made[1]
 
 
-def figures_by(metrics: Any, coco: Any, metric: str, one: Proved) -> dict[str, object]:
+def figures_by(
+    metrics: Any,
+    coco: Any,
+    metric: str,
+    one: Proved,
+) -> dict[str, object]:
     """The AP by category of a bundle."""
     bundle = second_verifier("verify_records").Bundle(one.data, None)
     rows = second_verifier("verify_items").check_bodies(bundle)
@@ -268,7 +294,9 @@ def figures_by(metrics: Any, coco: Any, metric: str, one: Proved) -> dict[str, o
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_of_a_rule_is_noticed(
-    directed_bundles: Bundles, monkeypatch: pytest.MonkeyPatch, change: str
+    directed_bundles: Bundles,
+    monkeypatch: pytest.MonkeyPatch,
+    change: str,
 ) -> None:
     file, names, texts = CHANGES[change]
     as_it_is, changed = (changed_metrics(monkeypatch, file, one) for one in ([], texts))
@@ -280,18 +308,31 @@ def test_a_change_of_a_rule_is_noticed(
 
 
 @pytest.mark.parametrize(
-    ("metric", "iou"), [("coco", "0.5:0.95"), ("ilsvrc-det", "0.5")]
+    ("metric", "iou"),
+    [
+        ("coco", "0.5:0.95"),
+        ("ilsvrc-det", "0.5"),
+    ],
 )
 def test_both_know_the_signature_of_some_images_and_extra_time(
-    tmp_path: Path, metric: str, iou: str
+    tmp_path: Path,
+    metric: str,
+    iou: str,
 ) -> None:
     test_set = crowded(tmp_path / "set")
     bodies = [
         as_json([row for row in rows_with_ties(test_set) if row[0] <= IMAGES - 8])
     ]
-    different = {"images": IMAGES - 8, "extra_s": 30.5, "window_s": 630.5}
+    different = {
+        "images": IMAGES - 8,
+        "extra_s": 30.5,
+        "window_s": 630.5,
+    }
     automatic = replace(
-        SETUP, current_range_a=None, line_filter=True, ambient_change_c=7.0
+        SETUP,
+        current_range_a=None,
+        line_filter=True,
+        ambient_change_c=7.0,
     )
     made = bundles_of(
         tmp_path,
@@ -306,7 +347,8 @@ def test_both_know_the_signature_of_some_images_and_extra_time(
     data = made[metric].data
     for verifier in (by_main, by_second):
         found = verifier(data)
-        assert (failed(found), found["result-signature"]) == ([], "")
+        assert failed(found) == []
+        assert found["result-signature"] == ""
     assert str(result_of(made[metric])["signature"]) == (
         f"{metric}|iou:{iou}|blacklist:none|gt:{test_set.digest[:12]}|rules:1|v:{VERSION}"
         "|images:12-of-20:a2a5d426b002|counts:served|window:600s|extra:30.5s|voltage_range_v:150.0"
@@ -336,9 +378,12 @@ def with_figure_aside(bundle: Proved, what: str, share: float = 0.0) -> bytes:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("what", ["map", "ap", "score"])
 def test_a_figure_that_is_one_bit_aside_holds_in_neither(
-    bundles: Bundles, metric: str, what: str
+    bundles: Bundles,
+    metric: str,
+    what: str,
 ) -> None:
-    one, item = bundles[metric], "score" if what == "score" else "map"
+    one = bundles[metric]
+    item = "score" if what == "score" else "map"
     data = with_figure_aside(one, what)
     for verifier in (by_main, by_second):
         assert item in failed(verifier(data))
@@ -356,7 +401,8 @@ def test_coco_of_an_earlier_version_may_differ_by_rounding_and_by_no_more(
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_judgement_by_another_metric_holds_in_neither(
-    bundles: Bundles, metric: str
+    bundles: Bundles,
+    metric: str,
 ) -> None:
     one = bundles[metric]
     other = METRICS[(METRICS.index(metric) + 1) % len(METRICS)]
@@ -373,7 +419,8 @@ def test_a_corrected_ground_truth_holds_and_an_altered_correction_in_neither(
 ) -> None:
     one = made_bundles(tmp_path, ["coco"], is_bound=True)["coco"]
     correct(load_test_set(one.testset), one.testset)
-    home, out = tmp_path / "coco", tmp_path / "again.zip"
+    home = tmp_path / "coco"
+    out = tmp_path / "again.zip"
     for command in (
         ("rejudge", "--all", "--reason", "a wrong box", "--contest", str(home)),
         ("bundle", "export", "1", "-o", str(out), "--contest", str(home)),

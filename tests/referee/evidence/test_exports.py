@@ -25,9 +25,12 @@ def exported(folder: Path, run: int, out: Path) -> bytes:
 
 
 def test_runs_from_before_a_restore_without_keys_go_on_to_verify_and_those_after_it(
-    contest: Contest, tmp_path: Path
+    contest: Contest,
+    tmp_path: Path,
 ) -> None:
-    file, copy, again = tmp_path / "no-keys.zip", tmp_path / "copy", tmp_path / "again"
+    file = tmp_path / "no-keys.zip"
+    copy = tmp_path / "copy"
+    again = tmp_path / "again"
     before = judged_run(contest).id
     assert called("backup", str(contest.folder), "-o", str(file)).returncode == 0
     assert called("restore", str(file), str(copy)).returncode == 0
@@ -43,11 +46,15 @@ def test_runs_from_before_a_restore_without_keys_go_on_to_verify_and_those_after
 
 
 def test_an_export_replaces_a_bundle_but_nothing_else(
-    contest: Contest, tmp_path: Path
+    contest: Contest,
+    tmp_path: Path,
 ) -> None:
-    run, database = judged_run(contest).id, contest.folder / "contest.db"
+    run = judged_run(contest).id
+    database = contest.folder / "contest.db"
     assert exported(contest.folder, run, tmp_path / "run.zip") == exported(
-        contest.folder, run, tmp_path / "run.zip"
+        contest.folder,
+        run,
+        tmp_path / "run.zip",
     )
     for path in (
         database,
@@ -76,9 +83,14 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_
     tmp_path: Path,
 ) -> None:
     test_set = synthesize(
-        tmp_path / "set", images=5, categories=3, seed=2, size=(96, 64)
+        tmp_path / "set",
+        images=5,
+        categories=3,
+        seed=2,
+        size=(96, 64),
     )
-    folder, out = tmp_path / "contest", tmp_path / "run.zip"
+    folder = tmp_path / "contest"
+    out = tmp_path / "run.zip"
     create_contest(folder, config_text(test_set))
     with open_contest(folder) as contest:
         contest.store.teams.add(TEAM, "no hash", START)
@@ -103,7 +115,8 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_has_a_bundle_and_a_half_
 
 
 def test_a_bundle_states_for_which_change_of_temperature_its_limit_holds_and_the_close_binds_it(
-    contest: Contest, tmp_path: Path
+    contest: Contest,
+    tmp_path: Path,
 ) -> None:
     usual = Setup(150.0, 0.5, 0.1, 600)
     runs = [
@@ -119,7 +132,5 @@ def test_a_bundle_states_for_which_change_of_temperature_its_limit_holds_and_the
     # Runs of earlier versions, whose setups had no such key, keep the hash of their terms.
     assert [setup.get("ambient_change_c") for setup in setups] == [None, 8.0]
     result = json.loads(opened(bundles[0])["result.json"])
-    assert (result["energy_limit"] is None, result["energy_known_by"]) == (
-        False,
-        "IM WT310-02EN, pages 7-7 and 7-8",
-    )
+    assert (result["energy_limit"] is None) is False
+    assert result["energy_known_by"] == "IM WT310-02EN, pages 7-7 and 7-8"

@@ -36,13 +36,16 @@ EACH_SECOND = 5
 
 
 def histories(
-    proved: Proved, count: int, seed: int
+    proved: Proved,
+    count: int,
+    seed: int,
 ) -> Iterator[tuple[Alteration, History, bytes]]:
     """Altered ones, and what a team kept: without a closing receipt in each second round, if bodies bind it."""
     chance = np.random.default_rng(seed)
     bodies_alone = b"".join(proved.receipts.splitlines(keepends=True)[:-1])
     for number in range(count):
-        history, alter = History(proved), ALTERED[number % len(ALTERED)]
+        history = History(proved)
+        alter = ALTERED[number % len(ALTERED)]
         alter(history, chance)
         is_cut_short = alter in BOUND_BY_BODIES and number // len(ALTERED) % 2
         yield alter, history, bodies_alone if is_cut_short else proved.receipts
@@ -93,10 +96,8 @@ def test_a_ground_truth_that_is_exchanged_openly_is_named_with_both_digests(
 ) -> None:
     judged = proved["judged"]
     history = History(judged)
-    old, new = (
-        history.run["testset_digest"],
-        corrected_truth(history, np.random.default_rng(4)),
-    )
+    old = history.run["testset_digest"]
+    new = corrected_truth(history, np.random.default_rng(4))
     data = history.sealed()
     assert failed(by_main(data, judged.receipts, judged.key.public)) == []
     told = sentences(data)

@@ -12,8 +12,11 @@ from referee.evidence.recomputed import rows_of
 from tests.referee.evidence.proved import second_verifier
 
 BODIES = second_verifier("verify_bodies")
-IMAGES, CATEGORIES = 5, {1, 2}
-TEXT, JSON, FORM = "text/plain", "application/json", "application/x-www-form-urlencoded"
+IMAGES = 5
+CATEGORIES = {1, 2}
+TEXT = "text/plain"
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=XX"
 FIELDS = "image_name=1&CLASS_ID=1&confidence=.5&xmin=1&ymin=2&xmax=3&ymax=4"
 ROW = [1, 1, 0.5, 1, 2, 3, 4]
@@ -86,7 +89,10 @@ REFUSED = [
         ("[[1,1,0.5,1,2,3,4],]", JSON),
         ("{}", JSON),
     ),
-    *((FIELDS.replace("&", ";"), FORM), (f"{FIELDS}&image_name=2", FORM)),
+    *(
+        (FIELDS.replace("&", ";"), FORM),
+        (f"{FIELDS}&image_name=2", FORM),
+    ),
 ]
 
 
@@ -114,24 +120,33 @@ def test_neither_takes_an_id_that_float32_may_have_rounded() -> None:
 
 
 def by_second(body: bytes, content_type: str, refused: int) -> list[list[float]]:
-    post = {"kind": "body", "content_type": content_type, "refused": refused}
+    post = {
+        "kind": "body",
+        "content_type": content_type,
+        "refused": refused,
+    }
     post["sha256"] = hashlib.sha256(body).hexdigest()
     return [[*row] for row in BODIES.accepted_rows(post, body, IMAGES, CATEGORIES)]
 
 
 @pytest.mark.parametrize(("text", "content_type", "rows", "refused"), TAKEN)
 def test_both_take_the_same_rows(
-    text: str | bytes, content_type: str, rows: list[object], refused: int
+    text: str | bytes,
+    content_type: str,
+    rows: list[object],
+    refused: int,
 ) -> None:
     body = text if isinstance(text, bytes) else text.encode()
     mine, left = rows_of(body, content_type, IMAGES, np.array([*CATEGORIES]))
-    assert (mine.tolist(), left.total) == (rows, refused)
+    assert mine.tolist() == rows
+    assert left.total == refused
     assert by_second(body, content_type, refused) == rows
 
 
 @pytest.mark.parametrize(("text", "content_type"), REFUSED)
 def test_what_the_referee_would_never_take_neither_takes(
-    text: str, content_type: str
+    text: str,
+    content_type: str,
 ) -> None:
     with pytest.raises(RefereeError):
         rows_of(text.encode(), content_type, IMAGES, np.array([*CATEGORIES]))

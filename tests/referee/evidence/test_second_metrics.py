@@ -17,11 +17,13 @@ from referee.judging.scoring_job import scored_detections
 from tests.referee.evidence.proved import second_verifier
 from tests.referee.factories import run_record
 
-SECOND, RESULTS = second_verifier("verify_metrics"), second_verifier("verify_results")
+SECOND = second_verifier("verify_metrics")
+RESULTS = second_verifier("verify_results")
 OF_SECOND = RESULTS.METRICS
 
 SEEDS = range(60)
-IMAGES, CATEGORIES = [1, 2, 3, 4], [1, 3, 7]
+IMAGES = [1, 2, 3, 4]
+CATEGORIES = [1, 3, 7]
 SIDES = [0, 0.4, 1, 4, 9.7, 16, 20, 31.5, 33, 60]
 Rows = list[list[float]]
 
@@ -30,7 +32,11 @@ def ground_truth(boxes: list[list[float]], chance: np.random.Generator) -> bytes
     crowds, odd_areas = chance.random(2) < 0.5
     annotations = []
     for number, box in enumerate(boxes, start=1):
-        one = {"id": number, "image_id": int(chance.choice(IMAGES)), "bbox": box}
+        one = {
+            "id": number,
+            "image_id": int(chance.choice(IMAGES)),
+            "bbox": box,
+        }
         one["category_id"] = int(chance.choice(CATEGORIES))
         if chance.random() < 0.2:
             one["difficult"] = int(chance.random() < 0.8)
@@ -50,10 +56,8 @@ def ground_truth(boxes: list[list[float]], chance: np.random.Generator) -> bytes
 def random_case(seed: int) -> tuple[bytes, Rows]:
     """Boxes in a row or about a place, equal ones among them; confidences of few values; more than 100 at times."""
     chance = np.random.default_rng(seed)
-    spread, step = (
-        int(chance.choice([2, 13, 60])),
-        float(chance.choice([1.0, 4.0, 0.3, 0.1])),
-    )
+    spread = int(chance.choice([2, 13, 60]))
+    step = float(chance.choice([1.0, 4.0, 0.3, 0.1]))
     count = int(chance.choice([3, 12, 40]))
     corners = chance.integers(0, spread, (count, 2)) * step
     if seed % 3 == 0:  # in a row: a box between two others overlaps both alike
@@ -115,7 +119,8 @@ def test_both_compute_the_same_bits_of_ties_crowds_and_difficult_objects(
     maps = set()
     for seed in SEEDS:
         case = random_case(seed)
-        mine, its = by_second(metric, *case), by_referee(metric, *case)
+        mine = by_second(metric, *case)
+        its = by_referee(metric, *case)
         assert mine == its, seed
         maps.add(mine[0])
     assert len(maps) > len(SEEDS) // 3
@@ -124,7 +129,8 @@ def test_both_compute_the_same_bits_of_ties_crowds_and_difficult_objects(
 @pytest.mark.parametrize("energy_wh", [None, 0.0, -0.1, 0.1, 1e308])
 @pytest.mark.parametrize("timer_s", [0, 600])
 def test_both_compute_the_same_mean_power_however_well_the_time_is_known(
-    energy_wh: float | None, timer_s: int
+    energy_wh: float | None,
+    timer_s: int,
 ) -> None:
     found = set()
     for elapsed_s in (0.4, 597.9, 598.7, 599.0, 599.97, 600.0, 600.3, 602.1):

@@ -46,15 +46,19 @@ MOST_LINES = 400
 FILES = sorted(SCRIPT.parent.glob("verify_*.py"))
 LEFT_OUT = {"checks"}  # of the items that `by_main` looks at
 BUNDLES = ["others", "judged", "empty", "unjudged"]
-RUN, RESULT, JUDGEMENTS = "run.json", "result.json", "judgements.json"
-POSTS, READINGS = "posts.jsonl.gz", "readings.csv.gz"
+RUN = "run.json"
+RESULT = "result.json"
+JUDGEMENTS = "judgements.json"
+POSTS = "posts.jsonl.gz"
+READINGS = "readings.csv.gz"
 
 
 @pytest.mark.parametrize("name", BUNDLES)
 def test_a_bundle_as_exported_holds(proved: dict[str, Proved], name: str) -> None:
     one = proved[name]
     given = (one.data, one.receipts, one.key.public)
-    mine, its = by_second(*given), by_main(*given)
+    mine = by_second(*given)
+    its = by_main(*given)
     assert failed(mine) == failed(its) == []
     assert {*its} - {*mine} <= LEFT_OUT
     assert {*mine} <= {*its}
@@ -89,7 +93,8 @@ def test_a_bundle_of_coco_whose_sums_had_another_order_holds_for_ever() -> None:
 
 
 def test_a_secret_ground_truth_is_asked_for(proved: dict[str, Proved]) -> None:
-    judged, texts = proved["judged"], opened(proved["judged"].data)
+    judged = proved["judged"]
+    texts = opened(proved["judged"].data)
     del texts[GROUND_TRUTH]
     manifest = json.loads(texts[MANIFEST])
     manifest["predicate"]["ground_truth"] = "secret"
@@ -104,13 +109,24 @@ def test_a_secret_ground_truth_is_asked_for(proved: dict[str, Proved]) -> None:
     assert failed(of_other) == ["ground-truth"]
 
 
-def _with(texts: Texts, name: str, old: str, new: str, most: int = -1) -> Texts:
+def _with(
+    texts: Texts,
+    name: str,
+    old: str,
+    new: str,
+    most: int = -1,
+) -> Texts:
     before = texts[name].decode()
     assert old in before
     return texts | {name: before.replace(old, new, most).encode()}
 
 
-def _with_value(texts: Texts, name: str, *path: str, value: object) -> Texts:
+def _with_value(
+    texts: Texts,
+    name: str,
+    *path: str,
+    value: object,
+) -> Texts:
     document = json.loads(texts[name])
     inner = document
     for key in path[:-1]:
@@ -130,7 +146,8 @@ def _with_last(texts: Texts, name: str, **values: object) -> Texts:
 
 def _by_metric_version_7(texts: Texts) -> Texts:
     """Rules and judgements of another version than the manifest's."""
-    old, new = '"metric_version": 1', '"metric_version": 7'
+    old = '"metric_version": 1'
+    new = '"metric_version": 7'
     return _with(texts, RUN, old, new) | {
         JUDGEMENTS: texts[JUDGEMENTS]
         .replace(old.encode(), new.encode())
@@ -142,7 +159,10 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     "energy": lambda texts: _with_value(texts, RUN, "run", "energy_wh", value=0.001),
     "map": lambda texts: _with_value(texts, RESULT, "map", value=0.9),
     "map-ilsvrc-det": lambda texts: _with_value(
-        texts, RESULT, "map_ilsvrc_det", value=0.9
+        texts,
+        RESULT,
+        "map_ilsvrc_det",
+        value=0.9,
     ),
     "ap": lambda texts: _with_value(texts, RESULT, "ap", "1", value=0.5),
     "detections": lambda texts: _with_value(texts, RESULT, "detections", value=5),
@@ -163,11 +183,19 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     ),
     "category": lambda texts: _with(texts, "testset.json", "[[1, ", "[[7, "),
     "digest": lambda texts: _with_value(
-        texts, "testset.json", "ground_truth_sha256", value="0" * 64
+        texts,
+        "testset.json",
+        "ground_truth_sha256",
+        value="0" * 64,
     ),
     "judged": lambda texts: _with(texts, "events.jsonl.gz", "lpirc|iou", "coco|iou"),
     "least-map": lambda texts: _with_value(
-        texts, RUN, "run", "rules", "least_map", value=0.1
+        texts,
+        RUN,
+        "run",
+        "rules",
+        "least_map",
+        value=0.1,
     ),
     "rules-away": lambda texts: _with_value(texts, RUN, "run", "rules", value=None),
     "metric": lambda texts: _with_value(texts, RUN, "contest", "metric", value="coco"),
@@ -178,15 +206,24 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     "judgement": lambda texts: _with_last(texts, JUDGEMENTS, map=0.9),
     "no-judgement": lambda texts: texts | {JUDGEMENTS: b"[]\n"},
     "judged-by": lambda texts: _with(
-        texts, JUDGEMENTS, '"metric": "lpirc"', '"metric": "voc-11"'
+        texts,
+        JUDGEMENTS,
+        '"metric": "lpirc"',
+        '"metric": "voc-11"',
     ),
     "mean-power": lambda texts: _with_value(
-        texts, RESULT, "mean_power_w", value=1000.0
+        texts,
+        RESULT,
+        "mean_power_w",
+        value=1000.0,
     ),
     "metric-version": lambda texts: _by_metric_version_7(texts),
     **{
         f"signature's {old}": lambda texts, old=old, new=new: _with(
-            texts, RESULT, old, new
+            texts,
+            RESULT,
+            old,
+            new,
         )
         for old, new in (
             ("iou:0.5|", "iou:0.6|"),
@@ -201,7 +238,11 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
     },
     **{
         f"interval's {name}": lambda texts, name=name, value=value: _with_value(
-            texts, RESULT, "interval", name, value=value
+            texts,
+            RESULT,
+            "interval",
+            name,
+            value=value,
         )
         for name, value in {
             "seed": 7,
@@ -215,11 +256,13 @@ WRONG: dict[str, Callable[[Texts], Texts]] = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_both_say_the_same_of_what_a_holder_of_the_key_altered(
-    proved: dict[str, Proved], what: str
+    proved: dict[str, Proved],
+    what: str,
 ) -> None:
     judged = proved["judged"]
     data = judged.sealed(WRONG[what](opened(judged.data)))
-    mine, its = by_second(data, judged.receipts), by_main(data, judged.receipts)
+    mine = by_second(data, judged.receipts)
+    its = by_main(data, judged.receipts)
     assert failed(mine)
     assert failed(its)
     same = mine.keys() & its.keys()
@@ -267,7 +310,11 @@ def test_both_say_the_same_of_what_a_holder_of_the_key_altered(
     ],
 )
 def test_both_name_what_no_judge_may_choose(
-    proved: dict[str, Proved], what: str, item: str, words: str, its_words: str
+    proved: dict[str, Proved],
+    what: str,
+    item: str,
+    words: str,
+    its_words: str,
 ) -> None:
     data = proved["judged"].sealed(WRONG[what](opened(proved["judged"].data)))
     assert words in sentences(data)[item]
@@ -284,9 +331,17 @@ def test_the_limit_of_the_energy_is_computed_again_whatever_is_said_to_state_it(
     assert failed(by_main(judged.sealed(altered))) == ["score"]
 
 
-@pytest.mark.parametrize(("name", "value"), [("run", 9), ("contest", "0a1b2c3d4e5f")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("run", 9),
+        ("contest", "0a1b2c3d4e5f"),
+    ],
+)
 def test_both_refuse_a_manifest_of_another_run_or_contest_than_run_json(
-    proved: dict[str, Proved], name: str, value: object
+    proved: dict[str, Proved],
+    name: str,
+    value: object,
 ) -> None:
     judged = proved["judged"]
     texts = opened(judged.data)
@@ -301,7 +356,8 @@ def test_both_refuse_a_manifest_of_another_run_or_contest_than_run_json(
 
 @pytest.mark.parametrize("name", ["_type", "predicateType"])
 def test_both_refuse_a_statement_of_another_kind(
-    proved: dict[str, Proved], name: str
+    proved: dict[str, Proved],
+    name: str,
 ) -> None:
     judged = proved["judged"]
     parts = unpack(judged.data)
@@ -319,7 +375,8 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_a_wrong_one_within_fa
 ) -> None:
     data = proved["judged"].data
     before = json.loads(opened(data)["events.jsonl.gz"].splitlines()[0])
-    first, zeros = before["before"], "0" * 64
+    first = before["before"]
+    zeros = "0" * 64
     assert first > 0
     for head in (f"{first}:{before['previous'][:12]}", before["previous"]):
         assert SECOND.verify(data, head=head).wrong["log-chain"] == ""
@@ -335,7 +392,10 @@ def test_a_head_from_outside_the_bundle_is_not_checked_and_a_wrong_one_within_fa
 def test_receipts_of_another_form_are_named(proved: dict[str, Proved]) -> None:
     judged = proved["judged"]
     kept = [json.loads(line) for line in judged.receipts.splitlines()]
-    for form, words in ((1, "the run is of form 2"), (7, "use a newer verifier")):
+    for form, words in (
+        (1, "the run is of form 2"),
+        (7, "use a newer verifier"),
+    ):
         others = [one | {"form": form} if "number" in one else one for one in kept]
         said = SECOND.verify(judged.data, receipts=lines(others)).wrong["receipts"]
         assert words in said
@@ -409,14 +469,13 @@ def test_both_refuse_what_is_no_bundle(proved: dict[str, Proved], how: str) -> N
 
 
 def test_the_script_runs_alone_and_tells_what_it_leaves_out(
-    proved: dict[str, Proved], tmp_path: Path
+    proved: dict[str, Proved],
+    tmp_path: Path,
 ) -> None:
     judged = proved["judged"]
-    bundle, receipts, alone = (
-        tmp_path / "run.zip",
-        tmp_path / "receipts.jsonl",
-        tmp_path / "alone",
-    )
+    bundle = tmp_path / "run.zip"
+    receipts = tmp_path / "receipts.jsonl"
+    alone = tmp_path / "alone"
     alone.mkdir()
     script = alone / SCRIPT.name
     for path in FILES:
@@ -426,10 +485,16 @@ def test_the_script_runs_alone_and_tells_what_it_leaves_out(
 
     def told(*options: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-s", "-S", str(script), str(bundle), *options]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     good = told("--receipts", str(receipts), "--key", judged.key.public)
-    assert (good.returncode, good.stderr) == (0, "")
+    assert good.returncode == 0
+    assert good.stderr == ""
     assert "holds; not checked: " in good.stdout
     assert " Wh, computed here\n" in good.stdout
     receipts.write_bytes(b"\n")

@@ -27,7 +27,12 @@ HOSTS = 16
 def claim_epoch(journal: Path, contest: Path, epoch: int) -> Claim:
     now = datetime(2027, 6, 20, 9, tzinfo=UTC)
     return epochs.claim_epoch(
-        journal, contest, epoch, contest="0123456789ab", version="6.0", utc=now
+        journal,
+        contest,
+        epoch,
+        contest="0123456789ab",
+        version="6.0",
+        utc=now,
     )
 
 
@@ -51,7 +56,8 @@ def code(journal: Path, contest: Path) -> str:
 
 
 def test_of_hosts_that_claim_at_once_one_wins_and_the_others_read_who(
-    journal: Path, tmp_path: Path
+    journal: Path,
+    tmp_path: Path,
 ) -> None:
     folders = [folder(tmp_path, f"host-{number}") for number in range(HOSTS)]
 
@@ -72,9 +78,12 @@ def test_of_hosts_that_claim_at_once_one_wins_and_the_others_read_who(
 
 
 def test_who_has_been_superseded_learns_it_though_it_never_lists_the_folder_again(
-    journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    journal: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first, second = folder(tmp_path, "first"), folder(tmp_path, "second")
+    first = folder(tmp_path, "first")
+    second = folder(tmp_path, "second")
     claim = claim_epoch(journal, first, 1)
     require_current(journal, claim)
     successor = claim_epoch(journal, second, 2)
@@ -93,20 +102,24 @@ def test_who_has_been_superseded_learns_it_though_it_never_lists_the_folder_agai
 
 
 def test_a_host_that_dies_while_it_claims_keeps_no_one_from_the_next_epoch(
-    journal: Path, tmp_path: Path
+    journal: Path,
+    tmp_path: Path,
 ) -> None:
-    first, second = folder(tmp_path, "first"), folder(tmp_path, "second")
+    first = folder(tmp_path, "first")
+    second = folder(tmp_path, "second")
     claim = claim_epoch(journal, first, 1)
     host_path(journal, 2).touch()
     require_current(journal, claim)  # no one has taken over yet
-    assert (newest_epoch(journal), claim_of(journal, 2)) == (2, None)
+    assert newest_epoch(journal) == 2
+    assert claim_of(journal, 2) is None
     claim_epoch(journal, second, 3)
     with pytest.raises(Superseded):
         require_current(journal, claim)
 
 
 def test_a_copy_of_the_folder_may_not_write_but_a_moved_folder_may(
-    journal: Path, tmp_path: Path
+    journal: Path,
+    tmp_path: Path,
 ) -> None:
     first = folder(tmp_path, "first")
     claim_epoch(journal, first, 1)
@@ -119,7 +132,9 @@ def test_a_copy_of_the_folder_may_not_write_but_a_moved_folder_may(
 
 
 def test_a_copy_on_another_machine_may_not_write(
-    journal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    journal: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first = folder(tmp_path, "first")
     claim_epoch(journal, first, 1)
@@ -137,7 +152,8 @@ def test_what_is_no_claim_is_no_ones(journal: Path, tmp_path: Path) -> None:
 
 
 def test_only_a_later_epoch_says_that_another_host_has_taken_over(
-    journal: Path, tmp_path: Path
+    journal: Path,
+    tmp_path: Path,
 ) -> None:
     claim = claim_epoch(journal, folder(tmp_path, "first"), 1)
     host_path(journal, 1).unlink()

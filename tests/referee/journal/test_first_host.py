@@ -65,7 +65,9 @@ def test_it_is_dead_when_signs_of_life_and_answers_both_have_ended(
 
 
 def test_it_is_not_dead_while_it_answers_or_when_it_was_ended_in_order(
-    tmp_path: Path, answering: Address, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    answering: Address,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = DrivenClock()
     write_beat(tmp_path, 1, Beat(1, process=7))

@@ -22,31 +22,40 @@ def armed_run(contest: Contest, team: str, **different: Any) -> Run:
         "testset_digest": contest.test_set.digest,
     }
     return stored_run(
-        contest.store, team=team, meter_identity=METER, **(values | different)
+        contest.store,
+        team=team,
+        meter_identity=METER,
+        **(values | different),
     )
 
 
 def opened_run(
-    contest: Contest, team: str, seed: int = 0, energy_wh: float = 0.6, **different: Any
+    contest: Contest,
+    team: str,
+    seed: int = 0,
+    energy_wh: float = 0.6,
+    **different: Any,
 ) -> Run:
     """An open run with some detections of every image and a minute of readings, in which it took `energy_wh`."""
-    run, store = armed_run(contest, team, **different), contest.store
+    run = armed_run(contest, team, **different)
+    store = contest.store
     images = range(1, run.images + 1)
     store.served.append(run.id, [(image, 1000) for image in images], 0.5)
     posted(contest, run, seed)
     store.readings.append(run.id, 0.0, steady_readings(energy_wh, MEASURED_S))
     changes = {"start_s": 0.0, "opened_utc": START.isoformat()}
     return store.runs.change(
-        run.id, (RunState.ARMED,), state=RunState.OPEN.value, **changes
+        run.id,
+        (RunState.ARMED,),
+        state=RunState.OPEN.value,
+        **changes,
     )
 
 
 def posted(contest: Contest, run: Run, seed: int = 0) -> None:
     """Most objects of the set, found about where they are."""
-    truth, chance = (
-        read_ground_truth(contest.test_set.folder),
-        np.random.default_rng(seed),
-    )
+    truth = read_ground_truth(contest.test_set.folder)
+    chance = np.random.default_rng(seed)
     boxes = truth.boxes + chance.integers(0, 2, (len(truth.image), 1))
     found = np.column_stack(
         [truth.image, truth.category, chance.random(len(boxes)), boxes]
@@ -83,5 +92,9 @@ def closed_run(
         measured["meter_changes"] = ()
     state = RunState.CLOSED.value
     return contest.store.runs.change(
-        run.id, (RunState.OPEN,), state=state, **closed, **measured
+        run.id,
+        (RunState.OPEN,),
+        state=state,
+        **closed,
+        **measured,
     )

@@ -19,13 +19,15 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 OBJECTS = 3.0  # an image
-SIDE, APART = 50.0, 100.0  # of a box, and from one to the next: none meets another
+# Of a box, and from one to the next: none meets another.
+SIDE = 50.0
+APART = 100.0
 LAST = 1000.0  # the least confidence of the rows that a client posts in the end
-SOME, MOST_ROWS = 4, 11
-STEP, EXACT = (
-    0.01,
-    1e-9,
-)  # of a figure: as it is released, and of one that is not rounded
+SOME = 4
+MOST_ROWS = 11
+# Of a figure: as it is released, and of one that is not rounded.
+STEP = 0.01
+EXACT = 1e-9
 
 
 class Oracle(Protocol):
@@ -55,7 +57,12 @@ class Belief:
     by_first: Floats
     by_second: Floats
 
-    def rows(self, which: Ints, category: Ints, confidence: Floats) -> Floats:
+    def rows(
+        self,
+        which: Ints,
+        category: Ints,
+        confidence: Floats,
+    ) -> Floats:
         """Rows of these objects, with a category and a confidence each."""
         return np.column_stack(
             [self.image[which], category, confidence, self.boxes[which]]
@@ -73,7 +80,8 @@ class Belief:
 
     def knows(self, which: Ints, chance: Floats | float) -> Belief:
         """The belief of who has learned how likely the first category of these objects is."""
-        by_first, by_second = self.by_first.copy(), self.by_second.copy()
+        by_first = self.by_first.copy()
+        by_second = self.by_second.copy()
         by_first[which] = chance
         by_second[which] *= (1 - by_first[which]) / (1 - self.by_first[which])
         return replace(self, by_first=by_first, by_second=by_second)
@@ -88,14 +96,22 @@ def scene(images: int, categories: int, seed: int) -> GroundTruth:
     image = chance.integers(1, images + 1, total)
     left = APART * np.arange(total)
     boxes = np.column_stack([left, 0 * left, left + SIDE - 1, 0 * left + SIDE - 1])
-    no, ids = (
-        np.zeros(total, np.bool_),
-        [np.arange(1, most + 1) for most in (images, categories)],
-    )
+    no = np.zeros(total, np.bool_)
+    ids = [np.arange(1, most + 1) for most in (images, categories)]
     names = [("",) * most for most in (images, categories)]
     area = boxes[:, 0]
     return GroundTruth(
-        ids[0], names[0], ids[1], names[1], image, category, boxes, no, no, area, boxes
+        ids[0],
+        names[0],
+        ids[1],
+        names[1],
+        image,
+        category,
+        boxes,
+        no,
+        no,
+        area,
+        boxes,
     )
 
 
@@ -105,21 +121,23 @@ def belief_of(truth: GroundTruth, seed: int, *, is_mixed: bool = False) -> Belie
     With `is_mixed`, its first and second choices are exchanged in half of the categories, it does not know in which: as
     those of two detectors of which each is good at half of the categories.
     """
-    chance, total = np.random.default_rng([seed, 1]), len(truth.image)
-    categories, category = len(truth.category_ids), truth.category
+    chance = np.random.default_rng([seed, 1])
+    total = len(truth.image)
+    categories = len(truth.category_ids)
+    category = truth.category
     by_first = chance.beta(1.2, 2.0, total)
     by_second = 0.6 * (1 - by_first)
-    drawn, lies = chance.random(total), chance.integers(1, categories, (2, total))
+    drawn = chance.random(total)
+    lies = chance.integers(1, categories, (2, total))
     other = (category + lies - 1) % categories + 1
     first = np.where(drawn < by_first, category, other[0])
     is_second = (drawn >= by_first) & (drawn < by_first + by_second)
     second = np.where(is_second, category, other[1])
     if is_mixed:
         is_exchanged = (chance.random(categories + 1) < 0.5)[first]
-        first, second = (
-            np.where(is_exchanged, second, first),
-            np.where(is_exchanged, first, second),
-        )
+        likelier = first
+        first = np.where(is_exchanged, second, likelier)
+        second = np.where(is_exchanged, likelier, second)
         by_first = by_second = (by_first + by_second) / 2
     present = len(np.unique(category))
     return Belief(
@@ -137,7 +155,8 @@ def belief_of(truth: GroundTruth, seed: int, *, is_mixed: bool = False) -> Belie
 def one_a_question(oracle: Oracle, belief: Belief, at_once: int = 1) -> Belief:
     """Try an object a question, of the rarest category first: where the figure rises, its first category is right."""
     rarity = np.bincount(belief.first, minlength=belief.categories + 1)[belief.first]
-    order, before = np.lexsort((np.abs(belief.by_first - 0.5), rarity)), 0.0
+    order = np.lexsort((np.abs(belief.by_first - 0.5), rarity))
+    before = 0.0
     for at in range(0, len(order), at_once):
         tried = order[at : at + at_once]
         oracle.post(belief.firsts(tried, 0.0))
@@ -159,7 +178,8 @@ def some_a_question(oracle: Oracle, belief: Belief) -> Belief:
 def decoding(oracle: Oracle, belief: Belief) -> Belief:
     """Post a category a question: its AP tells which of its rows are right, as far as the figure has digits."""
     sizes = np.bincount(belief.first, minlength=belief.categories + 1)
-    before, expected = 0.0, belief.by_first + belief.by_second
+    before = 0.0
+    expected = belief.by_first + belief.by_second
     for category in np.argsort(-np.where(sizes <= MOST_ROWS, sizes, 0)).tolist():
         rows = np.flatnonzero(belief.first == category)[:MOST_ROWS]
         if not len(rows):
@@ -174,7 +194,10 @@ def decoding(oracle: Oracle, belief: Belief) -> Belief:
         )
         step = belief.present * (STEP / 2 if round(figure, 2) == figure else EXACT)
         likely = _likely(
-            belief.by_first[rows], (figure - before) * belief.present, step, about
+            belief.by_first[rows],
+            (figure - before) * belief.present,
+            step,
+            about,
         )
         if likely is not None:
             belief = belief.knows(rows, np.clip(likely, 0.001, 0.999))
@@ -183,7 +206,10 @@ def decoding(oracle: Oracle, belief: Belief) -> Belief:
 
 
 def _likely(
-    prior: Floats, found_ap: float, step: float, objects: float
+    prior: Floats,
+    found_ap: float,
+    step: float,
+    objects: float,
 ) -> Floats | None:
     """How likely each row of a category is right, given its AP, which is known within about a `step`.
 
@@ -198,7 +224,8 @@ def _likely(
     )
     counts = np.arange(1, 41)
     off = (reached[:, None] / counts - found_ap) / step
-    fits = np.exp(-0.5 * off**2) * (patterns.sum(1)[:, None] <= counts)
+    has_room = patterns.sum(1)[:, None] <= counts
+    fits = np.where(has_room, np.exp(-0.5 * off**2), 0.0)
     weight = weight * (fits * np.exp(-0.3 * np.abs(counts - objects))).sum(1)
     return (
         None
@@ -215,7 +242,9 @@ def weighing(oracle: Oracle, belief: Belief) -> Belief:
     frequency = np.bincount(belief.first, belief.by_first, belief.categories + 1)
     frequency += np.bincount(belief.second, belief.by_second, belief.categories + 1)
     weight = 1 / (belief.present * np.maximum(0.5 * frequency[belief.first], 1.0))
-    order, before, level = np.argsort(-weight * np.sqrt(np.diag(spread))), 0.0, 0.0
+    order = np.argsort(-weight * np.sqrt(np.diag(spread)))
+    before = 0.0
+    level = 0.0
     for group in np.array_split(order, 24):
         oracle.post(belief.firsts(group, level))
         level -= 2.0
@@ -256,10 +285,8 @@ def by_category(oracle: Oracle, belief: Belief) -> Belief:
 def bisecting(oracle: Oracle, belief: Belief) -> Belief:
     """Post halves of the unsure objects, then halves of the half in which more is right."""
     every = np.arange(len(belief.image))
-    group, before = (
-        every[np.argsort(np.abs(belief.by_first - 0.5))][: len(every) // 2],
-        0.0,
-    )
+    group = every[np.argsort(np.abs(belief.by_first - 0.5))][: len(every) // 2]
+    before = 0.0
     while len(group) > SOME:
         gains = []
         halves = np.array_split(np.random.default_rng(len(group)).permutation(group), 2)

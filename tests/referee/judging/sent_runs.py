@@ -16,9 +16,12 @@ from tests.referee.factories import START, TEAM, run_record, steady_readings
 
 def guesses(contest: Contest, found: float, seed: int = 0) -> NDArray[np.float64]:
     """Rows (n, 7) by the test set's numbers: this part of the objects, a little beside, and some false ones."""
-    truth, rng = read_ground_truth(contest.test_set.folder), np.random.default_rng(seed)
+    truth = read_ground_truth(contest.test_set.folder)
+    rng = np.random.default_rng(seed)
     right = np.where(
-        rng.random(len(truth.image)) < found, truth.category, truth.category % 3 + 1
+        rng.random(len(truth.image)) < found,
+        truth.category,
+        truth.category % 3 + 1,
     )
     boxes = truth.boxes + rng.uniform(0, 1.5, (len(truth.image), 1))
     return np.column_stack(
@@ -38,7 +41,8 @@ def closed_run(
 
     It is measured for ten seconds.
     """
-    store, images = contest.store, len(contest.test_set.images)
+    store = contest.store
+    images = len(contest.test_set.images)
     if team not in store.teams.all():
         store.teams.add(team, "no hash", START)
     record = run_record(
@@ -49,7 +53,9 @@ def closed_run(
     )
     run = store.runs.arm(record, START, np.arange(images, 0, -1))
     store.served.append(
-        run.id, [(image, 1000) for image in range(1, (served or images) + 1)], 0.5
+        run.id,
+        [(image, 1000) for image in range(1, (served or images) + 1)],
+        0.5,
     )
     teams = rows.copy()
     teams[:, 0] = images + 1 - teams[:, 0]
@@ -75,5 +81,9 @@ def closed_run(
         "integrator_s": 10.0,
     }
     return store.runs.change(
-        run.id, (RunState.ARMED,), state="closed", meter_changes=(), **figures
+        run.id,
+        (RunState.ARMED,),
+        state="closed",
+        meter_changes=(),
+        **figures,
     )

@@ -20,7 +20,10 @@ IMAGES_A_BODY = 100
 
 
 def store_runs(
-    folder: Path, test_set: TestSet, rows: NDArray[np.float64], runs: int
+    folder: Path,
+    test_set: TestSet,
+    rows: NDArray[np.float64],
+    runs: int,
 ) -> None:
     """A contest with closed runs of better and worse detectors, that found about `rows` (n, 7), of 1..N in order.
 
@@ -30,7 +33,8 @@ def store_runs(
     bodies = np.arange(IMAGES_A_BODY, len(test_set.images), IMAGES_A_BODY)
     with open_contest(folder) as contest:
         for run in range(runs):
-            chance, sent = np.random.default_rng(run), rows.copy()
+            chance = np.random.default_rng(run)
+            sent = rows.copy()
             sent[:, 2] = (rows[:, 2] ** chance.uniform(0.5, 1.5, len(rows))).round(4)
             sent[:, 3:] += chance.normal(0, chance.uniform(0, 3), (len(rows), 1))
             parts = np.split(

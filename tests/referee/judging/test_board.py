@@ -65,7 +65,12 @@ def teams(contest: Contest) -> list[tuple[int | None, str]]:
     return [(place["rank"], place["team"]) for place in shown(row(contest))["ranking"]]
 
 
-def judged(contest: Contest, team: str, energy_wh: float = 1.0, seed: int = 0) -> int:
+def judged(
+    contest: Contest,
+    team: str,
+    energy_wh: float = 1.0,
+    seed: int = 0,
+) -> int:
     run = closed_run(contest, team, energy_wh, seed)
     judge(contest, run.id, Clock())
     return run.id
@@ -78,7 +83,10 @@ def frozen(contest: Contest, clock: Clock) -> None:
 def unveiled(contest: Contest, clock: Clock, places: int = 1) -> None:
     final = row(contest).final or public_board(contest, START)
     assert contest.store.published.unveil(
-        clock.utc(), final, row(contest).unveiled, places
+        clock.utc(),
+        final,
+        row(contest).unveiled,
+        places,
     )
 
 
@@ -105,14 +113,14 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
         (2, "badgers", 5),
     ]
     first, second = board["now"]
-    assert (first["team"], first["state"], first["power_w"]) == ("voles", "open", 36.0)
+    assert first["team"] == "voles"
+    assert first["state"] == "open"
+    assert first["power_w"] == 36.0
     assert first["ends_utc"] == (START + timedelta(seconds=600)).isoformat()
     assert len(first["power"]["power_w"]) == len(first["power"]["elapsed_s"]) > 5
-    assert (second["team"], second["state"], second["heat"]) == (
-        "otters",
-        "armed",
-        "final",
-    )
+    assert second["team"] == "otters"
+    assert second["state"] == "armed"
+    assert second["heat"] == "final"
     assert board["next"] == ["voles", "otters"]
     assert [one["text"] for one in board["announcements"]] == ["Lunch at noon."]
     assert [(one["team"], one["used"]) for one in board["attempts"]] == [
@@ -127,7 +135,9 @@ def test_the_board_has_what_the_hall_may_know(contest: Contest) -> None:
 
 @pytest.mark.parametrize("public", [False, True])
 def test_the_score_of_an_open_run_is_public_only_where_the_contest_says_so(
-    build: Build, *, public: bool
+    build: Build,
+    *,
+    public: bool,
 ) -> None:
     contest = build(public_score=public).contest
     run = opened_run(contest, "voles")
@@ -141,7 +151,8 @@ def test_the_score_of_an_open_run_is_public_only_where_the_contest_says_so(
     (now,) = shown(row(contest))["now"]
     told = (0.46, 0.8642, 0.53) if public else (None, None, None)
     assert (now["map"], now["energy_wh"], now["score"]) == told
-    assert (now["figure_state"], now["as_of_utc"]) == ("fresh", utc if public else None)
+    assert now["figure_state"] == "fresh"
+    assert now["as_of_utc"] == (utc if public else None)
     assert (
         ("0.46" in row(contest).document)
         is ("0.8642" in row(contest).document)
@@ -151,7 +162,8 @@ def test_the_score_of_an_open_run_is_public_only_where_the_contest_says_so(
 
 
 def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> None:
-    publisher, clock = Publisher(contest, Clock()), Clock()
+    publisher = Publisher(contest, Clock())
+    clock = Clock()
     judged(contest, "otters")
     publisher.tick()
     before = row(contest)
@@ -160,7 +172,9 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
     judged(contest, "badgers", 0.5)
     publisher.tick()
     contest.store.published.publish(
-        public_board(contest, START), "{}", clock.utc()
+        public_board(contest, START),
+        "{}",
+        clock.utc(),
     )  # one that was under way
     assert (
         (row(contest).document, row(contest).utc)
@@ -173,7 +187,8 @@ def test_nothing_that_happens_after_a_freeze_is_published(contest: Contest) -> N
 def test_while_the_board_is_frozen_the_hall_goes_on_without_figures(
     build: Build,
 ) -> None:
-    contest, clock = build(public_score=True).contest, SetClock()
+    contest = build(public_score=True).contest
+    clock = SetClock()
     publisher = Publisher(contest, clock)
     judged(contest, "otters")
     publisher.tick()
@@ -225,7 +240,9 @@ def test_the_figures_of_a_station_are_those_of_the_run_that_it_has_now(
     armed_run(contest, "otters")
     contest.store.published.publish(before, public_hall(contest), START)
     (now,) = shown(row(contest))["now"]
-    assert (now["team"], now["map"], now["power_w"]) == ("otters", None, None)
+    assert now["team"] == "otters"
+    assert now["map"] is None
+    assert now["power_w"] is None
 
 
 def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(
@@ -243,25 +260,22 @@ def test_a_board_that_an_earlier_form_froze_stays_frozen_and_gets_its_hall(
     with contest.store.database.transaction() as connection:
         connection.execute("UPDATE published SET hall = NULL, hall_utc = NULL")
     board = shown(row(contest))
-    assert (board["state"], board["utc"], board["next"]) == (
-        "frozen",
-        START.isoformat(),
-        [],
-    )
+    assert board["state"] == "frozen"
+    assert board["utc"] == START.isoformat()
+    assert board["next"] == []
     contest.store.queue.change(lambda _: ["otters"])
     Publisher(contest, Clock()).tick()
     board = shown(row(contest))
-    assert (board["state"], board["next"], len(board["ranking"])) == (
-        "frozen",
-        ["otters"],
-        1,
-    )
+    assert board["state"] == "frozen"
+    assert board["next"] == ["otters"]
+    assert len(board["ranking"]) == 1
 
 
 def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(
     contest: Contest,
 ) -> None:
-    publisher, clock = Publisher(contest, Clock()), Clock()
+    publisher = Publisher(contest, Clock())
+    clock = Clock()
     judged(contest, "otters", 1.0)
     judged(contest, "badgers", 2.0)
     publisher.tick()
@@ -271,14 +285,27 @@ def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(
     publisher.tick()
     assert teams(contest) == [(1, "otters"), (2, "badgers")]
     unveiled(contest, clock)
-    assert teams(contest) == [(None, "otters"), (None, "badgers"), (3, "voles")]
+    assert teams(contest) == [
+        (None, "otters"),
+        (None, "badgers"),
+        (3, "voles"),
+    ]
     judged(contest, "stoats", 0.45)  # the ranking that is unveiled is fixed
     unveiled(contest, clock)
-    assert teams(contest) == [(None, "badgers"), (2, "otters"), (3, "voles")]
+    assert teams(contest) == [
+        (None, "badgers"),
+        (2, "otters"),
+        (3, "voles"),
+    ]
     assert shown(row(contest))["ranking"][0]["energy_wh"] == 2.0, "as it was frozen"
     unveiled(contest, clock)
-    assert (row(contest).state, row(contest).unveiled) == (BoardState.LIVE, 0)
-    assert teams(contest) == [(1, "badgers"), (2, "otters"), (3, "voles")]
+    assert row(contest).state == BoardState.LIVE
+    assert row(contest).unveiled == 0
+    assert teams(contest) == [
+        (1, "badgers"),
+        (2, "otters"),
+        (3, "voles"),
+    ]
     publisher.tick()
     assert teams(contest)[0] == (1, "stoats")
 
@@ -286,7 +313,11 @@ def test_a_board_is_unveiled_from_the_last_place_up_and_then_live_again(
 def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(
     contest: Contest,
 ) -> None:
-    for team, energy_wh in (("otters", 1.0), ("badgers", 1.001), ("voles", 1.002)):
+    for team, energy_wh in (
+        ("otters", 1.0),
+        ("badgers", 1.001),
+        ("voles", 1.002),
+    ):
         run = closed_run(contest, team, energy_wh)
         judge_with_interval(contest, run.id, Clock())
     Publisher(contest, Clock()).tick()
@@ -305,10 +336,8 @@ def test_an_unveiled_place_does_not_say_how_it_compares_with_one_that_is_not(
 
 
 def test_the_board_freezes_at_its_time_with_what_was_known_before(build: Build) -> None:
-    contest, clock = (
-        build(freeze_at=FREEZE).contest,
-        SetClock(FREEZE - timedelta(seconds=1)),
-    )
+    contest = build(freeze_at=FREEZE).contest
+    clock = SetClock(FREEZE - timedelta(seconds=1))
     publisher = Publisher(contest, clock)
     judged(contest, "otters")
     publisher.tick()
@@ -317,7 +346,8 @@ def test_the_board_freezes_at_its_time_with_what_was_known_before(build: Build) 
     clock.now = FREEZE
     judged(contest, "badgers")
     publisher.tick()
-    assert (row(contest).state, row(contest).document) == (BoardState.FROZEN, before)
+    assert row(contest).state == BoardState.FROZEN
+    assert row(contest).document == before
     assert row(contest).frozen_utc == FREEZE.isoformat()
     assert [one["kind"] for one in contest.store.log.newest_after(0, 9)[1]].count(
         "board-freeze"
@@ -350,7 +380,9 @@ def test_what_is_read_before_the_freeze_and_published_after_it_is_not_shown(
 
 @pytest.mark.parametrize("was_published", [False, True])
 def test_a_server_that_was_down_at_the_freeze_shows_what_was_published_before(
-    build: Build, *, was_published: bool
+    build: Build,
+    *,
+    was_published: bool,
 ) -> None:
     contest = build(freeze_at=FREEZE).contest
     judged(contest, "otters")
@@ -365,10 +397,8 @@ def test_a_server_that_was_down_at_the_freeze_shows_what_was_published_before(
 def test_a_freeze_by_hand_that_was_unveiled_leaves_the_planned_one(
     build: Build,
 ) -> None:
-    contest, clock = (
-        build(freeze_at=FREEZE).contest,
-        SetClock(FREEZE - timedelta(hours=1)),
-    )
+    contest = build(freeze_at=FREEZE).contest
+    clock = SetClock(FREEZE - timedelta(hours=1))
     publisher = Publisher(contest, clock)
     frozen(contest, clock)
     unveiled(contest, clock, places=1)
@@ -401,10 +431,8 @@ def test_what_fails_is_tried_again(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    real, fails = (
-        PublishedTable.publish,
-        [StorageFailed("The disk is full."), ValueError("a defect")],
-    )
+    real = PublishedTable.publish
+    fails = [StorageFailed("The disk is full."), ValueError("a defect")]
 
     def failing(self: PublishedTable, *given: Any) -> None:
         if fails:
@@ -412,7 +440,8 @@ def test_what_fails_is_tried_again(
         real(self, *given)
 
     monkeypatch.setattr(PublishedTable, "publish", failing)
-    stop, clock = threading.Event(), Clock()
+    stop = threading.Event()
+    clock = Clock()
     monkeypatch.setattr("referee.judging.board.TICK_S", 0.01)
     thread = threading.Thread(target=publish, args=(contest, clock, stop))
     thread.start()
@@ -451,11 +480,14 @@ def busy(contest: Contest) -> Contest:
 )
 @given(
     steps=st.lists(
-        st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9)), min_size=1, max_size=8
+        st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9)),
+        min_size=1,
+        max_size=8,
     )
 )
 def test_the_published_board_is_always_that_of_a_full_recomputation(
-    busy: Contest, steps: list[tuple[str, int]]
+    busy: Contest,
+    steps: list[tuple[str, int]],
 ) -> None:
     """The examples go on from what the earlier ones left: the publisher has seen all of it."""
     publisher = Publisher(busy, Clock())
@@ -470,7 +502,8 @@ def test_the_published_board_is_always_that_of_a_full_recomputation(
 
 
 def act(contest: Contest, action: str, pick: int) -> None:
-    store, runs = contest.store, contest.store.runs.find()
+    store = contest.store
+    runs = contest.store.runs.find()
     run = runs[pick % len(runs)]
     over = (RunState.CLOSED, RunState.JUDGED)
     if action == "new run":
@@ -487,16 +520,16 @@ def act(contest: Contest, action: str, pick: int) -> None:
     elif run.state in over and action == "energy":
         store.runs.change(run.id, over, energy_wh=0.7 + pick / 10)
     elif run.state in over and action.startswith("judge"):
-        (judge_with_interval if action == "judge fully" else judge)(
-            contest, run.id, Clock()
-        )
+        judging = judge_with_interval if action == "judge fully" else judge
+        judging(contest, run.id, Clock())
 
 
 def test_the_board_has_the_newest_link_of_the_log_each_minute_and_none_newer_while_frozen(
     contest: Contest,
 ) -> None:
     clock = SetClock(START)
-    publisher, store = Publisher(contest, clock), contest.store
+    publisher = Publisher(contest, clock)
+    store = contest.store
 
     def pinned() -> dict[str, Any]:
         publisher.tick()
@@ -511,7 +544,11 @@ def test_the_board_has_the_newest_link_of_the_log_each_minute_and_none_newer_whi
         return pinned()
 
     events, _, link = store.log.head()
-    assert pinned() == {"utc": START.isoformat(), "events": events, "link": link}
+    assert pinned() == {
+        "utc": START.isoformat(),
+        "events": events,
+        "link": link,
+    }
     assert at(59, 1)["link"] == link, "the page stands still"
     second = at(60, 2)
     assert second == {

@@ -25,10 +25,17 @@ def closed(energy_wh: float | None = 0.1, **different: object) -> Run:
 
 
 def run_checks(
-    run: Run, readings: Sequence[Reading], start_s: float, **given: str
+    run: Run,
+    readings: Sequence[Reading],
+    start_s: float,
+    **given: str,
 ) -> tuple[Check, ...]:
     return measured_run(
-        run, readings, start_s, limits=limits_of("WT310"), **given
+        run,
+        readings,
+        start_s,
+        limits=limits_of("WT310"),
+        **given,
     ).checks
 
 
@@ -38,7 +45,9 @@ def failed(checks: tuple[Check, ...]) -> list[str]:
 
 READINGS = [
     reading(
-        100 + tenth / 10, energy_wh=36 * tenth / 36000, integrator_s=float(tenth // 10)
+        100 + tenth / 10,
+        energy_wh=36 * tenth / 36000,
+        integrator_s=float(tenth // 10),
     )
     for tenth in range(101)
 ]
@@ -55,7 +64,9 @@ def test_a_run_without_energy_fails_the_check_that_it_was_measured(
     energy_wh: float | None,
 ) -> None:
     first = run_checks(closed(energy_wh), READINGS, start_s=100.0)[0]
-    assert (first.code, first.ok, first.severity) == ("energy-measured", False, "error")
+    assert first.code == "energy-measured"
+    assert first.ok is False
+    assert first.severity == "error"
     assert not is_scorable(energy_wh)
 
 
@@ -71,7 +82,9 @@ def test_a_missing_energy_is_told_apart_from_none_used() -> None:
 
 def test_an_energy_that_covers_more_than_the_run_is_found() -> None:
     checks = run_checks(
-        closed(energy_wh=6.0, integrator_s=600.0), READINGS, start_s=100.0
+        closed(energy_wh=6.0, integrator_s=600.0),
+        READINGS,
+        start_s=100.0,
     )
     assert failed(checks) == ["integrator-trapezoid", "integrator-time"]
 

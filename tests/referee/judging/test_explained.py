@@ -22,7 +22,8 @@ from tests.referee.factories import START, House, stored_run
 
 def judged(hall: House, energy_wh: float | None = 0.5) -> tuple[Run, Score]:
     """A run that has sent half of the objects, and one detection far from all of them."""
-    store, test_set = hall.store, hall.contest.test_set
+    store = hall.store
+    test_set = hall.contest.test_set
     run = stored_run(store, testset_digest=test_set.digest)
     truth = read_ground_truth(test_set.folder)
     sent = np.column_stack(
@@ -32,9 +33,18 @@ def judged(hall: House, energy_wh: float | None = 0.5) -> tuple[Run, Score]:
     store.served.append(run.id, [(image, 10) for image in range(1, 6)], 1.0)
     now = START + timedelta(seconds=2)
     store.posts.append(
-        run.id, sent, sha256="", idempotency_key=None, elapsed_s=2.0, now=now
+        run.id,
+        sent,
+        sha256="",
+        idempotency_key=None,
+        elapsed_s=2.0,
+        now=now,
     )
-    over = {"state": RunState.CLOSED.value, "elapsed_s": 3.0, "energy_wh": energy_wh}
+    over = {
+        "state": RunState.CLOSED.value,
+        "elapsed_s": 3.0,
+        "energy_wh": energy_wh,
+    }
     store.runs.change(run.id, (RunState.ARMED,), **over)
     score = judge(hall.contest, run.id, Clock())
     return store.runs.get(run.id), score
@@ -46,7 +56,9 @@ def explained(hall: House, energy_wh: float | None = 0.5) -> Explanation:
 
 @pytest.mark.parametrize(("metric", "curve"), [("lpirc", Curve), ("coco", CocoCurve)])
 def test_errors_cost_map_and_score(
-    build: Callable[..., House], metric: str, curve: type
+    build: Callable[..., House],
+    metric: str,
+    curve: type,
 ) -> None:
     found = explained(build(metric=metric))
     costs = {one.type: one for one in found.costs}
@@ -89,7 +101,9 @@ def test_a_run_judged_again_by_a_corrected_ground_truth_is_explained_by_it(
     hall = build()
     run, _ = judged(hall)
     run = hall.store.runs.change(
-        run.id, (RunState.JUDGED,), testset_digest="e" * 64
+        run.id,
+        (RunState.JUDGED,),
+        testset_digest="e" * 64,
     )  # as it was armed
     images = hall.contest.test_set.images_digest
     run = hall.store.runs.change(run.id, (RunState.JUDGED,), images_digest=images)

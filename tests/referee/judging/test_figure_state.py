@@ -54,7 +54,8 @@ def state(
     ],
 )
 def test_a_reading_counts_for_two_updates_of_its_meter(
-    age_s: float, expected: FigureState
+    age_s: float,
+    expected: FigureState,
 ) -> None:
     assert state(readings=Readings(age_s, age_s, RUNS)) is expected
 
@@ -124,16 +125,25 @@ def test_before_the_first_reading_it_is_the_time_since_the_opening_that_counts(
     assert state_of(contest.store, run, at[2]) is FigureState.FRESH
     assert state_of(contest.store, run, at[3]) is FigureState.METER_AWAY
     contest.store.readings.append(
-        run.id, 0.0, [reading(64.0, state=IntegratorState.TIMEUP)]
+        run.id,
+        0.0,
+        [reading(64.0, state=IntegratorState.TIMEUP)],
     )
     assert state_of(contest.store, run, at[3]) is FigureState.INTEGRATOR_STOPPED
 
 
 @pytest.mark.parametrize(
-    ("pause_s", "late_s"), [(None, 10.0), (0.2, 10.2), (60.0, 70.0)]
+    ("pause_s", "late_s"),
+    [
+        (None, 10.0),
+        (0.2, 10.2),
+        (60.0, 70.0),
+    ],
 )
 def test_figures_that_are_no_longer_renewed_have_no_state_and_no_score_though_the_meter_is_read(
-    build: Callable[..., House], pause_s: float | None, late_s: float
+    build: Callable[..., House],
+    pause_s: float | None,
+    late_s: float,
 ) -> None:
     contest = build().contest
     run = opened_run(contest, "voles")
@@ -146,7 +156,8 @@ def test_figures_that_are_no_longer_renewed_have_no_state_and_no_score_though_th
         now = START + timedelta(seconds=seconds)
         contest.store.readings.append(run.id, 0.0, [reading(seconds)])
         figures = figures_of(contest, run, now)
-        assert (figures.figure_state, figures.score) == (state, score)
+        assert figures.figure_state == state
+        assert figures.score == score
         assert measured_state(contest.store, run, now) is FigureState.FRESH, (
             "who renews them may go on"
         )

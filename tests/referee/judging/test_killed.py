@@ -26,16 +26,23 @@ from tests.referee.judging.traced_judge import LEASE_S, TRACE
 from tests.timeouts import TIMEOUT_S
 
 ROOT = Path(__file__).parents[3]
-RUNS, WORKERS, KILLS = 20, 2, 6
+RUNS = 20
+WORKERS = 2
+KILLS = 6
 LATEST_S = LEASE_S + 10
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     test_set = synthesize(
-        tmp_path / "set", images=8, categories=3, seed=4, size=(96, 64)
+        tmp_path / "set",
+        images=8,
+        categories=3,
+        seed=4,
+        size=(96, 64),
     )
-    truth, chance = read_ground_truth(test_set.folder), np.random.default_rng(1)
+    truth = read_ground_truth(test_set.folder)
+    chance = np.random.default_rng(1)
     rows = np.column_stack(
         [truth.image, truth.category, chance.random(len(truth.image)), truth.boxes]
     )
@@ -61,7 +68,10 @@ def judging(folder: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.referee.judging.traced_judge", str(folder)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
-        command, cwd=folder.parent, env=environment, stdout=subprocess.DEVNULL
+        command,
+        cwd=folder.parent,
+        env=environment,
+        stdout=subprocess.DEVNULL,
     )
 
 

@@ -18,7 +18,11 @@ ONE_ATTEMPT = "same images; energy spread not known"
 
 
 def standing(
-    team: str, score: float, run: int = 1, signature: str = SIGNATURE, **more: Any
+    team: str,
+    score: float,
+    run: int = 1,
+    signature: str = SIGNATURE,
+    **more: Any,
 ) -> Standing:
     figures = {
         "score_low": None,
@@ -28,7 +32,12 @@ def standing(
         "energy_wh": 2.0,
     }
     return Standing(
-        team, run, score, needs_review=False, signature=signature, **(figures | more)
+        team,
+        run,
+        score,
+        needs_review=False,
+        signature=signature,
+        **(figures | more),
     )
 
 
@@ -39,7 +48,12 @@ def halved(lead: float) -> Halved:
 
 def test_each_team_stands_once_with_its_best_run() -> None:
     places = rank(
-        [standing("ant", 0.1, 1), standing("ant", 0.3, 2), standing("bee", 0.2, 3)], {}
+        [
+            standing("ant", 0.1, 1),
+            standing("ant", 0.3, 2),
+            standing("bee", 0.2, 3),
+        ],
+        {},
     )
     assert [
         (place.rank, place.standing.team, place.standing.run) for place in places
@@ -51,7 +65,12 @@ def test_each_team_stands_once_with_its_best_run() -> None:
 
 def test_equal_scores_share_a_rank_and_the_earlier_run_stands_first() -> None:
     places = rank(
-        [standing("ant", 0.2, 5), standing("bee", 0.2, 4), standing("cat", 0.1, 1)], {}
+        [
+            standing("ant", 0.2, 5),
+            standing("bee", 0.2, 4),
+            standing("cat", 0.1, 1),
+        ],
+        {},
     )
     assert [(place.rank, place.standing.team) for place in places] == [
         (1, "bee"),
@@ -64,11 +83,17 @@ def test_an_order_that_chance_may_have_decided_is_named_on_both_sides() -> None:
     # The halves of a pair differ by +-0.02378, so the lead of 0.01 is 0.8416 deviations: a chance of 80 %.
     turned = Halved(0.31, SPREAD + 0.01189 * (-1.0) ** np.arange(HALVES), images="all")
     places = rank(
-        [standing("ant", 0.31, 1), standing("bee", 0.30, 2), standing("cat", 0.20, 3)],
+        [
+            standing("ant", 0.31, 1),
+            standing("bee", 0.30, 2),
+            standing("cat", 0.20, 3),
+        ],
         {1: turned, 2: halved(0.0), 3: halved(-0.1)},
     )
     ((bee,), (ant,), none) = (place.level_with for place in places)
-    assert (bee.team, ant.team, none) == ("bee", "ant", ())
+    assert bee.team == "bee"
+    assert ant.team == "ant"
+    assert none == ()
     assert bee.chance == ant.chance == pytest.approx(0.8, abs=0.01)
     assert bee.covers == ant.covers == ONE_ATTEMPT
 
@@ -109,7 +134,10 @@ def test_an_order_covers_all_once_both_teams_have_several_attempts() -> None:
 def test_a_lead_on_every_image_is_no_tie_though_the_intervals_overlap() -> None:
     ends = {"score_low": 0.2, "score_high": 0.4}
     places = rank(
-        [standing("ant", 0.31, 1, **ends), standing("bee", 0.30, 2, **ends)],
+        [
+            standing("ant", 0.31, 1, **ends),
+            standing("bee", 0.30, 2, **ends),
+        ],
         {1: halved(0.01), 2: halved(0.0)},
     )
     assert [place.level_with for place in places] == [(), ()]
@@ -117,7 +145,11 @@ def test_a_lead_on_every_image_is_no_tie_though_the_intervals_overlap() -> None:
 
 def test_nothing_is_said_of_a_run_whose_halves_are_not_known() -> None:
     places = rank(
-        [standing("ant", 0.3, 1), standing("bee", 0.3, 2)], {1: halved(0.0), 2: None}
+        [
+            standing("ant", 0.3, 1),
+            standing("bee", 0.3, 2),
+        ],
+        {1: halved(0.0), 2: None},
     )
     assert [place.level_with for place in places] == [(), ()]
 
@@ -140,7 +172,10 @@ def test_a_run_that_was_measured_otherwise_is_ranked_with_a_mark() -> None:
                 complete=False,
             ),
             standing(
-                "dog", 0.05, 4, SIGNATURE.replace("images:all", "images:3-of-12:5f")
+                "dog",
+                0.05,
+                4,
+                SIGNATURE.replace("images:all", "images:3-of-12:5f"),
             ),
         ],
         {},
@@ -161,7 +196,10 @@ def test_a_signature_of_an_earlier_form_is_not_compared() -> None:
         "lpirc|iou:0.5|v:0.1.0|window:600s|meter:YOKOGAWA WT310 A F1",
         complete=False,
     )
-    for leader in (standing("ant", 0.3), standing("ant", 0.1)):
+    for leader in (
+        standing("ant", 0.3),
+        standing("ant", 0.1),
+    ):
         assert [place.differs for place in rank([leader, old], {})] == [(), ()]
 
 

@@ -56,17 +56,23 @@ def followed(contest: Contest) -> FollowedRuns:
 
 
 def open_run(
-    contest: Contest, served: Sequence[int] | None = None, **different: object
+    contest: Contest,
+    served: Sequence[int] | None = None,
+    **different: object,
 ) -> Run:
     """A run that is open in the store, without a meter; it was served every image, or these."""
     images = len(contest.test_set.images)
     values = {"images": images, "testset_digest": contest.test_set.digest} | different
     armed = stored_run(contest.store, **values)
     contest.store.served.append(
-        armed.id, [(image, 1000) for image in served or range(1, images + 1)], 0.5
+        armed.id,
+        [(image, 1000) for image in served or range(1, images + 1)],
+        0.5,
     )
     return contest.store.runs.change(
-        armed.id, (RunState.ARMED,), state=RunState.OPEN.value
+        armed.id,
+        (RunState.ARMED,),
+        state=RunState.OPEN.value,
     )
 
 
@@ -81,7 +87,9 @@ def close(contest: Contest, run: Run, energy_wh: float | None = 2.0) -> None:
 
 
 def found_boxes(
-    test_set: TestSet, order: NDArray[np.int64], seed: int = 0
+    test_set: TestSet,
+    order: NDArray[np.int64],
+    seed: int = 0,
 ) -> list[NDArray[np.float64]]:
     """Posts of a middling detector, with the numbers the team knows; several for each image, mixed."""
     truth = read_ground_truth(test_set.folder)
@@ -102,7 +110,12 @@ def found_boxes(
 
 def posted(contest: Contest, run: Run, rows: NDArray[np.float64]) -> None:
     contest.store.posts.append(
-        run.id, rows, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+        run.id,
+        rows,
+        sha256="s",
+        idempotency_key=None,
+        elapsed_s=1.0,
+        now=START,
     )
 
 
@@ -122,22 +135,23 @@ def test_the_last_figures_are_the_judges(build: Build, metric: str) -> None:
         followed.tick()
     close(contest, run)
     followed.tick()
-    judged, last = judge(contest, run.id, Clock()), shown(contest, run)
+    judged = judge(contest, run.id, Clock())
+    last = shown(contest, run)
     assert 0 < last.map < 1
-    assert (last.map, last.score, last.energy_wh) == (
-        judged.map,
-        judged.score,
-        judged.energy_wh,
-    )
+    assert last.map == judged.map
+    assert last.score == judged.score
+    assert last.energy_wh == judged.energy_wh
     assert last.detections == judged.detections
 
 
 @pytest.mark.parametrize("keys", [{}, {"count_unserved": True}])
 def test_the_last_figures_are_the_judges_where_images_were_not_served_or_late(
-    build: Build, keys: dict[str, object]
+    build: Build,
+    keys: dict[str, object],
 ) -> None:
     contest = build(**keys).contest
-    followed, run = FollowedRuns(contest, Clock()), open_run(contest, served=(2,))
+    followed = FollowedRuns(contest, Clock())
+    run = open_run(contest, served=(2,))
     for rows in found_boxes(contest.test_set, contest.store.runs.image_order(run.id)):
         posted(contest, run, rows)
     followed.tick()
@@ -145,9 +159,11 @@ def test_the_last_figures_are_the_judges_where_images_were_not_served_or_late(
     contest.store.served.append(run.id, [(4, 1000)], 2.0)
     close(contest, run)
     followed.tick()
-    judged, last = judge(contest, run.id, Clock()), shown(contest, run)
+    judged = judge(contest, run.id, Clock())
+    last = shown(contest, run)
     assert 0 < last.map < 1
-    assert (last.map, last.score) == (judged.map, judged.score)
+    assert last.map == judged.map
+    assert last.score == judged.score
     assert (last.map > before.map) == (not keys)
 
 
@@ -159,7 +175,9 @@ def test_the_last_figures_are_the_judges_on_a_part_of_the_images(build: Build) -
         np.array([4, 2]),
     )
     run = contest.store.runs.change(
-        armed.id, (RunState.ARMED,), state=RunState.OPEN.value
+        armed.id,
+        (RunState.ARMED,),
+        state=RunState.OPEN.value,
     )
     contest.store.served.append(run.id, [(1, 1000), (2, 1000)], 0.5)
     followed = FollowedRuns(contest, Clock())
@@ -168,18 +186,24 @@ def test_the_last_figures_are_the_judges_on_a_part_of_the_images(build: Build) -
     followed.tick()
     close(contest, run)
     followed.tick()
-    judged, last = judge(contest, run.id, Clock()), shown(contest, run)
+    judged = judge(contest, run.id, Clock())
+    last = shown(contest, run)
     assert last.map > 0
-    assert (last.map, last.score) == (judged.map, judged.score)
+    assert last.map == judged.map
+    assert last.score == judged.score
 
 
 def test_only_new_detections_are_evaluated(
-    contest: Contest, followed: FollowedRuns, monkeypatch: pytest.MonkeyPatch
+    contest: Contest,
+    followed: FollowedRuns,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     evaluated: list[int] = []
 
     def counted(
-        contest: Contest, truth: GroundTruth, rows: NDArray[np.float64]
+        contest: Contest,
+        truth: GroundTruth,
+        rows: NDArray[np.float64],
     ) -> Evaluation:
         evaluated.append(len(rows))
         return evaluate_rows(contest, truth, rows)
@@ -191,7 +215,9 @@ def test_only_new_detections_are_evaluated(
         posted(contest, run, rows)
         followed.tick()
         contest.store.readings.append(
-            run.id, 0.0, [reading(1.0, energy_wh=float(len(rows)))]
+            run.id,
+            0.0,
+            [reading(1.0, energy_wh=float(len(rows)))],
         )
         followed.tick()
         assert shown(contest, run).energy_wh == len(rows)
@@ -202,7 +228,9 @@ class CostlyClock(Clock):
     """Each look at the processor time finds `cost_s` more of it used; the test sets the other clocks."""
 
     def __init__(self, cost_s: float) -> None:
-        self.cost_s, self.used_s, self.now_s = cost_s, 0.0, 0.0
+        self.cost_s = cost_s
+        self.used_s = 0.0
+        self.now_s = 0.0
 
     def process_s(self) -> float:
         self.used_s += self.cost_s
@@ -216,13 +244,21 @@ class CostlyClock(Clock):
 
 
 @pytest.mark.parametrize(
-    ("cost_s", "published_s"), [(0.01, [0, 1, 2, 3, 4, 5, 6]), (0.25, [0, 3, 6])]
+    ("cost_s", "published_s"),
+    [
+        (0.01, [0, 1, 2, 3, 4, 5, 6]),
+        (0.25, [0, 3, 6]),
+    ],
 )
 def test_a_run_is_evaluated_each_second_and_costs_at_most_a_tenth_of_a_core(
-    contest: Contest, cost_s: float, published_s: list[int]
+    contest: Contest,
+    cost_s: float,
+    published_s: list[int],
 ) -> None:
-    clock, run = CostlyClock(cost_s), open_run(contest)
-    followed, seen = FollowedRuns(contest, clock), set()
+    clock = CostlyClock(cost_s)
+    run = open_run(contest)
+    followed = FollowedRuns(contest, clock)
+    seen = set()
     for second in range(7):
         clock.now_s = float(second)
         followed.tick()
@@ -235,7 +271,8 @@ def test_a_run_is_evaluated_each_second_and_costs_at_most_a_tenth_of_a_core(
 def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(
     contest: Contest,
 ) -> None:
-    clock, run = CostlyClock(5.0), open_run(contest)
+    clock = CostlyClock(5.0)
+    run = open_run(contest)
     followed = FollowedRuns(contest, clock)
     followed.tick()
     posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
@@ -244,11 +281,9 @@ def test_a_run_that_is_judged_before_the_next_look_is_published_once_more(
     judged = judge(contest, run.id, clock)
     followed.tick()
     last = shown(contest, run)
-    assert (last.map, last.score, last.detections) == (
-        judged.map,
-        judged.score,
-        len(posts[0]),
-    )
+    assert last.map == judged.map
+    assert last.score == judged.score
+    assert last.detections == len(posts[0])
 
 
 def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
@@ -270,18 +305,17 @@ def test_a_real_run_ends_with_the_judges_figures(build: Build) -> None:
     followed.tick()
     judged = judge(house.contest, opened.run.id, Clock())
     last = shown(house.contest, opened.run)
-    assert (last.map, last.score, last.energy_wh) == (
-        judged.map,
-        judged.score,
-        judged.energy_wh,
-    )
+    assert last.map == judged.map
+    assert last.score == judged.score
+    assert last.energy_wh == judged.energy_wh
     assert last.map != half.map
 
 
 def test_the_energy_is_that_of_the_newest_reading_that_has_one(
     contest: Contest,
 ) -> None:
-    followed, run = FollowedRuns(contest, StillClock(3.0)), open_run(contest)
+    followed = FollowedRuns(contest, StillClock(3.0))
+    run = open_run(contest)
     posted(
         contest,
         run,
@@ -289,11 +323,13 @@ def test_the_energy_is_that_of_the_newest_reading_that_has_one(
     )
     followed.tick()
     first = shown(contest, run)
-    assert (first.energy_wh, first.score) == (None, None)
+    assert first.energy_wh is None
+    assert first.score is None
     assert first.map > 0
     contest.store.readings.append(run.id, 0.0, [reading(0.0, energy_wh=0.0)])
     followed.tick()
-    assert (shown(contest, run).energy_wh, shown(contest, run).score) == (0.0, None)
+    assert shown(contest, run).energy_wh == 0.0
+    assert shown(contest, run).score is None
     assert shown(contest, run).utc == START.isoformat()
     late = [
         reading(1.0, energy_wh=0.5),
@@ -304,24 +340,32 @@ def test_the_energy_is_that_of_the_newest_reading_that_has_one(
     followed.tick()
     utc = (START + timedelta(seconds=2)).isoformat()
     expected = Provisional(
-        run.id, utc, first.map, 0.75, first.map / 0.75, first.detections
+        run.id,
+        utc,
+        first.map,
+        0.75,
+        first.map / 0.75,
+        first.detections,
     )
     assert replace(shown(contest, run), pause_s=None) == expected
 
 
 def test_a_run_without_energy_ends_without_a_score(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     run = open_run(contest)
     contest.store.readings.append(run.id, 0.0, [reading(1.0, energy_wh=0.5)])
     followed.tick()
     close(contest, run, energy_wh=None)
     followed.tick()
-    assert (shown(contest, run).energy_wh, shown(contest, run).score) == (None, None)
+    assert shown(contest, run).energy_wh is None
+    assert shown(contest, run).score is None
 
 
 def test_a_run_that_closed_while_nobody_looked_is_told_once(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
@@ -340,11 +384,14 @@ def test_a_run_that_closed_while_nobody_looked_is_told_once(
         process.tick()
         assert shown(contest, run) == last
     judged = judge(contest, run.id, Clock())
-    assert (last.energy_wh, last.map, last.score) == (2.0, judged.map, judged.score)
+    assert last.energy_wh == 2.0
+    assert last.map == judged.map
+    assert last.score == judged.score
 
 
 def test_an_energy_that_is_read_after_the_end_is_told(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     runs = [
         open_run(contest, team=team, station=team) for team in ("otters", "badgers")
@@ -361,7 +408,8 @@ def test_an_energy_that_is_read_after_the_end_is_told(
 
 
 def test_runs_come_and_go_and_do_not_mix(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     followed.tick()
     runs = [
@@ -369,7 +417,9 @@ def test_runs_come_and_go_and_do_not_mix(
     ]
     posts = [
         found_boxes(
-            contest.test_set, contest.store.runs.image_order(run.id), seed=run.id
+            contest.test_set,
+            contest.store.runs.image_order(run.id),
+            seed=run.id,
         )
         for run in runs
     ]
@@ -389,20 +439,25 @@ def test_runs_come_and_go_and_do_not_mix(
 
 
 def test_a_run_that_is_void_keeps_what_was_shown(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     run = open_run(contest)
     followed.tick()
     before = shown(contest, run)
     contest.store.runs.change(
-        run.id, (RunState.OPEN,), state=RunState.VOID.value, void_reason="test"
+        run.id,
+        (RunState.OPEN,),
+        state=RunState.VOID.value,
+        void_reason="test",
     )
     followed.tick()
     assert shown(contest, run) == before
 
 
 def test_another_process_takes_up_where_the_first_was(
-    contest: Contest, followed: FollowedRuns
+    contest: Contest,
+    followed: FollowedRuns,
 ) -> None:
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
@@ -415,7 +470,8 @@ def test_another_process_takes_up_where_the_first_was(
     expected = shown(contest, run)
     FollowedRuns(contest, Clock()).tick()
     again = shown(contest, run)
-    assert (again.map, again.detections) == (expected.map, expected.detections)
+    assert again.map == expected.map
+    assert again.detections == expected.detections
 
 
 @pytest.fixture
@@ -433,7 +489,9 @@ def impatient(own: Contest) -> FollowedRuns:
 
 
 def test_a_busy_database_only_delays(
-    contest: Contest, impatient: FollowedRuns, caplog: pytest.LogCaptureFixture
+    contest: Contest,
+    impatient: FollowedRuns,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = open_run(contest)
     posts = found_boxes(contest.test_set, contest.store.runs.image_order(run.id))
@@ -456,7 +514,9 @@ def test_a_busy_database_only_delays(
 
 
 def test_what_fails_while_a_run_closes_is_made_up_for(
-    contest: Contest, impatient: FollowedRuns, monkeypatch: pytest.MonkeyPatch
+    contest: Contest,
+    impatient: FollowedRuns,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = open_run(contest)
     impatient.tick()
@@ -484,7 +544,9 @@ def test_reading_never_waits_for_a_writer(contest: Contest, own: Contest) -> Non
 
 
 def test_a_run_on_another_test_set_is_left_out_and_the_others_go_on(
-    contest: Contest, followed: FollowedRuns, caplog: pytest.LogCaptureFixture
+    contest: Contest,
+    followed: FollowedRuns,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     strange = open_run(contest, testset_digest="f" * 64, team="otters")
     usual = open_run(contest, team="badgers", station="two")
@@ -497,7 +559,8 @@ def test_a_run_on_another_test_set_is_left_out_and_the_others_go_on(
 
 
 def test_following_looks_each_second_until_it_is_stopped(
-    build: Build, until: Callable[[Callable[[], object]], None]
+    build: Build,
+    until: Callable[[Callable[[], object]], None],
 ) -> None:
     house = build()
     run = open_run(house.contest)
@@ -554,7 +617,11 @@ def test_the_process_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
         str(os.getpid()),
     ]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False
+        command,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
@@ -563,7 +630,8 @@ def test_the_process_says_in_one_line_what_is_wrong(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_beside_a_real_server_it_ends_with_the_judges_figures(
-    tmp_path: Path, small_set: TestSet
+    tmp_path: Path,
+    small_set: TestSet,
 ) -> None:
     with contest_day(tmp_path / "contest", small_set.folder) as day:
         server = day.serve()
@@ -586,4 +654,5 @@ def test_beside_a_real_server_it_ends_with_the_judges_figures(
             in_time(lambda: shown(contest, run).energy_wh == record.energy_wh)
             judged = judge(contest, 1, Clock())
             last = shown(contest, run)
-            assert (last.map, last.score) == (judged.map, judged.score)
+            assert last.map == judged.map
+            assert last.score == judged.score

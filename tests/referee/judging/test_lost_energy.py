@@ -43,7 +43,10 @@ def test_only_the_runs_concerned_are_named_oldest_first_and_a_void_one_is_not(
         (3, "badgers"),
     ]
     contest.store.runs.change(
-        1, (RunState.OPEN,), state="void", void_reason="the meter had no power"
+        1,
+        (RunState.OPEN,),
+        state="void",
+        void_reason="the meter had no power",
     )
     assert [lost.run for lost in lost_energies(contest)] == [3]
     assert lost_energy_of(contest, 1) is None
@@ -69,7 +72,8 @@ def test_the_public_sees_the_line_and_no_energy_or_score_of_what_is_left_in_the_
     contest: Contest,
 ) -> None:
     number = opened_run(contest, "otters").id
-    utc, now = START.isoformat(), START + timedelta(seconds=60)
+    utc = START.isoformat()
+    now = START + timedelta(seconds=60)
     contest.store.provisional.release(Released(number, utc, utc, 0.5, 0.01, 50.0, 3))
     figures = ("map", "energy_wh", "score", "figure_state")
 

@@ -47,7 +47,10 @@ def folder(tmp_path: Path, images: TestSet) -> Path:
         for number in range(5):
             rows = guesses(contest, 0.9 - 0.2 * min(number, 3), seed=1)
             closed_run(
-                contest, rows, team=f"team {number}", energy_wh=0.1 + number / 100
+                contest,
+                rows,
+                team=f"team {number}",
+                energy_wh=0.1 + number / 100,
             )
     return tmp_path / "contest"
 
@@ -60,7 +63,8 @@ def contest(folder: Path) -> Iterator[Contest]:
 
 def judged(folder: Path, *options: str) -> list[Any]:
     done = called("judge", "--all", "--json", *options, "--contest", str(folder))
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     documents: list[Any] = json.loads(done.stdout)
     return documents
 
@@ -82,7 +86,9 @@ def test_workers_judge_as_one_process_does(folder: Path, tmp_path: Path) -> None
 
 
 def test_large_runs_are_scored_by_blocks_to_the_same_bits(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for copy in ("alone", "by blocks"):
         shutil.copytree(folder, tmp_path / copy)
@@ -96,7 +102,8 @@ def test_large_runs_are_scored_by_blocks_to_the_same_bits(
 
 
 def test_what_is_known_is_not_scored_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     judged(folder)
     with open_contest(folder) as contest:
@@ -114,7 +121,9 @@ def test_what_is_known_is_not_scored_again(
 
 
 def test_what_another_referee_judges_meanwhile_is_not_judged_twice_and_what_it_voids_not_at_all(
-    folder: Path, contest: Contest, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    contest: Contest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def after_another(its: Contest, *others: Any) -> None:
         judge_with_interval(contest, 1, CLOCK)
@@ -147,14 +156,21 @@ def test_a_scoring_is_stored_before_its_runs_are_judged(contest: Contest) -> Non
         seen.append(run.id)
 
     many.score_runs(
-        contest, contest.store.runs.find()[:1], CLOCK, None, done, many.not_scored
+        contest,
+        contest.store.runs.find()[:1],
+        CLOCK,
+        None,
+        done,
+        many.not_scored,
     )
     assert seen == [1]
 
 
 @pytest.mark.parametrize("how", [["--workers", "1"], []])
 def test_a_run_whose_scoring_fails_is_named_with_the_reason_and_the_others_are_judged(
-    folder: Path, contest: Contest, how: list[str]
+    folder: Path,
+    contest: Contest,
+    how: list[str],
 ) -> None:
     with (
         closing(sqlite3.connect(folder / "contest.db")) as connection,
@@ -192,10 +208,8 @@ def test_jobs_are_listed_and_cancelled(contest: Contest, folder: Path) -> None:
     assert "hall 7" in shown
     assert "leased" in shown
     unknown = called("jobs", "--cancel", "zz", *where)
-    assert (unknown.returncode, unknown.stderr) == (
-        1,
-        "referee: There is no job 'zz'; see: referee jobs --all\n",
-    )
+    assert unknown.returncode == 1
+    assert unknown.stderr == "referee: There is no job 'zz'; see: referee jobs --all\n"
     assert called("jobs", "--cancel", names[1][:12], *where).stderr.startswith(
         "1 cancelled."
     )

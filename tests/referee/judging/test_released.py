@@ -40,7 +40,8 @@ from tests.referee.judging.oracle_attacks import (
 )
 
 SECRET = bytes(range(32))
-WINDOW_S, LOOK_S = 600.0, 5.0
+WINDOW_S = 600.0
+LOOK_S = 5.0
 MOST_GAIN = 0.01
 
 
@@ -48,19 +49,31 @@ def opened(contest: Contest, **different: Any) -> Run:
     """A run that opened at START, and was served everything."""
     armed = armed_run(contest, TEAM, nonce="a", **different)
     contest.store.served.append(
-        armed.id, [(image, 1000) for image in range(1, armed.images + 1)], 0.5
+        armed.id,
+        [(image, 1000) for image in range(1, armed.images + 1)],
+        0.5,
     )
     changes = {"start_s": 0.0, "opened_utc": StillClock().utc().isoformat()}
     return contest.store.runs.change(
-        armed.id, (RunState.ARMED,), state=RunState.OPEN.value, **changes
+        armed.id,
+        (RunState.ARMED,),
+        state=RunState.OPEN.value,
+        **changes,
     )
 
 
 class Watched:
     """An open run, and the contest's own process that follows it, at a time of the test's own."""
 
-    def __init__(self, contest: Contest, run: Run, clock: StillClock) -> None:
-        self.contest, self.run, self.clock = replace(contest, secret=SECRET), run, clock
+    def __init__(
+        self,
+        contest: Contest,
+        run: Run,
+        clock: StillClock,
+    ) -> None:
+        self.contest = replace(contest, secret=SECRET)
+        self.run = run
+        self.clock = clock
         self.followed = FollowedRuns(self.contest, self.clock)
 
     def at(self, now_s: float) -> Released | None:
@@ -69,7 +82,9 @@ class Watched:
         self.contest.store.readings.append(self.run.id, 0.0, [reading(now_s)])
         self.followed.tick()
         return released_of(
-            self.contest, self.contest.store.runs.get(self.run.id), self.clock.utc()
+            self.contest,
+            self.contest.store.runs.get(self.run.id),
+            self.clock.utc(),
         )
 
 
@@ -127,16 +142,16 @@ def test_while_the_figures_are_not_fresh_nothing_is_released_and_then_it_is_made
 def test_the_map_is_of_the_half_with_two_digits_and_the_score_follows_from_it(
     watched: Watched,
 ) -> None:
-    contest, run = watched.contest, watched.run
-    truth, order = (
-        read_ground_truth(contest.test_set.folder),
-        contest.store.runs.image_order(run.id),
-    )
+    contest = watched.contest
+    run = watched.run
+    truth = read_ground_truth(contest.test_set.folder)
+    order = contest.store.runs.image_order(run.id)
     half = half_of(SECRET, run, order)
     posted(contest, run)
     released = watched.at(30.0)
     assert released is not None
-    rows, part = contest.store.posts.detections(run.id), restricted_to(truth, half)
+    rows = contest.store.posts.detections(run.id)
+    part = restricted_to(truth, half)
     exact = evaluate_rows(contest, part, rows[np.isin(rows[:, 0], half)]).map
     assert exact not in (round(exact, 2), evaluate_rows(contest, truth, rows).map)
     assert released.map == round(exact, 2)
@@ -146,7 +161,13 @@ def test_the_map_is_of_the_half_with_two_digits_and_the_score_follows_from_it(
 
 @pytest.mark.parametrize(
     ("value", "rough"),
-    [(0.40949, 0.41), (0.0049, 0.0), (0.0151, 0.02), (1.0, 1.0), (0.882, 0.88)],
+    [
+        (0.40949, 0.41),
+        (0.0049, 0.0),
+        (0.0151, 0.02),
+        (1.0, 1.0),
+        (0.882, 0.88),
+    ],
 )
 def test_a_small_map_has_no_finer_scale(value: float, rough: float) -> None:
     assert rough_map(value) == rough
@@ -168,7 +189,8 @@ def test_without_an_energy_there_is_no_score() -> None:
 def test_a_run_that_is_over_has_its_last_figures_and_once_it_is_judged_those_of_all_images(
     watched: Watched,
 ) -> None:
-    contest, run = watched.contest, watched.run
+    contest = watched.contest
+    run = watched.run
     watched.at(30.0)
     posted(contest, run)
     closed = {
@@ -177,7 +199,10 @@ def test_a_run_that_is_over_has_its_last_figures_and_once_it_is_judged_those_of_
         "closed_utc": StillClock(40.0).utc().isoformat(),
     }
     contest.store.runs.change(
-        run.id, (RunState.OPEN,), state=RunState.CLOSED.value, **closed
+        run.id,
+        (RunState.OPEN,),
+        state=RunState.CLOSED.value,
+        **closed,
     )
     last = watched.at(41.0)
     assert last is not None
@@ -187,7 +212,8 @@ def test_a_run_that_is_over_has_its_last_figures_and_once_it_is_judged_those_of_
     judged = judge(contest, run.id, watched.clock)
     final = watched.at(42.0)
     assert final is not None
-    assert (final.map, final.utc) == (round(judged.map, 2), judged.judged_utc)
+    assert final.map == round(judged.map, 2)
+    assert final.utc == judged.judged_utc
 
 
 # The attack
@@ -197,7 +223,13 @@ def test_a_run_that_is_over_has_its_last_figures_and_once_it_is_judged_those_of_
 def large_set(tmp_path_factory: pytest.TempPathFactory) -> TestSet:
     """As large as those of the contests with few images, with as many categories."""
     folder = tmp_path_factory.mktemp("sets") / "large"
-    return synthesize(folder, images=300, categories=200, seed=1, size=(64, 64))
+    return synthesize(
+        folder,
+        images=300,
+        categories=200,
+        seed=1,
+        size=(64, 64),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -208,13 +240,22 @@ def truth(large_set: TestSet) -> GroundTruth:
 class HttpOracle:
     """Asks for the session every LOOK_S, in a window of ten minutes."""
 
-    def __init__(self, watched: Watched, client: FlaskClient, token: str) -> None:
-        self.watched, self.answers = watched, 0
-        self._client, self._headers = client, {"Authorization": f"Bearer {token}"}
+    def __init__(
+        self,
+        watched: Watched,
+        client: FlaskClient,
+        token: str,
+    ) -> None:
+        self.watched = watched
+        self.answers = 0
+        self._client = client
+        self._headers = {"Authorization": f"Bearer {token}"}
         self._last: dict[str, Any] = {}
 
     def post(self, rows: Floats) -> None:
-        contest, run, clock = self.watched.contest, self.watched.run, self.watched.clock
+        contest = self.watched.contest
+        run = self.watched.run
+        clock = self.watched.clock
         known = rows.copy()
         known[:, 0] = (
             np.argsort(contest.store.runs.image_order(run.id))[
@@ -242,7 +283,8 @@ class HttpOracle:
                 or {}
             )
             if found != {} and found["released_utc"] != self._last.get("released_utc"):
-                self._last, self.answers = found, self.answers + 1
+                self._last = found
+                self.answers = self.answers + 1
                 return float(found["map"])
         return None
 
@@ -253,7 +295,8 @@ def attacked(tmp_path: Path, large_set: TestSet) -> Iterator[HttpOracle]:
         house(tmp_path / "contest", large_set, teams_see_score=True) as made,
         ExitStack() as stack,
     ):
-        run, clock = opened(made.contest), StillClock()
+        run = opened(made.contest)
+        clock = StillClock()
         control = RunControl(made.contest, clock)
         stack.callback(control.shutdown)
         app = create_app(made.contest, control, clock)
@@ -264,8 +307,15 @@ def attacked(tmp_path: Path, large_set: TestSet) -> Iterator[HttpOracle]:
 class ExactOracle:
     """The whole figure of all images, after each body, as it was once shown."""
 
-    def __init__(self, contest: Contest, truth: GroundTruth, questions: int) -> None:
-        self._contest, self._truth, self._left = contest, truth, questions
+    def __init__(
+        self,
+        contest: Contest,
+        truth: GroundTruth,
+        questions: int,
+    ) -> None:
+        self._contest = contest
+        self._truth = truth
+        self._left = questions
         self.rows = np.empty((0, 7))
 
     def post(self, rows: Floats) -> None:
@@ -279,9 +329,11 @@ class ExactOracle:
 
 
 def test_from_the_exact_figure_such_a_client_learns_much(
-    attacked: HttpOracle, truth: GroundTruth
+    attacked: HttpOracle,
+    truth: GroundTruth,
 ) -> None:
-    contest, belief = attacked.watched.contest, belief_of(truth, seed=1)
+    contest = attacked.watched.contest
+    belief = belief_of(truth, seed=1)
     without = evaluate_rows(contest, truth, belief.final()).map
     oracle = ExactOracle(contest, truth, questions=66)
     oracle.post(decoding(oracle, belief).final())
@@ -290,9 +342,12 @@ def test_from_the_exact_figure_such_a_client_learns_much(
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_client_that_asks_for_ten_minutes_gains_no_hundredth_of_map(
-    attacked: HttpOracle, truth: GroundTruth, attack: str
+    attacked: HttpOracle,
+    truth: GroundTruth,
+    attack: str,
 ) -> None:
-    contest, run = attacked.watched.contest, attacked.watched.run
+    contest = attacked.watched.contest
+    run = attacked.watched.run
     belief = belief_of(truth, seed=1)
     without = evaluate_rows(contest, truth, belief.final()).map
     learned: Belief = ATTACKS[attack](attacked, belief)

@@ -53,7 +53,11 @@ FAILED = Check(
     figures={"peaks": math.nan},
 )
 OTHER_WINDOW = Check(
-    "integrator-time", ok=False, severity="error", sentence="Longer.", figures={}
+    "integrator-time",
+    ok=False,
+    severity="error",
+    sentence="Longer.",
+    figures={},
 )
 
 
@@ -70,21 +74,38 @@ def run_in(hall: House, state: RunState, **figures: object) -> Run:
     """A run in that state whose last provisional figures are mAP 0.5 and 0.25 Wh."""
     run = stored_run(hall.store, testset_digest=hall.contest.test_set.digest)
     hall.store.provisional.set(
-        Provisional(run.id, AT, map=0.5, energy_wh=0.25, score=2.0, detections=7)
+        Provisional(
+            run.id,
+            AT,
+            map=0.5,
+            energy_wh=0.25,
+            score=2.0,
+            detections=7,
+        )
     )
     return hall.store.runs.change(
-        run.id, (RunState.ARMED,), state=state.value, **figures
+        run.id,
+        (RunState.ARMED,),
+        state=state.value,
+        **figures,
     )
 
 
 def judged_run(
-    hall: House, team: str, energy_wh: float | None, *checks: Check, **more: object
+    hall: House,
+    team: str,
+    energy_wh: float | None,
+    *checks: Check,
+    **more: object,
 ) -> Run:
     """A judged run of mAP 0.5."""
     values = {"testset_digest": hall.contest.test_set.digest} | more
     run = stored_run(hall.store, team=team, **values)
     judged = hall.store.runs.change(
-        run.id, (RunState.ARMED,), state="judged", energy_wh=energy_wh
+        run.id,
+        (RunState.ARMED,),
+        state="judged",
+        energy_wh=energy_wh,
     )
     hall.store.scores.add(score(run.id, energy_wh, checks))
     return judged
@@ -130,10 +151,16 @@ def test_the_figures_of_an_open_run_are_provisional(hall: House) -> None:
 
 @pytest.mark.parametrize(
     ("state", "score", "figure_state"),
-    [(RunState.CLOSED, 0.4, FigureState.FRESH), (RunState.VOID, None, None)],
+    [
+        (RunState.CLOSED, 0.4, FigureState.FRESH),
+        (RunState.VOID, None, None),
+    ],
 )
 def test_a_run_that_is_over_has_its_energy_of_record(
-    hall: House, state: RunState, score: float | None, figure_state: FigureState | None
+    hall: House,
+    state: RunState,
+    score: float | None,
+    figure_state: FigureState | None,
 ) -> None:
     run = run_in(hall, state, energy_wh=1.25)
     expected = Figures(1.25, 0.5, score, None, judged=False, figure_state=figure_state)
@@ -143,7 +170,12 @@ def test_a_run_that_is_over_has_its_energy_of_record(
 def test_a_run_without_energy_has_no_score(hall: House) -> None:
     run = run_in(hall, RunState.CLOSED)
     assert figures_of(hall.contest, run, START) == Figures(
-        None, 0.5, None, None, judged=False, figure_state=FigureState.METER_AWAY
+        None,
+        0.5,
+        None,
+        None,
+        judged=False,
+        figure_state=FigureState.METER_AWAY,
     )
 
 
@@ -155,7 +187,12 @@ def test_a_judgement_before_the_energy_was_read_no_longer_counts(hall: House) ->
     read = hall.store.runs.change(run.id, (RunState.JUDGED,), energy_wh=1.25)
     assert current_judgement(hall.contest, read) is None
     expected = Figures(
-        1.25, 0.5, 0.4, None, judged=False, figure_state=FigureState.FRESH
+        1.25,
+        0.5,
+        0.4,
+        None,
+        judged=False,
+        figure_state=FigureState.FRESH,
     )
     assert figures_of(hall.contest, read, START) == expected
     judge(hall.contest, run.id, Clock())
@@ -166,11 +203,9 @@ def test_a_document_is_json_and_keeps_the_checks(hall: House) -> None:
     run = judged_run(hall, "ant", 2.0, FAILED)
     document = score_document(run, score(run.id, 2.0, (FAILED,)))
     assert json.loads(json.dumps(document, allow_nan=False)) == document
-    assert (document["score"], document["needs_review"], document["interval"]) == (
-        0.25,
-        True,
-        None,
-    )
+    assert document["score"] == 0.25
+    assert document["needs_review"] is True
+    assert document["interval"] is None
     assert document["checks"] == [
         {
             "code": "peak-clipping",
@@ -199,16 +234,26 @@ def latest(hall: House, run: int) -> Score:
 
 
 def test_standings_rank_judged_runs_and_name_what_is_left_out(hall: House) -> None:
-    for team, energy_wh in (("ant", 1.0), ("bee", 2.0), ("cat", None), ("dog", 0.5)):
+    for team, energy_wh in (
+        ("ant", 1.0),
+        ("bee", 2.0),
+        ("cat", None),
+        ("dog", 0.5),
+    ):
         judged_run(hall, team, energy_wh)
     # Relative to bee's mAP its halves vary by 0.5202: a lead of 2/3 is 1.2816 deviations, a chance of 90 %.
     for run, off in ((1, 0.0), (2, 0.26010)):
         interval = replace(HALF_SAMPLED, map_low=0.4, score_low=0.2)
         hall.store.scores.add_interval(
-            latest(hall, run), interval, 0.5 + off * (-1.0) ** np.arange(HALVES)
+            latest(hall, run),
+            interval,
+            0.5 + off * (-1.0) ** np.arange(HALVES),
         )
     hall.store.runs.change(
-        4, (RunState.JUDGED,), state="void", void_reason="wrong board"
+        4,
+        (RunState.JUDGED,),
+        state="void",
+        void_reason="wrong board",
     )
     found = standings(hall.contest)
     assert [(one.rank, one.standing.team) for one in found.places] == [
@@ -217,15 +262,21 @@ def test_standings_rank_judged_runs_and_name_what_is_left_out(hall: House) -> No
     ]
     ((bee,), (ant,)) = (one.level_with for one in found.places)
     covers = "same images; energy spread not known"
-    assert (bee.team, ant.team, bee.covers) == ("bee", "ant", covers)
+    assert bee.team == "bee"
+    assert ant.team == "ant"
+    assert bee.covers == covers
     assert bee.chance == ant.chance == pytest.approx(0.9, abs=1e-3)
     assert found.left_out == (LeftOut(3, "cat", None),)
     document = place_document(found.places[0])
-    assert (document["score"], document["score_low"], document["level_with"]) == (
-        0.5,
-        0.2,
-        [{"team": "bee", "chance": bee.chance, "covers": covers}],
-    )
+    assert document["score"] == 0.5
+    assert document["score_low"] == 0.2
+    assert document["level_with"] == [
+        {
+            "team": "bee",
+            "chance": bee.chance,
+            "covers": covers,
+        }
+    ]
 
 
 def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(
@@ -254,10 +305,8 @@ def test_a_run_below_least_map_is_shown_with_the_reason_and_wins_nothing(
         assert found.left_out == ()
         assert {one.teams for one in found.awards} == {("ant",)}
         document = place_document(found.unranked[0])
-        assert (document["rank"], document["not_ranked_code"]) == (
-            None,
-            "below-least-map",
-        )
+        assert document["rank"] is None
+        assert document["not_ranked_code"] == "below-least-map"
         assert set(document) == set(place_document(found.places[0]))
         reason = found.unranked[1].standing.not_ranked
         assert (
@@ -274,12 +323,15 @@ def test_a_run_that_was_let_stand_is_reviewed_until_another_check_fails(
     assert standings(hall.contest).unranked[0].standing.needs_review
     let_stand(hall.contest, run.id, "ada", "The clip is a spike of 10 ms.", START)
     one = standings(hall.contest).places[0].standing
-    assert (one.needs_review, one.reviewed) == (False, "The clip is a spike of 10 ms.")
+    assert one.needs_review is False
+    assert one.reviewed == "The clip is a spike of 10 ms."
     figures = figures_of(hall.contest, run, START)
-    assert (figures.needs_review, figures.reviewed) == (False, one.reviewed)
+    assert figures.needs_review is False
+    assert figures.reviewed == one.reviewed
     judged_run(hall, "bee", 2.0)
     met = meeting(hall.contest, 1, 2).sides[0]
-    assert (met.figures.needs_review, met.figures.reviewed is not None) == (False, True)
+    assert met.figures.needs_review is False
+    assert (met.figures.reviewed is not None) is True
     hall.store.scores.add(score(run.id, 1.0, (FAILED, OTHER_WINDOW)))
     assert standings(hall.contest).unranked[0].standing.failed_checks == (
         FailedCheck("peak-clipping", "Clipped."),
@@ -367,7 +419,8 @@ def test_a_meeting_gives_the_higher_score_two_points(hall: House) -> None:
     ]
     assert met.one_heat
     tie = meeting(hall.contest, 3, 2)
-    assert ([side.points for side in tie.sides], tie.one_heat) == ([1, 1], False)
+    assert [side.points for side in tie.sides] == [1, 1]
+    assert tie.one_heat is False
     assert [side.points for side in meeting(hall.contest, 4, 3).sides] == [0, 2]
 
 
@@ -380,12 +433,17 @@ def test_a_meeting_gives_the_higher_score_two_points(hall: House) -> None:
     ],
 )
 def test_a_run_without_a_judgement_meets_no_other(
-    hall: House, state: RunState, words: str
+    hall: House,
+    state: RunState,
+    words: str,
 ) -> None:
     judged_run(hall, "ant", 1.0)
     judged_run(hall, "bee", 1.0)
     hall.store.runs.change(
-        2, (RunState.JUDGED,), state=state.value, void_reason="loose cable"
+        2,
+        (RunState.JUDGED,),
+        state=state.value,
+        void_reason="loose cable",
     )
     with pytest.raises(RefereeError, match=words) as failure:
         meeting(hall.contest, 1, 2)
@@ -417,7 +475,9 @@ def test_a_run_in_review_does_not_lead_and_is_shown_with_code_and_sentence(
     found = standings(hall.contest)
     assert [(one.rank, one.standing.team) for one in found.places] == [(1, "bee")]
     document = place_document(found.unranked[0])
-    assert (document["rank"], document["team"], document["score"]) == (None, "ant", 5.0)
+    assert document["rank"] is None
+    assert document["team"] == "ant"
+    assert document["score"] == 5.0
     assert document["not_ranked_code"] == "in-review"
     assert document["not_ranked"] == (
         "it is in review until an operator decides: peak-clipping failed (Clipped)"
@@ -426,10 +486,8 @@ def test_a_run_in_review_does_not_lead_and_is_shown_with_code_and_sentence(
         {"code": "peak-clipping", "sentence": "Clipped."}
     ]
     figures = figures_of(hall.contest, hall.store.runs.get(1), START)
-    assert (figures.not_ranked, figures.not_ranked_code) == (
-        document["not_ranked"],
-        "in-review",
-    )
+    assert figures.not_ranked == document["not_ranked"]
+    assert figures.not_ranked_code == "in-review"
 
 
 def test_a_team_is_ranked_by_its_sound_run_while_its_better_one_is_in_review(
@@ -484,7 +542,8 @@ def test_a_review_does_not_rank_a_run_that_is_below_least_map(hall: House) -> No
     with open_contest(hall.folder) as contest:
         for _ in range(2):
             found = standings(contest)
-            assert (found.places, len(found.unranked)) == ((), 1)
+            assert found.places == ()
+            assert len(found.unranked) == 1
             assert (
                 found.unranked[0].standing.not_ranked_code is NotRanked.BELOW_LEAST_MAP
             )

@@ -24,8 +24,10 @@ from referee.judging.scoring_job import (
 from tests.scoring import oracle
 from tests.scoring.test_halves import BOXES, CONFIDENCES
 
-IMAGES, CATEGORIES = [1, 2, 3], [1, 2, 5]
-IMAGE, CATEGORY = st.sampled_from(IMAGES), st.sampled_from(CATEGORIES)
+IMAGES = [1, 2, 3]
+CATEGORIES = [1, 2, 5]
+IMAGE = st.sampled_from(IMAGES)
+CATEGORY = st.sampled_from(CATEGORIES)
 OBJECTS = st.lists(st.tuples(IMAGE, CATEGORY, BOXES), max_size=10)
 FOUND = st.lists(st.tuples(IMAGE, CATEGORY, CONFIDENCES, BOXES), max_size=20)
 
@@ -39,7 +41,9 @@ def made(
     count_unserved: bool = False,
 ) -> ScoringInput:
     truth = oracle.ground_truth(
-        IMAGES, CATEGORIES, [(i, c, *box) for i, c, box in objects]
+        IMAGES,
+        CATEGORIES,
+        [(i, c, *box) for i, c, box in objects],
     )
     rows = np.array([(i, c, p, *box) for i, c, p, box in found], np.float64).reshape(
         -1, 7
@@ -86,7 +90,11 @@ def test_a_corrected_ground_truth_scores_as_if_nothing_were_known(
 def test_only_the_categories_that_a_correction_touches_are_scored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    objects = [(1, 1, (0, 0, 9, 9)), (2, 2, (0, 0, 9, 9)), (3, 5, (0, 0, 9, 9))]
+    objects = [
+        (1, 1, (0, 0, 9, 9)),
+        (2, 2, (0, 0, 9, 9)),
+        (3, 5, (0, 0, 9, 9)),
+    ]
     found = [(i, c, 0.5, box) for i, c, box in objects]
     known = score_whole(made("lpirc", objects, found, [True] * 3))
     scored: list[list[int]] = []
@@ -108,7 +116,8 @@ def test_only_the_categories_that_a_correction_touches_are_scored(
 
 def test_a_name_changes_with_all_that_the_outcome_follows_from() -> None:
     given = made("lpirc", [(1, 1, (0, 0, 9, 9))], [], [True] * 3)
-    order, bodies = np.array([2, 1, 3]), [("ab", 3, 0)]
+    order = np.array([2, 1, 3])
+    bodies = [("ab", 3, 0)]
     plain = ("lpirc", False, bodies, order, given.served, given.limits)
     other = [
         ("coco", *plain[1:]),

@@ -13,7 +13,8 @@ from referee.judging.status import LIVE, Known, StatusReader
 from referee.store.records import Provisional, Refusal, Review, RunState, Score
 from tests.referee.factories import START, House, reading, rows, stored_run
 
-NOW, SIGNATURE = START, "metric=lpirc"
+NOW = START
+SIGNATURE = "metric=lpirc"
 
 
 def judged(house: House, number: int, score: float | None = 1.0) -> None:
@@ -35,7 +36,17 @@ def judged(house: House, number: int, score: float | None = 1.0) -> None:
     )
     ap = dict.fromkeys(range(200), 0.5)
     made = Score(
-        number, START.isoformat(), 0.25, 1.0, score, 9.0, 5, 17, ap, SIGNATURE, failed
+        number,
+        START.isoformat(),
+        0.25,
+        1.0,
+        score,
+        9.0,
+        5,
+        17,
+        ap,
+        SIGNATURE,
+        failed,
     )
     house.store.scores.add(made)
     house.store.runs.change(number, (RunState.CLOSED,), state="judged")
@@ -47,10 +58,17 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(
     house = build({"name": "one", "meter": "sim:"}, {"name": "two", "meter": "sim:"})
     for number in range(1, 61):
         run = stored_run(
-            house.store, team=f"team {number % 16}", station=("one", "two")[number % 2]
+            house.store,
+            team=f"team {number % 16}",
+            station=("one", "two")[number % 2],
         )
         house.store.posts.append(
-            run.id, rows(20), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+            run.id,
+            rows(20),
+            sha256="s",
+            idempotency_key=None,
+            elapsed_s=1.0,
+            now=START,
         )
         for _ in range(3):
             house.store.log.append(START, run.id, "armed", meter="a meter")
@@ -58,7 +76,10 @@ def test_a_contest_day_of_sixteen_teams_costs_five_milliseconds_a_look(
             judged(house, run.id)
         else:
             house.store.runs.change(
-                run.id, (RunState.ARMED,), state="open", opened_utc=START.isoformat()
+                run.id,
+                (RunState.ARMED,),
+                state="open",
+                opened_utc=START.isoformat(),
             )
     alike = [
         (None, Refusal("a", f"{n}", 1, "bad-token", 401, "ant", n, "10.0.0.1", "No."))
@@ -113,7 +134,11 @@ def test_what_changes_about_a_run_that_was_read_before_is_seen(
     assert shown() == ("judged", 0.25, 1.0, 0, "fine")
     other = (
         Check(
-            "low-load", ok=False, severity="error", sentence="It is low.", figures={}
+            "low-load",
+            ok=False,
+            severity="error",
+            sentence="It is low.",
+            figures={},
         ),
     )
     house.store.scores.add(
@@ -121,7 +146,10 @@ def test_what_changes_about_a_run_that_was_read_before_is_seen(
     )
     assert shown() == ("judged", 0.5, 2.0, 0, None), "the review was of another check"
     house.store.runs.change(
-        number, (RunState.JUDGED,), state="void", void_reason="why not"
+        number,
+        (RunState.JUDGED,),
+        state="void",
+        void_reason="why not",
     )
     assert shown()[0] == "void"
     assert reader.read(NOW, Known(judging=frozenset([number])))["runs"][0]["judging"]
@@ -140,15 +168,9 @@ def test_an_open_run_shows_what_the_server_knows_of_it(
         NOW, Known(meters={"one": ("ready", None)}, waiting=frozenset([number]))
     )
     (station,) = armed["stations"]
-    assert (
-        station["meter_state"],
-        station["run"]["state"],
-        station["run"]["waiting"],
-    ) == (
-        "ready",
-        "armed",
-        True,
-    )
+    assert station["meter_state"] == "ready"
+    assert station["run"]["state"] == "armed"
+    assert station["run"]["waiting"] is True
     badgers = {
         "team": "badgers",
         "affiliation": None,
@@ -162,7 +184,10 @@ def test_an_open_run_shows_what_the_server_knows_of_it(
     }
 
     house.store.runs.change(
-        number, (RunState.ARMED,), state="open", opened_utc=START.isoformat()
+        number,
+        (RunState.ARMED,),
+        state="open",
+        opened_utc=START.isoformat(),
     )
     house.store.provisional.set(
         Provisional(number, START.isoformat(), 0.5, 2.0, 0.25, 3)
@@ -194,10 +219,17 @@ def test_a_meter_that_may_hold_the_energy_of_a_run_is_not_called_idle(
     house = build()
     run = stored_run(house.store)
     house.store.runs.change(
-        run.id, (RunState.ARMED,), state="closed", closed_utc=START.isoformat()
+        run.id,
+        (RunState.ARMED,),
+        state="closed",
+        closed_utc=START.isoformat(),
     )
     house.store.log.append(
-        START, run.id, "energy-missing", code="read-later", reason="It does not answer."
+        START,
+        run.id,
+        "energy-missing",
+        code="read-later",
+        reason="It does not answer.",
     )
     reader = StatusReader(house.contest)
 
@@ -224,7 +256,8 @@ def test_runs_without_a_place_say_why(build: Callable[..., House]) -> None:
 
 @pytest.mark.parametrize("most", [600, 7])
 def test_the_course_of_the_power_has_few_points_however_long_the_run(
-    build: Callable[..., House], most: int
+    build: Callable[..., House],
+    most: int,
 ) -> None:
     house = build()
     number = stored_run(house.store).id

@@ -61,7 +61,8 @@ def closed_run(
     **different: object,
 ) -> int:
     """A closed run that found every other object, the images in another order; it was served all, or these."""
-    store, test_set = contest.store, contest.test_set
+    store = contest.store
+    test_set = contest.test_set
     images = len(test_set.images)
     record = run_record(
         testset_digest=test_set.digest,
@@ -78,10 +79,17 @@ def closed_run(
     )
     sent = rows[~missed(np.arange(len(rows)))]
     store.posts.append(
-        run.id, sent, sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+        run.id,
+        sent,
+        sha256="s",
+        idempotency_key=None,
+        elapsed_s=1.0,
+        now=START,
     )
     store.readings.append(
-        run.id, 0.0, [reading(second, power_w=power_w) for second in range(11)]
+        run.id,
+        0.0,
+        [reading(second, power_w=power_w) for second in range(11)],
     )
     values = {
         "state": "closed",
@@ -109,11 +117,9 @@ def test_the_interval_is_kept_with_the_score_and_lies_around_it(
     assert interval.score_high is not None
     assert judged.score is not None
     assert interval.score_low < judged.score < interval.score_high
-    assert (interval.level, interval.resamples, interval.method) == (
-        0.95,
-        HALVES,
-        "half-sampling",
-    )
+    assert interval.level == 0.95
+    assert interval.resamples == HALVES
+    assert interval.method == "half-sampling"
 
 
 def test_the_interval_is_of_what_counts(contest: Contest) -> None:
@@ -133,13 +139,12 @@ def test_the_halves_are_kept_and_three_intervals_are_told_apart(
     maps = contest.store.scores.half_maps(run)
     assert interval is not None
     assert maps is not None
-    truth, rows = (
-        read_ground_truth(contest.test_set.folder),
-        contest.store.posts.detections(run),
-    )
+    truth = read_ground_truth(contest.test_set.folder)
+    rows = contest.store.posts.detections(run)
     assert maps.tolist() == half_maps(truth, Detections.from_rows(rows)).tolist()
     found = map_intervals(judged.map, maps)
-    assert (interval.map_bias, interval.map_spread) == (found.bias, found.spread)
+    assert interval.map_bias == found.bias
+    assert interval.map_spread == found.spread
     assert (interval.map_low, interval.map_high) == found.mean
     assert (interval.other_low, interval.other_high) == found.other
     assert (interval.unlimited_low, interval.unlimited_high) == found.unlimited
@@ -154,11 +159,9 @@ def known(contest: Contest, run: int) -> Halved | None:
 def test_runs_share_images_whatever_their_order_and_the_error_of_one_meter_with_fixed_ranges(
     contest: Contest,
 ) -> None:
-    backwards, elsewhere, automatic = (
-        closed_run(contest, order=slice(None, None, -1)),
-        closed_run(contest, meter_identity="YOKOGAWA WT310 OTHER F1.03"),
-        closed_run(contest, setup=Setup(None, None, 0.1, 600)),
-    )
+    backwards = closed_run(contest, order=slice(None, None, -1))
+    elsewhere = closed_run(contest, meter_identity="YOKOGAWA WT310 OTHER F1.03")
+    automatic = closed_run(contest, setup=Setup(None, None, 0.1, 600))
     runs = closed_run(contest), backwards, elsewhere, automatic
     for run in runs:
         judge_with_interval(contest, run, CLOCK)
@@ -211,7 +214,8 @@ def test_teams_as_good_as_each_other_are_a_tie_with_its_chance(
 
 
 def test_a_contest_of_an_earlier_form_is_shown_as_it_was_until_it_is_judged_again(
-    tmp_path: Path, small_set: TestSet
+    tmp_path: Path,
+    small_set: TestSet,
 ) -> None:
     folder = tmp_path / "contest"
     create_contest(folder, config_text(small_set, FIXED))
@@ -235,18 +239,14 @@ def test_a_contest_of_an_earlier_form_is_shown_as_it_was_until_it_is_judged_agai
         kept = old.store.scores.latest(run)
         assert kept is not None
         assert kept.interval is not None
-        assert (kept.score, kept.map_ilsvrc_det, kept.interval.map_bias) == (
-            first.score,
-            None,
-            None,
-        )
+        assert kept.score == first.score
+        assert kept.map_ilsvrc_det is None
+        assert kept.interval.map_bias is None
         assert kept.interval.method == "bootstrap"
         assert [place.standing.complete for place in standings(old).places] == [False]
         again = judge_with_interval(old, run, CLOCK)
-        assert (again.map_ilsvrc_det, again.interval) == (
-            first.map_ilsvrc_det,
-            first.interval,
-        )
+        assert again.map_ilsvrc_det == first.map_ilsvrc_det
+        assert again.interval == first.interval
         assert [place.standing.complete for place in standings(old).places] == [True]
 
 
@@ -266,11 +266,9 @@ def test_runs_on_other_images_do_not_share_them(contest: Contest) -> None:
 def test_the_order_is_not_known_before_the_resamples_are_or_without_the_meter_s_accuracy(
     contest: Contest,
 ) -> None:
-    first, blind, without = (
-        closed_run(contest),
-        closed_run(contest, power_w=math.nan),
-        closed_run(contest, energy_wh=None),
-    )
+    first = closed_run(contest)
+    blind = closed_run(contest, power_w=math.nan)
+    without = closed_run(contest, energy_wh=None)
     judge(contest, first, CLOCK)
     assert known(contest, first) is None
     for run in (blind, without):
@@ -287,15 +285,20 @@ def test_judging_again_gives_the_same_interval(contest: Contest) -> None:
 
 
 def test_an_interval_goes_to_its_own_score_though_another_process_judges_the_run_meanwhile(
-    contest: Contest, monkeypatch: pytest.MonkeyPatch
+    contest: Contest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = closed_run(contest, energy_wh=None)
-    add_interval, later = contest.store.scores.add_interval, []
+    add_interval = contest.store.scores.add_interval
+    later = []
 
     def late(*interval: Any) -> None:
         if not later:
             contest.store.runs.change(
-                run, (RunState.JUDGED,), energy_wh=0.1, integrator_s=10.0
+                run,
+                (RunState.JUDGED,),
+                energy_wh=0.1,
+                integrator_s=10.0,
             )
             with open_contest(contest.folder) as other:
                 later.append(judge_with_interval(other, run, CLOCK))
@@ -308,7 +311,8 @@ def test_an_interval_goes_to_its_own_score_though_another_process_judges_the_run
 
 
 def test_the_score_is_stored_before_its_interval(
-    contest: Contest, monkeypatch: pytest.MonkeyPatch
+    contest: Contest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = closed_run(contest)
 
@@ -325,11 +329,13 @@ def test_the_score_is_stored_before_its_interval(
 
 
 def test_of_a_known_scoring_score_and_interval_are_stored_together(
-    contest: Contest, monkeypatch: pytest.MonkeyPatch
+    contest: Contest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = closed_run(contest)
     first = judge_with_interval(contest, run, CLOCK)
-    scores, intervals = contest.store.scores.add, []
+    scores = contest.store.scores.add
+    intervals = []
 
     def killed_after(*score: Any) -> None:
         scores(*score)
@@ -344,7 +350,9 @@ def test_of_a_known_scoring_score_and_interval_are_stored_together(
 
 @pytest.mark.parametrize("metric", ["coco", "voc-11", "voc-area", "ilsvrc-det"])
 def test_every_metric_has_an_interval(
-    metric: str, tmp_path: Path, small_set: TestSet
+    metric: str,
+    tmp_path: Path,
+    small_set: TestSet,
 ) -> None:
     create_contest(tmp_path / metric, config_text(small_set, FIXED, metric=metric))
     with open_contest(tmp_path / metric) as contest:
@@ -374,9 +382,10 @@ def test_the_bootstrap_of_an_earlier_form_is_named_and_says_nothing_of_an_order(
     judged = contest.store.scores.latest(runs[0])
     assert judged is not None
     ((name, figures),) = described(judged.interval)
-    assert (name, figures.partition(" at ")[2]) == (
-        "mean of sets of this size",
-        "95%, by bootstrap, too narrow; judge the run again",
+    assert name == "mean of sets of this size"
+    assert (
+        figures.partition(" at ")[2]
+        == "95%, by bootstrap, too narrow; judge the run again"
     )
     assert [place.level_with for place in standings(contest).places] == [(), ()]
     assert [place.standing.complete for place in standings(contest).places] == [
@@ -391,27 +400,43 @@ def test_attempts_tell_the_energy_spread_but_not_one_in_review_or_void(
     contest.store.teams.add("newts", "no hash", START)
     energies_wh = (0.1, 0.102, 0.104)
     attempts = [
-        closed_run(contest, power_w=360 * wh, energy_wh=wh, team="newts")
+        closed_run(
+            contest,
+            power_w=360 * wh,
+            energy_wh=wh,
+            team="newts",
+        )
         for wh in energies_wh
     ]
     wrong = closed_run(
-        contest, power_w=360, energy_wh=0.2, team="newts"
+        contest,
+        power_w=360,
+        energy_wh=0.2,
+        team="newts",
     )  # the readings say otherwise
     alone = closed_run(contest, power_w=39.6, energy_wh=0.11)
     for run in (*attempts, wrong, alone):
         judge_with_interval(contest, run, CLOCK)
     spread = float(np.std(np.log(energies_wh), ddof=1))
     first, second = (place.standing for place in standings(contest).places)
-    assert (first.team, first.energy_spread) == ("newts", pytest.approx(spread))
-    assert (second.team, second.energy_spread) == (TEAM, None)
+    assert first.team == "newts"
+    assert first.energy_spread == pytest.approx(spread)
+    assert second.team == TEAM
+    assert second.energy_spread is None
     contest.store.runs.change(
-        attempts[2], (RunState.JUDGED,), state="void", void_reason="wrong board"
+        attempts[2],
+        (RunState.JUDGED,),
+        state="void",
+        void_reason="wrong board",
     )
     assert standings(contest).places[0].standing.energy_spread == pytest.approx(
         math.log(1.02) / math.sqrt(2)
     )
     contest.store.runs.change(
-        attempts[1], (RunState.JUDGED,), state="void", void_reason="wrong board"
+        attempts[1],
+        (RunState.JUDGED,),
+        state="void",
+        void_reason="wrong board",
     )
     assert standings(contest).places[0].standing.energy_spread is None
 
@@ -421,7 +446,9 @@ def test_15_uwh_between_two_equal_programs_are_no_sure_order(contest: Contest) -
     contest.store.teams.add("newts", "no hash", START)
     for team, wh in ((TEAM, 0.1), ("newts", 0.100015)):
         judge_with_interval(
-            contest, closed_run(contest, energy_wh=wh, team=team), CLOCK
+            contest,
+            closed_run(contest, energy_wh=wh, team=team),
+            CLOCK,
         )
     ((level,), _) = (place.level_with for place in standings(contest).places)
     assert level.team == "newts"
@@ -441,16 +468,15 @@ def test_the_meters_share_is_that_of_its_fixed_ranges_and_model(
 
 @pytest.mark.parametrize("power_w", [math.nan, math.inf, 0.0, -1.0])
 def test_readings_that_say_nothing_leave_the_scores_interval_out(
-    contest: Contest, power_w: float
+    contest: Contest,
+    power_w: float,
 ) -> None:
     run = closed_run(contest, power_w=power_w)
     interval = judge_with_interval(contest, run, CLOCK).interval
     assert interval is not None
-    assert (interval.score_low, interval.score_high, interval.energy_uncertainty) == (
-        None,
-        None,
-        None,
-    )
+    assert interval.score_low is None
+    assert interval.score_high is None
+    assert interval.energy_uncertainty is None
     assert interval.map_high > 0
 
 

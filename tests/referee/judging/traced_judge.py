@@ -36,5 +36,6 @@ def note(what: str) -> None:
 
 if __name__ == "__main__":
     many.score_whole = traced_judge.traced  # as a worker imports it
-    dispatch.LEASE_S, dispatch.RENEW_S = LEASE_S, LEASE_S / 3
+    dispatch.LEASE_S = LEASE_S
+    dispatch.RENEW_S = LEASE_S / 3
     sys.exit(main(["judge", "--all", "--workers", "2", "--contest", sys.argv[1]]))

@@ -35,25 +35,30 @@ from tests.referee.runs.observing import code_of, kinds
 
 Build = Callable[..., House]
 Until = Callable[[Callable[[], object]], None]
-LEFT, RIGHT = "192.168.1.20", "192.168.2.20"
+LEFT = "192.168.1.20"
+RIGHT = "192.168.2.20"
 
 
 def test_arming_sets_up_the_meter_and_fixes_the_order(build: Build) -> None:
     house = build()
     run = house.control.arm(TEAM, "one")
-    assert (run.state, run.team, run.images, run.window_s) == (
-        RunState.ARMED,
-        TEAM,
-        5,
-        600.0,
-    )
+    assert run.state == RunState.ARMED
+    assert run.team == TEAM
+    assert run.images == 5
+    assert run.window_s == 600.0
     assert (run.meter_identity or "").startswith("YOKOGAWA WT310 ")
     assert sorted(house.store.runs.image_order(run.id).tolist()) == [1, 2, 3, 4, 5]
     assert kinds(house, run.id) == ["armed"]
 
 
 def test_arming_fixes_how_the_meter_measures(build: Build) -> None:
-    house = build(station(voltage_range_v=300, current_range_a=0.5, line_filter=True))
+    house = build(
+        station(
+            voltage_range_v=300,
+            current_range_a=0.5,
+            line_filter=True,
+        )
+    )
     run = house.control.arm(TEAM, "one")
     assert run.setup == Setup(300.0, 0.5, 0.1, 600, line_filter=True)
     assert run.idle_power_w is None
@@ -70,7 +75,10 @@ def served_meter() -> Any:
 
 @pytest.mark.parametrize(("max_age_min", "zeros"), [(60.0, 1), (1e-6, 2), (0.0, 0)])
 def test_arming_compensates_an_old_zero_level_and_the_run_says_how_old_it_is(
-    build: Build, max_age_min: float, zeros: int, caplog: pytest.LogCaptureFixture
+    build: Build,
+    max_age_min: float,
+    zeros: int,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with (
         served_meter() as (address, _instrument),
@@ -89,7 +97,8 @@ def test_arming_compensates_an_old_zero_level_and_the_run_says_how_old_it_is(
 
 
 def test_voiding_a_run_that_a_killed_process_had_armed_gives_the_keys_back(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     def lockout() -> str:
         with contextlib.closing(Link(meter.address)) as panel:
@@ -105,7 +114,8 @@ def test_voiding_a_run_that_a_killed_process_had_armed_gives_the_keys_back(
 
 
 def test_a_meter_that_cannot_compensate_its_zero_level_is_used_and_the_run_says_so(
-    build: Build, monkeypatch: pytest.MonkeyPatch
+    build: Build,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with served_meter() as (address, instrument):
         execute = instrument.execute
@@ -125,10 +135,15 @@ def test_a_meter_that_cannot_compensate_its_zero_level_is_used_and_the_run_says_
 
 @pytest.mark.parametrize(
     ("allowed", "counts"),
-    [(False, Standing.LOOPBACK), (True, Standing.LOOPBACK_ALLOWED)],
+    [
+        (False, Standing.LOOPBACK),
+        (True, Standing.LOOPBACK_ALLOWED),
+    ],
 )
 def test_a_real_meters_answers_over_loopback_count_only_by_the_operators_word(
-    build: Build, allowed: bool, counts: Standing
+    build: Build,
+    allowed: bool,
+    counts: Standing,
 ) -> None:
     # It answers as a real meter does; nothing but its address shows that it is none.
     load = parse_load("constant:36W", time.monotonic)
@@ -137,7 +152,8 @@ def test_a_real_meters_answers_over_loopback_count_only_by_the_operators_word(
         house = build(station(meter=peer.address, loopback_meter=allowed))
         run = house.store.runs.get(house.control.arm(TEAM, "one").id)
         assert run.meter_identity == "YOKOGAWA WT310 C2PH13047V F1.03"
-        assert (run.meter_standing, run.official) == (counts, counts.official)
+        assert run.meter_standing == counts
+        assert run.official == counts.official
         assert house.store.log.of_run(run.id)[0]["standing"] == counts
         house.control.login(TEAM)
         house.control.close(run.id, "operator")
@@ -152,11 +168,13 @@ def test_a_simulated_meter_is_on_record_as_one_whatever_the_operator_says(
     build: Build,
 ) -> None:
     run = build(station(loopback_meter=True)).control.arm(TEAM, "one")
-    assert (run.meter_standing, run.official) == (Standing.SIMULATED, False)
+    assert run.meter_standing == Standing.SIMULATED
+    assert run.official is False
 
 
 def test_a_meter_that_is_exchanged_after_arming_counts_as_what_it_is(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     load = parse_load("constant:36W", time.monotonic)
     answering = Instrument(load, time.monotonic, serial="C2PH13047V")
@@ -166,10 +184,8 @@ def test_a_meter_that_is_exchanged_after_arming_counts_as_what_it_is(
     instrument("--port", str(peer.port))
     run = house.control.login(TEAM).run
     assert run.meter_identity == "YOKOGAWA WT310 SIMULATED F1.03"
-    assert (run.meter_standing, house.store.runs.get(run.id).official) == (
-        Standing.SIMULATED,
-        False,
-    )
+    assert run.meter_standing == Standing.SIMULATED
+    assert house.store.runs.get(run.id).official is False
 
 
 def test_arming_measures_the_idle_board_if_it_is_wanted(build: Build) -> None:
@@ -198,7 +214,8 @@ def test_arming_needs_a_team_and_a_station_that_exist_and_are_free(
 
 
 def test_of_concurrent_arms_of_one_team_at_two_stations_one_wins(
-    build: Build, threads: ThreadPoolExecutor
+    build: Build,
+    threads: ThreadPoolExecutor,
 ) -> None:
     house = build(station("one"), station("two"))
     tries = [threads.submit(house.control.arm, TEAM, name) for name in ("one", "two")]
@@ -218,7 +235,8 @@ def test_a_dead_meter_arms_nothing(build: Build, instrument: Any) -> None:
 
 
 def test_a_meter_that_integrates_for_someone_else_is_left_alone(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     meter = instrument()
     house = build(station(meter=meter.address))
@@ -257,7 +275,8 @@ def gated(build: Build, **keys: object) -> House:
 
 
 def test_a_dead_meter_at_the_first_free_station_is_passed_over(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     dead = instrument()
     dead.die()
@@ -269,7 +288,8 @@ def test_a_dead_meter_at_the_first_free_station_is_passed_over(
         for one in house.store.log.of_run(live.run.id)
         if one["kind"] == "station-passed-over"
     ]
-    assert (event["station"], event["reason"].count("\n")) == ("one", 0)
+    assert event["station"] == "one"
+    assert event["reason"].count("\n") == 0
     # It is tried again once it may have come back.
     assert code_of(house.control.login, "badgers") == "meter-unreachable"
     instrument("--port", dead.port)
@@ -277,7 +297,8 @@ def test_a_dead_meter_at_the_first_free_station_is_passed_over(
 
 
 def test_with_every_meter_dead_the_log_in_fails_and_arms_nothing(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     meters = [instrument(), instrument()]
     for one in meters:
@@ -346,7 +367,8 @@ def test_each_attempt_gets_fresh_images_as_long_as_they_last(build: Build) -> No
     assert len(third - first - second) == 1  # of five
     assert [seen(house, run.id) for run in runs[:2]] == [[], []]
     ((count, earlier),) = seen(house, 3)
-    assert (count, len(earlier)) == (1, 1)
+    assert count == 1
+    assert len(earlier) == 1
     assert images_of(house, earlier[0]) & third
 
 
@@ -406,7 +428,8 @@ def test_rows_beyond_the_run_s_own_images_are_refused(build: Build) -> None:
 
 
 def test_after_a_restore_a_run_of_the_same_number_has_another_order(
-    build: Build, tmp_path: Path
+    build: Build,
+    tmp_path: Path,
 ) -> None:
     house = build(auto_arm=True)
     copy = tmp_path / "copy.db"
@@ -443,7 +466,9 @@ def test_extra_time_lengthens_the_window_and_the_meter_s_timer_and_is_on_record(
 ) -> None:
     house = build()
     run = house.control.arm(TEAM, "one", extra_s=60)
-    assert (run.window_s, run.extra_s, run.contest_window_s) == (660.0, 60, 600.0)
+    assert run.window_s == 660.0
+    assert run.extra_s == 60
+    assert run.contest_window_s == 600.0
     assert run.setup.integrator_timer_s == 660
     assert house.store.runs.get(run.id) == run
     assert house.store.log.of_run(run.id)[0]["extra_s"] == 60
@@ -490,7 +515,9 @@ def mark(house: House, run: int) -> int:
     """How many of a run's images its team had seen before, as every list of runs says."""
     judge(house.contest, run, house.clock)
     return figures_of(
-        house.contest, house.store.runs.get(run), house.clock.utc()
+        house.contest,
+        house.store.runs.get(run),
+        house.clock.utc(),
     ).images_seen
 
 
@@ -550,7 +577,8 @@ def test_the_mark_counts_only_what_fresh_images_do_not_avoid(build: Build) -> No
 
 
 def test_a_copy_of_the_contest_for_another_day_knows_what_its_teams_have_seen(
-    build: Build, tmp_path: Path
+    build: Build,
+    tmp_path: Path,
 ) -> None:
     house = build(auto_arm=True)
     attempt(house, images=3)

@@ -30,7 +30,8 @@ Until = Callable[[Callable[[], object]], None]
 
 
 def test_the_window_opens_only_after_the_meter_says_that_it_integrates(
-    build: Build, until: Until
+    build: Build,
+    until: Until,
 ) -> None:
     house = build()
     run = house.control.arm(TEAM, "one")
@@ -50,7 +51,8 @@ def test_the_window_opens_only_after_the_meter_says_that_it_integrates(
 
 
 def test_no_window_opens_while_the_disk_is_nearly_full(
-    build: Build, monkeypatch: pytest.MonkeyPatch
+    build: Build,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build()
     with monkeypatch.context() as full:
@@ -78,7 +80,8 @@ def test_a_second_login_gives_the_same_run_and_does_not_restart_the_clock(
 
 
 def test_concurrent_logins_start_the_meter_once(
-    build: Build, threads: ThreadPoolExecutor
+    build: Build,
+    threads: ThreadPoolExecutor,
 ) -> None:
     house = build(auto_arm=True)
     lives = [threads.submit(house.control.login, TEAM) for _ in range(8)]
@@ -100,7 +103,9 @@ def test_a_run_is_alone_until_another_one_opens_and_again_when_that_is_closed(
 
 
 def test_teams_at_other_stations_are_independent(
-    build: Build, instrument: Any, threads: ThreadPoolExecutor
+    build: Build,
+    instrument: Any,
+    threads: ThreadPoolExecutor,
 ) -> None:
     dead = instrument()
     house = build(station("one", dead.address), station("two"))
@@ -115,7 +120,8 @@ def test_teams_at_other_stations_are_independent(
 
 
 def test_a_dead_meter_opens_no_window_and_the_run_stays_armed_until_it_answers(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     meter = instrument()
     house = build(station(meter=meter.address))
@@ -127,12 +133,14 @@ def test_a_dead_meter_opens_no_window_and_the_run_stays_armed_until_it_answers(
     assert code_of(house.control.live, run.id) == "window-closed"
     instrument("--port", meter.port)
     live = house.control.login(TEAM)
-    assert (live.run.id, live.run.state) == (run.id, RunState.OPEN)
+    assert live.run.id == run.id
+    assert live.run.state == RunState.OPEN
     assert "meter-failed" in kinds(house, run.id)
 
 
 def test_the_meter_that_is_started_is_the_one_on_record(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     meter = instrument("--serial", "OLD")
     house = build(station(meter=meter.address))
@@ -166,7 +174,8 @@ def started_but_not_recorded(house: House) -> Run:
 
 
 def test_a_start_that_was_not_recorded_is_taken_over(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     house = build(station(meter=instrument().address))
     run = started_but_not_recorded(house)
@@ -178,7 +187,8 @@ def test_a_start_that_was_not_recorded_is_taken_over(
 
 
 def test_a_void_of_such_a_run_leaves_the_station_usable(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     meter = instrument()
     house = build(station(meter=meter.address))
@@ -190,7 +200,8 @@ def test_a_void_of_such_a_run_leaves_the_station_usable(
 
 
 def test_a_test_set_that_was_exchanged_after_arming_opens_no_window(
-    build: Build, small_set: Any
+    build: Build,
+    small_set: Any,
 ) -> None:
     house = build()
     run = house.control.arm(TEAM, "one")
@@ -203,7 +214,8 @@ def test_a_test_set_that_was_exchanged_after_arming_opens_no_window(
 
 
 def test_a_logout_stops_the_meter_and_reads_the_energy(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     meter = instrument("--load", "constant:36W")
     house = build(station(meter=meter.address))
@@ -211,7 +223,8 @@ def test_a_logout_stops_the_meter_and_reads_the_energy(
     live = house.control.login(TEAM)
     live.accept(body(4), None, parse_rows)
     closed = house.control.close(live.run.id, "logout")
-    assert (closed.state, closed.closed_by) == (RunState.CLOSED, "logout")
+    assert closed.state == RunState.CLOSED
+    assert closed.closed_by == "logout"
     assert closed.elapsed_s is not None
     assert closed.energy_wh is not None
     assert (
@@ -224,7 +237,13 @@ def test_a_logout_stops_the_meter_and_reads_the_energy(
     assert house.control.close(live.run.id, "operator") == closed
 
 
-@pytest.mark.parametrize(("ending", "step"), [("close", "retire"), ("void", "forget")])
+@pytest.mark.parametrize(
+    ("ending", "step"),
+    [
+        ("close", "retire"),
+        ("void", "forget"),
+    ],
+)
 def test_a_station_that_is_free_on_record_is_armed_only_after_its_meter_is_put_aside(
     build: Build,
     threads: ThreadPoolExecutor,
@@ -236,12 +255,10 @@ def test_a_station_that_is_free_on_record_is_armed_only_after_its_meter_is_put_a
     run = house.control.arm(TEAM, "one").id
     if ending == "close":
         house.control.login(TEAM)
-    put_aside, set_up, is_set_up, armed = (
-        getattr(StationMeters, step),
-        StationMeters.set_up,
-        Event(),
-        [],
-    )
+    put_aside = getattr(StationMeters, step)
+    set_up = StationMeters.set_up
+    is_set_up = Event()
+    armed = []
 
     def waiting(meters: StationMeters, *given: Any) -> None:
         armed.append(threads.submit(house.control.arm, "badgers", "one"))
@@ -262,7 +279,8 @@ def test_a_station_that_is_free_on_record_is_armed_only_after_its_meter_is_put_a
 
 
 def test_the_deadline_closes_by_itself_with_the_whole_window(
-    build: Build, until: Until
+    build: Build,
+    until: Until,
 ) -> None:
     house = build(window_s=60)
     house.control.arm(TEAM, "one")
@@ -274,16 +292,15 @@ def test_the_deadline_closes_by_itself_with_the_whole_window(
     house.clock.advance(1)
     until(live.done.is_set)
     closed = house.store.runs.get(live.run.id)
-    assert (closed.state, closed.closed_by, closed.elapsed_s) == (
-        RunState.CLOSED,
-        "deadline",
-        60.0,
-    )
+    assert closed.state == RunState.CLOSED
+    assert closed.closed_by == "deadline"
+    assert closed.elapsed_s == 60.0
     assert closed.energy_wh is not None
 
 
 def test_of_many_closers_the_first_counts_and_all_see_it_closed(
-    build: Build, threads: ThreadPoolExecutor
+    build: Build,
+    threads: ThreadPoolExecutor,
 ) -> None:
     house = build(auto_arm=True, window_s=60)
     live = house.control.login(TEAM)
@@ -296,10 +313,12 @@ def test_of_many_closers_the_first_counts_and_all_see_it_closed(
 
 
 def test_an_operator_s_close_is_on_record_with_the_close_though_the_run_s_own_thread_is_awake(
-    build: Build, monkeypatch: pytest.MonkeyPatch
+    build: Build,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build(auto_arm=True)
-    live, end = house.control.login(TEAM), OpenRun.end
+    live = house.control.login(TEAM)
+    end = OpenRun.end
 
     def end_slowly(ended: OpenRun, closed_by: str) -> Window:
         window = end(ended, closed_by)
@@ -315,7 +334,9 @@ def test_an_operator_s_close_is_on_record_with_the_close_though_the_run_s_own_th
 
 
 def test_posts_that_race_with_the_deadline_are_in_the_database_exactly_if_acknowledged(
-    build: Build, threads: ThreadPoolExecutor, until: Until
+    build: Build,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     house = build(auto_arm=True)
     live = house.control.login(TEAM)
@@ -325,7 +346,9 @@ def test_posts_that_race_with_the_deadline_are_in_the_database_exactly_if_acknow
         with pytest.raises(RefereeError, match="is closed"):  # noqa: PT012 - until it is refused
             while True:
                 acknowledged += live.accept(
-                    body(1 + number % 4), None, parse_rows
+                    body(1 + number % 4),
+                    None,
+                    parse_rows,
                 ).row_count
         return acknowledged
 
@@ -338,7 +361,8 @@ def test_posts_that_race_with_the_deadline_are_in_the_database_exactly_if_acknow
 
 
 def test_a_login_while_the_former_run_is_being_closed_waits_for_it_and_opens_the_next(
-    build: Build, threads: ThreadPoolExecutor
+    build: Build,
+    threads: ThreadPoolExecutor,
 ) -> None:
     house = build(auto_arm=True)
     first = house.control.login(TEAM)
@@ -358,7 +382,9 @@ def test_a_run_that_is_not_open_cannot_be_closed(build: Build) -> None:
 
 @pytest.mark.usefixtures("short_lock_timeout")
 def test_a_close_that_cannot_be_stored_is_tried_again_and_keeps_its_end(
-    build: Build, until: Until, monkeypatch: pytest.MonkeyPatch
+    build: Build,
+    until: Until,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(control, "CLOSING_TIMEOUT_S", 0.1)
     monkeypatch.setattr(control, "CLOSE_RETRY_S", 0.1)
@@ -375,17 +401,21 @@ def test_a_close_that_cannot_be_stored_is_tried_again_and_keeps_its_end(
         )  # not locked out for good, and no second run
     until(live.done.is_set)
     closed = house.store.runs.get(1)
-    assert (closed.state, closed.closed_by) == (RunState.CLOSED, "logout")
+    assert closed.state == RunState.CLOSED
+    assert closed.closed_by == "logout"
     assert closed.elapsed_s == ended_s - live.window.start_s
     assert closed.energy_wh is not None
     assert house.control.login(TEAM).run.id == 2
 
 
 def test_a_close_that_fails_after_it_was_stored_is_still_carried_through(
-    build: Build, until: Until, monkeypatch: pytest.MonkeyPatch
+    build: Build,
+    until: Until,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(control, "CLOSE_RETRY_S", 0.01)
-    house, failures = build(auto_arm=True), [OSError("once"), OSError("twice")]
+    house = build(auto_arm=True)
+    failures = [OSError("once"), OSError("twice")]
     live = house.control.login(TEAM)
     retire = StationMeters.retire
 
@@ -409,7 +439,8 @@ def test_a_stated_failure_to_close_is_logged_in_its_sentence_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(control, "CLOSE_RETRY_S", 0.01)
-    house, failures = build(auto_arm=True), [StorageFailed("The disk is full.")]
+    house = build(auto_arm=True)
+    failures = [StorageFailed("The disk is full.")]
     live = house.control.login(TEAM)
     retire = StationMeters.retire
 
@@ -429,7 +460,8 @@ def test_a_stated_failure_to_close_is_logged_in_its_sentence_alone(
 
 @pytest.mark.usefixtures("short_lock_timeout")
 def test_an_energy_that_was_read_but_not_stored_is_still_in_the_meter_after_the_servers_end(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     house = build(
         station(meter=instrument("--load", "constant:36W").address), auto_arm=True
@@ -442,7 +474,8 @@ def test_an_energy_that_was_read_but_not_stored_is_still_in_the_meter_after_the_
     house.restart(orderly=False)
     closed = house.control.close(1, "logout")
     assert final is not None
-    assert (closed.state, closed.energy_wh) == (RunState.CLOSED, final.energy_wh)
+    assert closed.state == RunState.CLOSED
+    assert closed.energy_wh == final.energy_wh
 
 
 @pytest.mark.usefixtures("short_lock_timeout")
@@ -472,10 +505,13 @@ def test_a_run_can_be_voided_from_every_state_with_its_reason(build: Build) -> N
             house.control.close(run, "logout")
         if state is RunState.JUDGED:
             house.store.runs.change(
-                run, (RunState.CLOSED,), state=RunState.JUDGED.value
+                run,
+                (RunState.CLOSED,),
+                state=RunState.JUDGED.value,
             )
         voided = house.control.void(run, f"from {state} \ud800")
-        assert (voided.state, voided.void_reason) == (RunState.VOID, f"from {state} ?")
+        assert voided.state == RunState.VOID
+        assert voided.void_reason == f"from {state} ?"
         assert house.store.posts.count_detections(run) == (
             0 if state is RunState.ARMED else 2
         )
@@ -485,7 +521,9 @@ def test_a_run_can_be_voided_from_every_state_with_its_reason(build: Build) -> N
 
 
 def test_a_void_and_a_login_at_once_leave_no_meter_running(
-    build: Build, instrument: Any, threads: ThreadPoolExecutor
+    build: Build,
+    instrument: Any,
+    threads: ThreadPoolExecutor,
 ) -> None:
     meter = instrument()
     house = build(station(meter=meter.address))
@@ -522,7 +560,8 @@ def test_nothing_starts_once_the_server_goes_down(build: Build) -> None:
 
 
 def test_a_login_that_comes_in_while_the_server_goes_down_leaves_the_run_for_the_next_start(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     meter = instrument()
     house = build(station(meter=meter.address), auto_arm=True)
@@ -534,10 +573,14 @@ def test_a_login_that_comes_in_while_the_server_goes_down_leaves_the_run_for_the
 
 
 def test_a_run_that_is_being_closed_is_closed_before_the_server_is_down(
-    build: Build, instrument: Any, threads: ThreadPoolExecutor, until: Until
+    build: Build,
+    instrument: Any,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     house = build(station(meter=instrument().address), auto_arm=True)
-    live, signals = house.control.login(TEAM), house.control.board.signals
+    live = house.control.login(TEAM)
+    signals = house.control.board.signals
     with busy_database(house):  # so that closing takes a while
         closing = threads.submit(house.control.close, 1, "logout")
         until(live.closing.locked)

@@ -58,17 +58,16 @@ def test_a_team_of_a_heat_is_asked_to_wait_for_the_signal(build: Build) -> None:
     house = armed(build)
     with pytest.raises(RefereeError) as failure:
         house.control.login(TEAM)
-    assert (failure.value.code, failure.value.facts) == (
-        "not-started",
-        {"run": 1, "heat": "final", "retry_after_s": 1},
-    )
+    assert failure.value.code == "not-started"
+    assert failure.value.facts == {"run": 1, "heat": "final", "retry_after_s": 1}
     assert code_of(house.control.login, TEAM) == "not-started"
     assert kinds(house, 1) == ["armed", "waiting"]
     assert states(house) == ["armed", "armed"]
 
 
 def test_one_signal_opens_all_with_one_start_and_one_deadline(
-    build: Build, until: Until
+    build: Build,
+    until: Until,
 ) -> None:
     house = armed(build, window_s=60)
     both_wait(house)
@@ -98,7 +97,8 @@ def test_one_signal_opens_all_with_one_start_and_one_deadline(
     house.clock.advance(60)
     until(lives[1].done.is_set)
     other = house.store.runs.get(2)
-    assert (other.closed_by, other.elapsed_s) == ("deadline", 60.0)
+    assert other.closed_by == "deadline"
+    assert other.elapsed_s == 60.0
     assert all((run.energy_wh or 0) > 0 for run in house.store.runs.find())
 
 
@@ -131,7 +131,8 @@ def test_no_one_joins_a_heat_that_has_started(build: Build) -> None:
 
 @pytest.mark.parametrize("name", ["two\nlines", "x" * 61, "bell\a"])
 def test_a_heat_has_a_name_that_can_be_printed_on_a_line(
-    build: Build, name: str
+    build: Build,
+    name: str,
 ) -> None:
     assert code_of(build().control.arm, TEAM, "one", name) == "bad-request"
 
@@ -150,9 +151,11 @@ def test_runs_with_other_windows_are_no_heat(build: Build) -> None:
 
 
 def test_if_one_meter_does_not_start_nothing_opens_and_the_other_is_stopped(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
-    dying, sound = instrument(), instrument()
+    dying = instrument()
+    sound = instrument()
     house = armed(build, dying.address, sound.address)
     both_wait(house)
     dying.die()
@@ -178,7 +181,9 @@ def test_if_one_meter_does_not_start_nothing_opens_and_the_other_is_stopped(
 
 
 def test_meters_that_start_far_apart_open_nothing(
-    build: Build, instrument: Any, monkeypatch: pytest.MonkeyPatch
+    build: Build,
+    instrument: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     meters = [instrument(), instrument()]
     house = armed(build, *(one.address for one in meters))
@@ -192,7 +197,9 @@ def test_meters_that_start_far_apart_open_nothing(
 
 @pytest.mark.usefixtures("short_lock_timeout")
 def test_a_start_that_cannot_be_stored_opens_nothing(
-    build: Build, instrument: Any, monkeypatch: pytest.MonkeyPatch
+    build: Build,
+    instrument: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     meters = [instrument(), instrument()]
     house = armed(build, *(one.address for one in meters))
@@ -225,7 +232,8 @@ def test_of_two_runs_either_both_are_opened_or_none(build: Build) -> None:
 
 
 def test_a_process_that_dies_between_the_meters_start_and_the_record_leaves_both_armed(
-    build: Build, instrument: Any
+    build: Build,
+    instrument: Any,
 ) -> None:
     meters = [instrument(), instrument()]
     house = armed(build, *(one.address for one in meters))
@@ -243,7 +251,10 @@ def test_a_process_that_dies_between_the_meters_start_and_the_record_leaves_both
 
 @pytest.mark.parametrize("reboot", [False, True], ids=["killed", "rebooted"])
 def test_a_restart_in_the_middle_keeps_the_windows_equal(
-    build: Build, instrument: Any, until: Until, reboot: bool
+    build: Build,
+    instrument: Any,
+    until: Until,
+    reboot: bool,
 ) -> None:
     house = armed(build, *(instrument().address for _ in range(2)), window_s=60)
     house.control.start("final", absent_too=True)
@@ -265,7 +276,9 @@ def test_a_restart_in_the_middle_keeps_the_windows_equal(
 
 
 def test_log_ins_that_come_with_the_signal_get_the_open_runs(
-    build: Build, threads: ThreadPoolExecutor, until: Until
+    build: Build,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     house = armed(build)
 
@@ -292,7 +305,8 @@ def test_log_ins_that_come_with_the_signal_get_the_open_runs(
 
 
 def test_only_the_newest_log_in_of_a_team_waits(
-    build: Build, threads: ThreadPoolExecutor
+    build: Build,
+    threads: ThreadPoolExecutor,
 ) -> None:
     board = heats.StartBoard()
     first = board.enter(TEAM)
@@ -330,6 +344,8 @@ def test_a_shutdown_and_a_void_let_those_that_wait_ask_again(build: Build) -> No
     ],
 )
 def test_the_higher_score_wins_two_points_and_a_tie_gives_one_each(
-    first: float | None, second: float | None, points: tuple[int, int]
+    first: float | None,
+    second: float | None,
+    points: tuple[int, int],
 ) -> None:
     assert head_to_head(first, second) == points

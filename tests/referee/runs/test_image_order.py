@@ -17,11 +17,19 @@ SECRET = bytes(32)
 
 
 def order_of(
-    secret: bytes, nonce: str, images: int, *, shuffle: bool = True
+    secret: bytes,
+    nonce: str,
+    images: int,
+    *,
+    shuffle: bool = True,
 ) -> list[int]:
     """The order of a run that gets every image of the set."""
     return image_order(
-        secret, nonce, np.zeros(images, np.int64), images, shuffle=shuffle
+        secret,
+        nonce,
+        np.zeros(images, np.int64),
+        images,
+        shuffle=shuffle,
     ).tolist()
 
 
@@ -34,7 +42,9 @@ def test_every_image_comes_exactly_once(secret: bytes, nonce: str, images: int) 
 
 @given(SECRETS, NONCES, st.integers(0, 500))
 def test_without_shuffling_every_image_keeps_its_number(
-    secret: bytes, nonce: str, images: int
+    secret: bytes,
+    nonce: str,
+    images: int,
 ) -> None:
     assert order_of(secret, nonce, images, shuffle=False) == list(range(1, images + 1))
 
@@ -46,7 +56,10 @@ def test_the_same_run_has_the_same_order(secret: bytes, nonce: str) -> None:
 
 @given(SECRETS, SECRETS, NONCES, NONCES)
 def test_another_secret_or_nonce_gives_another_order(
-    one: bytes, other: bytes, nonce: str, later: str
+    one: bytes,
+    other: bytes,
+    nonce: str,
+    later: str,
 ) -> None:
     assert (order_of(one, nonce, 100) == order_of(other, nonce, 100)) == (one == other)
     assert (order_of(one, nonce, 100) == order_of(one, later, 100)) == (nonce == later)
@@ -96,7 +109,11 @@ def test_every_image_is_drawn_equally_often() -> None:
         number
         for run in range(2000)
         for number in image_order(
-            SECRET, str(run), np.zeros(10, np.int64), 3, shuffle=True
+            SECRET,
+            str(run),
+            np.zeros(10, np.int64),
+            3,
+            shuffle=True,
         ).tolist()
     )
     counts = np.array([drawn[number] for number in range(1, 11)])

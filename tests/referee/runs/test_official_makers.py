@@ -39,14 +39,16 @@ def closed_run(house: House) -> int:
 
 
 def test_a_run_is_measured_with_another_makers_meter_that_the_contest_names(
-    build: Build, plug: str
+    build: Build,
+    plug: str,
 ) -> None:
     at_plug = station(meter=plug, loopback_meter=True)
     house = build(at_plug, official_makers=BOTH)
     house.control.arm(TEAM, "one")
     run = house.store.runs.get(closed_run(house))
     assert (run.meter_identity or "").startswith(f"SHELLY {MODEL} ")
-    assert (run.meter_standing, run.official) == (Standing.LOOPBACK_ALLOWED, True)
+    assert run.meter_standing == Standing.LOOPBACK_ALLOWED
+    assert run.official is True
     assert run.rules is not None
     assert run.rules.official_makers == tuple(BOTH)
     assert run.energy_wh is not None
@@ -55,12 +57,14 @@ def test_a_run_is_measured_with_another_makers_meter_that_the_contest_names(
 
 
 def test_without_a_word_of_the_contest_only_yokogawa_counts_and_the_check_says_so(
-    build: Build, plug: str
+    build: Build,
+    plug: str,
 ) -> None:
     house = build(station(meter=plug, loopback_meter=True))
     house.control.arm(TEAM, "one")
     run = house.store.runs.get(closed_run(house))
-    assert (run.meter_standing, run.official) == (Standing.OTHER_MAKER, False)
+    assert run.meter_standing == Standing.OTHER_MAKER
+    assert run.official is False
     assert run.rules is not None
     assert run.rules.official_makers == ("YOKOGAWA",)
     measured = measured_run(run, [], 0.0, limits=None)
@@ -82,7 +86,9 @@ def test_a_yokogawa_does_not_count_where_the_contest_names_another_maker(
 
 @pytest.mark.parametrize("when", ["armed", "open", "closed"])
 def test_a_maker_added_to_the_contest_later_makes_no_run_official(
-    build: Build, plug: str, when: str
+    build: Build,
+    plug: str,
+    when: str,
 ) -> None:
     house = build(station(meter=plug, loopback_meter=True))
     number = house.control.arm(TEAM, "one").id
@@ -102,18 +108,21 @@ def test_a_maker_added_to_the_contest_later_makes_no_run_official(
         house.control.close(number, "operator")
     run = house.store.runs.get(number)
     assert run.rules == before.rules
-    assert (run.meter_standing, run.official) == (Standing.OTHER_MAKER, False)
+    assert run.meter_standing == Standing.OTHER_MAKER
+    assert run.official is False
     later = house.store.runs.get(house.control.arm(TEAM, "one").id)
     assert later.official
 
 
 @pytest.mark.parametrize("makers", [["YOKOGAWA"], ["YOKOGAWA", "SIMULATED", "ACME"]])
 def test_a_simulated_meter_never_becomes_official_by_its_maker(
-    build: Build, makers: list[str]
+    build: Build,
+    makers: list[str],
 ) -> None:
     house = build(station(loopback_meter=True), official_makers=makers)
     run = house.control.arm(TEAM, "one")
-    assert (run.meter_standing, run.official) == (Standing.SIMULATED, False)
+    assert run.meter_standing == Standing.SIMULATED
+    assert run.official is False
 
 
 @pytest.mark.parametrize(
@@ -129,7 +138,9 @@ def test_a_simulated_meter_never_becomes_official_by_its_maker(
     ],
 )
 def test_makers_that_cannot_count_are_refused_with_their_line(
-    tmp_path: Path, makers: str, said: str
+    tmp_path: Path,
+    makers: str,
+    said: str,
 ) -> None:
     station_of_it = '[[stations]]\nname = "one"\nmeter = "sim:"\n'
     text = f'name = "X"\nofficial_makers = {makers}\n{station_of_it}'

@@ -48,7 +48,8 @@ def live_run(
     alone: bool = True,
 ) -> OpenRun:
     stored = stored_run(store) if run is None else store.runs.get(run)
-    start_s, log = clock.monotonic_s(), EvidenceLog(store)
+    start_s = clock.monotonic_s()
+    log = EvidenceLog(store)
     log.begin(stored.id, start_s)
     sampler = Sampler("sim:", stored.setup, log.reading, clock.monotonic_s, clock.utc)
     window = Window(start_s, LENGTH_S)
@@ -71,12 +72,13 @@ def code_of(action: Callable[..., Any], *arguments: Any) -> str:
 
 
 def test_a_receipt_tells_rows_digest_and_total(live: OpenRun, store: Store) -> None:
-    first, second = (
-        live.accept(body(3), None, parse_rows),
-        live.accept(body(2), None, parse_rows),
-    )
-    assert (first.row_count, first.received_total) == (3, 3)
-    assert (second.row_count, second.received_total, live.received_total) == (2, 5, 5)
+    first = live.accept(body(3), None, parse_rows)
+    second = live.accept(body(2), None, parse_rows)
+    assert first.row_count == 3
+    assert first.received_total == 3
+    assert second.row_count == 2
+    assert second.received_total == 5
+    assert live.received_total == 5
     assert first.sha256 != second.sha256
     assert np.array_equal(
         store.posts.detections(live.run.id), np.vstack([rows(3), rows(2)])
@@ -84,7 +86,8 @@ def test_a_receipt_tells_rows_digest_and_total(live: OpenRun, store: Store) -> N
 
 
 def test_the_same_key_and_body_get_the_first_receipt_and_count_once(
-    live: OpenRun, store: Store
+    live: OpenRun,
+    store: Store,
 ) -> None:
     first = live.accept(body(3), "k", parse_rows)
     live.accept(body(2), None, parse_rows)
@@ -101,7 +104,8 @@ def test_the_same_key_with_another_body_is_refused(live: OpenRun, store: Store) 
 
 
 def test_the_same_body_under_other_keys_or_none_counts_each_time(
-    live: OpenRun, store: Store
+    live: OpenRun,
+    store: Store,
 ) -> None:
     for key in ("a", "b", None, None, "", ""):
         live.accept(body(1), key, parse_rows)
@@ -109,7 +113,9 @@ def test_the_same_body_under_other_keys_or_none_counts_each_time(
 
 
 def test_a_key_belongs_to_its_run(
-    live: OpenRun, store: Store, clock: DrivenClock
+    live: OpenRun,
+    store: Store,
+    clock: DrivenClock,
 ) -> None:
     other = live_run(store, clock)
     live.accept(body(3), "k", parse_rows)
@@ -117,7 +123,9 @@ def test_a_key_belongs_to_its_run(
 
 
 def test_concurrent_posts_of_one_key_count_once(
-    live: OpenRun, store: Store, threads: ThreadPoolExecutor
+    live: OpenRun,
+    store: Store,
+    threads: ThreadPoolExecutor,
 ) -> None:
     sent = [threads.submit(live.accept, body(4), "k", parse_rows) for _ in range(32)]
     receipts = {one.result() for one in sent}
@@ -126,7 +134,9 @@ def test_concurrent_posts_of_one_key_count_once(
 
 
 def test_of_two_bodies_under_one_key_at_once_one_counts(
-    live: OpenRun, store: Store, threads: ThreadPoolExecutor
+    live: OpenRun,
+    store: Store,
+    threads: ThreadPoolExecutor,
 ) -> None:
     for attempt in range(20):
         together = threading.Barrier(8)
@@ -150,7 +160,9 @@ def test_of_two_bodies_under_one_key_at_once_one_counts(
 
 
 def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
-    live: OpenRun, store: Store, threads: ThreadPoolExecutor
+    live: OpenRun,
+    store: Store,
+    threads: ThreadPoolExecutor,
 ) -> None:
     sent = [
         threads.submit(live.accept, body(1 + i % 5, seed=i), f"k{i}", parse_rows)
@@ -165,7 +177,8 @@ def test_totals_are_those_of_the_order_in_which_bodies_were_stored(
 
 
 def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(
-    live: OpenRun, store: Store
+    live: OpenRun,
+    store: Store,
 ) -> None:
     with pytest.raises(ValueError, match="buffer size"):
         live.accept(b"odd", "k", parse_rows)
@@ -175,7 +188,11 @@ def test_a_body_that_cannot_be_parsed_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize(
-    ("slow", "rows_each"), [(1, 3), (1, LARGE_BYTES // ROW_BYTES + 1)]
+    ("slow", "rows_each"),
+    [
+        (1, 3),
+        (1, LARGE_BYTES // ROW_BYTES + 1),
+    ],
 )
 def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
     live: OpenRun,
@@ -185,7 +202,8 @@ def test_a_run_s_bodies_wait_for_each_other_and_no_other_run_waits_for_them(
     slow: int,
     rows_each: int,
 ) -> None:
-    parsing, goes_on = threading.Semaphore(0), threading.Event()
+    parsing = threading.Semaphore(0)
+    goes_on = threading.Event()
 
     def parse_slowly(text: bytes) -> Any:
         parsing.release()
@@ -211,7 +229,8 @@ def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alo
     threads: ThreadPoolExecutor,
     until: Callable[[Callable[[], object]], None],
 ) -> None:
-    parsing, goes_on = threading.Event(), threading.Event()
+    parsing = threading.Event()
+    goes_on = threading.Event()
 
     def parse_slowly(text: bytes) -> Any:
         parsing.set()
@@ -238,7 +257,8 @@ def test_small_bodies_that_wait_are_stored_by_one_commit_and_a_bad_one_fails_alo
         5,
         6,
     ]
-    assert (len(commits), store.database.connection.total_changes - before) == (2, 6)
+    assert len(commits) == 2
+    assert store.database.connection.total_changes - before == 6
 
 
 LARGE = body(LARGE_BYTES // ROW_BYTES + 1)
@@ -261,7 +281,9 @@ def accept_for_20_s(live: OpenRun, clock: DrivenClock) -> None:
 
 
 def test_after_a_large_body_the_next_one_leaves_the_other_runs_five_times_as_long(
-    not_alone: OpenRun, clock: DrivenClock, threads: ThreadPoolExecutor
+    not_alone: OpenRun,
+    clock: DrivenClock,
+    threads: ThreadPoolExecutor,
 ) -> None:
     next_one = threads.submit(not_alone.accept, LARGE, None, parse_rows)
     assert not_alone.accept(body(1), None, parse_rows).row_count == 1
@@ -271,7 +293,8 @@ def test_after_a_large_body_the_next_one_leaves_the_other_runs_five_times_as_lon
 
 
 def test_a_run_that_is_alone_waits_for_no_one(
-    live: OpenRun, clock: DrivenClock
+    live: OpenRun,
+    clock: DrivenClock,
 ) -> None:
     accept_for_20_s(live, clock)
     accept_for_20_s(live, clock)
@@ -300,7 +323,8 @@ def refuse(_: bytes) -> np.ndarray:
 
 
 def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(
-    live: OpenRun, clock: DrivenClock
+    live: OpenRun,
+    clock: DrivenClock,
 ) -> None:
     clock.monotonic_s = lambda: live.window.deadline_s  # type: ignore[method-assign]
     assert code_of(live.accept, body(1), None, parse_rows) == "window-closed"
@@ -310,7 +334,9 @@ def test_nothing_is_admitted_at_the_deadline_even_if_no_timer_has_fired(
 
 
 def test_a_body_read_at_the_last_moment_counts_though_it_is_stored_later(
-    live: OpenRun, store: Store, clock: DrivenClock
+    live: OpenRun,
+    store: Store,
+    clock: DrivenClock,
 ) -> None:
     last_s = np.nextafter(live.window.deadline_s, 0)
     clock.monotonic_s = lambda: last_s  # type: ignore[method-assign]
@@ -341,16 +367,20 @@ def test_the_first_end_stays(live: OpenRun, clock: DrivenClock) -> None:
 
 
 def test_an_end_after_the_deadline_is_at_the_deadline(
-    live: OpenRun, clock: DrivenClock
+    live: OpenRun,
+    clock: DrivenClock,
 ) -> None:
     clock.advance(10_000)
     assert live.end("deadline").end_s == live.window.start_s + LENGTH_S
 
 
 def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
-    live: OpenRun, store: Store, threads: ThreadPoolExecutor
+    live: OpenRun,
+    store: Store,
+    threads: ThreadPoolExecutor,
 ) -> None:
-    parsing, go_on = threading.Event(), threading.Event()
+    parsing = threading.Event()
+    go_on = threading.Event()
 
     def parse_slowly(text: bytes) -> Any:
         parsing.set()
@@ -371,7 +401,8 @@ def test_the_end_waits_for_what_was_admitted_before_and_admits_nothing_more(
 
 
 def test_a_post_that_fails_does_not_hold_up_the_end(
-    live: OpenRun, threads: ThreadPoolExecutor
+    live: OpenRun,
+    threads: ThreadPoolExecutor,
 ) -> None:
     for _ in range(5):
         with pytest.raises(ValueError, match="buffer size"):
@@ -380,7 +411,9 @@ def test_a_post_that_fails_does_not_hold_up_the_end(
 
 
 def test_every_acknowledged_row_and_no_other_is_in_the_database_when_the_end_returns(
-    store: Store, clock: DrivenClock, threads: ThreadPoolExecutor
+    store: Store,
+    clock: DrivenClock,
+    threads: ThreadPoolExecutor,
 ) -> None:
     for attempt in range(10):
         live = live_run(store, clock)
@@ -407,7 +440,9 @@ def test_every_acknowledged_row_and_no_other_is_in_the_database_when_the_end_ret
 
 
 def post_until_refused(
-    live: OpenRun, number: int, together: threading.Barrier
+    live: OpenRun,
+    number: int,
+    together: threading.Barrier,
 ) -> list[Post]:
     together.wait()
     receipts: list[Post] = []
@@ -420,20 +455,24 @@ def post_until_refused(
 
 
 def test_a_run_taken_up_again_goes_on_counting(
-    store: Store, clock: DrivenClock
+    store: Store,
+    clock: DrivenClock,
 ) -> None:
     live = live_run(store, clock)
     receipt = live.accept(body(3), "k", parse_rows)
     live.serve([(2, 100)])
     live.meter.log.flush()
     again = live_run(store, clock, live.run.id)
-    assert (again.received_total, again.served_images) == (3, 1)
+    assert again.received_total == 3
+    assert again.served_images == 1
     assert again.accept(body(3), "k", parse_rows) == receipt
     assert again.accept(body(1), None, parse_rows).received_total == 4
 
 
 def test_a_killed_server_leaves_word_of_every_image_that_it_served(
-    store: Store, clock: DrivenClock, tmp_path: Path
+    store: Store,
+    clock: DrivenClock,
+    tmp_path: Path,
 ) -> None:
     live = live_run(store, clock, marks=kept_marks(tmp_path / "marks", 5))
     live.serve([(2, 100), (5, 100)])

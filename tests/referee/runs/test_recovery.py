@@ -57,7 +57,10 @@ def covers_the_run(run: Run) -> bool:
 
 
 def closed_without_meter(
-    house: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
+    house: House,
+    cable: Relay,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> Run:
     live = house.control.login(TEAM)
     cable.cut()
@@ -70,7 +73,9 @@ def closed_without_meter(
 
 @pytest.mark.parametrize("orderly", [True, False])
 def test_an_open_run_goes_on_as_if_nothing_had_happened(
-    hall: House, until: Until, orderly: bool
+    hall: House,
+    until: Until,
+    orderly: bool,
 ) -> None:
     before = hall.control.login(TEAM)
     receipt = before.accept(body(3), "k", parse_rows)
@@ -99,7 +104,8 @@ def test_an_open_run_goes_on_as_if_nothing_had_happened(
 
 
 def test_the_operator_is_told_of_a_window_that_opens_goes_on_and_ends(
-    hall: House, caplog: pytest.LogCaptureFixture
+    hall: House,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "referee")
     hall.control.login(TEAM)
@@ -126,7 +132,9 @@ def test_the_operator_is_told_of_a_window_that_opens_goes_on_and_ends(
 
 
 def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
-    hall: House, until: Until, caplog: pytest.LogCaptureFixture
+    hall: House,
+    until: Until,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "referee")
     live = hall.control.login(TEAM)
@@ -145,14 +153,16 @@ def test_a_run_whose_deadline_passed_meanwhile_is_closed_with_its_whole_window(
     )
     assert "resumed" not in kinds(hall, 1)
     closed = hall.store.runs.get(1)
-    assert (closed.closed_by, closed.elapsed_s) == ("deadline", 600.0)
+    assert closed.closed_by == "deadline"
+    assert closed.elapsed_s == 600.0
     assert (closed.energy_wh or 0) > 0
     assert hall.store.posts.count_detections(1) == 3
 
 
 @pytest.mark.parametrize("boot", ["boot-2", None])
 def test_after_a_reboot_the_wall_clock_tells_what_is_left(
-    hall: House, boot: str | None
+    hall: House,
+    boot: str | None,
 ) -> None:
     hall.control.login(TEAM)
     hall.control.shutdown()
@@ -186,7 +196,8 @@ def test_a_wall_clock_set_back_over_a_reboot_does_not_lock_the_team_out(
 
 
 def test_a_reboot_with_the_clock_behind_gives_no_more_time_and_needs_review(
-    hall: House, until: Until
+    hall: House,
+    until: Until,
 ) -> None:
     live = hall.control.login(TEAM)
     hall.clock.advance(580)
@@ -214,7 +225,8 @@ def test_a_reboot_with_the_clock_behind_gives_no_more_time_and_needs_review(
     hall.control.close(1, "logout")
     judged = judge(hall.contest, 1, hall.clock)
     (check,) = [check for check in judged.checks if check.code == "rebooted"]
-    assert (check.ok, check.severity) == (False, "error")
+    assert check.ok is False
+    assert check.severity == "error"
     assert judged.needs_review
     assert check.figures == {
         name: event[name]
@@ -253,7 +265,10 @@ def test_a_killed_server_knows_every_image_that_it_had_served(hall: House) -> No
 
 
 def test_a_meter_that_is_out_of_reach_at_first_is_sampled_again_and_gives_the_energy(
-    hall: House, cable: Relay, until: Until, caplog: pytest.LogCaptureFixture
+    hall: House,
+    cable: Relay,
+    until: Until,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     hall.control.login(TEAM)
     cable.cut()
@@ -268,7 +283,8 @@ def test_a_meter_that_is_out_of_reach_at_first_is_sampled_again_and_gives_the_en
 
 
 def test_a_run_that_was_armed_before_the_restart_is_opened_after_it(
-    build: Build, cable: Relay
+    build: Build,
+    cable: Relay,
 ) -> None:
     house = build(station(meter=cable.address))
     house.control.arm(TEAM, "one")
@@ -279,7 +295,8 @@ def test_a_run_that_was_armed_before_the_restart_is_opened_after_it(
 
 
 def test_an_armed_run_keeps_its_own_window_when_the_configuration_changes(
-    build: Build, cable: Relay
+    build: Build,
+    cable: Relay,
 ) -> None:
     house = build(station(meter=cable.address), window_s=300)
     house.control.arm(TEAM, "one")
@@ -292,7 +309,10 @@ def test_an_armed_run_keeps_its_own_window_when_the_configuration_changes(
 
 
 def test_a_meter_that_comes_back_after_the_close_gives_the_energy_at_the_next_start(
-    hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
+    hall: House,
+    cable: Relay,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     closed = closed_without_meter(hall, cable, threads, until)
     hall.restart()
@@ -301,7 +321,8 @@ def test_a_meter_that_comes_back_after_the_close_gives_the_energy_at_the_next_st
     hall.restart()
     found = hall.store.runs.get(1)
     assert (found.energy_wh or 0) > 0
-    assert (found.state, found.elapsed_s) == (closed.state, closed.elapsed_s)
+    assert found.state == closed.state
+    assert found.elapsed_s == closed.elapsed_s
     assert kinds(hall, 1)[-1] == "energy-read"
     hall.restart()
     assert hall.store.runs.get(1) == found
@@ -317,7 +338,13 @@ def test_an_energy_that_is_read_later_is_stored_with_its_event_or_not_at_all(
     closed_without_meter(hall, cable, threads, until)
     cable.mend()
 
-    def fail(_: object, utc: str, run: int, kind: str, detail: object) -> bytes:
+    def fail(
+        _: object,
+        utc: str,
+        run: int,
+        kind: str,
+        detail: object,
+    ) -> bytes:
         if kind == "energy-read":
             raise sqlite3.OperationalError("disk I/O error")
         return append_event(_, utc, run, kind, detail)  # type: ignore[arg-type]
@@ -332,7 +359,10 @@ def test_an_energy_that_is_read_later_is_stored_with_its_event_or_not_at_all(
 
 
 def test_a_meter_that_comes_back_after_the_close_is_read_before_it_is_armed_again(
-    hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
+    hall: House,
+    cable: Relay,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     closed_without_meter(hall, cable, threads, until)
     cable.mend()
@@ -343,7 +373,10 @@ def test_a_meter_that_comes_back_after_the_close_is_read_before_it_is_armed_agai
 
 
 def test_a_void_run_whose_meter_was_out_of_reach_does_not_block_its_station(
-    hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
+    hall: House,
+    cable: Relay,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     closed_without_meter(hall, cable, threads, until)
     hall.control.void(1, "cable")
@@ -379,7 +412,10 @@ def test_an_open_run_needs_its_station_and_its_test_set(hall: House) -> None:
     hall.restart()
     assert refused_by(hall) == "not-resumed"
     hall.store.runs.change(
-        1, (RunState.OPEN,), testset_digest=hall.contest.test_set.digest, station="gone"
+        1,
+        (RunState.OPEN,),
+        testset_digest=hall.contest.test_set.digest,
+        station="gone",
     )
     hall.restart()
     assert refused_by(hall) == "not-resumed"
@@ -394,7 +430,10 @@ def refused_by(house: House) -> str:
 
 
 def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
-    hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
+    hall: House,
+    cable: Relay,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     live = hall.control.login(TEAM)
     live.accept(body(3), None, parse_rows)
@@ -406,7 +445,9 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
     until(lambda: hall.clock.advance(1.0) or closing.done())
     closing.result()
     hall.store.runs.change(
-        1, (RunState.CLOSED,), state=RunState.OPEN.value
+        1,
+        (RunState.CLOSED,),
+        state=RunState.OPEN.value,
     )  # as the crash had left it
     cable.mend()
     hall.restart(orderly=False)
@@ -414,12 +455,16 @@ def test_a_run_that_was_ended_is_not_reopened_by_a_crash_before_its_close(
         hall.control.live(1).accept(body(3), None, parse_rows)
     until(lambda: hall.store.runs.get(1).state is RunState.CLOSED)
     closed = hall.store.runs.get(1)
-    assert (closed.closed_by, closed.elapsed_s) == ("logout", ended.elapsed_s)
+    assert closed.closed_by == "logout"
+    assert closed.elapsed_s == ended.elapsed_s
     assert (closed.energy_wh or 0) > 0
 
 
 def test_a_run_judged_without_energy_waits_for_judgement_again_once_it_is_read(
-    hall: House, cable: Relay, threads: ThreadPoolExecutor, until: Until
+    hall: House,
+    cable: Relay,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     closed_without_meter(hall, cable, threads, until)
     hall.store.runs.change(1, (RunState.CLOSED,), state=RunState.JUDGED.value)
@@ -445,11 +490,18 @@ with open_contest(Path(sys.argv[1])) as contest:
 
 
 def test_a_killed_process_loses_nothing_that_it_acknowledged(
-    hall: House, threads: ThreadPoolExecutor, until: Until
+    hall: House,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     hall.control.shutdown()
     command = [sys.executable, "-c", SERVER, str(hall.folder)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    server = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
     assert server.stdout is not None
     acknowledged = [server.stdout.readline() for _ in range(200)]
     server.send_signal(signal.SIGKILL)
@@ -504,7 +556,8 @@ def test_a_contest_folder_of_form_7_goes_on_as_before(build: Build) -> None:
     with open_contest(house.folder) as contest:
         for run, reason in REASONS.items():
             check = judge(contest, run, house.clock).checks[0]
-            assert (check.code, check.ok) == ("energy-measured", False)
+            assert check.code == "energy-measured"
+            assert check.ok is False
             assert check.sentence.endswith(reason)
     house.restart()
     # Only the meter that may still hold its run's energy is asked again; it is another one.

@@ -18,7 +18,11 @@ from tests.referee.judging.sent_runs import closed_run, guesses
 CLOCK = DrivenClock()
 # By contest, in order: team, part of the objects that it found, energy.
 RUNS = {
-    "spring": (("ant", 0.9, 0.1), ("bee", 0.5, 0.1), ("cat", 0.8, 0.1)),
+    "spring": (
+        ("ant", 0.9, 0.1),
+        ("bee", 0.5, 0.1),
+        ("cat", 0.8, 0.1),
+    ),
     "autumn": (("bee", 0.7, 0.1), ("ant", 0.4, 0.1)),
 }
 

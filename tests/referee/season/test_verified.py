@@ -38,7 +38,11 @@ def bound(copy: Copy) -> Path:
         for run in contest.store.runs.find():
             evidence = contest.store.closings.evidence(run.id)
             contest.store.log.append(
-                CLOCK.utc(), run.id, "closed", energy_wh=run.energy_wh, **evidence
+                CLOCK.utc(),
+                run.id,
+                "closed",
+                energy_wh=run.energy_wh,
+                **evidence,
             )
     return folder
 
@@ -150,7 +154,8 @@ ATTACKS: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_what_was_changed_in_a_folder_is_said_and_not_ranked(
-    bound: Path, attack: str
+    bound: Path,
+    attack: str,
 ) -> None:
     statements, of_ant, of_others = ATTACKS[attack]
     change(bound, *statements)
@@ -166,11 +171,13 @@ def test_what_was_changed_in_a_folder_is_said_and_not_ranked(
     assert changed if attack == "another team's run" else len(changed) == len(others)
     for one in every:
         if one["doubts"]:
-            assert (one["rank"], one["not_ranked_code"]) == (None, "not-verified")
+            assert one["rank"] is None
+            assert one["not_ranked_code"] == "not-verified"
 
 
 def test_a_changed_score_is_marked_in_text_json_csv_and_html(
-    bound: Path, tmp_path: Path
+    bound: Path,
+    tmp_path: Path,
 ) -> None:
     change(bound, "UPDATE scores SET score = score * 1.3 WHERE run = 1")
     out = tmp_path / "out"
@@ -181,7 +188,8 @@ def test_a_changed_score_is_marked_in_text_json_csv_and_html(
     }
     assert ranks == {"cat": 1, "bee": 2, "ant": None}
     (row,) = [line for line in told.stdout.splitlines() if " ant " in line]
-    assert (row.split()[0], row.split()[-1]) == ("-", "?")
+    assert row.split()[0] == "-"
+    assert row.split()[-1] == "?"
     assert "? its figures do not hold" in told.stdout
     sentence = "is not mAP / Wh"
     assert sentence in told.stderr
@@ -191,12 +199,14 @@ def test_a_changed_score_is_marked_in_text_json_csv_and_html(
         for one in csv.DictReader((out / "season.csv").read_text().splitlines())
         if one["team"] == "ant"
     ]
-    assert (line["rank"], line["not_ranked_code"]) == ("", "not-verified")
+    assert line["rank"] == ""
+    assert line["not_ranked_code"] == "not-verified"
     assert "score-differs" in line["doubts"]
 
 
 def test_a_log_that_was_written_again_differs_from_the_one_that_was_noted(
-    bound: Path, tmp_path: Path
+    bound: Path,
+    tmp_path: Path,
 ) -> None:
     """Its chain holds: only who has read the earlier one can tell. A log that only grew is the same one."""
     out = tmp_path / "out"
@@ -219,9 +229,12 @@ def test_a_log_that_was_written_again_differs_from_the_one_that_was_noted(
 
 
 def test_another_key_than_the_one_that_was_noted_is_said(
-    bound: Path, copy: Copy, tmp_path: Path
+    bound: Path,
+    copy: Copy,
+    tmp_path: Path,
 ) -> None:
-    out, bundle = tmp_path / "out", tmp_path / "run-1.zip"
+    out = tmp_path / "out"
+    bundle = tmp_path / "run-1.zip"
     documents(bound, "--out", out)
     assert (
         called(

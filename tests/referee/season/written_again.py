@@ -40,7 +40,10 @@ def write_log_again(folder: Path) -> None:
                 figures = dict(database.execute(_LATEST, (event["run"],)).fetchone())
                 event["detail"] = json.dumps(json.loads(event["detail"]) | figures)
             digest = event_digest(
-                event["utc"], event["run"], event["kind"], event["detail"]
+                event["utc"],
+                event["run"],
+                event["kind"],
+                event["detail"],
             )
             link = log_link(link, digest)
             changed = (event["detail"], link, event["id"])
@@ -59,7 +62,12 @@ def follow_their_run(folder: Path) -> None:
         for run in runs:
             rules = None if run.rules is None else run.rules.sha256
             link = run_start(
-                first_id, run.id, run.nonce, run.team, run.testset_digest, rules
+                first_id,
+                run.id,
+                run.nonce,
+                run.team,
+                run.testset_digest,
+                rules,
             )
             posts = database.execute(_POSTS, (run.id,)).fetchall()
             for number, *of_post, post in posts:

@@ -31,7 +31,12 @@ def run(store: Store) -> int:
     return stored_run(store).id
 
 
-def append(store: Store, run: int, count: int, key: str | None = None) -> Post:
+def append(
+    store: Store,
+    run: int,
+    count: int,
+    key: str | None = None,
+) -> Post:
     body = f"{run} {count}".encode()
     return store.posts.append(
         run,
@@ -54,7 +59,8 @@ def database(tmp_path: Path, store: Store) -> Iterator[sqlite3.Connection]:
 
 def links(database: sqlite3.Connection) -> list[tuple[bytes, bytes]]:
     """(as stored, as computed from all before it) of each event."""
-    found, link = [], LOG_START
+    found = []
+    link = LOG_START
     for *event, stored in database.execute(
         "SELECT utc, run, kind, detail, link FROM events ORDER BY id"
     ):
@@ -64,16 +70,28 @@ def links(database: sqlite3.Connection) -> list[tuple[bytes, bytes]]:
 
 
 def test_each_receipt_follows_the_one_before_and_the_first_one_names_the_run(
-    store: Store, run: int
+    store: Store,
+    run: int,
 ) -> None:
-    one, two = append(store, run, 2), append(store, run, 3)
+    one = append(store, run, 2)
+    two = append(store, run, 3)
     of = store.runs.get(run)
     start = run_start("c0ffee", run, of.nonce, of.team, of.testset_digest, None)
-    assert (one.number, one.previous) == (1, start)
+    assert one.number == 1
+    assert one.previous == start
     assert one.link == receipt_link(
-        start, 1, one.sha256, START.isoformat(), 2, 2, None, None
+        start,
+        1,
+        one.sha256,
+        START.isoformat(),
+        2,
+        2,
+        None,
+        None,
     )
-    assert (two.number, two.previous, two.received_total) == (2, one.link, 5)
+    assert two.number == 2
+    assert two.previous == one.link
+    assert two.received_total == 5
     assert store.posts.receipt_head(run) == (2, two.link)
 
 
@@ -84,7 +102,8 @@ def test_runs_have_chains_of_their_own(store: Store, run: int) -> None:
 
 
 def test_a_repeat_gets_the_first_receipt_and_adds_no_link(
-    store: Store, run: int
+    store: Store,
+    run: int,
 ) -> None:
     first = append(store, run, 2, "k")
     append(store, run, 3)
@@ -93,7 +112,9 @@ def test_a_repeat_gets_the_first_receipt_and_adds_no_link(
 
 
 def test_posts_of_several_threads_make_one_chain(
-    store: Store, run: int, threads: ThreadPoolExecutor
+    store: Store,
+    run: int,
+    threads: ThreadPoolExecutor,
 ) -> None:
     receipts = list(threads.map(lambda count: append(store, run, count), range(1, 30)))
     ordered = sorted(receipts, key=lambda one: one.number or 0)
@@ -102,7 +123,8 @@ def test_posts_of_several_threads_make_one_chain(
 
 
 def test_a_run_without_bodies_has_the_head_that_names_it(
-    store: Store, run: int
+    store: Store,
+    run: int,
 ) -> None:
     of = store.runs.get(run)
     assert store.posts.receipt_head(run) == (
@@ -112,7 +134,9 @@ def test_a_run_without_bodies_has_the_head_that_names_it(
 
 
 def test_the_body_is_kept_as_it_came(
-    store: Store, run: int, database: sqlite3.Connection
+    store: Store,
+    run: int,
+    database: sqlite3.Connection,
 ) -> None:
     append(store, run, 2)
     assert database.execute("SELECT content_type, body FROM posts").fetchone() == (
@@ -122,19 +146,25 @@ def test_the_body_is_kept_as_it_came(
 
 
 def test_a_run_that_goes_on_after_an_upgrade_begins_its_chain_there(
-    store: Store, run: int, database: sqlite3.Connection
+    store: Store,
+    run: int,
+    database: sqlite3.Connection,
 ) -> None:
     append(store, run, 2)
     with database:
         database.execute("UPDATE posts SET number = NULL, previous = NULL, body = NULL")
     assert store.posts.receipt_head(run)[0] == 1
     later = append(store, run, 3)
-    assert (later.number, later.received_total) == (2, 5)
+    assert later.number == 2
+    assert later.received_total == 5
     assert append(store, run, 1).previous == later.link
 
 
 def test_a_body_follows_what_another_process_stored_and_not_what_was_rolled_back(
-    store: Store, run: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    run: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(_: object) -> int:
         raise sqlite3.OperationalError("disk I/O error")
@@ -153,11 +183,14 @@ def test_a_body_follows_what_another_process_stored_and_not_what_was_rolled_back
         second.link,
         third.link,
     ]
-    assert (fourth.number, fourth.received_total) == (4, 11)
+    assert fourth.number == 4
+    assert fourth.received_total == 11
 
 
 def test_every_event_is_linked_to_all_before_it(
-    store: Store, run: int, database: sqlite3.Connection
+    store: Store,
+    run: int,
+    database: sqlite3.Connection,
 ) -> None:
     store.log.append(START, run, "armed", station="A")
     with store.log.act(START, run, None, operator="ada", action="close"):
@@ -185,7 +218,8 @@ def test_two_connections_append_to_one_log(
 
 
 def test_an_altered_event_breaks_the_log(
-    store: Store, database: sqlite3.Connection
+    store: Store,
+    database: sqlite3.Connection,
 ) -> None:
     for number in range(3):
         store.log.append(START, None, "note", number=number)
@@ -201,7 +235,8 @@ def test_an_altered_event_breaks_the_log(
 
 
 def test_the_close_binds_bodies_readings_and_served_images(
-    store: Store, run: int
+    store: Store,
+    run: int,
 ) -> None:
     append(store, run, 2)
     store.readings.append(run, 0.0, [reading(1.0), reading(2.0)])
@@ -210,11 +245,14 @@ def test_the_close_binds_bodies_readings_and_served_images(
     assert store.closings.of_run(run) is None
     event = Event(START.isoformat(), run, RUN_CLOSED, store.closings.evidence(run))
     store.runs.change_all(
-        {run: {"state": RunState.CLOSED.value}}, (RunState.ARMED,), event
+        {run: {"state": RunState.CLOSED.value}},
+        (RunState.ARMED,),
+        event,
     )
     closing = store.closings.of_run(run)
     assert closing is not None
-    assert (closing.posts, closing.head) == (1, store.posts.receipt_head(run)[1].hex())
+    assert closing.posts == 1
+    assert closing.head == store.posts.receipt_head(run)[1].hex()
     assert closing.log == store.log.head()[2]
     (stored,) = store.log.of_run(run)
     assert (

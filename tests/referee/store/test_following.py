@@ -52,7 +52,12 @@ def take_over(first: Path, journal: Path, folder: Path) -> None:
     with closing(Follower(folder, journal)) as follower:
         follower.read_on()
         claim = claim_epoch(
-            journal, folder, epoch, contest=contest_id(first), version="6.0", utc=NOW
+            journal,
+            folder,
+            epoch,
+            contest=contest_id(first),
+            version="6.0",
+            utc=NOW,
         )
         follower.begin(claim)
 
@@ -70,7 +75,9 @@ def rebuilt(journal: Path) -> list[str]:
 
 
 def test_a_record_written_just_before_the_takeover_is_kept_though_its_host_takes_it_back(
-    first: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+    first: Path,
+    journal: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first host is frozen between its record and its look at the epoch; later it writes over its record."""
     second = standby(first, "second")
@@ -107,18 +114,25 @@ def test_a_record_written_just_before_the_takeover_is_kept_though_its_host_takes
 
 
 def test_a_host_that_dies_while_it_takes_over_loses_nothing(
-    first: Path, journal: Path
+    first: Path,
+    journal: Path,
 ) -> None:
     """It had claimed the epoch and neither begun it nor followed to its end, or had only made the file of its claim."""
     with opened(first) as store:
         store.teams.add("ant", "hash", NOW)
-    second, third = standby(first, "second"), standby(first, "third")
+    second = standby(first, "second")
+    third = standby(first, "third")
     with closing(Follower(second, journal)) as follower:
         follower.read_on()
         with opened(first) as store:
             store.teams.add("bee", "hash", NOW)
         claim_epoch(
-            journal, second, 2, contest=contest_id(first), version="6.0", utc=NOW
+            journal,
+            second,
+            2,
+            contest=contest_id(first),
+            version="6.0",
+            utc=NOW,
         )
     with opened(second) as store:
         assert list(store.teams.all()) == ["ant", "bee"]
@@ -139,7 +153,9 @@ def test_a_host_that_dies_while_it_takes_over_loses_nothing(
 
 
 def test_a_record_that_its_host_takes_back_leaves_no_trace_in_who_follows(
-    first: Path, journal: Path, monkeypatch: pytest.MonkeyPatch
+    first: Path,
+    journal: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     second = standby(first, "second")
     with opened(first) as store, closing(Follower(second, journal)) as follower:
@@ -161,14 +177,20 @@ def test_a_record_that_its_host_takes_back_leaves_no_trace_in_who_follows(
 
 
 def test_a_host_that_begins_its_epoch_after_a_later_one_was_begun_is_passed_over(
-    first: Path, journal: Path
+    first: Path,
+    journal: Path,
 ) -> None:
     """Two took the first one for dead at once: one claimed epoch 2, the other epoch 3, and began it."""
-    slow, fast = standby(first, "slow"), standby(first, "fast")
+    slow = standby(first, "slow")
+    fast = standby(first, "fast")
     with opened(first) as store:
         store.teams.add("ant", "hash", NOW)
         store.teams.add("bee", "hash", NOW)
-    about = {"contest": contest_id(first), "version": "6.0", "utc": NOW}
+    about = {
+        "contest": contest_id(first),
+        "version": "6.0",
+        "utc": NOW,
+    }
     with closing(Follower(slow, journal)) as follower:
         follower.read_on()
         claim = claim_epoch(journal, slow, 2, **about)

@@ -21,7 +21,9 @@ class Bench:
 
     def __init__(self, path: Path) -> None:
         self.connection = sqlite3.connect(
-            path, check_same_thread=False, isolation_level=None
+            path,
+            check_same_thread=False,
+            isolation_level=None,
         )
         self.connection.execute("CREATE TABLE numbers (number INTEGER UNIQUE)")
         self.group = GroupCommit(self.transaction)
@@ -81,7 +83,10 @@ def hold(bench: Bench, threads: ThreadPoolExecutor, number: int = 0) -> Future[i
 
 
 def queue(
-    bench: Bench, threads: ThreadPoolExecutor, until: Until, numbers: list[int]
+    bench: Bench,
+    threads: ThreadPoolExecutor,
+    until: Until,
+    numbers: list[int],
 ) -> list[Future[int]]:
     """Let further threads come, one after the other."""
     sent = []
@@ -93,11 +98,14 @@ def queue(
 
 def test_one_thread_alone_commits_at_once(bench: Bench) -> None:
     assert [bench.write(number) for number in (3, 1, 2)] == [30, 10, 20]
-    assert (bench.sizes, bench.stored()) == ([1, 1, 1], [3, 1, 2])
+    assert bench.sizes == [1, 1, 1]
+    assert bench.stored() == [3, 1, 2]
 
 
 def test_writes_that_come_during_a_commit_share_the_next_in_their_order(
-    bench: Bench, threads: ThreadPoolExecutor, until: Until
+    bench: Bench,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     leading = hold(bench, threads)
     sent = queue(bench, threads, until, [5, 2, 9, 1])
@@ -110,11 +118,14 @@ def test_writes_that_come_during_a_commit_share_the_next_in_their_order(
         90,
         10,
     ]
-    assert (bench.sizes, bench.stored()) == ([1, 4], [0, 5, 2, 9, 1])
+    assert bench.sizes == [1, 4]
+    assert bench.stored() == [0, 5, 2, 9, 1]
 
 
 def test_a_commit_that_fails_fails_its_whole_group_and_no_later_one(
-    bench: Bench, threads: ThreadPoolExecutor, until: Until
+    bench: Bench,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     leading = hold(bench, threads)
     sent = queue(bench, threads, until, [1, 2])
@@ -127,7 +138,9 @@ def test_a_commit_that_fails_fails_its_whole_group_and_no_later_one(
 
 
 def test_a_statement_that_breaks_a_rule_fails_alone(
-    bench: Bench, threads: ThreadPoolExecutor, until: Until
+    bench: Bench,
+    threads: ThreadPoolExecutor,
+    until: Until,
 ) -> None:
     leading = hold(bench, threads, 4)
     sent = queue(bench, threads, until, [5, 4, 6])
@@ -135,7 +148,8 @@ def test_a_statement_that_breaks_a_rule_fails_alone(
     assert leading.result(20) == 40
     assert isinstance(sent[1].exception(20), sqlite3.IntegrityError)
     assert [sent[0].result(20), sent[2].result(20)] == [50, 60]
-    assert (bench.sizes, bench.stored()) == ([1, 2], [4, 5, 6])
+    assert bench.sizes == [1, 2]
+    assert bench.stored() == [4, 5, 6]
 
 
 @pytest.mark.parametrize("failure", [SystemExit, MemoryError, KeyboardInterrupt])

@@ -22,7 +22,12 @@ from tests.referee.factories import START, rows, stored_run
 
 def post(store: Store, run: int = 1) -> int:
     receipt = store.posts.append(
-        run, rows(2), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+        run,
+        rows(2),
+        sha256="s",
+        idempotency_key=None,
+        elapsed_s=1.0,
+        now=START,
     )
     return receipt.received_total
 
@@ -57,7 +62,10 @@ def taken_away(path: Path, suffix: str, how: str) -> Callable[[], object]:
 @pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
 def test_nothing_is_acknowledged_into_a_file_that_the_next_start_will_not_open(
-    store: Store, tmp_path: Path, suffix: str, how: str
+    store: Store,
+    tmp_path: Path,
+    suffix: str,
+    how: str,
 ) -> None:
     run = stored_run(store).id
     acknowledged = post(store)
@@ -82,7 +90,8 @@ def test_nothing_is_acknowledged_into_a_file_that_the_next_start_will_not_open(
 
 
 def test_what_is_removed_during_a_commit_is_not_acknowledged(
-    store: Store, tmp_path: Path
+    store: Store,
+    tmp_path: Path,
 ) -> None:
     stored_run(store)
 
@@ -102,7 +111,9 @@ def test_what_is_removed_during_a_commit_is_not_acknowledged(
     ],
 )
 def test_what_other_programs_do_with_the_database_meanwhile_is_no_alarm(
-    store: Store, tmp_path: Path, work: str
+    store: Store,
+    tmp_path: Path,
+    work: str,
 ) -> None:
     post(store, stored_run(store).id)
     child = os.fork()
@@ -122,7 +133,8 @@ def test_what_other_programs_do_with_the_database_meanwhile_is_no_alarm(
 
 
 def test_a_copy_that_cannot_be_saved_is_told_and_tried_again(
-    store: Store, tmp_path: Path
+    store: Store,
+    tmp_path: Path,
 ) -> None:
     post(store, stored_run(store).id)
     (tmp_path / "contest.db").unlink()
@@ -161,9 +173,11 @@ def process(path: Path, work: Callable[[Store], None]) -> Iterator[None]:
 
 @pytest.mark.parametrize("cut", ["removed", "emptied", "halved", "damaged"])
 def test_committed_records_that_are_gone_with_the_log_are_told(
-    tmp_path: Path, cut: str
+    tmp_path: Path,
+    cut: str,
 ) -> None:
-    path, done = tmp_path / "contest.db", tmp_path / "done"
+    path = tmp_path / "contest.db"
+    done = tmp_path / "done"
 
     def work(store: Store) -> None:
         stored_run(store)
@@ -200,7 +214,8 @@ def test_committed_records_that_are_gone_with_the_log_are_told(
 
 
 def test_a_kill_at_any_moment_raises_no_alarm_and_loses_nothing(tmp_path: Path) -> None:
-    path, told = tmp_path / "contest.db", tmp_path / "told"
+    path = tmp_path / "contest.db"
+    told = tmp_path / "told"
     chance = random.Random(12)  # noqa: S311 - repeatable
     with contextlib.closing(Store.open(path, create=True)) as store:
         stored_run(store)
@@ -231,10 +246,17 @@ def test_a_kill_at_any_moment_raises_no_alarm_and_loses_nothing(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("damaged", "code"), [("a page", "database-damaged"), ("half", "storage-failed")]
+    ("damaged", "code"),
+    [
+        ("a page", "database-damaged"),
+        ("half", "storage-failed"),
+    ],
 )
 def test_a_damaged_database_is_told(
-    store: Store, tmp_path: Path, damaged: str, code: str
+    store: Store,
+    tmp_path: Path,
+    damaged: str,
+    code: str,
 ) -> None:
     run = stored_run(store).id
     for _ in range(50):

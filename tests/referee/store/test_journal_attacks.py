@@ -56,14 +56,19 @@ def rebuilt(folder: Path, made: Path) -> dict[str, list[Any]]:
 
 
 def test_who_takes_a_record_back_waits_for_one_that_is_written_in_its_place(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with closing(opened(folder)) as failing, closing(opened(folder)) as writing:
-        ours, theirs = failing.database._journaling, writing.database._journaling  # noqa: SLF001 - a moment between two of its steps
+        ours = failing.database._journaling  # noqa: SLF001 - a moment between two of its steps
+        theirs = writing.database._journaling  # noqa: SLF001
         assert ours is not None
         assert theirs is not None
-        append, take_back = theirs.append, ours.take_back
-        is_appended, is_taken_back = threading.Event(), threading.Event()
+        append = theirs.append
+        take_back = ours.take_back
+        is_appended = threading.Event()
+        is_taken_back = threading.Event()
         thread = threading.Thread(target=post, args=(writing, 1, 50))
 
         def append_slowly() -> None:
@@ -84,7 +89,9 @@ def test_who_takes_a_record_back_waits_for_one_that_is_written_in_its_place(
         monkeypatch.setattr(ours, "take_back", take_back_late)
         its_append = ours.append
         monkeypatch.setattr(
-            ours, "append", lambda: (its_append(), fail_at_the_commit())
+            ours,
+            "append",
+            lambda: (its_append(), fail_at_the_commit()),
         )
         with pytest.raises(StorageFailed):
             post(failing, 1, 40)
@@ -114,7 +121,9 @@ def test_an_older_database_never_writes_over_what_was_committed(folder: Path) ->
             pytest.raises(StorageFailed, match="older copy"),
         ):
             file.append(
-                earlier, [], lambda: None
+                earlier,
+                [],
+                lambda: None,
             )  # by a process that has not committed since
         assert log_of(folder).read_bytes() == before
 
@@ -132,7 +141,9 @@ def without_journal(folder: Path) -> Path:
 
 @pytest.mark.parametrize("posts", [0, 1])
 def test_a_database_from_before_its_journal_gets_what_followed_and_else_the_copy_is_made_again(
-    folder: Path, tmp_path: Path, posts: int
+    folder: Path,
+    tmp_path: Path,
+    posts: int,
 ) -> None:
     copy = without_journal(folder)
     shutil.copy(copy, folder / DATABASE_NAME)
@@ -148,7 +159,8 @@ def test_a_database_from_before_its_journal_gets_what_followed_and_else_the_copy
 
 @pytest.mark.parametrize("kept", [0.3, 1.0])
 def test_a_last_record_whose_middle_a_power_cut_took_is_none(
-    folder: Path, kept: float
+    folder: Path,
+    kept: float,
 ) -> None:
     older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
     start = position(folder).size
@@ -172,7 +184,8 @@ def test_a_last_record_whose_middle_a_power_cut_took_is_none(
 
 @pytest.mark.parametrize("kept", [0.8, 1.0])
 def test_what_a_team_puts_into_a_body_is_no_record_behind_one_that_was_cut(
-    folder: Path, kept: float
+    folder: Path,
+    kept: float,
 ) -> None:
     """A rival whose body holds a whole record could else keep a host from starting again, or from taking over."""
     start = position(folder)

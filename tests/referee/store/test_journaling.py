@@ -74,7 +74,9 @@ def played(folder: Path, posts: int = 3) -> None:
         for number in range(1, posts + 1):
             post(store, run.id, number)
         store.readings.append(
-            run.id, 0.0, [reading(float(second)) for second in range(3)]
+            run.id,
+            0.0,
+            [reading(float(second)) for second in range(3)],
         )
         store.served.append(run.id, [(1, 100), (2, 200)], 0.5)
         store.log.append(START, run.id, "happened", value=0.1)
@@ -102,7 +104,8 @@ def log(folder: Path) -> Path:
 
 
 def test_a_database_made_from_the_journal_alone_is_the_one_that_was_lost(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     rebuild(tmp_path / "made.db", folder / "journal")
@@ -111,7 +114,8 @@ def test_a_database_made_from_the_journal_alone_is_the_one_that_was_lost(
 
 
 def test_the_journal_of_a_contest_of_an_earlier_version_begins_with_all_that_it_has(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     config = (folder / "contest.toml").rename(tmp_path / "hidden")
     played(folder)
@@ -124,7 +128,8 @@ def test_the_journal_of_a_contest_of_an_earlier_version_begins_with_all_that_it_
 
 
 def test_an_older_copy_of_the_database_gets_what_it_lacks_from_the_journal(
-    folder: Path, caplog: pytest.LogCaptureFixture
+    folder: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     played(folder)
     older = shutil.copy(folder / DATABASE_NAME, folder / "older.db")
@@ -157,7 +162,8 @@ def test_an_older_copy_over_the_file_in_use_is_noticed_before_anything_is_acknow
 
 
 def test_zeros_over_the_beginning_of_the_file_lose_nothing_that_was_acknowledged_before_or_after(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     with closing(opened(folder)) as store:
@@ -184,7 +190,8 @@ def changed_then_failed(connection: sqlite3.Connection) -> None:
 
 
 def test_a_record_that_was_not_committed_is_no_part_of_the_journal(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     size = log(folder).stat().st_size
@@ -217,7 +224,10 @@ def test_a_process_that_died_between_journal_and_commit_leaves_a_record_that_is_
 
 @pytest.mark.parametrize("left", [0.5, 0.99])
 def test_a_journal_that_was_cut_begins_again_from_the_database_and_is_kept(
-    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, left: float
+    folder: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    left: float,
 ) -> None:
     played(folder)
     with log(folder).open("r+b") as file:
@@ -259,7 +269,8 @@ def changed_in_the_middle(file: Path) -> None:
 
 @pytest.mark.parametrize("harm", [doubled, of_another])
 def test_a_journal_that_does_not_lead_to_the_database_is_refused_in_one_sentence(
-    folder: Path, harm: Callable[[Path], None]
+    folder: Path,
+    harm: Callable[[Path], None],
 ) -> None:
     played(folder)
     before = content(folder / DATABASE_NAME)
@@ -271,7 +282,8 @@ def test_a_journal_that_does_not_lead_to_the_database_is_refused_in_one_sentence
 
 
 def test_a_journal_that_was_changed_makes_no_database(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     changed_in_the_middle(log(folder))
@@ -294,7 +306,10 @@ def test_a_journal_that_was_changed_makes_no_database(
     ],
 )
 def test_a_journal_that_is_harmed_while_in_use_refuses_until_the_next_start(
-    folder: Path, tmp_path: Path, harm: Callable[[Path], object], words: str
+    folder: Path,
+    tmp_path: Path,
+    harm: Callable[[Path], object],
+    words: str,
 ) -> None:
     played(folder)
     with closing(opened(folder)) as store:
@@ -309,7 +324,8 @@ def test_a_journal_that_is_harmed_while_in_use_refuses_until_the_next_start(
 
 
 def test_two_processes_write_one_journal_in_the_order_of_their_commits(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     with closing(opened(folder)) as one, closing(opened(folder)) as other:
@@ -320,7 +336,8 @@ def test_two_processes_write_one_journal_in_the_order_of_their_commits(
 
 
 def test_who_follows_has_all_but_the_last_record_until_it_takes_over(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     second = tmp_path / "second"
@@ -345,7 +362,8 @@ def rows(folder: Path) -> list[tuple[object, ...]]:
 
 
 def test_what_stands_behind_the_place_of_a_takeover_is_no_part_of_the_journal(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     header, end = read_header(log(folder))
@@ -374,9 +392,13 @@ def test_records_are_read_as_they_were_written_up_to_one_that_was_cut(
         Header("0123456789ab", 17, 1, is_base=True, tables={"t": ["a", "b"]})
     )
     place = Position(0, link, 1, len(start))
-    parts, ends = [start], [place]
+    parts = [start]
+    ends = [place]
     wanted = [
-        [("t", "put", [None, 0.1, b"\x00\xff"]), ("t", "delete", ["x"])],
+        [
+            ("t", "put", [None, 0.1, b"\x00\xff"]),
+            ("t", "delete", ["x"]),
+        ],
         [("t", "put", [3, None, "\u00fc"])],
     ]
     for changes in wanted:
@@ -395,7 +417,8 @@ def test_records_are_read_as_they_were_written_up_to_one_that_was_cut(
 
 
 def test_the_room_behind_the_records_is_no_part_of_them(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     left = tmp_path / "left"
@@ -414,7 +437,8 @@ def test_the_room_behind_the_records_is_no_part_of_them(
 
 
 def test_what_a_power_cut_left_of_a_record_is_no_room(
-    folder: Path, tmp_path: Path
+    folder: Path,
+    tmp_path: Path,
 ) -> None:
     played(folder)
     with log(folder).open("ab") as file:
@@ -432,7 +456,8 @@ def test_what_a_power_cut_left_of_a_record_is_no_room(
     "value", [float("inf"), float("-inf"), 2**63 - 1, -(2**63), 1e-320, "\u00fc\x00"]
 )
 def test_a_record_holds_every_value_of_the_database(
-    tmp_path: Path, value: object
+    tmp_path: Path,
+    value: object,
 ) -> None:
     path = tmp_path / "000001.log"
     start, link = encode_header(
@@ -454,6 +479,7 @@ def test_what_only_reads_is_opened_without_triggers_and_its_first_transaction_is
         assert store.database.connection.execute(triggers).fetchone()["many"] == 0
         store.log.append(START, None, "after reading")
     rebuild(folder.parent / "made.db", folder / "journal")
-    made, there = content(folder.parent / "made.db"), content(folder / DATABASE_NAME)
+    made = content(folder.parent / "made.db")
+    there = content(folder / DATABASE_NAME)
     assert made == there
     assert "after reading" in str(made["events"])

@@ -10,11 +10,19 @@ from referee.store.lost_energy import energy_lost
 
 
 def seen(code: str, elapsed_s: float = 5.2) -> dict[str, Any]:
-    return {"kind": "energy-lost", "code": code, "elapsed_s": elapsed_s}
+    return {
+        "kind": "energy-lost",
+        "code": code,
+        "elapsed_s": elapsed_s,
+    }
 
 
 def missed(code: str) -> dict[str, Any]:
-    return {"kind": "energy-missing", "code": code, "reason": "Why."}
+    return {
+        "kind": "energy-missing",
+        "code": code,
+        "reason": "Why.",
+    }
 
 
 RESET = "is lost: the meter's integrator was reset, or the meter was switched off"
@@ -48,7 +56,8 @@ RESET = "is lost: the meter's integrator was reset, or the meter was switched of
     ],
 )
 def test_a_loss_is_one_sentence_with_run_team_and_way_out(
-    events: list[dict[str, Any]], says: str
+    events: list[dict[str, Any]],
+    says: str,
 ) -> None:
     lost = energy_lost(
         [{"kind": "armed"}, {"kind": "meter-back", "sentence": "It is back."}, *events]

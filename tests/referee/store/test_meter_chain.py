@@ -39,7 +39,12 @@ def run(store: Store) -> int:
     return stored_run(store, rules=RULES).id
 
 
-def read(store: Store, run: int, *at_s: float, **different: Any) -> None:
+def read(
+    store: Store,
+    run: int,
+    *at_s: float,
+    **different: Any,
+) -> None:
     store.readings.append(run, 0.0, [reading(one, **different) for one in at_s])
 
 
@@ -56,7 +61,8 @@ def bound(receipt: Post) -> tuple[int | None, bytes | None]:
 
 
 def test_each_receipt_has_the_link_of_the_newest_reading_as_it_is_stored(
-    store: Store, run: int
+    store: Store,
+    run: int,
 ) -> None:
     first = append(store, run, 1)
     read(
@@ -82,7 +88,9 @@ def test_each_receipt_has_the_link_of_the_newest_reading_as_it_is_stored(
 
 
 def test_a_reading_is_hashed_once_however_many_receipts_follow(
-    store: Store, run: int, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    run: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hashed = []
 
@@ -99,7 +107,9 @@ def test_a_reading_is_hashed_once_however_many_receipts_follow(
 
 
 def test_after_a_restart_the_chain_goes_on_as_if_there_were_none(
-    store: Store, run: int, tmp_path: Path
+    store: Store,
+    run: int,
+    tmp_path: Path,
 ) -> None:
     read(store, run, 0.1, 0.2)
     append(store, run, 1)
@@ -112,7 +122,9 @@ def test_after_a_restart_the_chain_goes_on_as_if_there_were_none(
 
 
 def test_readings_that_were_rolled_back_are_bound_by_no_receipt(
-    store: Store, run: int, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    run: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read(store, run, 0.1)
     other = stored_run(store, rules=RULES).id
@@ -137,7 +149,9 @@ def test_a_run_without_bound_rules_has_receipts_of_the_first_form(store: Store) 
     read(store, run, 0.1)
     for _ in range(2):
         receipt = append(store, run, 1)
-        assert (receipt.form, receipt.readings, receipt.meter) == (1, None, None)
+        assert receipt.form == 1
+        assert receipt.readings is None
+        assert receipt.meter is None
 
 
 def test_the_rules_are_in_the_first_link(store: Store, run: int) -> None:

@@ -16,7 +16,11 @@ from referee.store import DATABASE_NAME, Store
 from tests.referee.factories import START, stored_run
 
 ROWS = np.array(
-    [[1, 2, 0.1, 3, 4, 5, 6.7], [2, 3, 0.25, -0.0, 1e-30, 3.4e38, 9]], dtype="<f4"
+    [
+        [1, 2, 0.1, 3, 4, 5, 6.7],
+        [2, 3, 0.25, -0.0, 1e-30, 3.4e38, 9],
+    ],
+    dtype="<f4",
 )
 EXACT = ROWS.astype(np.float64)
 PACKED = ROWS.tobytes()
@@ -58,26 +62,27 @@ def test_rows_come_back_bit_by_bit_and_are_kept_only_where_the_body_does_not_giv
         }
         store.posts.append(run.id, EXACT, **about)  # type: ignore[arg-type] - one that has no body
         receipt = store.posts.append(
-            run.id, taken, content_type=content_type, body=body, **about
+            run.id,
+            taken,
+            content_type=content_type,
+            body=body,
+            **about,
         )  # type: ignore[arg-type] - as above
         whole = np.concatenate([EXACT, expected])
-        assert (receipt.row_count, receipt.received_total) == (
-            len(expected),
-            len(whole),
-        )
+        assert receipt.row_count == len(expected)
+        assert receipt.received_total == len(whole)
         assert store.posts.detections(run.id).tobytes() == whole.tobytes()
         assert [one.tobytes() for one in store.posts.detections_by_post(run.id)] == [
             EXACT.tobytes(),
             expected.tobytes(),
         ]
         later, last = store.posts.detections_after(run.id, 1)
-        assert (later.tobytes(), later.shape, last) == (
-            expected.tobytes(),
-            expected.shape,
-            2,
-        )
+        assert later.tobytes() == expected.tobytes()
+        assert later.shape == expected.shape
+        assert last == 2
         nothing, last = store.posts.detections_after(run.id, 2)
-        assert (nothing.shape, last) == ((0, 7), 2)
+        assert nothing.shape == (0, 7)
+        assert last == 2
         (_, _), (kept, _) = store.posts.bodies(run.id)
         assert kept["body"] == body
         assert (kept["rows"] is None) == (body is not None)

@@ -31,20 +31,28 @@ def append(
     sha256: str = "s",
 ) -> Post:
     return store.posts.append(
-        run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START
+        run,
+        values,
+        sha256=sha256,
+        idempotency_key=key,
+        elapsed_s=1.0,
+        now=START,
     )
 
 
 @given(
     st.lists(
         hnp.arrays(
-            np.float64, st.tuples(st.integers(0, 5), st.just(7)), elements=FIGURES
+            np.float64,
+            st.tuples(st.integers(0, 5), st.just(7)),
+            elements=FIGURES,
         ),
         max_size=4,
     )
 )
 def test_rows_come_back_bit_for_bit_in_order_of_arrival(
-    store: Store, posts: list[np.ndarray]
+    store: Store,
+    posts: list[np.ndarray],
 ) -> None:
     run = stored_run(store).id
     for post in posts:
@@ -91,14 +99,13 @@ def test_a_run_without_detections_has_an_empty_array_that_can_be_written_to(
 
 
 def test_runs_do_not_see_each_others_detections(store: Store) -> None:
-    one, other = stored_run(store).id, stored_run(store, station="two").id
+    one = stored_run(store).id
+    other = stored_run(store, station="two").id
     append(store, one, rows(3))
     append(store, other, rows(2, seed=9), key="k")
     assert np.array_equal(store.posts.detections(one), rows(3))
-    assert (store.posts.count_detections(one), store.posts.count_detections(other)) == (
-        3,
-        2,
-    )
+    assert store.posts.count_detections(one) == 3
+    assert store.posts.count_detections(other) == 2
     assert store.posts.find(one, "k") is None
 
 
@@ -130,7 +137,8 @@ def test_a_key_is_used_once_a_run_and_its_first_receipt_is_told_again(
 
 
 def test_another_process_counts_on_from_what_is_on_disk(
-    tmp_path: Path, store: Store
+    tmp_path: Path,
+    store: Store,
 ) -> None:
     run = stored_run(store).id
     append(store, run, rows(3))
@@ -150,13 +158,17 @@ def test_a_post_needs_its_run(store: Store) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 1), st.integers(0, 5), st.sampled_from("ab") | st.none()
+            st.integers(0, 1),
+            st.integers(0, 5),
+            st.sampled_from("ab") | st.none(),
         ),
         max_size=12,
     )
 )
 def test_posts_that_come_at_the_same_time_are_stored_as_if_each_had_come_alone(
-    store: Store, threads: ThreadPoolExecutor, posts: list[tuple[int, int, str | None]]
+    store: Store,
+    threads: ThreadPoolExecutor,
+    posts: list[tuple[int, int, str | None]],
 ) -> None:
     runs = [stored_run(store).id for _ in range(2)]
     sent = [
@@ -186,7 +198,8 @@ def test_posts_that_come_at_the_same_time_are_stored_as_if_each_had_come_alone(
 
 
 def test_a_post_that_cannot_be_stored_leaves_the_others_alone(
-    store: Store, threads: ThreadPoolExecutor
+    store: Store,
+    threads: ThreadPoolExecutor,
 ) -> None:
     run = stored_run(store).id
     sent = [threads.submit(append, store, number, rows(2)) for number in (run, 99, run)]
@@ -196,7 +209,8 @@ def test_a_post_that_cannot_be_stored_leaves_the_others_alone(
 
 
 def test_a_full_disk_refuses_what_would_fill_it(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = stored_run(store).id
     append(store, run, rows(3))
@@ -222,12 +236,17 @@ def test_nothing_is_taken_while_the_folder_is_elsewhere(tmp_path: Path) -> None:
 
 
 REFUSED = Refused(
-    3, ((2, "category 9 is unknown", "1 9 0.5 1 1 2 2"), (5, "image 0", "0 1"))
+    3,
+    (
+        (2, "category 9 is unknown", "1 9 0.5 1 1 2 2"),
+        (5, "image 0", "0 1"),
+    ),
 )
 
 
 def test_refused_rows_are_stored_with_their_post_and_once(store: Store) -> None:
-    run, other = stored_run(store).id, stored_run(store).id
+    run = stored_run(store).id
+    other = stored_run(store).id
     for _ in range(2):
         receipt = store.posts.append(
             run,
@@ -251,7 +270,8 @@ def test_refused_rows_are_stored_with_their_post_and_once(store: Store) -> None:
 
 
 def test_a_run_keeps_few_refused_rows_and_counts_all(store: Store) -> None:
-    run, other = stored_run(store).id, stored_run(store).id
+    run = stored_run(store).id
+    other = stored_run(store).id
     many = Refused(20, tuple((line, "why", "text") for line in range(20)))
     for one in (run, other):
         for _ in range(MOST_REFUSED_ROWS // 20 + 2):

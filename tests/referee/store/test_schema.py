@@ -81,9 +81,12 @@ def test_an_upgraded_file_opens_again_unchanged(tmp_path: Path, form: int) -> No
 
 @pytest.mark.parametrize("form", DUMPS)
 def test_two_that_open_an_old_file_at_once_both_get_it(
-    tmp_path: Path, threads: ThreadPoolExecutor, form: int
+    tmp_path: Path,
+    threads: ThreadPoolExecutor,
+    form: int,
 ) -> None:
-    old, together = old_file(tmp_path / "old.db", form), threading.Barrier(4)
+    old = old_file(tmp_path / "old.db", form)
+    together = threading.Barrier(4)
 
     def detections() -> int:
         together.wait()
@@ -108,11 +111,22 @@ def test_a_file_of_form_5_keeps_its_posts_and_takes_more(tmp_path: Path) -> None
     with contextlib.closing(Store.open(old_file(tmp_path / "old.db", 5))) as store:
         assert store.posts.count_detections(1) == 8
         again = store.posts.append(
-            1, rows(3), sha256="x", idempotency_key="second", elapsed_s=2.0, now=START
+            1,
+            rows(3),
+            sha256="x",
+            idempotency_key="second",
+            elapsed_s=2.0,
+            now=START,
         )
-        assert (again.sha256, again.received_total) == ("s-second", 8)
+        assert again.sha256 == "s-second"
+        assert again.received_total == 8
         new = store.posts.append(
-            1, rows(3), sha256="x", idempotency_key=None, elapsed_s=2.0, now=START
+            1,
+            rows(3),
+            sha256="x",
+            idempotency_key=None,
+            elapsed_s=2.0,
+            now=START,
         )
         assert new.received_total == 11
         assert np.array_equal(store.posts.detections(1)[:8], np.ones((8, 7)))
@@ -141,7 +155,12 @@ def test_the_parts_of_a_large_body_become_the_blob_of_its_post(tmp_path: Path) -
         assert np.array_equal(store.posts.detections(2), np.arange(21.0).reshape(3, 7))
         assert told(store.posts.find(1, "large")) == (4, "s-2", 5)
         again = store.posts.append(
-            1, rows(4), sha256="x", idempotency_key="large", elapsed_s=2.0, now=START
+            1,
+            rows(4),
+            sha256="x",
+            idempotency_key="large",
+            elapsed_s=2.0,
+            now=START,
         )
         assert told(again) == (4, "s-2", 5)
     stored = "SELECT row_count, length(rows) / 56 FROM posts ORDER BY id"
@@ -156,11 +175,9 @@ def test_a_missing_energy_that_had_only_a_sentence_gets_its_code(
     sentences = [sentence for (sentence,) in found(old, reasons)]
     with contextlib.closing(Store.open(old)) as store:
         events = [store.log.of_run(run)[-1] for run in range(1, 6)]
-    later, reset, began = (
-        EnergyMissing.READ_LATER,
-        EnergyMissing.METER_RESET,
-        EnergyMissing.BEGAN_AGAIN,
-    )
+    later = EnergyMissing.READ_LATER
+    reset = EnergyMissing.METER_RESET
+    began = EnergyMissing.BEGAN_AGAIN
     assert [one["code"] for one in events] == [later, later, later, reset, began]
     assert [one["reason"] for one in events] == sentences
 
@@ -170,22 +187,21 @@ def test_readings_of_form_8_stay_what_they_are_and_know_no_ranges(
 ) -> None:
     with contextlib.closing(Store.open(old_file(tmp_path / "old.db", 8))) as store:
         store.readings.append(
-            1, 0.0, [reading(2.0, voltage_range_v=150.0, changed="HOLD")]
+            1,
+            0.0,
+            [reading(2.0, voltage_range_v=150.0, changed="HOLD")],
         )
         first, over, _, new = store.readings.of_run(1, 1000.0)
-    assert (first.monotonic_s, first.energy_wh, first.changed) == (
-        1000.5,
-        36.0 * 1000.5 / 3600,
-        "",
-    )
-    assert (over.over_range, over.current_peak_over, over.current_a) == (
-        True,
-        True,
-        math.inf,
-    )
+    assert first.monotonic_s == 1000.5
+    assert first.energy_wh == 36.0 * 1000.5 / 3600
+    assert first.changed == ""
+    assert over.over_range is True
+    assert over.current_peak_over is True
+    assert over.current_a == math.inf
     assert math.isnan(first.voltage_range_v)
     assert math.isnan(first.current_range_a)
-    assert (new.voltage_range_v, new.changed) == (150.0, "HOLD")
+    assert new.voltage_range_v == 150.0
+    assert new.changed == "HOLD"
 
 
 def test_readings_of_form_14_know_no_stops_and_keep_the_hash_that_their_close_bound(
@@ -193,10 +209,13 @@ def test_readings_of_form_14_know_no_stops_and_keep_the_hash_that_their_close_bo
 ) -> None:
     path = tmp_path / "old.db"
     with contextlib.closing(Store.open(path, create=True)) as store:
-        old, new = stored_run(store).id, stored_run(store).id
+        old = stored_run(store).id
+        new = stored_run(store).id
         store.readings.append(old, 0.0, [reading(1.0)])
     changed(
-        path, "ALTER TABLE readings DROP COLUMN stopped", "PRAGMA user_version = 14"
+        path,
+        "ALTER TABLE readings DROP COLUMN stopped",
+        "PRAGMA user_version = 14",
     )
     of_form_14 = ",".join(
         name
@@ -293,7 +312,8 @@ def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(
         "ALTER TABLE runs ADD COLUMN update_interval_s REAL",
         "PRAGMA user_version = 3",
     )
-    setup, asked = Setup(150.0, 0.5, 0.1, 600, mode="dc"), []
+    setup = Setup(150.0, 0.5, 0.1, 600, mode="dc")
+    asked = []
     made: Callable[[str, int], Setup] = lambda station, window_s: (  # noqa: E731
         asked.append((station, window_s)) or setup
     )
@@ -303,27 +323,32 @@ def test_a_run_of_an_earlier_form_gets_its_setup_from_its_station(
         store.runs.complete_setups(made)
         assert asked == [("one", 600)]
         assert store.runs.get(number) == run_record(
-            id=number, setup=setup, armed_utc=START.isoformat()
+            id=number,
+            setup=setup,
+            armed_utc=START.isoformat(),
         )
-        assert (
-            store.runs.get(number).meter_standing,
-            store.runs.get(number).official,
-        ) == (
-            None,
-            True,
-        )
+        assert store.runs.get(number).meter_standing is None
+        assert store.runs.get(number).official is True
         assert stored_run(store, heat="final") == run_record(
-            id=2, heat="final", armed_utc=START.isoformat()
+            id=2,
+            heat="final",
+            armed_utc=START.isoformat(),
         )
 
 
 def test_only_posts_with_a_key_are_in_the_index_of_keys(
-    store: Store, tmp_path: Path
+    store: Store,
+    tmp_path: Path,
 ) -> None:
     run = stored_run(store).id
     for key in (None, "a", None, "b"):
         store.posts.append(
-            run, rows(1), sha256="s", idempotency_key=key, elapsed_s=1.0, now=START
+            run,
+            rows(1),
+            sha256="s",
+            idempotency_key=key,
+            elapsed_s=1.0,
+            now=START,
         )
     path = tmp_path / "contest.db"
     planned = f"EXPLAIN QUERY PLAN SELECT sha256 FROM posts WHERE run = {run} AND idempotency_key = 'a'"  # noqa: S608
@@ -355,10 +380,8 @@ def test_what_a_file_of_this_form_lacks_is_made_at_its_opening(tmp_path: Path) -
     whole = structure(path)
     changed(path, "DROP TABLE contest", "ALTER TABLE runs DROP COLUMN nonce")
     with contextlib.closing(Store.open(path)) as store:
-        assert (store.runs.get(run).nonce, store.identity.contest_id("mine")) == (
-            None,
-            "mine",
-        )
+        assert store.runs.get(run).nonce is None
+        assert store.identity.contest_id("mine") == "mine"
     assert {name for name, _, _ in structure(path)} == {name for name, _, _ in whole}
 
 
@@ -366,15 +389,28 @@ def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdraw
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "old.db"
-    words = {"track": "t", "build": "b", "model_file": "m.csv", "testset_digest": "d"}
+    words = {
+        "track": "t",
+        "build": "b",
+        "model_file": "m.csv",
+        "testset_digest": "d",
+    }
     with contextlib.closing(Store.open(path, create=True)) as store:
         for team in ("ant", "bee"):
             store.teams.add(team, "hash", START)
             given = Submission(
-                0, "", team=team, split="public", model_sha256="5", counts=True, **words
+                0,
+                "",
+                team=team,
+                split="public",
+                model_sha256="5",
+                counts=True,
+                **words,
             )
             made = store.uploads.receive(
-                given, Upload(0, START.isoformat(), 1, None), limit=9
+                given,
+                Upload(0, START.isoformat(), 1, None),
+                limit=9,
             )
             parts = [
                 replace(made, job=None),
@@ -417,7 +453,8 @@ def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdraw
 
 
 def test_a_new_database_of_the_tests_has_the_tables_of_the_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     Store.open(tmp_path / "quick.db", create=True).close()
     monkeypatch.setattr(database, "create_tables", create_tables)

@@ -43,12 +43,18 @@ def on_disk(path: Path) -> list[tuple[int, float, int]]:
 
 def post(store: Store, run: int, image: int = 1) -> None:
     store.posts.append(
-        run, rows(1, image), sha256="s", idempotency_key=None, elapsed_s=1.0, now=START
+        run,
+        rows(1, image),
+        sha256="s",
+        idempotency_key=None,
+        elapsed_s=1.0,
+        now=START,
     )
 
 
 def test_what_was_served_before_a_post_is_on_disk_with_it(
-    store: Store, path: Path
+    store: Store,
+    path: Path,
 ) -> None:
     run = stored_run(store).id
     store.served.append(run, [(3, 1000), (1, 2000)], 0.5)
@@ -74,7 +80,8 @@ def test_every_commit_takes_along_what_was_served(store: Store, path: Path) -> N
 
 
 def test_served_images_are_told_apart_by_run_and_counted_once(store: Store) -> None:
-    one, other = stored_run(store).id, stored_run(store).id
+    one = stored_run(store).id
+    other = stored_run(store).id
     for image in (3, 1, 3):
         store.served.append(one, [(image, 1000)], 0.5)
     store.served.append(other, [(2, 1000)], 0.5)
@@ -90,7 +97,9 @@ def test_served_images_are_told_apart_by_run_and_counted_once(store: Store) -> N
 
 @pytest.mark.parametrize("count", [0, 1, 500, 1234])
 def test_every_served_image_is_logged_in_order(
-    store: Store, path: Path, count: int
+    store: Store,
+    path: Path,
+    count: int,
 ) -> None:
     run = stored_run(store).id
     served = [(number, number / 7, 1000 + number) for number in range(1, count + 1)]
@@ -101,7 +110,8 @@ def test_every_served_image_is_logged_in_order(
 
 
 def test_a_commit_that_fails_keeps_what_was_served_for_the_next(
-    short_lock_timeout: None, path: Path
+    short_lock_timeout: None,
+    path: Path,
 ) -> None:
     with contextlib.closing(Store.open(path, create=True)) as store:
         run = stored_run(store).id
@@ -123,7 +133,8 @@ def test_a_commit_that_fails_keeps_what_was_served_for_the_next(
 
 
 def test_serving_an_image_never_waits_for_the_database(
-    store: Store, path: Path
+    store: Store,
+    path: Path,
 ) -> None:
     run = stored_run(store).id
     with written_to(path):
@@ -138,7 +149,9 @@ def test_serving_an_image_never_waits_for_the_database(
 
 
 def test_threads_that_serve_and_post_together_lose_and_double_nothing(
-    store: Store, path: Path, threads: ThreadPoolExecutor
+    store: Store,
+    path: Path,
+    threads: ThreadPoolExecutor,
 ) -> None:
     run = stored_run(store).id
 

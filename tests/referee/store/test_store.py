@@ -37,7 +37,12 @@ def append(
     sha256: str = "s",
 ) -> Post:
     return store.posts.append(
-        run, values, sha256=sha256, idempotency_key=key, elapsed_s=1.0, now=START
+        run,
+        values,
+        sha256=sha256,
+        idempotency_key=key,
+        elapsed_s=1.0,
+        now=START,
     )
 
 
@@ -82,7 +87,11 @@ def test_a_run_comes_back_as_it_was_stored_under_its_own_number(store: Store) ->
     for number in (1, 2):
         orders[number] = np.random.default_rng(number).permutation(np.arange(1, 6))
         run = store.runs.arm(run_record(id=77, window_s=599.5), START, orders[number])
-        assert run == run_record(id=number, window_s=599.5, armed_utc=START.isoformat())
+        assert run == run_record(
+            id=number,
+            window_s=599.5,
+            armed_utc=START.isoformat(),
+        )
         assert store.runs.get(number) == run
     for number, order in orders.items():
         assert store.runs.image_order(number).tolist() == order.tolist()
@@ -91,14 +100,25 @@ def test_a_run_comes_back_as_it_was_stored_under_its_own_number(store: Store) ->
 
 def test_what_the_meter_was_set_to_and_found_at_comes_back(store: Store) -> None:
     setup = Setup(
-        None, 0.5, 0.25, 600, mode="dc", crest_factor=6, line_filter=True, element="sum"
+        None,
+        0.5,
+        0.25,
+        600,
+        mode="dc",
+        crest_factor=6,
+        line_filter=True,
+        element="sum",
     )
     run = stored_run(store, setup=setup, idle_power_w=2.5)
-    assert (run.setup, run.idle_power_w, run.meter_changes) == (setup, 2.5, None)
+    assert run.setup == setup
+    assert run.idle_power_w == 2.5
+    assert run.meter_changes is None
     changes = (":RATE 250MS was set, it is 1.000E+00", "ä")
     assert (
         store.runs.change(
-            run.id, (RunState.ARMED,), meter_changes=changes
+            run.id,
+            (RunState.ARMED,),
+            meter_changes=changes,
         ).meter_changes
         == changes
     )
@@ -131,7 +151,11 @@ def test_an_unknown_run_is_told(store: Store, number: int) -> None:
 
 
 def test_runs_are_found_by_state_team_and_station(store: Store) -> None:
-    for team, station in ((TEAM, "one"), ("badgers", "two"), (TEAM, "two")):
+    for team, station in (
+        (TEAM, "one"),
+        ("badgers", "two"),
+        (TEAM, "two"),
+    ):
         stored_run(store, team=team, station=station)
     store.runs.change(2, (RunState.ARMED,), state="void")
     assert [run.id for run in store.runs.find(RunState.ARMED)] == [1, 3]
@@ -143,7 +167,10 @@ def test_runs_are_found_by_state_team_and_station(store: Store) -> None:
 def test_figures_of_a_run_come_back_exactly(store: Store, figure: float) -> None:
     run = stored_run(store).id
     changed = store.runs.change(
-        run, (RunState.ARMED,), start_s=figure, energy_wh=figure
+        run,
+        (RunState.ARMED,),
+        start_s=figure,
+        energy_wh=figure,
     )
     assert struct.pack("<d", changed.start_s or 0.0) == struct.pack("<d", figure or 0.0)
     assert changed.energy_wh == figure
@@ -155,7 +182,10 @@ def test_a_run_in_another_state_is_not_changed(store: Store) -> None:
         RefereeError, match="is armed; this needs it open or closed"
     ) as failure:
         store.runs.change(
-            run.id, (RunState.OPEN, RunState.CLOSED), state="void", void_reason="no"
+            run.id,
+            (RunState.OPEN, RunState.CLOSED),
+            state="void",
+            void_reason="no",
         )
     assert failure.value.code == "run-state"
     assert store.runs.get(run.id) == run
@@ -166,16 +196,22 @@ def test_a_run_in_another_state_is_not_changed(store: Store) -> None:
 
 def test_of_two_that_change_a_run_at_once_one_wins(store: Store) -> None:
     for _ in range(25):
-        run, together = stored_run(store).id, threading.Barrier(4)
+        run = stored_run(store).id
+        together = threading.Barrier(4)
 
         def change(
-            by: str, run: int = run, together: threading.Barrier = together
+            by: str,
+            run: int = run,
+            together: threading.Barrier = together,
         ) -> str:
             together.wait()
             try:
                 return str(
                     store.runs.change(
-                        run, (RunState.ARMED,), state="open", closed_by=by
+                        run,
+                        (RunState.ARMED,),
+                        state="open",
+                        closed_by=by,
                     ).closed_by
                 )
             except RefereeError as error:
@@ -188,7 +224,8 @@ def test_of_two_that_change_a_run_at_once_one_wins(store: Store) -> None:
 
 
 def test_of_two_processes_that_change_a_run_one_wins(
-    tmp_path: Path, store: Store
+    tmp_path: Path,
+    store: Store,
 ) -> None:
     run = stored_run(store).id
     program = """
@@ -208,7 +245,13 @@ except RefereeError as error:
     command = [sys.executable, "-c", program, str(tmp_path / "contest.db"), str(run)]
     pipe = subprocess.PIPE
     rivals = [
-        subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(3)
+        subprocess.Popen(
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            text=True,
+        )
+        for _ in range(3)
     ]
     for rival in rivals:
         assert rival.stdout is not None
@@ -254,7 +297,10 @@ READINGS = st.builds(
 
 def same(one: Reading, other: Reading) -> bool:
     pairs = [
-        (getattr(one, name), getattr(other, name))
+        (
+            getattr(one, name),
+            getattr(other, name),
+        )
         for name in Reading.__dataclass_fields__
     ]
     return all(a == b or (a != a and b != b) for a, b in pairs)
@@ -262,7 +308,8 @@ def same(one: Reading, other: Reading) -> bool:
 
 @given(st.lists(READINGS, max_size=5, unique_by=lambda one: one.monotonic_s))
 def test_readings_come_back_as_they_were_with_nan_and_infinity(
-    store: Store, taken: list[Reading]
+    store: Store,
+    taken: list[Reading],
 ) -> None:
     run = stored_run(store).id
     store.readings.append(run, 0.0, taken)
@@ -273,9 +320,11 @@ def test_readings_come_back_as_they_were_with_nan_and_infinity(
 
 
 def test_readings_that_many_threads_store_do_not_disturb_each_other(
-    store: Store, threads: ThreadPoolExecutor
+    store: Store,
+    threads: ThreadPoolExecutor,
 ) -> None:
-    run, taken = stored_run(store).id, [reading(float(second)) for second in range(30)]
+    run = stored_run(store).id
+    taken = [reading(float(second)) for second in range(30)]
     interval_s = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)  # threads take turns in the middle of everything
     try:
@@ -299,11 +348,20 @@ def test_readings_are_told_from_the_start_of_the_window(store: Store) -> None:
 
 
 def test_what_the_meter_had_no_data_for_is_null_to_any_sqlite_tool(
-    store: Store, tmp_path: Path
+    store: Store,
+    tmp_path: Path,
 ) -> None:
     run = stored_run(store).id
     store.readings.append(
-        run, 0.0, [reading(power_w=math.nan, voltage_v=math.inf, over_range=True)]
+        run,
+        0.0,
+        [
+            reading(
+                power_w=math.nan,
+                voltage_v=math.inf,
+                over_range=True,
+            )
+        ],
     )
     with contextlib.closing(sqlite3.connect(tmp_path / "contest.db")) as other:
         found = other.execute(
@@ -325,10 +383,8 @@ def test_reading_waits_for_no_writer(store: Store) -> None:
 def test_a_score_comes_back_as_it_was_and_the_latest_counts(store: Store) -> None:
     run = stored_run(store).id
     assert store.scores.latest(run) is None
-    first, second = (
-        score(run),
-        score(run, map=0.5, score=None, energy_wh=None, checks=()),
-    )
+    first = score(run)
+    second = score(run, map=0.5, score=None, energy_wh=None, checks=())
     store.scores.add(first)
     assert store.scores.latest(run) == first
     store.scores.add(second)
@@ -352,8 +408,17 @@ def test_events_come_back_in_order_with_their_details(store: Store) -> None:
     store.log.append(START, run, "open", remaining_s=600.0)
     utc = START.isoformat()
     assert store.log.of_run(run) == [
-        {"utc": utc, "kind": "armed", "meter": "WT310", "station": "one"},
-        {"utc": utc, "kind": "open", "remaining_s": 600.0},
+        {
+            "utc": utc,
+            "kind": "armed",
+            "meter": "WT310",
+            "station": "one",
+        },
+        {
+            "utc": utc,
+            "kind": "open",
+            "remaining_s": 600.0,
+        },
     ]
 
 
@@ -361,7 +426,8 @@ def test_events_come_back_in_order_with_their_details(store: Store) -> None:
 
 
 def test_what_is_committed_is_there_for_the_next_process(
-    tmp_path: Path, store: Store
+    tmp_path: Path,
+    store: Store,
 ) -> None:
     run = stored_run(store).id
     append(store, run, rows(3), key="k")
@@ -400,7 +466,8 @@ def test_the_switch_to_the_write_ahead_log_is_asked_for_again_only_where_that_he
     ) as connection:
         database._write_ahead(connection)  # noqa: SLF001 - the store's own connection, as SQLite sees it
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        connection.failures, connection.code = 2, sqlite3.SQLITE_READONLY
+        connection.failures = 2
+        connection.code = sqlite3.SQLITE_READONLY
         with pytest.raises(sqlite3.OperationalError):
             database._write_ahead(connection)  # noqa: SLF001 - the store's own connection, as SQLite sees it
         assert connection.failures == 1
@@ -420,7 +487,8 @@ def test_threads_that_open_a_new_file_at_once_all_get_it(tmp_path: Path) -> None
 
 
 def test_an_existing_file_can_be_read_where_nothing_can_be_written(
-    tmp_path: Path, store: Store
+    tmp_path: Path,
+    store: Store,
 ) -> None:
     stored_run(store)
     with contextlib.closing(
@@ -449,7 +517,9 @@ def test_a_file_of_a_newer_program_is_refused(tmp_path: Path, store: Store) -> N
     ],
 )
 def test_what_is_no_contest_s_database_is_told_and_stays_as_it_is(
-    tmp_path: Path, kind: str, code: str
+    tmp_path: Path,
+    kind: str,
+    code: str,
 ) -> None:
     path = tmp_path / ("nowhere" if kind == "no such folder" else "") / "contest.db"
     if kind == "folder":
@@ -468,7 +538,8 @@ def test_what_is_no_contest_s_database_is_told_and_stays_as_it_is(
 
 
 def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(database, "LOCK_TIMEOUT_S", 0.05)
     with (
@@ -493,7 +564,8 @@ def test_writing_waits_for_another_process_and_says_so_when_it_takes_too_long(
 
 
 def test_a_look_reads_a_database_that_another_process_keeps_and_whoever_goes_on_waits_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (tmp_path / "contest.toml").write_text(
         'name = "Hall"\n'
@@ -549,7 +621,8 @@ def fill(store: Store, run: int) -> int:
 
 
 def test_a_file_that_cannot_grow_loses_nothing_that_was_acknowledged(
-    tmp_path: Path, store: Store
+    tmp_path: Path,
+    store: Store,
 ) -> None:
     run = stored_run(store).id
     program = """
@@ -579,7 +652,11 @@ print(*told)
 """
     command = [sys.executable, "-c", program, str(tmp_path / "contest.db"), str(run)]
     told = subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=ROOT
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
     ).stdout.split()
     assert told.count("storage-failed") == 1
     assert told.index("storage-failed") == len(told) - 2 > 3

@@ -16,7 +16,13 @@ TEAMS = (TEAM, "bee", "cat", "dog")
 @pytest.fixture(scope="session")
 def tiny_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sets") / "tiny"
-    return synthesize(folder, images=6, categories=3, seed=4, size=(96, 64)).folder
+    return synthesize(
+        folder,
+        images=6,
+        categories=3,
+        seed=4,
+        size=(96, 64),
+    ).folder
 
 
 @pytest.fixture
@@ -25,7 +31,10 @@ def day(tmp_path: Path, tiny_set: Path) -> Iterator[Callable[..., Day]]:
     with ExitStack() as stack:
 
         def make(
-            *, served: bool = True, testset: Path = tiny_set, **settings: Any
+            *,
+            served: bool = True,
+            testset: Path = tiny_set,
+            **settings: Any,
         ) -> Day:
             made = stack.enter_context(
                 contest_day(tmp_path / "contest", testset, **settings)
@@ -41,7 +50,9 @@ def day(tmp_path: Path, tiny_set: Path) -> Iterator[Callable[..., Day]]:
 def hall(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[Day]:
     """A contest being served to all the tests that leave its open run as it is."""
     with contest_day(
-        tmp_path_factory.mktemp("hall") / "contest", tiny_set, teams=TEAMS
+        tmp_path_factory.mktemp("hall") / "contest",
+        tiny_set,
+        teams=TEAMS,
     ) as made:
         made.serve()
         yield made

@@ -53,7 +53,8 @@ def posting(made: Day, token: str) -> Iterator[list[dict[str, Any]]]:
 
 
 def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the_same_figures_elsewhere(
-    day: Callable[..., Day], tmp_path: Path
+    day: Callable[..., Day],
+    tmp_path: Path,
 ) -> None:
     made = day(served=False)
     config = made.folder / "contest.toml"
@@ -61,12 +62,14 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
     (made.folder / "copies").mkdir()
     server = made.serve()
     token = made.fetched(made.login()["token"])
-    open_file, closed_file = tmp_path / "open.zip", tmp_path / "closed.zip"
+    open_file = tmp_path / "open.zip"
+    closed_file = tmp_path / "closed.zip"
     with posting(made, token) as acknowledged:
         until(lambda: len(acknowledged) >= FIRST_POSTS)
         before = total(acknowledged)
         told = refers("backup", str(made.folder), "-o", str(open_file), "--with-keys")
-        after, posts = total(acknowledged), len(acknowledged)
+        after = total(acknowledged)
+        posts = len(acknowledged)
         until(lambda: len(acknowledged) > posts)
     assert told.returncode == 0, told.stderr
     assert after > before  # it went on meanwhile
@@ -105,7 +108,8 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
     assert before <= held <= after + 2 * len(ROWS)
     try:
         shown = copy.serve().ask("GET", "/v1/session", token).json()
-        assert (shown["phase"], shown["detections_accepted"]) == ("open", held)
+        assert shown["phase"] == "open"
+        assert shown["detections_accepted"] == held
         posted = copy.post(token).json()
         assert posted["received_total"] == held + len(ROWS)
         links = {
@@ -120,16 +124,23 @@ def test_a_backup_while_posts_arrive_has_all_that_was_acknowledged_and_gives_the
 class Schedule:
     """The copies of a contest, made by a clock that a test advances."""
 
-    def __init__(self, contest: Contest, folder: str, every_min: float = 1.0) -> None:
+    def __init__(
+        self,
+        contest: Contest,
+        folder: str,
+        every_min: float = 1.0,
+    ) -> None:
         self.contest = replace(
             contest, config=replace(contest.config, backup=Backup(folder, every_min))
         )
-        self.clock, self.stop = DrivenClock(), threading.Event()
+        self.clock = DrivenClock()
+        self.stop = threading.Event()
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
         thread = threading.Thread(
-            target=make_copies, args=(self.contest, self.clock, self.stop)
+            target=make_copies,
+            args=(self.contest, self.clock, self.stop),
         )
         thread.start()
         try:
@@ -140,7 +151,8 @@ class Schedule:
 
 
 def test_a_folder_that_is_missing_is_told_once_and_so_is_its_return(
-    build: Callable[..., House], caplog: pytest.LogCaptureFixture
+    build: Callable[..., House],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     contest = build().contest
     folder = contest.folder / "stick"
@@ -180,7 +192,8 @@ def test_the_newest_copies_stay_and_others_files_are_left_alone(
     folder.mkdir()
     others = folder / "backup-other-20260101-000000.zip"
     others.touch()
-    schedule, seen = Schedule(contest, "stick"), set[Path]()
+    schedule = Schedule(contest, "stick")
+    seen = set[Path]()
 
     def own() -> set[Path]:
         return {*folder.glob("backup-*.zip")} - {others}
@@ -223,7 +236,8 @@ def test_copies_are_not_made_without_end_in_a_folder_that_cannot_be_listed(
     contest = build().contest
     folder = contest.folder / "stick"
     folder.mkdir()
-    schedule, listed = Schedule(contest, "stick"), Path.iterdir
+    schedule = Schedule(contest, "stick")
+    listed = Path.iterdir
 
     def refuse(path: Path) -> Iterator[Path]:
         if path == folder:
@@ -242,11 +256,9 @@ def test_copies_are_not_made_without_end_in_a_folder_that_cannot_be_listed(
 def test_a_restored_contest_has_the_folder_of_backups_that_init_makes(
     tmp_path: Path,
 ) -> None:
-    made, copy, restored = (
-        tmp_path / "made",
-        tmp_path / "copy.zip",
-        tmp_path / "restored",
-    )
+    made = tmp_path / "made"
+    copy = tmp_path / "copy.zip"
+    restored = tmp_path / "restored"
     assert called("init", str(made), "--yes").returncode == 0
     assert called("backup", str(made), "-o", str(copy), "--no-testset").returncode == 0
     assert called("restore", str(copy), str(restored)).returncode == 0

@@ -43,7 +43,9 @@ def test_a_body_shorter_than_its_length_is_refused(server: Server, token: str) -
 
 
 def test_a_connection_reset_in_mid_body_stores_nothing(
-    hall: Day, server: Server, token: str
+    hall: Day,
+    server: Server,
+    token: str,
 ) -> None:
     before = received(server, token)
     connection = socket.create_connection(("127.0.0.1", server.port))
@@ -56,7 +58,9 @@ def test_a_connection_reset_in_mid_body_stores_nothing(
 
 @pytest.mark.parametrize("end", [b"", b"0", b"0\r\n"])
 def test_a_chunked_body_that_is_cut_stores_nothing(
-    server: Server, token: str, end: bytes
+    server: Server,
+    token: str,
+    end: bytes,
 ) -> None:
     before = received(server, token)
     chunk = f"{len(LINES):x}\r\n".encode() + LINES + b"\r\n"
@@ -67,7 +71,8 @@ def test_a_chunked_body_that_is_cut_stores_nothing(
 
 
 def test_a_chunked_body_is_refused_since_nobody_could_tell_that_it_is_whole(
-    server: Server, token: str
+    server: Server,
+    token: str,
 ) -> None:
     before = received(server, token)
     headers = {"Content-Type": "text/plain"}
@@ -91,7 +96,8 @@ def test_a_length_beside_chunks_counts_for_nothing(server: Server, token: str) -
 
 
 def test_bytes_beyond_the_length_are_not_part_of_the_body(
-    server: Server, token: str
+    server: Server,
+    token: str,
 ) -> None:
     before = received(server, token)
     fields = [f"Content-Length: {len(LINES)}", "Connection: close"]
@@ -101,7 +107,9 @@ def test_bytes_beyond_the_length_are_not_part_of_the_body(
 
 @pytest.mark.parametrize("length", [LARGEST_BODY_BYTES + 1, 10**15])
 def test_too_large_a_body_is_refused_before_it_is_read(
-    server: Server, token: str, length: int
+    server: Server,
+    token: str,
+    length: int,
 ) -> None:
     answer = server.raw(
         head(token, f"Content-Length: {length}", "Connection: close") + LINES
@@ -112,7 +120,9 @@ def test_too_large_a_body_is_refused_before_it_is_read(
 
 @pytest.mark.parametrize("length", ["-1", "x", "1e3"])
 def test_a_length_that_is_no_number_is_refused(
-    server: Server, token: str, length: str
+    server: Server,
+    token: str,
+    length: str,
 ) -> None:
     answer = server.raw(
         head(token, f"Content-Length: {length}", "Connection: close") + LINES
@@ -122,7 +132,9 @@ def test_a_length_that_is_no_number_is_refused(
 
 @pytest.mark.parametrize("path", ["/v1/detections", "/v1/session", "/result"])
 def test_zeros_before_a_length_are_only_zeros(
-    server: Server, token: str, path: str
+    server: Server,
+    token: str,
+    path: str,
 ) -> None:
     fields = ["Content-Length: " + "0" * 5000 + str(len(LINES)), "Connection: close"]
     answer = server.raw(
@@ -133,7 +145,8 @@ def test_zeros_before_a_length_are_only_zeros(
 
 def test_a_client_that_falls_silent_is_probed(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
-        ours, theirs = connection.getsockname()[1], server.port
+        ours = connection.getsockname()[1]
+        theirs = server.port
         until(lambda: timer_of(theirs, ours) == KEEPALIVE)
 
 

@@ -26,9 +26,14 @@ from tests.referee.factories import TEAM, House, StillClock, reading
 from tests.referee.judging.judged_runs import opened_run, posted
 from tests.referee.web.public.test_freeze import PARAMETERS
 
-READ_S, LATER_S = 60.0, 90.0
+READ_S = 60.0
+LATER_S = 90.0
 # Where an open run is shown; each must show its score while it is fresh, and say why not when it is not.
-JSON = {"/board.json": "public", "/v1/session": "team", "/operator/status": "operator"}
+JSON = {
+    "/board.json": "public",
+    "/v1/session": "team",
+    "/operator/status": "operator",
+}
 PAGES = {
     "/": "public",
     "/board/live": "public",
@@ -65,10 +70,8 @@ class Hall:
 
     def scores(self) -> set[str]:
         """The score of the run, as operators and as others have seen it, however it is written."""
-        whole, rough = (
-            self.contest.store.provisional.of_run(self.run.id),
-            self.contest.store.provisional.released(self.run.id),
-        )
+        whole = self.contest.store.provisional.of_run(self.run.id)
+        rough = self.contest.store.provisional.released(self.run.id)
         assert whole is not None
         assert rough is not None
         assert whole.score is not None
@@ -84,7 +87,8 @@ class Hall:
 @pytest.fixture
 def hall(build: Callable[..., House]) -> Iterator[Hall]:
     made = build(teams_see_score=True, public_score=True)
-    contest, clock = made.contest, StillClock(READ_S)
+    contest = made.contest
+    clock = StillClock(READ_S)
     run = opened_run(contest, TEAM, nonce="a")
     contest.store.readings.append(run.id, 0.0, [reading(READ_S)])
     with ExitStack() as stack:
@@ -149,17 +153,24 @@ def stopped(hall: Hall) -> FigureState:
 
 def lost(hall: Hall) -> FigureState:
     hall.contest.store.readings.append(
-        hall.run.id, 0.0, [reading(LATER_S, energy_wh=0.001)]
+        hall.run.id,
+        0.0,
+        [reading(LATER_S, energy_wh=0.001)],
     )
     hall.contest.store.log.append(
-        hall.clock.utc(), hall.run.id, "energy-lost", code="began-again", elapsed_s=61.0
+        hall.clock.utc(),
+        hall.run.id,
+        "energy-lost",
+        code="began-again",
+        elapsed_s=61.0,
     )
     return FigureState.IN_REVIEW
 
 
 @pytest.mark.parametrize("happens", [away, stopped, lost])
 def test_a_score_that_is_no_longer_true_is_nowhere_and_its_state_is_said(
-    hall: Hall, happens: Callable[[Hall], FigureState]
+    hall: Hall,
+    happens: Callable[[Hall], FigureState],
 ) -> None:
     before = hall.scores()
     hall.clock.now_s = LATER_S

@@ -46,19 +46,26 @@ def both(
     app = create_app(house.contest, house.control, house.clock)
     live = house.control.login(TEAM)
     token = issue_token(state_of(app), live.run)
-    gateway, flask_alone = app.wsgi_app, app.__class__.wsgi_app.__get__(app)
+    gateway = app.wsgi_app
+    flask_alone = app.__class__.wsgi_app.__get__(app)
     assert isinstance(gateway, Gateway)
 
     def through(
         target: Callable[[dict[str, Any], Any], Iterable[bytes]],
     ) -> Callable[..., Told]:
         def ask(
-            method: str, path: str, headers: dict[str, str], bearer: str | None = token
+            method: str,
+            path: str,
+            headers: dict[str, str],
+            bearer: str | None = token,
         ) -> Told:
             bearing = {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
             body = io.BytesIO(b"1 1 .5 0 0 5 5\n") if method == "POST" else None
             builder = EnvironBuilder(
-                path, method=method, headers=bearing | headers, input_stream=body
+                path,
+                method=method,
+                headers=bearing | headers,
+                input_stream=body,
             )
             environ = builder.get_environ() | ({"CONTENT_LENGTH": "15"} if body else {})
             told: list[Any] = []
@@ -86,7 +93,10 @@ def settled(told: Told) -> Told:
 
 @pytest.mark.parametrize(("method", "path", "headers"), CASES)
 def test_flask_answers_as_the_gateway_does(
-    both: Any, method: str, path: str, headers: dict[str, str]
+    both: Any,
+    method: str,
+    path: str,
+    headers: dict[str, str],
 ) -> None:
     with_gateway, without = (settled(ask(method, path, headers)) for ask in both)
     assert with_gateway == without
@@ -105,14 +115,17 @@ def test_strangers_are_told_the_same_either_way(both: Any, bearer: str | None) -
 
 
 def test_an_error_nobody_foresaw_is_one_problem_document_and_is_logged(
-    both: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    both: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(
         "referee.web.contestant.single_image.image_number", lambda *_: 1 / 0
     )
     for ask in both:
         status, headers, content = ask("GET", "/v1/images/1", {})
-        assert (status, headers["content-type"]) == ("500", "application/problem+json")
+        assert status == "500"
+        assert headers["content-type"] == "application/problem+json"
         assert b'"code": "internal"' in content
         assert b"ZeroDivision" not in content
     assert [record.getMessage() for record in caplog.records] == [
@@ -121,10 +134,13 @@ def test_an_error_nobody_foresaw_is_one_problem_document_and_is_logged(
 
 
 def test_an_error_on_flask_s_way_out_is_a_problem_document_too(
-    both: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    both: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr("referee.web.app.remaining_ms", lambda *_: 1 / 0)
     status, headers, content = both[0]("GET", "/v1/health", {})
-    assert (status, headers["content-type"]) == ("500", "application/problem+json")
+    assert status == "500"
+    assert headers["content-type"] == "application/problem+json"
     assert b'"code": "internal"' in content
     assert caplog.records

@@ -16,7 +16,11 @@ ROUNDS = 16  # it waits for one round; on a busy host more are answered until it
 
 def guess_from(server: Server, address: str, team: str) -> int:
     return asked_from(
-        server, address, "POST", "/v1/session", body={"team": team, "password": "guess"}
+        server,
+        address,
+        "POST",
+        "/v1/session",
+        body={"team": team, "password": "guess"},
     )[0]
 
 
@@ -24,7 +28,9 @@ def test_a_first_log_in_waits_for_no_more_guesses_than_were_there_before_it(
     day: Callable[..., Day],
 ) -> None:
     server: Server = day(auto_arm=False).server  # type: ignore[assignment]
-    stop, numbers, answered = threading.Event(), count(), list[int]()
+    stop = threading.Event()
+    numbers = count()
+    answered = list[int]()
 
     def guess() -> None:
         while not stop.is_set():
@@ -41,10 +47,9 @@ def test_a_first_log_in_waits_for_no_more_guesses_than_were_there_before_it(
         status, answer = login_from(server, "127.200.0.1", TEAM)
         meanwhile = len(answered) - before
         stop.set()
-    assert (status, answer["code"]) == (
-        409,
-        "not-armed",
-    )  # the password was right; opening a run would take a while
+    # The password was right; opening a run would take a while.
+    assert status == 409
+    assert answer["code"] == "not-armed"
     assert meanwhile <= ROUNDS * GUESSERS
     assert set(answered) == {401}
 

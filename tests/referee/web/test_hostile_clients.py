@@ -26,7 +26,12 @@ def server(hall: Day) -> Server:
     return hall.server
 
 
-def head(method: str, path: str, token: str | None = None, length: int = 0) -> bytes:
+def head(
+    method: str,
+    path: str,
+    token: str | None = None,
+    length: int = 0,
+) -> bytes:
     bearer = "" if token is None else f"Authorization: Bearer {token}\r\n"
     return f"{method} {path} HTTP/1.1\r\nHost: x\r\n{bearer}Content-Length: {length}\r\n\r\n".encode()
 
@@ -64,7 +69,8 @@ def test_a_body_that_will_be_refused_is_not_waited_for(
 
 
 def test_a_body_larger_than_the_limit_is_refused_before_it_arrives(
-    server: Server, token: str
+    server: Server,
+    token: str,
 ) -> None:
     with socket.create_connection((server.host, server.port), TIMEOUT_S) as connection:
         connection.sendall(
@@ -86,7 +92,9 @@ def test_a_body_larger_than_the_limit_is_refused_before_it_arrives(
     ids=["header", "path", "headers", "zeros", "http2", "utf-16"],
 )
 def test_what_is_not_a_request_gets_a_refusal_or_a_closed_connection(
-    server: Server, sent: bytes, statuses: set[int]
+    server: Server,
+    sent: bytes,
+    statuses: set[int],
 ) -> None:
     with (
         socket.create_connection((server.host, server.port), TIMEOUT_S) as connection,
@@ -101,7 +109,8 @@ def test_of_a_batch_that_breaks_off_only_the_images_that_were_sent_count_as_serv
     tmp_path: Path,
 ) -> None:
     with contest_day(tmp_path / "contest", large_test_set(tmp_path / "large")) as day:
-        server, token = day.serve(), day.login()["token"]
+        server = day.serve()
+        token = day.login()["token"]
         with socket.socket() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             connection.settimeout(TIMEOUT_S)
@@ -109,7 +118,9 @@ def test_of_a_batch_that_breaks_off_only_the_images_that_were_sent_count_as_serv
             connection.sendall(head("GET", "/v1/images?first=2", token))
             assert answer_to(connection).status == 200
             connection.setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                socket.SOL_SOCKET,
+                socket.SO_LINGER,
+                struct.pack("ii", 1, 0),
             )
         until(lambda: served_images(day))
         served = served_images(day)

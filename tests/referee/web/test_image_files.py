@@ -14,7 +14,13 @@ from referee.web.image_files import ImageFiles, memory_for_images
 
 @pytest.fixture
 def images(tmp_path: Path) -> TestSet:
-    return synthesize(tmp_path / "set", images=3, categories=2, seed=1, size=(96, 64))
+    return synthesize(
+        tmp_path / "set",
+        images=3,
+        categories=2,
+        seed=1,
+        size=(96, 64),
+    )
 
 
 def content(images: TestSet, number: int) -> bytes:
@@ -30,7 +36,8 @@ def refused(files: ImageFiles, number: int) -> str:
 
 @pytest.mark.parametrize("memory_bytes", [0, 5000, 10**9, None])
 def test_an_image_is_its_file_however_much_memory_there_is(
-    images: TestSet, memory_bytes: int | None
+    images: TestSet,
+    memory_bytes: int | None,
 ) -> None:
     files = ImageFiles(images, memory_bytes)
     for _ in range(2):
@@ -50,7 +57,8 @@ def test_memory_is_bounded(images: TestSet) -> None:
 
 
 def test_a_file_that_changed_before_it_was_read_is_not_served_and_named_in_the_log_only(
-    images: TestSet, caplog: pytest.LogCaptureFixture
+    images: TestSet,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     images.image_path(1).write_bytes(content(images, 2))
     images.image_path(2).unlink()
@@ -68,7 +76,8 @@ def test_a_file_that_changed_before_it_was_read_is_not_served_and_named_in_the_l
 def test_a_file_that_changes_later_is_not_served_from_disk_and_still_right_from_memory(
     images: TestSet,
 ) -> None:
-    on_disk, in_memory = ImageFiles(images, 0), ImageFiles(images)
+    on_disk = ImageFiles(images, 0)
+    in_memory = ImageFiles(images)
     before = content(images, 1)
     for files in (on_disk, in_memory):
         files.preload()

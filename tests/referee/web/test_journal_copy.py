@@ -22,10 +22,8 @@ def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(
     for number in range(1, 4):
         assert made.post(token, [[number, 1, 0.5, 0, 0, 5, 5]]).status_code == 202
     busy = called("restore", "--journal", str(made.folder))
-    assert (
-        busy.returncode,
-        "is being served; stop the server first" in busy.stderr,
-    ) == (1, True)
+    assert busy.returncode == 1
+    assert ("is being served; stop the server first" in busy.stderr) is True
     server.kill()
     until(lambda: not is_served(made.folder))
     before = content(made.folder / "contest.db")
@@ -34,7 +32,8 @@ def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(
     lost = refers("serve", str(made.folder), "--port", "0")
     assert "referee restore --journal" in lost.stderr
     found = called("restore", "--journal", str(made.folder))
-    assert (found.returncode, found.stderr) == (0, "")
+    assert found.returncode == 0
+    assert found.stderr == ""
     assert f"Made {made.folder}/contest.db from {made.folder}/journal: " in found.stdout
     after = content(made.folder / "contest.db")
     differing = {table for table in before if after[table] != before[table]}
@@ -46,7 +45,8 @@ def test_a_contest_whose_database_is_gone_has_everything_acknowledged_back(
 
 
 def test_the_journal_of_another_contest_changes_nothing(
-    day: MakeDay, tmp_path: Path
+    day: MakeDay,
+    tmp_path: Path,
 ) -> None:
     made = day(served=False)
     other = tmp_path / "other"
@@ -54,5 +54,6 @@ def test_the_journal_of_another_contest_changes_nothing(
     (other / "secret").write_text("1" * 64 + "\n")
     held = (other / "contest.db").read_bytes()
     found = called("restore", "--journal", str(other))
-    assert (found.returncode, "The journal is of contest " in found.stderr) == (1, True)
+    assert found.returncode == 1
+    assert ("The journal is of contest " in found.stderr) is True
     assert (other / "contest.db").read_bytes() == held

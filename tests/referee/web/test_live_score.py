@@ -77,7 +77,8 @@ def test_the_team_sees_its_provisional_score_where_allowed_and_not_at_once(
     until(
         lambda: provisional().get("detections") == sent and provisional().get("score")
     )
-    assert (provisional()["map"], provisional()["figure_state"]) == (1.0, "fresh")
+    assert provisional()["map"] == 1.0
+    assert provisional()["figure_state"] == "fresh"
     assert 0 <= provisional()["age_s"] < 60
     (listed,) = json.loads(made.refers("run", "list", "--json").stdout)
     assert listed["map"] == 1.0
@@ -144,7 +145,8 @@ def test_otherwise_only_the_operator_sees_it(day: Callable[..., Day]) -> None:
 
 
 def test_a_killed_live_score_is_replaced_harms_nobody_and_ends_with_its_server(
-    day: Callable[..., Day], monkeypatch: pytest.MonkeyPatch
+    day: Callable[..., Day],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLD_START", "1")  # its process is the server's own child
     made = day()

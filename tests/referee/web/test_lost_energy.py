@@ -36,7 +36,10 @@ def warned(day: Day) -> dict[str, list[str]]:
 
 def running(day: Day) -> Day:
     """Both teams are in their window, and the first has been warned of its boxes."""
-    for team, place in ((TEAM, "station-1"), (OTHER_TEAM, "station-2")):
+    for team, place in (
+        (TEAM, "station-1"),
+        (OTHER_TEAM, "station-2"),
+    ):
         assert day.refers("run", "arm", team, "--station", place).returncode == 0
         token = day.fetched(day.login(team)["token"])
         boxes = (
@@ -72,7 +75,8 @@ def log_in(page: Page, day: Day) -> None:
 
 
 def test_a_power_cut_is_one_line_in_every_view_and_state_until_the_run_is_void(
-    day: Callable[..., Day], browser: Browser
+    day: Callable[..., Day],
+    browser: Browser,
 ) -> None:
     made = running(two_stations(day, auto_arm=False))
     first = made.server
@@ -87,7 +91,8 @@ def test_a_power_cut_is_one_line_in_every_view_and_state_until_the_run_is_void(
     until(lambda: place in warned(made))
     assert warned(made).keys() == {place}, "the other station is not concerned"
     line, also = warned(made)[place]
-    assert (line[: len(LINE)], line[-len(WAY_OUT) :]) == (LINE, WAY_OUT)
+    assert line[: len(LINE)] == LINE
+    assert line[-len(WAY_OUT) :] == WAY_OUT
     assert also == team_s
 
     workers = workers_of(first.pid)
@@ -99,7 +104,8 @@ def test_a_power_cut_is_one_line_in_every_view_and_state_until_the_run_is_void(
         "it is no new loss; of its rows the team was warned before"
     )
 
-    board, console = f"{server.url}/", f"{server.url}/operator/"
+    board = f"{server.url}/"
+    console = f"{server.url}/operator/"
     with visit(browser, console) as operators, visit(browser, board) as publics:
         log_in(operators, made)
 

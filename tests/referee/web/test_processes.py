@@ -38,7 +38,8 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_worker_keeps_its_contest_locked_when_the_supervisor_is_killed(
-    method: str, tmp_path: Path
+    method: str,
+    tmp_path: Path,
 ) -> None:
     script = tmp_path / "supervisor.py"
     script.write_text(SUPERVISOR)
@@ -61,7 +62,8 @@ def test_a_worker_keeps_its_contest_locked_when_the_supervisor_is_killed(
 
 @pytest.mark.parametrize("system", ["linux", "darwin"])
 def test_the_servers_own_worker_keeps_the_contest_locked_too(
-    system: str, day: Callable[..., Day]
+    system: str,
+    day: Callable[..., Day],
 ) -> None:
     folder = day(served=False).folder
     command = pretended_system.command(
@@ -71,7 +73,10 @@ def test_the_servers_own_worker_keeps_the_contest_locked_too(
         pretended_system.environment(system) if system == "darwin" else dict(os.environ)
     )
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, env=environment, text=True
+        command,
+        stdout=subprocess.PIPE,
+        env=environment,
+        text=True,
     ) as server:
         assert server.stdout is not None
         assert server.stdout.readline()

@@ -73,7 +73,8 @@ def test_whoever_floods_with_names_is_counted_by_his_address_and_hides_no_one_el
 
 
 def test_however_many_addresses_there_are_the_rows_are_bounded(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(refusal_table, "MOST_REFUSALS", 2 * MOST_ALIKE)
     clock = DrivenClock()
@@ -100,7 +101,15 @@ def test_the_newest_is_first_also_after_the_clock_was_set_back_and_a_strange_nam
 ) -> None:
     refusals = Refusals(store, DrivenClock())
     later = Refusal(
-        "2099", "2099", 1, "not-armed", 409, TEAM, None, "10.0.0.1", "No run is armed."
+        "2099",
+        "2099",
+        1,
+        "not-armed",
+        409,
+        TEAM,
+        None,
+        "10.0.0.1",
+        "No run is armed.",
     )
     store.refusals.keep([(None, later)])
     note(refusals, team="half \ud800")
@@ -109,7 +118,9 @@ def test_the_newest_is_first_also_after_the_clock_was_set_back_and_a_strange_nam
 
 
 def test_what_cannot_be_stored_is_kept_for_the_next_time(
-    store: Store, tmp_path: Path, short_lock_timeout: None
+    store: Store,
+    tmp_path: Path,
+    short_lock_timeout: None,
 ) -> None:
     refusals = Refusals(store, DrivenClock())
     note(refusals)
@@ -134,7 +145,9 @@ def test_every_kind_of_refusal_names_team_run_address_and_reason(
     )
     ask("POST", "/v1/session", json={"team": TEAM, "password": "wrong"})
     ask(
-        "POST", "/v1/session", json={"team": "bee", "password": PASSWORD}
+        "POST",
+        "/v1/session",
+        json={"team": "bee", "password": PASSWORD},
     )  # the only station has a run
     ask("POST", "/login", data={"username": "bee", "password": "wrong"})
     made.post(token, [[99, 1, 0.5, 0, 0, 5, 5]])
@@ -174,12 +187,14 @@ def test_every_kind_of_refusal_names_team_run_address_and_reason(
 
 
 def test_two_thousand_refused_requests_are_one_row_and_one_line_and_lose_no_post_of_a_team(
-    hall: Day, token: str
+    hall: Day,
+    token: str,
 ) -> None:
     assert hall.server is not None
     refused = b"POST /v1/detections HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nAuthorization: Bearer no\r\n\r\n"
     log = hall.folder / "server.log"
-    logged, posts = len(log.read_text()), 0
+    logged = len(log.read_text())
+    posts = 0
     flood = threading.Thread(target=send, args=(hall.server.port, refused, 2_000))
     flood.start()
     while flood.is_alive() or not posts:

@@ -53,7 +53,8 @@ def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(
 
     second = made.serve()
     shown = second.ask("GET", "/v1/session", token).json()
-    assert (shown["run"], shown["phase"]) == (told["run"], "open")
+    assert shown["run"] == told["run"]
+    assert shown["phase"] == "open"
     assert shown["detections_accepted"] == POSTS * len(ROWS)
     assert shown["remaining_s"] < told["remaining_s"]
     assert made.login()["token"] == token
@@ -75,7 +76,9 @@ def test_kill_of_the_whole_server_loses_nothing_and_the_window_goes_on(
 
 
 def test_an_open_run_goes_on_though_an_image_changed_and_only_that_one_is_refused(
-    day: Callable[..., Day], tiny_set: Path, tmp_path: Path
+    day: Callable[..., Day],
+    tiny_set: Path,
+    tmp_path: Path,
 ) -> None:
     """No check of all files keeps a run waiting; without an open run the server would refuse to start."""
     testset = tmp_path / "own set"
@@ -117,7 +120,8 @@ def test_a_deadline_that_passes_while_nothing_serves_is_kept(
     server = made.serve()
     until(lambda: made.runs(RunState.CLOSED))
     run = made.run()
-    assert (run.closed_by, run.elapsed_s) == ("deadline", 2.0)
+    assert run.closed_by == "deadline"
+    assert run.elapsed_s == 2.0
     assert run.energy_wh == pytest.approx(36 * 2 / 3600, rel=0.01)
     problem(server.ask("GET", "/v1/images/1", token), 409, "window-closed")
 
@@ -179,7 +183,8 @@ def test_a_terminal_that_goes_away_does_not_end_the_contest(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_asked_end_leaves_the_run_open_and_no_process(
-    day: Callable[..., Day], number: signal.Signals
+    day: Callable[..., Day],
+    number: signal.Signals,
 ) -> None:
     made = day()
     assert made.server is not None
@@ -242,7 +247,8 @@ def test_a_frozen_worker_is_replaced_and_the_run_goes_on(
 
 
 def test_rows_count_for_an_image_that_was_fetched_just_before_the_server_was_killed(
-    day: Callable[..., Day], tiny_set: Path
+    day: Callable[..., Day],
+    tiny_set: Path,
 ) -> None:
     made = day()
     token = made.login()["token"]
@@ -261,11 +267,9 @@ def test_rows_count_for_an_image_that_was_fetched_just_before_the_server_was_kil
     (check,) = [
         check for check in judged["checks"] if check["code"] == "images-not-fetched"
     ]
-    assert (check["ok"], check["figures"]["rows"], check["figures"]["images"]) == (
-        False,
-        len(of_others),
-        4,
-    )
+    assert check["ok"] is False
+    assert check["figures"]["rows"] == len(of_others)
+    assert check["figures"]["images"] == 4
     assert judged["detections"] == len(rows) - len(of_others)
     assert 0 < judged["map"] < check["figures"]["map_with_them"] == 1.0
     assert "images-not-fetched" in made.refers("run", "show", "1").stdout
@@ -315,7 +319,8 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(
     assert refers("doctor", str(made.folder), "--accept").returncode == 0
     second = made.serve()
     again = made.login()
-    assert (again["run"], again["token"] != lost["token"]) == (lost["run"], True)
+    assert again["run"] == lost["run"]
+    assert (again["token"] != lost["token"]) is True
     for method, path in (
         ("GET", "/v1/images/1"),
         ("GET", "/v1/session"),
@@ -326,7 +331,9 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(
     problem(made.post(lost["token"], key="k"), 401, "bad-token")
     assert (
         second.ask(
-            "POST", "/image", data={"token": lost["token"], "image_name": "1"}
+            "POST",
+            "/image",
+            data={"token": lost["token"], "image_name": "1"},
         ).status_code
         == 401
     )
@@ -334,7 +341,8 @@ def test_the_token_of_a_run_that_a_restore_took_back_is_refused(
 
 
 def test_after_a_log_out_and_restarts_a_token_only_reads_and_a_restored_backup_gives_it_no_score(
-    day: Callable[..., Day], tmp_path: Path
+    day: Callable[..., Day],
+    tmp_path: Path,
 ) -> None:
     """The team logs out at its best moment, and would post better rows without energy."""
     made = day()
@@ -389,12 +397,18 @@ def test_a_run_that_was_open_before_runs_had_a_random_value_goes_on_with_its_tok
         signer_kwargs={"key_derivation": "hmac"},
     )
     old = serializer.dumps(
-        {"run": 1, "team": session.team, "expires_s": session.expires_s}
+        {
+            "run": 1,
+            "team": session.team,
+            "expires_s": session.expires_s,
+        }
     )
     server = made.serve()
     assert server.ask("GET", "/v1/images/1", old).status_code == 200
     problem(
-        server.ask("GET", "/v1/images/1", token), 401, "bad-token"
+        server.ask("GET", "/v1/images/1", token),
+        401,
+        "bad-token",
     )  # its value is not that of the run
     again = made.login()["token"]
     assert server.ask("GET", "/v1/images/1", again).status_code == 200

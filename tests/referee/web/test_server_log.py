@@ -31,7 +31,8 @@ def tell(handler: BackgroundHandler, text: str, level: int = logging.INFO) -> No
 
 
 def test_a_terminal_that_is_stopped_holds_nobody_up_and_gets_it_all_when_it_goes_on(
-    handler: BackgroundHandler, monkeypatch: pytest.MonkeyPatch
+    handler: BackgroundHandler,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ours, theirs = pty.openpty()
     with (
@@ -51,7 +52,9 @@ def test_a_terminal_that_is_stopped_holds_nobody_up_and_gets_it_all_when_it_goes
 
 
 def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
-    handler: BackgroundHandler, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    handler: BackgroundHandler,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     with (tmp_path / "log").open("w") as log, monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", log)
@@ -59,7 +62,11 @@ def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
         tell(handler, "first")
         handler.handle(
             logging.makeLogRecord(
-                {"levelno": logging.INFO, "msg": "%d", "args": ("no number",)}
+                {
+                    "levelno": logging.INFO,
+                    "msg": "%d",
+                    "args": ("no number",),
+                }
             )
         )
         tell(handler, "second")
@@ -68,7 +75,9 @@ def test_lines_come_in_order_and_one_that_cannot_be_made_costs_no_other(
         log.close()
         tell(handler, "lost")
         patch.setattr(
-            sys, "stderr", None
+            sys,
+            "stderr",
+            None,
         )  # as in a service that was started without one
         tell(handler, "lost, too")
         handler._lines.join()  # noqa: SLF001 - waits until the thread has written
@@ -80,7 +89,10 @@ def test_what_was_said_last_is_written_before_the_process_ends() -> None:
         "logging.config.dictConfig(LOGGING); logging.getLogger('referee').info('the end')"
     )
     told = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert told.stderr.endswith("INFO referee: the end\n")
     assert (
@@ -90,11 +102,18 @@ def test_what_was_said_last_is_written_before_the_process_ends() -> None:
 
 
 def test_a_warning_that_comes_again_is_written_once_a_minute(
-    handler: BackgroundHandler, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    handler: BackgroundHandler,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     def tell_at(second: int, text: str, level: int = logging.ERROR) -> None:
         error = (ValueError, ValueError(text), None)
-        said = {"levelno": level, "msg": "failed", "exc_info": error, "created": second}
+        said = {
+            "levelno": level,
+            "msg": "failed",
+            "exc_info": error,
+            "created": second,
+        }
         handler.handle(logging.makeLogRecord(said))
 
     with (tmp_path / "log").open("w") as log, monkeypatch.context() as patch:

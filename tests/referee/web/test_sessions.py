@@ -18,7 +18,8 @@ EXPIRES = datetime(2026, 5, 5, tzinfo=UTC)
 
 
 def test_a_token_is_good_until_the_moment_it_expires_however_often_it_was_read(
-    build: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+    build: Callable[..., House],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build()
     state = state_of(create_app(house.contest, house.control, house.clock))
@@ -35,7 +36,8 @@ def test_a_token_is_good_until_the_moment_it_expires_however_often_it_was_read(
 
 
 def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
-    build: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+    build: Callable[..., House],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = build()
     state = state_of(create_app(house.contest, house.control, house.clock))
@@ -43,7 +45,10 @@ def test_a_wall_clock_set_forward_logs_no_one_out_of_an_open_run(
     run = house.control.login(TEAM).run
     opened = Session(run.id, TEAM, EXPIRES.timestamp(), run.nonce)
     restored = Session(
-        run.id, TEAM, EXPIRES.timestamp(), "of a run that a restore took back"
+        run.id,
+        TEAM,
+        EXPIRES.timestamp(),
+        "of a run that a restore took back",
     )
     later = EXPIRES + timedelta(days=400)
     monkeypatch.setattr(house.clock, "utc", lambda: later)

@@ -55,7 +55,8 @@ def health(connection: http.client.HTTPConnection) -> int:
 def drip(connection: socket.socket) -> bytes:
     """Send a byte again and again, also after an answer, until the connection has ended: what came back."""
     connection.settimeout(DRIP_S)
-    received, deadline_s = b"", time.monotonic() + TIMEOUT_S + SLOW_S
+    received = b""
+    deadline_s = time.monotonic() + TIMEOUT_S + SLOW_S
     while time.monotonic() < deadline_s:
         try:
             connection.sendall(b"1")
@@ -87,7 +88,9 @@ def test_bodies_that_fall_silent_or_drip_are_answered_and_ended_and_no_other_con
             return one
 
         expecting = unfinished("", "/login").replace(
-            b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n", 1
+            b"\r\n\r\n",
+            b"\r\nExpect: 100-continue\r\n\r\n",
+            1,
         )
         plain = [
             connect(unfinished("", path)) for path in ("/v1/session", "/operator/login")
@@ -146,7 +149,10 @@ def test_bodies_that_fall_silent_or_drip_are_answered_and_ended_and_no_other_con
 
 
 def connect_from(
-    stack: ExitStack, server: Server, address: str, sent: bytes
+    stack: ExitStack,
+    server: Server,
+    address: str,
+    sent: bytes,
 ) -> socket.socket:
     place = (server.host, server.port)
     one = stack.enter_context(socket.create_connection(place, TIMEOUT_S, (address, 0)))
@@ -227,7 +233,8 @@ def test_a_team_behind_the_same_address_can_be_kept_out_by_it_and_no_one_elsewhe
     made = two_stations(day)
     server = made.server
     assert server is not None
-    client, token = OldClient(server), str(made.login(OTHER_TEAM)["token"])
+    client = OldClient(server)
+    token = str(made.login(OTHER_TEAM)["token"])
     client.log_in()
     with ExitStack() as stack:
         paths = ["/result", "/login"]
@@ -307,7 +314,9 @@ def test_a_connection_on_which_another_request_waits_is_not_that_of_a_silent_bod
     assert not is_ended(180.0, 101.0, 1300)  # it waits
     assert is_ended(100.0 + LONGEST_WORK_S, 101.0, 1300)
     assert is_ended(
-        101.0 + SLOW_S, 101.0 + SLOW_S, 1320
+        101.0 + SLOW_S,
+        101.0 + SLOW_S,
+        1320,
     )  # no request takes so long to come
     assert not is_ended(101.0 + SLOW_S, 101.0 + SLOW_S, 1000 + PART_BYTES)
 

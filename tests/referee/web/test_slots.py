@@ -61,7 +61,8 @@ def everything_answered(day: Day, token: str) -> Iterator[None]:
 
 
 def test_stalled_bodies_of_a_run_exhaust_that_run_and_no_other(
-    day: Callable[..., Day], crowd: Callable[..., socket.socket]
+    day: Callable[..., Day],
+    crowd: Callable[..., socket.socket],
 ) -> None:
     made = two_stations(day)
     server = made.server
@@ -88,7 +89,9 @@ def test_stalled_bodies_of_a_run_exhaust_that_run_and_no_other(
 
 
 def test_batches_that_no_one_reads_exhaust_their_own_run(
-    day: Callable[..., Day], crowd: Callable[..., socket.socket], large_set: Path
+    day: Callable[..., Day],
+    crowd: Callable[..., socket.socket],
+    large_set: Path,
 ) -> None:
     made = day(testset=large_set, teams=(TEAM,))
     token = str(made.login()["token"])
@@ -108,7 +111,8 @@ def test_batches_that_no_one_reads_exhaust_their_own_run(
 
 
 def test_stalled_log_ins_keep_no_open_run_and_no_operator_out(
-    day: Callable[..., Day], crowd: Callable[..., socket.socket]
+    day: Callable[..., Day],
+    crowd: Callable[..., socket.socket],
 ) -> None:
     made = two_stations(day)
     server = made.server
@@ -130,7 +134,8 @@ def test_stalled_log_ins_keep_no_open_run_and_no_operator_out(
 
 
 def test_requests_with_the_operator_s_key_have_slots_of_their_own(
-    day: Callable[..., Day], crowd: Callable[..., socket.socket]
+    day: Callable[..., Day],
+    crowd: Callable[..., socket.socket],
 ) -> None:
     made = day()
     token = str(made.login()["token"])
@@ -150,7 +155,10 @@ def test_requests_with_the_operator_s_key_have_slots_of_their_own(
 @pytest.mark.parametrize("token", ["", "nonsense"])
 @pytest.mark.parametrize("path", ["/v1/detections", "/operator/runs"])
 def test_without_a_good_token_a_body_is_refused_before_it_is_read(
-    hall: Day, crowd: Callable[..., socket.socket], token: str, path: str
+    hall: Day,
+    crowd: Callable[..., socket.socket],
+    token: str,
+    path: str,
 ) -> None:
     stalled = crowd(hall.server, unfinished(token, path, LARGEST_BODY_BYTES))
     assert stalled.recv(1000).startswith(b"HTTP/1.1 401 ")
@@ -158,14 +166,17 @@ def test_without_a_good_token_a_body_is_refused_before_it_is_read(
 
 @pytest.mark.parametrize("path", ["/v1/session", "/login"])
 def test_of_a_log_in_no_more_than_64_kib_is_waited_for(
-    hall: Day, crowd: Callable[..., socket.socket], path: str
+    hall: Day,
+    crowd: Callable[..., socket.socket],
+    path: str,
 ) -> None:
     stalled = crowd(hall.server, unfinished("", path, LARGEST_DOCUMENT_BYTES + 1))
     assert stalled.recv(1000).split()[1] in (b"413", b"500")
 
 
 def test_an_old_result_with_a_bad_token_is_refused_before_the_rest_of_it_is_read(
-    hall: Day, crowd: Callable[..., socket.socket]
+    hall: Day,
+    crowd: Callable[..., socket.socket],
 ) -> None:
     start = unfinished("", "/result", LARGEST_BODY_BYTES).replace(
         b"[[1, 1", b"token=nonsense&x="
@@ -175,7 +186,8 @@ def test_an_old_result_with_a_bad_token_is_refused_before_the_rest_of_it_is_read
 
 
 def test_a_body_of_5_mib_is_refused_with_the_advice_to_send_several(
-    hall: Day, token: str
+    hall: Day,
+    token: str,
 ) -> None:
     assert hall.server is not None
     answer = hall.server.ask("POST", "/v1/detections", token, data=b" " * (5 * 2**20))
@@ -186,7 +198,9 @@ def test_a_body_of_5_mib_is_refused_with_the_advice_to_send_several(
 
 
 def test_idle_connections_are_nothing_to_the_others(
-    hall: Day, token: str, crowd: Callable[..., socket.socket]
+    hall: Day,
+    token: str,
+    crowd: Callable[..., socket.socket],
 ) -> None:
     with everything_answered(hall, token):
         for _ in range(IDLE):

@@ -25,7 +25,8 @@ from tests.contest_day import TEAM, TIMEOUT_S, Day, Program, problem, program, r
 
 def stated(result: subprocess.CompletedProcess[str]) -> str:
     """The one line of a stated failure."""
-    assert (result.returncode, result.stdout) == (1, "")
+    assert result.returncode == 1
+    assert result.stdout == ""
     assert result.stderr.startswith("referee: ")
     assert result.stderr.count("\n") == 1, result.stderr
     return result.stderr
@@ -79,7 +80,8 @@ def test_a_port_in_use_is_refused(day: Callable[..., Day]) -> None:
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no such host", ""])
 def test_a_host_that_is_not_this_machine_is_refused(
-    day: Callable[..., Day], host: str
+    day: Callable[..., Day],
+    host: str,
 ) -> None:
     made = day(served=False)
     result = refers("serve", str(made.folder), "--host", host, "--port", "0")
@@ -92,9 +94,16 @@ def test_a_host_may_be_a_name(day: Callable[..., Day]) -> None:
 
 
 def test_a_test_set_that_changed_is_not_served(
-    day: Callable[..., Day], tmp_path: Path
+    day: Callable[..., Day],
+    tmp_path: Path,
 ) -> None:
-    images = synthesize(tmp_path / "set", images=2, categories=2, seed=1, size=(96, 64))
+    images = synthesize(
+        tmp_path / "set",
+        images=2,
+        categories=2,
+        seed=1,
+        size=(96, 64),
+    )
     made = day(served=False, testset=images.folder)
     path = images.image_path(2)
     path.write_bytes(path.read_bytes() + b"\0")
@@ -109,9 +118,12 @@ def test_a_test_set_that_changed_is_not_served(
 
 
 def test_a_test_set_of_labels_only_is_not_served(
-    day: Callable[..., Day], tmp_path: Path, tiny_set: Path
+    day: Callable[..., Day],
+    tmp_path: Path,
+    tiny_set: Path,
 ) -> None:
-    pictures, table = tmp_path / "pictures", tmp_path / "labels.csv"
+    pictures = tmp_path / "pictures"
+    table = tmp_path / "labels.csv"
     pictures.mkdir()
     shutil.copy(load_test_set(tiny_set).image_path(1), pictures / "a.jpg")
     table.write_text("file,label\na.jpg,7\n")
@@ -128,7 +140,11 @@ def test_a_test_set_of_labels_only_is_not_served(
         str(os.getpid()),
     ]
     ended = subprocess.run(
-        command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        command,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
     )
     assert ended.returncode == 1
     assert re.search(r"^live score: .*labels and no boxes", ended.stderr, re.MULTILINE)
@@ -159,9 +175,12 @@ def test_a_contest_is_served_over_tls_and_obeys_its_operator(
     assert server.url.startswith("https://127.0.0.1:")
     assert server.ask("GET", "/v1/health", verify=str(cert)).json()["status"] == "ok"
     armed = made.refers("run", "arm", TEAM)
-    assert (armed.returncode, armed.stderr) == (0, "")
+    assert armed.returncode == 0
+    assert armed.stderr == ""
     problem(
-        server.ask("GET", "/v1/session", "wrong", verify=str(cert)), 401, "bad-token"
+        server.ask("GET", "/v1/session", "wrong", verify=str(cert)),
+        401,
+        "bad-token",
     )
     entering = {
         "name": "",
@@ -197,7 +216,8 @@ def test_a_key_that_everyone_can_read_is_refused(day: Callable[..., Day]) -> Non
 
 
 def test_the_operator_s_key_goes_to_no_server_with_another_certificate(
-    day: Callable[..., Day], tmp_path: Path
+    day: Callable[..., Day],
+    tmp_path: Path,
 ) -> None:
     made = day(served=False, auto_arm=False)
     server = made.serve(*options(*certificate(made.folder, "referee.example")))
@@ -231,7 +251,9 @@ def test_the_operator_s_key_goes_to_no_server_with_another_certificate(
     [("0.0.0.0", "127.0.0.1"), ("::", "[::1]")],  # noqa: S104 - meant
 )
 def test_all_networks_are_announced_by_addresses_that_answer(
-    day: Callable[..., Day], host: str, loopback: str
+    day: Callable[..., Day],
+    host: str,
+    loopback: str,
 ) -> None:
     if host == "::" and not socket.has_dualstack_ipv6():
         pytest.skip("no IPv6 here")
@@ -269,7 +291,8 @@ def options(cert: Path, key: Path) -> tuple[str, ...]:
 def certificate(folder: Path, name: str = "") -> tuple[Path, Path]:
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate with")
-    cert, key = folder / "cert.pem", folder / "key.pem"
+    cert = folder / "cert.pem"
+    key = folder / "key.pem"
     arguments = [
         "-newkey",
         "ec",
@@ -304,7 +327,8 @@ def certificate(folder: Path, name: str = "") -> tuple[Path, Path]:
 
 
 def test_a_server_whose_owner_is_gone_ends(
-    day: Callable[..., Day], tmp_path: Path
+    day: Callable[..., Day],
+    tmp_path: Path,
 ) -> None:
     made = day(served=False)
     owner = subprocess.Popen(["cat"], stdin=subprocess.PIPE)

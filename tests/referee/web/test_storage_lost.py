@@ -19,7 +19,8 @@ def test_a_removed_database_refuses_results_and_leaves_a_copy_with_all_that_was_
     day: Callable[..., Day],
 ) -> None:
     made = day()
-    server, folder = made.server, made.folder
+    server = made.server
+    folder = made.folder
     assert server is not None
     token = made.login()["token"]
     assert made.post(token).status_code == 202
@@ -43,7 +44,8 @@ def test_a_removed_database_refuses_results_and_leaves_a_copy_with_all_that_was_
     for leftover in ("contest.db-wal", "contest.db-shm"):
         (folder / leftover).unlink(missing_ok=True)
     shown = made.serve().ask("GET", "/v1/session", token).json()
-    assert (shown["phase"], shown["detections_accepted"]) == ("open", len(ROWS))
+    assert shown["phase"] == "open"
+    assert shown["detections_accepted"] == len(ROWS)
     assert made.post(token).json()["received_total"] == 2 * len(ROWS)
 
 
@@ -59,7 +61,9 @@ def test_what_stays_wrong_is_logged_once_and_again_after_it_was_right(
 
     store = SimpleNamespace(watch=watch, flush_served=lambda: None)
     clock = SimpleNamespace(
-        wait=lambda *_: next(ends), monotonic_s=lambda: 0.0, utc=lambda: None
+        wait=lambda *_: next(ends),
+        monotonic_s=lambda: 0.0,
+        utc=lambda: None,
     )
     state: Any = SimpleNamespace(
         contest=SimpleNamespace(store=store),

@@ -22,7 +22,8 @@ def test_no_path_leads_to_the_truth_or_to_a_secret(build: Callable[..., House]) 
     app = create_app(made.contest, made.control, made.clock)
     opened_run(made.contest, TEAM)
     (run,) = made.store.runs.find(RunState.OPEN)
-    token, client = issue_token(state_of(app), run), app.test_client()
+    token = issue_token(state_of(app), run)
+    client = app.test_client()
     truth = made.contest.test_set.folder / "ground_truth.json"
     hidden = {
         path: path.read_bytes().strip()[:60]
@@ -30,7 +31,9 @@ def test_no_path_leads_to_the_truth_or_to_a_secret(build: Callable[..., House]) 
     }
     places = [str(path).lstrip("/") for path in hidden] + [path.name for path in hidden]
     for root, climb, place in product(
-        ROOTS, CLIMBS, [*places, "testset/ground_truth.json"]
+        ROOTS,
+        CLIMBS,
+        [*places, "testset/ground_truth.json"],
     ):
         body = client.get(
             root + climb + place, headers={"Authorization": f"Bearer {token}"}

@@ -11,15 +11,19 @@ import pytest
 
 from tests.contest_day import TEAM, TIMEOUT_S, Day, Server, contest_day
 
-PROXY, SECOND_PROXY, OTHER = "127.0.0.2", "10.1.2.3", "127.0.0.3"
-BOARD, BOARD_V6 = "192.0.2.7", "2001:db8::7"
+PROXY = "127.0.0.2"
+SECOND_PROXY = "10.1.2.3"
+OTHER = "127.0.0.3"
+BOARD = "192.0.2.7"
+BOARD_V6 = "2001:db8::7"
 FORWARDED = "X-Forwarded-For"
 Ask = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
 def behind_proxy(
-    tmp_path_factory: pytest.TempPathFactory, tiny_set: Path
+    tmp_path_factory: pytest.TempPathFactory,
+    tiny_set: Path,
 ) -> Iterator[Day]:
     """A contest whose station accepts BOARD, BOARD_V6 and the test's own address; two proxies are trusted."""
     with contest_day(tmp_path_factory.mktemp("proxied") / "contest", tiny_set) as made:
@@ -34,7 +38,8 @@ def behind_proxy(
 @pytest.fixture(scope="module")
 def seen_as(behind_proxy: Day) -> Ask:
     """Ask from an address with these X-Forwarded-For headers: "accepted", or the address that was refused."""
-    server, token = behind_proxy.server, behind_proxy.login()["token"]
+    server = behind_proxy.server
+    token = behind_proxy.login()["token"]
     assert server is not None
 
     def ask(peer: str, *forwarded: str, path: str = "/v1/session") -> str:
@@ -44,10 +49,17 @@ def seen_as(behind_proxy: Day) -> Ask:
 
 
 def asked(
-    server: Server, token: str, peer: str, forwarded: tuple[str, ...], path: str
+    server: Server,
+    token: str,
+    peer: str,
+    forwarded: tuple[str, ...],
+    path: str,
 ) -> str:
     connection = http.client.HTTPConnection(
-        server.host, server.port, TIMEOUT_S, source_address=(peer, 0)
+        server.host,
+        server.port,
+        TIMEOUT_S,
+        source_address=(peer, 0),
     )
     connection.putrequest("GET", path)
     connection.putheader("Authorization", f"Bearer {token}")
@@ -60,7 +72,8 @@ def asked(
     if answer.status == 200:
         return "accepted"
     told = json.loads(content)
-    assert (answer.status, told["code"]) == (403, "wrong-address")
+    assert answer.status == 403
+    assert told["code"] == "wrong-address"
     return str(told["address"])
 
 

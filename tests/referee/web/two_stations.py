@@ -13,7 +13,10 @@ OTHER_TEAM = "bee"
 
 
 def two_stations(
-    day: Callable[..., Day], *, clients: tuple[str, str] | None = None, **settings: Any
+    day: Callable[..., Day],
+    *,
+    clients: tuple[str, str] | None = None,
+    **settings: Any,
 ) -> Day:
     """Served; with `clients`, each station takes its own network only."""
     made = day(served=False, teams=(TEAM, OTHER_TEAM), **settings)
@@ -30,7 +33,10 @@ def two_stations(
 
 
 def arm_both(day: Day, heat: str) -> None:
-    for team, place in ((TEAM, "station-1"), (OTHER_TEAM, "station-2")):
+    for team, place in (
+        (TEAM, "station-1"),
+        (OTHER_TEAM, "station-2"),
+    ):
         armed = day.refers("run", "arm", team, "--station", place, "--heat", heat)
         assert f" at {place} in heat {heat}, meter YOKOGAWA " in armed.stdout, (
             armed.stderr
@@ -47,7 +53,10 @@ def asked_from(
 ) -> tuple[int, bytes]:
     """Ask from one of this machine's loopback addresses: status and body."""
     connection = http.client.HTTPConnection(
-        server.host, server.port, TIMEOUT_S, source_address=(address, 0)
+        server.host,
+        server.port,
+        TIMEOUT_S,
+        source_address=(address, 0),
     )
     try:
         content = b"" if body is None else json.dumps(body).encode()

@@ -34,12 +34,18 @@ class Outcomes:
     """What became of the tasks, by name."""
 
     def __init__(self, store: Store) -> None:
-        self.store, self.clock = store, DrivenClock()
+        self.store = store
+        self.clock = DrivenClock()
         self.results: dict[str, object] = {}
         self.found: list[str] = []
         self.reasons: dict[str, str] = {}
 
-    def task(self, name: str, work: Callable[..., Any], *args: Any) -> Task:
+    def task(
+        self,
+        name: str,
+        work: Callable[..., Any],
+        *args: Any,
+    ) -> Task:
         def done(result: object) -> None:
             assert name not in self.results, "done twice"
             self.results[name] = result
@@ -54,7 +60,10 @@ class Outcomes:
         )
 
     def carry_out(
-        self, workers: LocalWorkers, tasks: dict[str, Task], **more: Any
+        self,
+        workers: LocalWorkers,
+        tasks: dict[str, Task],
+        **more: Any,
     ) -> None:
         carry_out(self.store, tasks, workers, self.clock, **more)
 
@@ -86,7 +95,9 @@ def stay(folder: str, name: str) -> None:
 
 
 def test_each_job_is_done_once_though_workers_die(
-    store: Store, workers: LocalWorkers, tmp_path: Path
+    store: Store,
+    workers: LocalWorkers,
+    tmp_path: Path,
 ) -> None:
     seen = Outcomes(store)
     tasks = {f"plain {n}": seen.task(f"plain {n}", square, n) for n in range(6)}
@@ -106,7 +117,9 @@ def test_each_job_is_done_once_though_workers_die(
 
 
 def test_a_job_that_fails_is_tried_three_times_and_says_why(
-    store: Store, workers: LocalWorkers, tmp_path: Path
+    store: Store,
+    workers: LocalWorkers,
+    tmp_path: Path,
 ) -> None:
     seen = Outcomes(store)
     seen.carry_out(
@@ -125,7 +138,9 @@ def test_a_job_that_fails_is_tried_three_times_and_says_why(
 
 
 def test_a_job_that_never_ends_is_ended(
-    store: Store, workers: LocalWorkers, tmp_path: Path
+    store: Store,
+    workers: LocalWorkers,
+    tmp_path: Path,
 ) -> None:
     seen = Outcomes(store)
     tasks = {
@@ -150,7 +165,9 @@ def _drive(seen: Outcomes, mark: Path) -> None:
 
 
 def test_a_cancelled_job_is_ended_where_it_is(
-    store: Store, workers: LocalWorkers, tmp_path: Path
+    store: Store,
+    workers: LocalWorkers,
+    tmp_path: Path,
 ) -> None:
     seen = Outcomes(store)
 
@@ -167,15 +184,23 @@ def test_a_cancelled_job_is_ended_where_it_is(
 
 
 def test_what_another_referee_does_is_waited_for_until_its_lease_runs_out(
-    store: Store, workers: LocalWorkers, tmp_path: Path
+    store: Store,
+    workers: LocalWorkers,
+    tmp_path: Path,
 ) -> None:
     seen = Outcomes(store)
     store.jobs.add(
-        JobKind.SCORING, {"theirs": "run 1", "lost": "run 2"}, seen.clock.utc()
+        JobKind.SCORING,
+        {"theirs": "run 1", "lost": "run 2"},
+        seen.clock.utc(),
     )
     for name in ("theirs", "lost"):
         assert store.jobs.lease(
-            JobKind.SCORING, "other", seen.clock.utc(), LEASE_S, name
+            JobKind.SCORING,
+            "other",
+            seen.clock.utc(),
+            LEASE_S,
+            name,
         )
 
     def other() -> None:
@@ -192,13 +217,16 @@ def test_what_another_referee_does_is_waited_for_until_its_lease_runs_out(
         {name: seen.task(name, square, 5) for name in ("theirs", "lost", "mine")},
     )
     thread.join()
-    assert (seen.found, seen.results) == (["theirs"], {"mine": 25, "lost": 25})
+    assert seen.found == ["theirs"]
+    assert seen.results == {"mine": 25, "lost": 25}
     assert store.jobs.get("lost").losses == 1
 
 
 @pytest.mark.parametrize("where", ["start", "done"])
 def test_a_job_is_given_back_where_the_referee_is_interrupted_at_it(
-    store: Store, workers: LocalWorkers, where: str
+    store: Store,
+    workers: LocalWorkers,
+    where: str,
 ) -> None:
     def interrupt(_: object) -> Any:
         raise KeyboardInterrupt
@@ -211,9 +239,12 @@ def test_a_job_is_given_back_where_the_referee_is_interrupted_at_it(
 
 
 def test_what_is_under_way_when_the_referee_stops_is_given_back(
-    store: Store, workers: LocalWorkers, tmp_path: Path
+    store: Store,
+    workers: LocalWorkers,
+    tmp_path: Path,
 ) -> None:
-    seen, stop = Outcomes(store), threading.Event()
+    seen = Outcomes(store)
+    stop = threading.Event()
 
     def stop_it() -> None:
         until((tmp_path / "stays").exists)
@@ -222,15 +253,22 @@ def test_what_is_under_way_when_the_referee_stops_is_given_back(
     thread = threading.Thread(target=stop_it)
     thread.start()
     seen.carry_out(
-        workers, {"stays": seen.task("stays", stay, str(tmp_path), "stays")}, stop=stop
+        workers,
+        {"stays": seen.task("stays", stay, str(tmp_path), "stays")},
+        stop=stop,
     )
     thread.join()
     job = store.jobs.get("stays")
-    assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
+    assert job.state == JobState.WAITING
+    assert job.failures == 0
+    assert job.losses == 0
     assert job.lease_until_utc is None
     assert (
         store.jobs.lease(
-            JobKind.SCORING, "next", seen.clock.utc() + timedelta(seconds=1), LEASE_S
+            JobKind.SCORING,
+            "next",
+            seen.clock.utc() + timedelta(seconds=1),
+            LEASE_S,
         )
         is not None
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from lpirc_score.cli.program import command
+from lpirc_score.cli.program import main as command
 from lpirc_score.cli.score_command import score
 from tests import warm_programs
 

@@ -105,7 +105,9 @@ class Hall:
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hall")
-    red, green, blue = models.RED, models.GREEN, models.BLUE
+    red = models.RED
+    green = models.GREEN
+    blue = models.BLUE
     colour_set(folder, ("red", red), ("green", green), ("blue", blue), ("red", green))
     colour_set(folder, ("blue", blue), ("green", red), name="kept")
     spot_set(folder)
@@ -143,12 +145,10 @@ def test_a_classifier_is_measured_ranked_and_measured_again(hall: Hall) -> None:
     )
     assert second["model_sha256"] == first["model_sha256"]
     (place,) = hall.board()["places"]
-    assert (place["rank"], place["team"], place["metric"], place["builds"]) == (
-        1,
-        "alpha",
-        75.0,
-        2,
-    )
+    assert place["rank"] == 1
+    assert place["team"] == "alpha"
+    assert place["metric"] == 75.0
+    assert place["builds"] == 2
     # Equal values: the earlier submission is the one that counts.
     assert place["submission"] == first["id"]
     assert "used up 2 of its 2 submissions" in hall.refusal(*submit)
@@ -157,7 +157,8 @@ def test_a_classifier_is_measured_ranked_and_measured_again(hall: Hall) -> None:
     held = hall.told(
         "remeasure", "--track", "phones", "--build", "final", "--holdout", *ONCE
     )
-    assert (held["measurement"]["metric"], held["counts"]) == (50.0, False)
+    assert held["measurement"]["metric"] == 50.0
+    assert held["counts"] is False
     assert [one["metric"] for one in hall.board("phones", "--holdout")["places"]] == [
         50.0
     ]
@@ -182,10 +183,8 @@ def test_a_detector_finds_what_was_painted(hall: Hall, quantized: bool) -> None:
 def test_an_unstable_latency_is_shown_as_to_be_measured_again_and_never_as_not_valid(
     hall: Hall,
 ) -> None:
-    model, colours = (
-        hall.model("mean", models.classifier()),
-        load_test_set(hall.folder / "colours"),
-    )
+    model = hall.model("mean", models.classifier())
+    colours = load_test_set(hall.folder / "colours")
     busy = result(
         colours,
         models.classifier(),
@@ -240,7 +239,8 @@ def test_board_and_list_judge_by_the_present_settings(hall: Hall) -> None:
             "budget_ms = 1000", "budget_ms = 1000\nk = 12.5\na0 = 40"
         )
     )
-    (listed,), (place,) = hall.told("list"), hall.board("finder")["places"]
+    (listed,) = hall.told("list")
+    (place,) = hall.board("finder")["places"]
     assert (
         listed["measurement"]["metric"]
         == place["metric"]
@@ -302,7 +302,8 @@ def test_a_bench_on_one_machine_is_handed_in_on_another(hall: Hall) -> None:
     (row,) = csv.DictReader(
         io.StringIO(hall.call("board", "--track", "phones", "--csv").stdout)
     )
-    assert (row["team"], row["metric"]) == ("beta", "75.0")
+    assert row["team"] == "beta"
+    assert row["metric"] == "75.0"
 
 
 def test_a_meter_beside_the_bench_gives_the_energy_of_an_inference(hall: Hall) -> None:
@@ -320,7 +321,8 @@ def test_a_meter_beside_the_bench_gives_the_energy_of_an_inference(hall: Hall) -
     with open_contest(hall.day) as contest:
         document = json.loads(contest.store.submissions.result(made["id"]) or b"")
     energy = document["energy"]
-    loop_s, inferences = energy["loop_s"], document["energy_loop"]["inferences"]
+    loop_s = energy["loop_s"]
+    inferences = document["energy_loop"]["inferences"]
     assert loop_s == pytest.approx(2, rel=0.2)
     assert energy["mean_power_w"] == pytest.approx(36, rel=0.01)
     assert energy["inference_j"] == pytest.approx(36 * loop_s / inferences, rel=0.01)
@@ -335,7 +337,8 @@ def test_a_meter_beside_the_bench_gives_the_energy_of_an_inference(hall: Hall) -
 
 
 def test_a_track_that_needs_energy_takes_nothing_without_it_and_says_so_before_anything_is_measured(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = hall.model("cells", models.detector())
     document = hall.told(
@@ -359,7 +362,8 @@ def test_a_track_that_needs_energy_takes_nothing_without_it_and_says_so_before_a
 
 
 def test_a_model_that_would_be_measured_on_another_device_than_the_boards_is_refused_at_once(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = hall.day / "contest.toml"
     config.write_text(
@@ -393,7 +397,10 @@ Bad = Callable[[], bytes]
     ],
 )
 def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
-    hall: Hall, name: str, made: Bad, told: str
+    hall: Hall,
+    name: str,
+    made: Bad,
+    told: str,
 ) -> None:
     model = hall.model(name, made())
     limits = ("--timeout-s", "0.5")
@@ -402,12 +409,10 @@ def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
     )
     assert hall.told("list") == []
     board = hall.board()
-    assert (board["track"], board["split"], board["places"], board["invalid"]) == (
-        "phones",
-        "public",
-        [],
-        [],
-    )
+    assert board["track"] == "phones"
+    assert board["split"] == "public"
+    assert board["places"] == []
+    assert board["invalid"] == []
     told_empty = hall.call("board", "--track", "phones").stdout
     assert (
         told_empty
@@ -419,10 +424,17 @@ def test_a_bad_model_is_told_in_one_sentence_and_the_board_is_unharmed(
 
 
 @pytest.mark.parametrize(
-    ("name", "made"), [("endless", models.endless), ("greedy", models.greedy)]
+    ("name", "made"),
+    [
+        ("endless", models.endless),
+        ("greedy", models.greedy),
+    ],
 )
 def test_a_model_that_only_fails_when_it_is_measured_is_listed_as_not_valid_and_uses_up_a_submission(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch, name: str, made: Bad
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    made: Bad,
 ) -> None:
     # As by a model that the validator finds nothing against.
     monkeypatch.setattr(harness, "refusals", lambda *_: ())
@@ -441,15 +453,18 @@ def test_a_model_that_only_fails_when_it_is_measured_is_listed_as_not_valid_and_
     board = hall.board()
     assert board["places"] == []
     (invalid,) = board["invalid"]
-    assert (invalid["team"], invalid["submission"]) == ("alpha", 1)
+    assert invalid["team"] == "alpha"
+    assert invalid["submission"] == 1
     assert invalid["sentence"].startswith(f"{name}.tflite: ")
     assert "--memory-mb" in invalid["sentence"] or "--timeout-s" in invalid["sentence"]
     (listed,) = hall.told("list")
-    assert (listed["counts"], listed["withdrawn"]) == (True, None)
+    assert listed["counts"] is True
+    assert listed["withdrawn"] is None
 
 
 def test_a_model_that_cannot_run_confined_does_not_run_unless_its_track_says_so(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     nothing = hall.folder / "bin"
     nothing.mkdir()
@@ -475,9 +490,10 @@ def test_a_model_that_cannot_run_confined_does_not_run_unless_its_track_says_so(
         return found.exit_code, lines[0]
 
     code, line = doctor()
-    assert (code, line.partition(" Models cannot")[0]) == (
-        1,
-        "not-confined: The track phones takes no models:",
+    assert code == 1
+    assert (
+        line.partition(" Models cannot")[0]
+        == "not-confined: The track phones takes no models:"
     )
     config.write_text(
         config.read_text().replace("[[tracks]]", "[[tracks]]\nunconfined = true")
@@ -487,7 +503,8 @@ def test_a_model_that_cannot_run_confined_does_not_run_unless_its_track_says_so(
         "advice, not-confined: The track phones runs models with all rights of this user:"
     )
     made = hall.told(*words)
-    assert (made["measurement"]["confined"], made["counts"]) == (False, True)
+    assert made["measurement"]["confined"] is False
+    assert made["counts"] is True
 
 
 @pytest.fixture
@@ -503,7 +520,9 @@ def terminal() -> Iterator[None]:
 @pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_measurement_that_is_broken_off_is_given_up_and_costs_nothing(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> bytes:
         signal.raise_signal(number)
@@ -512,7 +531,8 @@ def test_a_measurement_that_is_broken_off_is_given_up_and_costs_nothing(
     monkeypatch.setattr(harness, "bench", interrupted)
     model = hall.model("mean", models.classifier())
     told = hall.call("submit", model, "--track", "phones", "--team", "alpha")
-    assert (told.exit_code, told.stdout) == (130, "")
+    assert told.exit_code == 130
+    assert told.stdout == ""
     assert (
         told.stderr
         == "referee: interrupted; a submission that was being measured is given up, and costs nothing.\n"
@@ -525,7 +545,8 @@ def test_a_measurement_that_is_broken_off_is_given_up_and_costs_nothing(
 
 
 def test_a_models_name_is_no_option(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(hall.model("-m", models.classifier()).parent)
     assert (
@@ -537,7 +558,8 @@ def test_a_models_name_is_no_option(
 
 
 def test_an_interruption_just_when_the_harness_has_ended_is_one(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     communicate = subprocess.Popen.communicate
 
@@ -549,7 +571,9 @@ def test_an_interruption_just_when_the_harness_has_ended_is_one(
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         harness.refusals(
-            hall.folder / "nothing.tflite", track_named("ovic-detection"), Limits()
+            hall.folder / "nothing.tflite",
+            track_named("ovic-detection"),
+            Limits(),
         )
 
 
@@ -576,7 +600,9 @@ def test_validate_says_ok_or_every_refusal(hall: Hall) -> None:
     ],
 )  # fmt: skip
 def test_bad_labels_are_told_before_anything_is_measured(
-    hall: Hall, labels: str, told: str
+    hall: Hall,
+    labels: str,
+    told: str,
 ) -> None:
     model = hall.model("mean", models.classifier())
     (hall.folder / "colours" / "labels.csv").write_text(labels)
@@ -662,13 +688,15 @@ def test_a_submission_is_withdrawn_with_a_reason(hall: Hall) -> None:
     ],
 )
 def test_options_that_contradict_each_other_or_make_no_sense_are_wrong_usage(
-    hall: Hall, words: tuple[str, ...]
+    hall: Hall,
+    words: tuple[str, ...],
 ) -> None:
     assert hall.call(*words).exit_code == 2
 
 
 def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_measured(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[bool] = []
 
@@ -679,7 +707,9 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
 
     monkeypatch.setattr(harness, "bench", killed)
     monkeypatch.setattr(
-        Store, "give_up_submission", lambda *_: None
+        Store,
+        "give_up_submission",
+        lambda *_: None,
     )  # as SIGKILL leaves it
     model = hall.model("mean", models.classifier())
     for _ in range(2):
@@ -705,8 +735,10 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
 
 def test_a_board_tells_its_rule_with_the_settings_it_judged_by(hall: Hall) -> None:
     told = hall.board("finder")["rule"]
-    assert (told["name"], told["title"]) == ("ovic-detection", "OVIC object detection")
-    assert (told["settings"]["budget_ms"], told["settings"]["target_ms"]) == (1000, 30)
+    assert told["name"] == "ovic-detection"
+    assert told["title"] == "OVIC object detection"
+    assert told["settings"]["budget_ms"] == 1000
+    assert told["settings"]["target_ms"] == 30
     assert hall.call("board", "--track", "finder").stdout.startswith(
         "finder (OVIC object detection), public"
     )
@@ -733,7 +765,8 @@ def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("measured_once")
 def test_a_model_that_is_gone_or_fails_keeps_no_other_from_being_measured_again(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = [
         hall.model("one", models.classifier()),
@@ -744,13 +777,15 @@ def test_a_model_that_is_gone_or_fails_keeps_no_other_from_being_measured_again(
         hall.told("submit", model, "--track", "phones", "--team", team, *limits)[
             "model_sha256"
         ]
-        for model, team in [(made[0], "alpha"), (made[1], "alpha"), (made[1], "beta")]
+        for model, team in [
+            (made[0], "alpha"),
+            (made[1], "alpha"),
+            (made[1], "beta"),
+        ]
     ]
     (hall.day / MODELS / f"{kept[0]}.tflite").unlink()
-    bench, benched = (
-        harness.bench,
-        iter([ModelCrashed("model-timeout", "No answer within 1 s."), None]),
-    )
+    bench = harness.bench
+    benched = iter([ModelCrashed("model-timeout", "No answer within 1 s."), None])
 
     def failing_first(model: Path, **named: Any) -> bytes:
         if failure := next(benched):
@@ -759,9 +794,9 @@ def test_a_model_that_is_gone_or_fails_keeps_no_other_from_being_measured_again(
 
     monkeypatch.setattr(harness, "bench", failing_first)
     told = hall.call("remeasure", "--track", "phones", "--build", "later", *limits)
-    assert (told.exit_code, told.stderr.splitlines()[-1]) == (
-        1,
-        "referee: 2 of 3 models could not be measured.",
+    assert told.exit_code == 1
+    assert (
+        told.stderr.splitlines()[-1] == "referee: 2 of 3 models could not be measured."
     )
     assert "of submission 1," in told.stderr
     later = [
@@ -774,19 +809,21 @@ def test_a_model_that_is_gone_or_fails_keeps_no_other_from_being_measured_again(
 
 @pytest.mark.usefixtures("measured_once")
 def test_a_model_that_is_damaged_or_refused_keeps_no_other_from_being_measured_again(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = [("alpha", models.classifier()), ("beta", models.classifier(quantized=True))]
+    made = [
+        ("alpha", models.classifier()),
+        ("beta", models.classifier(quantized=True)),
+    ]
     first, _ = (
         hall.told(
             "submit", hall.model(team, data), "--track", "phones", "--team", team, *ONCE
         )
         for team, data in made
     )
-    bench, failures = (
-        harness.bench,
-        [ModelFault(code, "No.") for code in ("bad-result", "wrong-outputs")],
-    )
+    bench = harness.bench
+    failures = [ModelFault(code, "No.") for code in ("bad-result", "wrong-outputs")]
 
     def failing_first(model: Path, **named: Any) -> bytes:
         if model.name.startswith(first["model_sha256"]):
@@ -841,7 +878,9 @@ def block(start: str) -> str:
 
 @pytest.fixture
 def elsewhere(
-    hall: Hall, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    hall: Hall,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """The page's example of a document, with the digest that the page's program prints."""
     monkeypatch.chdir(hall.folder / "colours")
@@ -854,7 +893,8 @@ def elsewhere(
 
 
 def test_a_document_written_by_hand_from_the_page_is_ranked_and_says_who_measured_it(
-    hall: Hall, elsewhere: Path
+    hall: Hall,
+    elsewhere: Path,
 ) -> None:
     who = "Acme <b>& [red]cloud $^$"
     origin = f"(measured by {who}, not by the organiser)"
@@ -871,24 +911,21 @@ def test_a_document_written_by_hand_from_the_page_is_ranked_and_says_who_measure
     )
     made = hall.told(*words)
     # Three of the four pictures carry the label that the page's example gives.
-    assert (
-        made["measurement"]["metric"],
-        made["measured_by"],
-        made["model_sha256"],
-    ) == (75.0, who, "")
+    assert made["measurement"]["metric"] == 75.0
+    assert made["measured_by"] == who
+    assert made["model_sha256"] == ""
     assert made["measurement"]["device"] == "Snapdragon 8 Elite"
     assert "was handed in already, as submission 1" in hall.refusal(*words)
     assert f"alpha {origin}" in hall.call("board", "--track", "phones").stdout
     (row,) = csv.DictReader(
         io.StringIO(hall.call("board", "--track", "phones", "--csv").stdout)
     )
-    assert (row["measured_by"], row["sentence"].endswith(origin)) == (who, True)
+    assert row["measured_by"] == who
+    assert row["sentence"].endswith(origin) is True
     (place,) = hall.board()["places"]
-    assert (place["measured_by"], place["latency_ms"], place["confined"]) == (
-        who,
-        1.92,
-        None,
-    )
+    assert place["measured_by"] == who
+    assert place["latency_ms"] == 1.92
+    assert place["confined"] is None
     line = hall.call("list").stdout.strip()
     assert line.endswith(origin)
     assert "(no model file; " in line
@@ -903,9 +940,11 @@ def test_a_document_written_by_hand_from_the_page_is_ranked_and_says_who_measure
 
 
 def test_a_document_of_another_program_needs_its_author_and_the_boards_device_and_images(
-    hall: Hall, elsewhere: Path
+    hall: Hall,
+    elsewhere: Path,
 ) -> None:
-    model, text = hall.model("net", b"DLC, for another runtime"), elsewhere.read_text()
+    model = hall.model("net", b"DLC, for another runtime")
+    text = elsewhere.read_text()
     words = (
         "submit",
         model,
@@ -919,10 +958,8 @@ def test_a_document_of_another_program_needs_its_author_and_the_boards_device_an
     assert "say who measured it, with --measured-by NAME" in hall.refusal(*words)
     by = ("--measured-by", "beta itself")
     made = hall.told(*words, *by)
-    assert (made["model_file"], made["model_sha256"]) == (
-        "net.tflite",
-        sha256(b"DLC, for another runtime"),
-    )
+    assert made["model_file"] == "net.tflite"
+    assert made["model_sha256"] == sha256(b"DLC, for another runtime")
     assert not (hall.day / MODELS).exists()
     elsewhere.write_text(text.replace("Elite", "Gen 3"))
     assert (
@@ -952,7 +989,8 @@ def test_a_track_takes_onnx_where_its_contest_and_its_rule_say_so(hall: Hall) ->
         config.read_text().replace('"phones"\n', '"phones"\nruntime = "any"\n')
     )
     made = hall.told(*submit)
-    assert (made["measurement"]["metric"], made["measured_by"]) == (75.0, None)
+    assert made["measurement"]["metric"] == 75.0
+    assert made["measured_by"] is None
     assert [one.name for one in (hall.day / MODELS).iterdir()] == [
         f"{made['model_sha256']}.onnx"
     ]

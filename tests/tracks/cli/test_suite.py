@@ -19,7 +19,10 @@ TABLE = (
 
 
 def scored(
-    folder: Path, table: str | bytes, flops: str = FLOPS, *options: str
+    folder: Path,
+    table: str | bytes,
+    flops: str = FLOPS,
+    *options: str,
 ) -> tuple[int, str, str]:
     content = table.encode() if isinstance(table, str) else table
     (folder / "table.csv").write_bytes(content)
@@ -31,7 +34,8 @@ def scored(
 
 def test_a_table_by_hand(tmp_path: Path) -> None:
     code, stdout, stderr = scored(tmp_path, TABLE, FLOPS, "--json")
-    assert (code, stderr) == (0, "")
+    assert code == 0
+    assert stderr == ""
     document = json.loads(stdout)
     assert list(document) == ["scores"]
     assert document["scores"] == [
@@ -95,7 +99,8 @@ def test_without_json_people_read_a_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_a_byte_order_mark_blank_lines_and_columns_in_another_order_are_taken(
-    tmp_path: Path, ending: str
+    tmp_path: Path,
+    ending: str,
 ) -> None:
     table = "time_ms, model,note,device,accuracy_percent,implementation\n\n50,large,x,bee,25,one\n"
     code, stdout, _ = scored(
@@ -165,10 +170,13 @@ def test_a_byte_order_mark_blank_lines_and_columns_in_another_order_are_taken(
     ],
 )
 def test_each_fault_of_a_table_is_one_sentence(
-    tmp_path: Path, table: str | bytes, words: list[str]
+    tmp_path: Path,
+    table: str | bytes,
+    words: list[str],
 ) -> None:
     code, stdout, stderr = scored(tmp_path, table)
-    assert (code, stdout) == (1, "")
+    assert code == 1
+    assert stdout == ""
     assert stderr.startswith("referee: ")
     assert stderr.count("\n") == 1
     assert [word for word in ["table.csv", *words] if word not in stderr] == [], stderr
@@ -184,10 +192,13 @@ def test_each_fault_of_a_table_is_one_sentence(
     ],
 )
 def test_each_fault_of_the_flops_is_one_sentence(
-    tmp_path: Path, flops: str, words: list[str]
+    tmp_path: Path,
+    flops: str,
+    words: list[str],
 ) -> None:
     code, _, stderr = scored(tmp_path, TABLE, flops)
-    assert (code, stderr.count("\n")) == (1, 1)
+    assert code == 1
+    assert stderr.count("\n") == 1
     assert [word for word in ["flops.csv", *words] if word not in stderr] == [], stderr
 
 
@@ -206,11 +217,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_flops", [True, False])
 def test_a_pipe_into_which_nobody_writes_is_not_waited_for(
-    tmp_path: Path, is_flops: bool
+    tmp_path: Path,
+    is_flops: bool,
 ) -> None:
     (tmp_path / "file.csv").write_text(FLOPS)
     os.mkfifo(tmp_path / "pipe")
     table, flops = ("file.csv", "pipe") if is_flops else ("pipe", "file.csv")
     words = ["suite", "score", str(tmp_path / table), "--flops", str(tmp_path / flops)]
     told = called(*words)
-    assert (told.returncode, "regular file" in told.stderr) == (1, True)
+    assert told.returncode == 1
+    assert ("regular file" in told.stderr) is True

@@ -39,7 +39,8 @@ def test_an_energy_score_is_never_below_0() -> None:
     # Of 1 Wh and 99 times next to nothing the mean is 0.01 Wh: 1 + 0.2 log2(0.01) = -0.33.
     thrifty = [entry(f"bee{i}", 2, 50.0, energy_wh=1e-9) for i in range(99)]
     worst = TRACK.rank([entry("ant", 1, 50.0, energy_wh=1.0), *thrifty])[-1]
-    assert (worst.entry.name, worst.verdict.value) == ("ant", 0.5)
+    assert worst.entry.name == "ant"
+    assert worst.verdict.value == 0.5
     assert worst.verdict.figures["energy_score"] == 0.0
 
 
@@ -99,7 +100,9 @@ def test_one_run_is_judged_in_a_field_of_its_own() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.floats(0, 100), st.floats(1e-9, 1e12)), min_size=1, max_size=6
+        st.tuples(st.floats(0, 100), st.floats(1e-9, 1e12)),
+        min_size=1,
+        max_size=6,
     )
 )
 def test_every_score_is_finite_and_less_energy_is_never_worse(

@@ -12,17 +12,23 @@ TRACK = track_named("lpirc2018-track1")
 IMAGES = 12
 # What a submission does to each image: its time in ms, and whether the answer is right.
 SUBMISSION = st.lists(
-    st.tuples(st.floats(1, 120), st.booleans()), min_size=IMAGES, max_size=IMAGES
+    st.tuples(st.floats(1, 120), st.booleans()),
+    min_size=IMAGES,
+    max_size=IMAGES,
 )
 
 
 def contest_run(name: str, submitted: int, images: list[tuple[float, bool]]) -> Entry:
     """Run a submission until its budget of 30 ms an image is used up; what comes after counts as wrong."""
-    spent, processed, correct = 0.0, 0, 0
+    spent = 0.0
+    processed = 0
+    correct = 0
     for time_ms, is_right in images:
         if spent + time_ms > 30 * IMAGES:
             break
-        spent, processed, correct = spent + time_ms, processed + 1, correct + is_right
+        spent += time_ms
+        processed += 1
+        correct += is_right
     run = measured(
         100 * correct / IMAGES,
         spent / processed,
@@ -43,7 +49,9 @@ def test_both_forms_rank_alike_on_random_submissions(
     def by_time(one: Entry) -> tuple[float, float]:
         accuracy = one.result.accuracy_percent / 100
         return -accuracy_by_time(
-            accuracy, IMAGES, one.result.total_s * 1000
+            accuracy,
+            IMAGES,
+            one.result.total_s * 1000,
         ), one.submitted
 
     second = [
@@ -53,7 +61,8 @@ def test_both_forms_rank_alike_on_random_submissions(
 
 
 def test_the_forms_differ_only_past_the_budget() -> None:
-    good_but_late, fair = accuracy_by_time(0.8, 10, 900), accuracy_by_time(0.5, 10, 300)
+    good_but_late = accuracy_by_time(0.8, 10, 900)
+    fair = accuracy_by_time(0.5, 10, 300)
     assert good_but_late < fair
     assert accuracy_by_time(0.8, 10, 300) > fair
     assert accuracy_by_time(0.8, 10, 0) == accuracy_by_time(0.8, 10, 300) == 0.8 / 300
@@ -78,7 +87,8 @@ def test_images_that_the_budget_does_not_reach_count_as_wrong() -> None:
     # 60 ms an image: five of ten within 300 ms, all of them right.
     run = contest_run("slow", 1, [(60.0, True)] * IMAGES)
     verdict = TRACK.measure(run.result)
-    assert (run.result.processed, verdict.value) == (6, 50.0)
+    assert run.result.processed == 6
+    assert verdict.value == 50.0
     assert verdict.figures["accuracy_per_ms"] == pytest.approx(0.5 / 360)
     assert (
         "50.000 % of 12 images, 6 of which were processed in 0.36 s" in verdict.sentence
@@ -93,7 +103,8 @@ def test_a_run_without_the_budget_is_not_valid() -> None:
 
 def test_the_budget_is_configuration() -> None:
     track = TRACK.with_settings({"budget_ms": 60})
-    assert (track.budget_s(10), track.aim()) == (0.6, Aim("budget", 60.0))
+    assert track.budget_s(10) == 0.6
+    assert track.aim() == Aim("budget", 60.0)
     assert track.measure(measured(80.0, 60.0)).figures[
         "accuracy_per_ms"
     ] == pytest.approx(0.8 / 600)

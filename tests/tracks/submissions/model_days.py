@@ -18,7 +18,11 @@ from tests.referee.factories import START
 from tests.tflite_models import BLUE, GREEN, RED
 
 TEAMS = ("alpha", "beta")
-COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250)}
+COLOURS = {
+    "red": (250, 0, 0),
+    "green": (0, 250, 0),
+    "blue": (0, 0, 250),
+}
 LABELS = {"red": RED, "green": GREEN, "blue": BLUE}
 
 LONG: dict[str, Any] = {
@@ -35,7 +39,9 @@ LONG: dict[str, Any] = {
 
 
 def colour_set(
-    folder: Path, *images: tuple[str, int], name: str = "colours"
+    folder: Path,
+    *images: tuple[str, int],
+    name: str = "colours",
 ) -> TestSet:
     """Plain pictures of a colour, each with its label; `classifier` answers the colour's own."""
     pictures = folder / f"{name}-pictures"
@@ -67,9 +73,18 @@ def spot_set(folder: Path) -> TestSet:
         picture.save(pictures / f"{number}.jpg", quality=100, subsampling=0)
         size = {"width": 100, "height": 100}
         document["images"].append({"id": number, "file_name": f"{number}.jpg"} | size)
-        box = {"bbox": [x, y, 10, 10], "area": 100, "iscrowd": 0}
+        box = {
+            "bbox": [x, y, 10, 10],
+            "area": 100,
+            "iscrowd": 0,
+        }
         document["annotations"].append(
-            {"id": number, "image_id": number, "category_id": 1} | box
+            {
+                "id": number,
+                "image_id": number,
+                "category_id": 1,
+            }
+            | box
         )
     annotations = folder / "spots.json"
     annotations.write_text(json.dumps(document))
@@ -94,7 +109,11 @@ def sha256(data: bytes) -> str:
 
 
 def result(
-    test_set: TestSet, model: bytes, answers: list[int], /, **changes: Any
+    test_set: TestSet,
+    model: bytes,
+    answers: list[int],
+    /,
+    **changes: Any,
 ) -> dict[str, Any]:
     """The document of a classification run by LPIRC 2018 track 1's rule: one answer an image, 2 ms each.
 
@@ -112,7 +131,12 @@ def result(
             "size_bytes": len(model),
         },
         "images": {"count": count, "sha256": images_sha256(test_set)},
-        "settings": {"threads": 1, "core": 0, "budget_s": 0.03 * count, "repeats": 1},
+        "settings": {
+            "threads": 1,
+            "core": 0,
+            "budget_s": 0.03 * count,
+            "repeats": 1,
+        },
         "processed": processed,
         "stopped_by": "end" if processed == count else "budget",
         "latency": {

@@ -15,7 +15,14 @@ from referee.store.model_records import ModelMeasurement, Submission
 
 
 def measured(accuracy: float, latency_ms: float = 30.0, **more: float) -> Measured:
-    return Measured(accuracy, latency_ms, images=10, processed=10, total_s=0.2, **more)  # type: ignore[arg-type]
+    return Measured(
+        accuracy,
+        latency_ms,
+        images=10,
+        processed=10,
+        total_s=0.2,
+        **more,
+    )  # type: ignore[arg-type]
 
 
 def candidate(
@@ -27,9 +34,17 @@ def candidate(
     handed_in: int | None = None,
 ) -> Candidate:
     outcome = ModelMeasurement(
-        "2026-05-04", valid=result is not None, sentence=sentence
+        "2026-05-04",
+        valid=result is not None,
+        sentence=sentence,
     )
-    made = submission(number, None, team=team, model_sha256=sha256, measurement=outcome)
+    made = submission(
+        number,
+        None,
+        team=team,
+        model_sha256=sha256,
+        measurement=outcome,
+    )
     return Candidate(made, result, handed_in or number)
 
 
@@ -64,9 +79,16 @@ def test_builds_are_those_of_one_model() -> None:
 
 
 def test_teams_stand_by_their_metric_and_not_by_accuracy() -> None:
-    slow, fast = measured(26, 36.0), measured(24, 24.0)
+    slow = measured(26, 36.0)
+    fast = measured(24, 24.0)
     assert places(
-        board(OVIC, [candidate(1, "slow", slow), candidate(2, "fast", fast)])
+        board(
+            OVIC,
+            [
+                candidate(1, "slow", slow),
+                candidate(2, "fast", fast),
+            ],
+        )
     ) == [
         (1, "fast", 2),
         (2, "slow", 1),
@@ -76,7 +98,10 @@ def test_teams_stand_by_their_metric_and_not_by_accuracy() -> None:
 def test_of_equal_values_the_earlier_submission_stands_first_and_shares_the_rank_where_the_rule_says_so() -> (
     None
 ):
-    field = [candidate(2, "late", measured(20)), candidate(1, "early", measured(20))]
+    field = [
+        candidate(2, "late", measured(20)),
+        candidate(1, "early", measured(20)),
+    ]
     assert places(board(OVIC, field)) == [(1, "early", 1), (1, "late", 2)]
     assert places(board(PHONE, field)) == [(1, "early", 1), (2, "late", 2)]
 
@@ -123,13 +148,28 @@ def test_a_board_follows_the_present_settings() -> None:
 
 
 def submission(
-    number: int, measured: dict[str, Any] | None, **changes: Any
+    number: int,
+    measured: dict[str, Any] | None,
+    **changes: Any,
 ) -> Submission:
     outcome = ModelMeasurement(
-        "2026-05-04", valid=True, sentence="Once.", metric=1.0, measured=measured
+        "2026-05-04",
+        valid=True,
+        sentence="Once.",
+        metric=1.0,
+        measured=measured,
     )
     made = Submission(
-        number, "", "phones", "a", "public", "b", "m.tflite", "m", "set", counts=True
+        number,
+        "",
+        "phones",
+        "a",
+        "public",
+        "b",
+        "m.tflite",
+        "m",
+        "set",
+        counts=True,
     )
     return replace(made, **{"measurement": outcome} | changes)
 
@@ -138,17 +178,17 @@ def test_a_single_submission_follows_the_present_settings_as_the_board_does() ->
     stored = submission(1, asdict(measured(20, 37.0)))
     late = judged_now(stored, OVIC).measurement
     assert late is not None
-    assert (late.valid, late.metric, late.measured_utc) == (False, None, "2026-05-04")
+    assert late.valid is False
+    assert late.metric is None
+    assert late.measured_utc == "2026-05-04"
     assert late.sentence == "37.000 ms is above 36 ms, 1.2 times the target 30 ms."
     changed = track_named("ovic-detection", {"target_ms": 40})
     now = judged_now(stored, changed).measurement
     (line,) = board(changed, [candidate(1, "a", measured(20, 37.0))]).lines
     assert now is not None
-    assert (now.valid, now.metric, now.sentence) == (
-        True,
-        line.verdict.value,
-        line.verdict.sentence,
-    )
+    assert now.valid is True
+    assert now.metric == line.verdict.value
+    assert now.sentence == line.verdict.sentence
     failed = submission(1, None)
     assert judged_now(failed, OVIC) is failed
 

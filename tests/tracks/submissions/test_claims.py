@@ -12,20 +12,33 @@ from lpirc_tracks.submissions.result_document import ResultDocument
 from referee.store.model_records import Submission
 
 MADE = Submission(
-    7, "", "phones", "alpha", "public", "b", "m.tflite", "5a" * 32, "", counts=True
+    7,
+    "",
+    "phones",
+    "alpha",
+    "public",
+    "b",
+    "m.tflite",
+    "5a" * 32,
+    "",
+    counts=True,
 )
 BOX = (10.0, 10.0, 109.0, 59.0)
 
 
 def labels(answers: dict[int, int]) -> ResultDocument:
     return ResultDocument(
-        {"task": "classification"}, np.empty((0, 7)), tuple(answers.items())
+        {"task": "classification"},
+        np.empty((0, 7)),
+        tuple(answers.items()),
     )
 
 
 def rows(*found: tuple[float, ...]) -> ResultDocument:
     return ResultDocument(
-        {"task": "detection"}, np.array(found, float).reshape(-1, 7), ()
+        {"task": "detection"},
+        np.array(found, float).reshape(-1, 7),
+        (),
     )
 
 
@@ -43,7 +56,13 @@ def test_the_images_are_twenty_that_only_the_secret_tells() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "is_equal"), [(0, True), (1, True), (2, False), (20, False)]
+    ("wrong", "is_equal"),
+    [
+        (0, True),
+        (1, True),
+        (2, False),
+        (20, False),
+    ],
 )
 def test_one_label_of_twenty_may_differ(wrong: int, is_equal: bool) -> None:
     numbers = list(range(101, 121))
@@ -69,7 +88,8 @@ def test_one_label_of_twenty_may_differ(wrong: int, is_equal: bool) -> None:
     ],
 )
 def test_boxes_have_partners_of_the_same_category_place_and_confidence(
-    theirs: tuple[float, ...], is_equal: bool
+    theirs: tuple[float, ...],
+    is_equal: bool,
 ) -> None:
     own = rows((1, 1, 0.50, *BOX))
     assert (difference(rows(theirs), own, [3]) is None) is is_equal

@@ -97,7 +97,8 @@ def test_who_measures_keeps_others_from_it(contest: Contest) -> None:
     ids=["measure", "hand in"],
 )
 def test_only_the_submission_that_is_being_measured_is_not_broken_off(
-    contest: Contest, lock_of: Callable[[Contest], AbstractContextManager[Record]]
+    contest: Contest,
+    lock_of: Callable[[Contest], AbstractContextManager[Record]],
 ) -> None:
     def accepted() -> int:
         return contest.store.submissions.accept(SUBMISSION, Clock().utc(), limit=9).id
@@ -114,12 +115,11 @@ def test_only_the_submission_that_is_being_measured_is_not_broken_off(
 
 
 def test_of_one_document_that_is_handed_in_twice_at_once_one_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    images, model = (
-        colour_set(tmp_path, ("red", 7), ("green", 8)),
-        tmp_path / "m.tflite",
-    )
+    images = colour_set(tmp_path, ("red", 7), ("green", 8))
+    model = tmp_path / "m.tflite"
     model.write_bytes(b"model")
     order = Order("alpha", model, "b", packed(result(images, b"model", [7, 8])))
     told: dict[
@@ -144,7 +144,8 @@ def test_of_one_document_that_is_handed_in_twice_at_once_one_is_refused(
                 told[is_second] = failure.code
 
     second = threading.Thread(target=hand_in, daemon=True)
-    flock, accept = fcntl.flock, SubmissionTable.accept
+    flock = fcntl.flock
+    accept = SubmissionTable.accept
 
     def waits(file: IO[bytes], kind: int) -> None:
         if threading.current_thread() is second:

@@ -15,12 +15,20 @@ from referee.store.model_records import ModelMeasurement, Submission
 END = datetime(2026, 5, 4, 12, tzinfo=UTC)
 TRACK = ModelTrack("phones", "sets/public", holdout="sets/prize", holdout_until=END)
 RIGHT = ModelMeasurement(
-    "2026-05-04T10:00:00+00:00", valid=True, sentence="fine", metric=1.0, confined=True
+    "2026-05-04T10:00:00+00:00",
+    valid=True,
+    sentence="fine",
+    metric=1.0,
+    confined=True,
 )
 
 
 def part(
-    number: int, team: str, split: str = "public", sha256: str = "", **more: Any
+    number: int,
+    team: str,
+    split: str = "public",
+    sha256: str = "",
+    **more: Any,
 ) -> Submission:
     at = "2026-05-04T09:00:00+00:00"
     words = (
@@ -59,9 +67,15 @@ def test_nothing_looks_odd_where_all_is_well() -> None:
 
 
 def test_the_same_file_of_two_teams_looks_odd_and_that_of_one_team_does_not() -> None:
-    twice = [part(1, "ant", sha256="5"), part(2, "ant", "holdout", sha256="5")]
+    twice = [
+        part(1, "ant", sha256="5"),
+        part(2, "ant", "holdout", sha256="5"),
+    ]
     assert found(*twice) == []
-    copy = [part(3, "bee", sha256="5"), part(4, "bee", "holdout", sha256="5")]
+    copy = [
+        part(3, "bee", sha256="5"),
+        part(4, "bee", "holdout", sha256="5"),
+    ]
     assert found(*twice, *copy) == [("equal-files", (1, 2, 3, 4))]
     (odd,) = oddities(TRACK, [*twice, *copy], "of holdout")
     assert odd.sentence == "Teams ant, bee handed in the same file, SHA-256 5."
@@ -74,9 +88,15 @@ def test_a_withdrawn_entry_is_listed_once_with_who_and_why() -> None:
         "withdrawn_by": "eve",
     }
     (odd,) = oddities(
-        TRACK, [part(1, "ant", **gone), part(2, "ant", "holdout", **gone)], ""
+        TRACK,
+        [
+            part(1, "ant", **gone),
+            part(2, "ant", "holdout", **gone),
+        ],
+        "",
     )
-    assert (odd.code, odd.submissions) == ("withdrawn", (1, 2))
+    assert odd.code == "withdrawn"
+    assert odd.submissions == (1, 2)
     assert odd.sentence.endswith(
         "is withdrawn, since 2026-05-04T11:00:00 by eve: of another team"
     )
@@ -100,7 +120,8 @@ def test_a_withdrawn_entry_is_listed_once_with_who_and_why() -> None:
     ],
 )
 def test_what_is_wrong_with_a_hold_out_part_is_listed(
-    code: str, change: dict[str, Any]
+    code: str,
+    change: dict[str, Any],
 ) -> None:
     assert found(part(1, "ant"), part(2, "ant", "holdout", **change)) == [(code, (2,))]
 
@@ -114,7 +135,11 @@ def test_of_several_builds_only_the_newest_must_be_settled() -> None:
 
 
 def test_an_entry_without_a_figure_on_the_present_hold_out_images_is_listed() -> None:
-    entries = [part(1, "ant"), part(2, "ant", "holdout"), part(3, "bee")]
+    entries = [
+        part(1, "ant"),
+        part(2, "ant", "holdout"),
+        part(3, "bee"),
+    ]
     assert found(*entries) == [("no-holdout", (3,))]
     on_other_images = part(4, "bee", "holdout", testset_digest="before the correction")
     assert found(*entries, on_other_images) == [("no-holdout", (3,))]
@@ -128,7 +153,11 @@ def test_an_entry_that_came_after_the_end_is_listed() -> None:
 
 def test_a_copy_with_another_blank_at_its_end_is_listed_by_its_scores() -> None:
     places = [
-        {"team": team, "score": score, "public_score": public}
+        {
+            "team": team,
+            "score": score,
+            "public_score": public,
+        }
         for team, score, public in (
             ("bee", 41.25, 40.5),
             ("ant", 41.25, 40.5),

@@ -51,7 +51,9 @@ def said(test_set: TestSet, share: float | None, means_ms: list[float]) -> str |
     ],
 )
 def test_a_quiet_run_is_stable_and_what_is_too_short_shows_nothing(
-    test_set: TestSet, share: float | None, means_ms: list[float]
+    test_set: TestSet,
+    share: float | None,
+    means_ms: list[float],
 ) -> None:
     assert said(test_set, share, means_ms) is None
 

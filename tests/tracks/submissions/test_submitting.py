@@ -116,17 +116,30 @@ Hand = Callable[..., Submission]
 
 
 @pytest.fixture
-def hand_in(contest: Contest, track: OpenTrack, model: Path, clock: Calendar) -> Hand:
+def hand_in(
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
+) -> Hand:
     """Hand in a result document of another device, each time a new one."""
     count = itertools.count()
 
     def hand(
-        answers: list[int], team: str = "alpha", build: str = "b", **changes: object
+        answers: list[int],
+        team: str = "alpha",
+        build: str = "b",
+        **changes: object,
     ) -> Submission:
         new = {"started_utc": f"measurement {next(count)}"} | changes
         content = packed(result(track.test_set, model.read_bytes(), answers, **new))
         return submit(
-            contest, track, Order(team, model, build, content), accepts, never, clock
+            contest,
+            track,
+            Order(team, model, build, content),
+            accepts,
+            never,
+            clock,
         )
 
     return hand
@@ -140,24 +153,18 @@ def refusal(action: Callable[[], object]) -> RefereeError:
 
 
 def test_a_document_of_another_device_is_judged_and_stored(
-    contest: Contest, hand_in: Hand, model: Path
+    contest: Contest,
+    hand_in: Hand,
+    model: Path,
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     assert made.measurement is not None
-    assert (
-        made.measurement.valid,
-        made.measurement.metric,
-        made.measurement.device,
-    ) == (
-        True,
-        75.0,
-        "board-7",
-    )
-    assert (made.accepted_utc, made.split, made.build) == (
-        NOON.isoformat(),
-        "public",
-        "b",
-    )
+    assert made.measurement.valid is True
+    assert made.measurement.metric == 75.0
+    assert made.measurement.device == "board-7"
+    assert made.accepted_utc == NOON.isoformat()
+    assert made.split == "public"
+    assert made.build == "b"
     assert (
         made
         == contest.store.submissions.get(made.id)
@@ -168,24 +175,28 @@ def test_a_document_of_another_device_is_judged_and_stored(
 
 
 def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cost(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
-    busy, order = runs(track, 0.5, 0.5, 0.5), Order("alpha", model, "b")
+    busy = runs(track, 0.5, 0.5, 0.5)
+    order = Order("alpha", model, "b")
     made = submit(contest, track, order, accepts, lambda _: next(busy), clock)
     assert next(busy, None) is None  # each was tried
     assert made == contest.store.submissions.get(made.id)
     outcome = made.measurement
     assert outcome is not None
     assert outcome.measured is not None
-    assert (made.is_unstable, outcome.valid, outcome.metric) == (True, False, None)
+    assert made.is_unstable is True
+    assert outcome.valid is False
+    assert outcome.metric is None
     assert outcome.measured["latency_ms"] == 20.0
     assert outcome.sentence == (
         "the latency is unstable, the model had a processor for only 50% of its 20.000 ms, another job for the rest."
     )
-    assert (
-        made.counts,
-        contest.store.submissions.used("phones", "alpha", clock.utc()),
-    ) == (False, 0)
+    assert made.counts is False
+    assert contest.store.submissions.used("phones", "alpha", clock.utc()) == 0
     ((waiting, _),) = board(
         track.rule, candidates(contest.store.submissions.all("phones"), "public")
     ).invalid
@@ -200,10 +211,8 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
     standing = board(
         track.rule, candidates(contest.store.submissions.all("phones"), "public")
     )
-    assert ([line.candidate.made.id for line in standing.lines], standing.invalid) == (
-        [2],
-        (),
-    )
+    assert [line.candidate.made.id for line in standing.lines] == [2]
+    assert standing.invalid == ()
     assert (
         to_measure_again(contest.store.submissions.all("phones"), "public", "b") == []
     )
@@ -216,7 +225,10 @@ def test_an_unstable_latency_is_measured_again_and_then_stored_as_such_at_no_cos
 
 
 def test_a_second_try_on_a_quiet_machine_is_the_submission(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     tries = runs(track, 0.5, 0.99, 0.5)
     made = submit(
@@ -228,34 +240,39 @@ def test_a_second_try_on_a_quiet_machine_is_the_submission(
         clock,
     )
     assert made.measurement is not None
-    assert (made.is_unstable, made.measurement.metric, made.counts) == (
-        False,
-        75.0,
-        True,
-    )
+    assert made.is_unstable is False
+    assert made.measurement.metric == 75.0
+    assert made.counts is True
     assert next(tries, None) is not None
 
 
 def test_a_document_with_an_unstable_latency_costs_no_submission(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     (content,) = runs(track, 0.5)
     made = submit(
-        contest, track, Order("alpha", model, "b", content), accepts, never, clock
+        contest,
+        track,
+        Order("alpha", model, "b", content),
+        accepts,
+        never,
+        clock,
     )
-    assert (
-        made.is_unstable,
-        contest.store.submissions.used("phones", "alpha", clock.utc()),
-    ) == (True, 0)
+    assert made.is_unstable is True
+    assert contest.store.submissions.used("phones", "alpha", clock.utc()) == 0
 
 
 def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
-    store, limit = (
-        contest.store,
-        configured_track(contest, "phones").submissions_per_day,
-    )
+    store = contest.store
+    limit = configured_track(contest, "phones").submissions_per_day
     contents = runs(track, *[0.5] * (FREE_REPETITIONS + limit + 1))
 
     def hand(team: str = "alpha") -> Submission:
@@ -281,13 +298,18 @@ def test_a_team_s_unstable_models_are_free_three_times_a_day_and_then_count(
     )
     store.submissions.require_below_limit("phones", "beta", limit, clock.utc())
     store.submissions.require_below_limit(
-        "phones", "alpha", limit, clock.utc() + timedelta(days=1)
+        "phones",
+        "alpha",
+        limit,
+        clock.utc() + timedelta(days=1),
     )
 
 
 @pytest.mark.parametrize("confined", [True, False, None])
 def test_whether_a_model_was_confined_is_stored(
-    contest: Contest, hand_in: Hand, confined: bool | None
+    contest: Contest,
+    hand_in: Hand,
+    confined: bool | None,
 ) -> None:
     section = (
         {}
@@ -301,32 +323,46 @@ def test_whether_a_model_was_confined_is_stored(
 
 
 def test_the_document_is_kept_as_it_was_received(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8])) + b"\n \n"
     made = submit(
-        contest, track, Order("alpha", model, "b", content), accepts, never, clock
+        contest,
+        track,
+        Order("alpha", model, "b", content),
+        accepts,
+        never,
+        clock,
     )
     assert contest.store.submissions.result(made.id) == content
 
 
 def test_one_document_is_one_submission_until_that_is_withdrawn(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     document = result(track.test_set, MODEL, [7, 8, 9, 8])
     content = packed(document)
 
     def hand(team: str, content: bytes = content) -> Submission:
         return submit(
-            contest, track, Order(team, model, "b", content), accepts, never, clock
+            contest,
+            track,
+            Order(team, model, "b", content),
+            accepts,
+            never,
+            clock,
         )
 
     made = hand("alpha")
     failure = refusal(lambda: hand("alpha"))
-    assert (failure.code, f"as submission {made.id};" in failure.sentence) == (
-        "result-repeated",
-        True,
-    )
+    assert failure.code == "result-repeated"
+    assert (f"as submission {made.id};" in failure.sentence) is True
     reordered = {"verdict": {"value": 75}} | dict(reversed(document.items()))
     assert (
         refusal(lambda: hand("alpha", json.dumps(reordered, indent=1).encode())).code
@@ -361,7 +397,11 @@ def test_images_that_were_not_reached_are_wrong(hand_in: Hand) -> None:
     ],
 )  # fmt: skip
 def test_a_document_of_something_else_is_refused_and_costs_nothing(
-    contest: Contest, hand_in: Hand, changes: dict[str, object], code: str, told: str
+    contest: Contest,
+    hand_in: Hand,
+    changes: dict[str, object],
+    code: str,
+    told: str,
 ) -> None:
     failure = refusal(lambda: hand_in([7, 8, 9, 8], **changes))
     assert failure.code == code
@@ -371,10 +411,17 @@ def test_a_document_of_something_else_is_refused_and_costs_nothing(
 
 
 def test_a_document_of_the_other_task_is_refused(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     made = result(
-        track.test_set, MODEL, [7, 8, 9, 8], task="detection", predictions={"rows": []}
+        track.test_set,
+        MODEL,
+        [7, 8, 9, 8],
+        task="detection",
+        predictions={"rows": []},
     )
     order = Order("alpha", model, "b", packed(made))
     failure = refusal(lambda: submit(contest, track, order, accepts, never, clock))
@@ -385,7 +432,9 @@ def test_a_document_of_the_other_task_is_refused(
 
 
 def test_a_team_has_so_many_submissions_a_day_and_the_board_is_unharmed(
-    contest: Contest, hand_in: Hand, clock: Calendar
+    contest: Contest,
+    hand_in: Hand,
+    clock: Calendar,
 ) -> None:
     for _ in range(3):
         hand_in([7, 8, 9, 8])
@@ -405,7 +454,9 @@ def test_a_team_has_so_many_submissions_a_day_and_the_board_is_unharmed(
 
 
 def test_of_two_that_take_the_last_one_together_one_is_refused(
-    contest: Contest, hand_in: Hand, track: OpenTrack
+    contest: Contest,
+    hand_in: Hand,
+    track: OpenTrack,
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     contest.store.submissions.accept(made, NOON, limit=2)
@@ -417,7 +468,8 @@ def test_of_two_that_take_the_last_one_together_one_is_refused(
 
 
 def test_a_withdrawn_entry_still_counts_until_the_attempt_is_given_back(
-    contest: Contest, hand_in: Hand
+    contest: Contest,
+    hand_in: Hand,
 ) -> None:
     made = [hand_in([7, 8, 9, 8]) for _ in range(3)]
     contest.store.entries.withdraw(made[0].id, "of another team", "ops", NOON)
@@ -449,7 +501,10 @@ def test_the_first_device_is_that_of_the_board(contest: Contest, hand_in: Hand) 
 
 
 def test_a_configured_device_goes_before_the_first_one(
-    tmp_path: Path, sets: tuple[TestSet, TestSet], model: Path, clock: Calendar
+    tmp_path: Path,
+    sets: tuple[TestSet, TestSet],
+    model: Path,
+    clock: Calendar,
 ) -> None:
     for made in sets:
         (tmp_path / made.folder.name).symlink_to(made.folder)
@@ -485,7 +540,10 @@ def test_a_team_must_be_registered(contest: Contest, hand_in: Hand, team: str) -
 
 
 def test_a_model_that_cannot_be_read_is_told(
-    contest: Contest, track: OpenTrack, tmp_path: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    tmp_path: Path,
+    clock: Calendar,
 ) -> None:
     for path in (tmp_path / "nowhere.tflite", tmp_path, tmp_path / "two\nlines.tflite"):
         order = Order("alpha", path, "b")
@@ -499,13 +557,19 @@ def test_a_model_that_cannot_be_read_is_told(
 
 
 def test_a_refused_model_costs_nothing_also_with_a_sound_result(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     def refuse(_: Path) -> None:
         raise RefereeError("model-refused", "It is no model.")
 
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
-    for order in (Order("alpha", model, "b"), Order("alpha", model, "b", content)):
+    for order in (
+        Order("alpha", model, "b"),
+        Order("alpha", model, "b", content),
+    ):
         assert (
             refusal(
                 lambda o=order: submit(contest, track, o, refuse, never, clock)
@@ -517,22 +581,20 @@ def test_a_refused_model_costs_nothing_also_with_a_sound_result(
 
 @pytest.mark.parametrize("code", ["model-crashed", "model-timeout", "out-of-memory"])
 def test_a_model_that_fails_when_it_is_measured_uses_up_a_submission_and_is_not_valid(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar, code: str
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
+    code: str,
 ) -> None:
     def fail(_: Path) -> bytes:
         raise ModelCrashed(code, "It failed.")
 
     made = submit(contest, track, Order("alpha", model, "b"), accepts, fail, clock)
     assert made.measurement is not None
-    assert (
-        made.measurement.valid,
-        made.measurement.sentence,
-        made.measurement.measured,
-    ) == (
-        False,
-        "It failed.",
-        None,
-    )
+    assert made.measurement.valid is False
+    assert made.measurement.sentence == "It failed."
+    assert made.measurement.measured is None
     assert contest.store.submissions.used("phones", "alpha", NOON) == 1
     assert contest.store.submissions.result(made.id) is None
 
@@ -565,7 +627,10 @@ def test_what_the_house_broke_off_is_given_up_and_costs_nothing(
 
 
 def test_a_document_of_our_own_bench_that_is_wrong_is_the_houses_fault(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     content = packed(result(track.test_set, b"another model", [7, 8, 9, 8]))
     order = Order("alpha", model, "b")
@@ -581,7 +646,9 @@ def test_a_document_of_our_own_bench_that_is_wrong_is_the_houses_fault(
 
 
 def test_the_hold_out_set_is_another_one_and_counts_towards_no_limit(
-    contest: Contest, model: Path, clock: Calendar
+    contest: Contest,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     holdout = open_track(contest, "phones", holdout=True)
     for number in range(1, 6):
@@ -590,13 +657,19 @@ def test_the_hold_out_set_is_another_one_and_counts_towards_no_limit(
         )
         order = Order("alpha", model, "b", content)
         made = submit(contest, holdout, order, accepts, never, clock)
-        assert (made.id, made.split, made.counts) == (number, "holdout", False)
+        assert made.id == number
+        assert made.split == "holdout"
+        assert made.counts is False
     assert made.measurement is not None
     assert made.measurement.metric == 50.0
 
 
 def test_every_kept_model_is_measured_again_once_a_build(
-    contest: Contest, track: OpenTrack, hand_in: Hand, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    hand_in: Hand,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     first = hand_in([7, 8, 9, 8], build="one")
     hand_in([7, 8, 9, 8], build="one")
@@ -617,14 +690,17 @@ def test_every_kept_model_is_measured_again_once_a_build(
 
     made = measure_again(contest, track, wanted, "two", bench, clock)
     assert benched[0].read_bytes() == MODEL
-    assert (made.build, made.counts, made.model_file) == ("two", False, "model.tflite")
+    assert made.build == "two"
+    assert made.counts is False
+    assert made.model_file == "model.tflite"
     assert made.measurement is not None
     assert made.measurement.metric == 100.0
     assert to_measure_again(contest.store.submissions.all(), "public", "two") == []
 
 
 def test_a_kept_model_that_was_damaged_is_mended_when_it_is_handed_in_again(
-    contest: Contest, hand_in: Hand
+    contest: Contest,
+    hand_in: Hand,
 ) -> None:
     kept = contest.folder / MODELS / f"{hand_in([7, 8, 9, 8]).model_sha256}.tflite"
     kept.write_bytes(bytes(len(MODEL)))
@@ -645,7 +721,12 @@ def test_on_another_device_than_the_boards_nothing_is_begun(
     order = Order("beta", model, "b")
     for begin in (
         lambda: submit(
-            contest, track, order, lambda _: pytest.fail("validated"), never, clock
+            contest,
+            track,
+            order,
+            lambda _: pytest.fail("validated"),
+            never,
+            clock,
         ),
         lambda: measure_again(contest, track, made, "two", never, clock),
     ):
@@ -656,7 +737,10 @@ def test_on_another_device_than_the_boards_nothing_is_begun(
 
 
 def test_a_kept_model_that_is_gone_is_told(
-    contest: Contest, track: OpenTrack, hand_in: Hand, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    hand_in: Hand,
+    clock: Calendar,
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     (contest.folder / MODELS / f"{made.model_sha256}.tflite").unlink()
@@ -668,7 +752,11 @@ def test_a_kept_model_that_is_gone_is_told(
 
 
 def test_one_model_is_measured_at_a_time(
-    contest: Contest, track: OpenTrack, model: Path, hand_in: Hand, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    hand_in: Hand,
+    clock: Calendar,
 ) -> None:
     content = packed(result(track.test_set, MODEL, [7, 8, 9, 8]))
     refused = []
@@ -683,7 +771,12 @@ def test_one_model_is_measured_at_a_time(
 
     assert (
         submit(
-            contest, track, Order("alpha", model, "b"), accepts, bench, clock
+            contest,
+            track,
+            Order("alpha", model, "b"),
+            accepts,
+            bench,
+            clock,
         ).measurement
         is not None
     )
@@ -714,7 +807,9 @@ def places(document: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
 @settings(max_examples=60)
 @given(data=st.data())
 def test_whatever_a_document_says_it_is_judged_or_refused(
-    contest: Contest, track: OpenTrack, data: st.DataObject
+    contest: Contest,
+    track: OpenTrack,
+    data: st.DataObject,
 ) -> None:
     document = result(track.test_set, MODEL, [7, 8, 9, 8])
     for _ in range(data.draw(st.integers(1, 3))):
@@ -739,7 +834,10 @@ def test_whatever_a_document_says_it_is_judged_or_refused(
 
 
 def test_of_equal_teams_the_one_whose_model_came_first_stands_first_whatever_build_counts(
-    contest: Contest, track: OpenTrack, hand_in: Hand, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    hand_in: Hand,
+    clock: Calendar,
 ) -> None:
     first = hand_in([7, 8, 9, 9])
     hand_in([7, 8, 9, 8], team="beta")
@@ -755,11 +853,15 @@ def test_of_equal_teams_the_one_whose_model_came_first_stands_first_whatever_bui
 
 
 def test_a_measurement_that_was_broken_off_is_made_again(
-    contest: Contest, hand_in: Hand, clock: Calendar
+    contest: Contest,
+    hand_in: Hand,
+    clock: Calendar,
 ) -> None:
     made = hand_in([7, 8, 9, 8], build="one")
     contest.store.submissions.accept(
-        replace(made, build="two", counts=False), clock.utc(), limit=0
+        replace(made, build="two", counts=False),
+        clock.utc(),
+        limit=0,
     )
     assert [
         one.id
@@ -769,7 +871,11 @@ def test_a_measurement_that_was_broken_off_is_made_again(
 
 @pytest.mark.parametrize("build", ["", " ", "a\nb"])
 def test_a_build_is_a_line_of_text_also_when_it_measures_again(
-    contest: Contest, track: OpenTrack, hand_in: Hand, clock: Calendar, build: str
+    contest: Contest,
+    track: OpenTrack,
+    hand_in: Hand,
+    clock: Calendar,
+    build: str,
 ) -> None:
     made = hand_in([7, 8, 9, 8])
     assert (
@@ -780,7 +886,8 @@ def test_a_build_is_a_line_of_text_also_when_it_measures_again(
 
 @pytest.mark.parametrize("what", ["model", "result"])
 def test_a_pipe_is_neither_model_nor_result_and_not_waited_for(
-    tmp_path: Path, what: str
+    tmp_path: Path,
+    what: str,
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     failure = refusal(lambda: read_submitted(tmp_path / "pipe", 100, what))
@@ -789,7 +896,10 @@ def test_a_pipe_is_neither_model_nor_result_and_not_waited_for(
 
 
 def test_the_reason_of_a_withdrawal_names_the_file_that_the_system_refused(
-    contest: Contest, track: OpenTrack, model: Path, clock: Calendar
+    contest: Contest,
+    track: OpenTrack,
+    model: Path,
+    clock: Calendar,
 ) -> None:
     def fail(_: Path) -> bytes:
         raise OSError(28, "No space left on device", "/models/x")

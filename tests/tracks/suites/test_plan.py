@@ -20,14 +20,14 @@ def written(folder: Path, text: str) -> Path:
 
 def test_what_is_not_written_has_the_published_value(tmp_path: Path) -> None:
     plan = read_plan(written(tmp_path, TEST))
-    assert (plan.device, plan.cooldown_s, plan.limit) == ("", 300.0, 5000)
+    assert plan.device == ""
+    assert plan.cooldown_s == 300.0
+    assert plan.limit == 5000
     (test,) = plan.tests
-    assert (test.model, test.implementation, test.file, test.mflops) == (
-        "m",
-        "float",
-        tmp_path / "m.tflite",
-        300.0,
-    )
+    assert test.model == "m"
+    assert test.implementation == "float"
+    assert test.file == tmp_path / "m.tflite"
+    assert test.mflops == 300.0
     assert test.options == {}
 
 
@@ -38,7 +38,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         + "threads = 4\ntimeout_s = 5\nrepeats = 2\n"
     )
     plan = read_plan(written(tmp_path, text))
-    assert (plan.device, plan.cooldown_s, plan.limit) == ("Pi 5", 0.0, 10)
+    assert plan.device == "Pi 5"
+    assert plan.cooldown_s == 0.0
+    assert plan.limit == 10
     assert plan.tests[0].options == {"threads": 4, "timeout_s": 5, "repeats": 2}
     own = (
         'channels = "BGR"\nmean = [103.5, 116, 123]\nsigma = 57.5\ndelegate = "none"\n'
@@ -75,7 +77,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_in_one_sentence(
-    tmp_path: Path, text: str, told: str
+    tmp_path: Path,
+    text: str,
+    told: str,
 ) -> None:
     path = written(tmp_path, text)
     with pytest.raises(RefereeError) as failure:

@@ -72,7 +72,8 @@ def test_a_test_is_done_when_it_is_of_the_same_model_and_images() -> None:
 
 @pytest.mark.parametrize("spoilt", ["", "model,accuracy\n", "device\nx\n"])
 def test_a_file_that_is_no_table_of_a_run_is_refused(
-    tmp_path: Path, spoilt: str
+    tmp_path: Path,
+    spoilt: str,
 ) -> None:
     path = tmp_path / "suite.csv"
     path.write_text(spoilt)

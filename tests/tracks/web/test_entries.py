@@ -83,13 +83,20 @@ testset = "{testset}"
 """
     + UNCONFINED
 )
-FUTURE, PAST = "2999-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
+FUTURE = "2999-01-01T00:00:00Z"
+PAST = "2020-01-01T00:00:00Z"
 
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sets") / "set"
-    return synthesize(folder, images=40, categories=2, seed=4, size=(64, 64)).folder
+    return synthesize(
+        folder,
+        images=40,
+        categories=2,
+        seed=4,
+        size=(64, 64),
+    ).folder
 
 
 @pytest.fixture
@@ -103,7 +110,9 @@ def day(tmp_path: Path, images: Path) -> Iterator[Day]:
 @pytest.fixture(scope="module")
 def hall(tmp_path_factory: pytest.TempPathFactory, images: Path) -> Iterator[Day]:
     with contest_day(
-        tmp_path_factory.mktemp("hall") / "contest", images, teams=TEAMS
+        tmp_path_factory.mktemp("hall") / "contest",
+        images,
+        teams=TEAMS,
     ) as made:
         with (made.folder / "contest.toml").open("a") as file:
             file.write(TRACKS.format(testset=images, until=FUTURE))
@@ -134,7 +143,11 @@ def csv_of(rows: list[list[float]]) -> bytes:
 
 
 def hand_in(
-    day: Day, body: bytes, team: str = TEAM, track: str = "files", name: str = "a.csv"
+    day: Day,
+    body: bytes,
+    team: str = TEAM,
+    track: str = "files",
+    name: str = "a.csv",
 ) -> requests.Response:
     assert day.server is not None
     path = f"/v1/entries?track={track}&name={name}&wait=60"
@@ -142,7 +155,11 @@ def hand_in(
 
 
 def checked_entry(
-    contest: Contest, config: ModelTrack, team: str, file: str, body: bytes
+    contest: Contest,
+    config: ModelTrack,
+    team: str,
+    file: str,
+    body: bytes,
 ) -> Submission:
     """A file that was received and found sound; nothing has asked for its score."""
     made = receive_body(contest, Clock(), Offer(config, team, file), [body])
@@ -188,9 +205,11 @@ def expected(day: Day, rows: list[list[float]], split: str) -> float:
 
 
 def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ties(
-    hall: Day, images: Path
+    hall: Day,
+    images: Path,
 ) -> None:
-    rows, fewer = rows_of(images, misses=8), rows_of(images, misses=30)
+    rows = rows_of(images, misses=8)
+    fewer = rows_of(images, misses=30)
     answer = hand_in(hall, csv_of(rows))
     assert answer.status_code == 202, answer.text
     assert answer.json()["state"] in (
@@ -198,7 +217,8 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
         "scoring",
     )  # the worker may have been faster than the answer
     entry = scored(hall, answer)
-    assert (entry["state"], entry["score"]) == ("scored", expected(hall, rows, PUBLIC))
+    assert entry["state"] == "scored"
+    assert entry["score"] == expected(hall, rows, PUBLIC)
     coco = [
         {
             "image_id": int(row[0]),
@@ -210,7 +230,9 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
         for box in [[row[3], row[4], row[5] - row[3] + 1, row[6] - row[4] + 1]]
     ]
     other = scored(
-        hall, hand_in(hall, json.dumps(coco).encode(), "bee", name="b.json"), "bee"
+        hall,
+        hand_in(hall, json.dumps(coco).encode(), "bee", name="b.json"),
+        "bee",
     )
     assert other["score"] == expected(hall, fewer, PUBLIC)
     until(lambda: len(board(hall)["places"]) == 2)
@@ -239,7 +261,8 @@ def test_files_are_scored_on_the_public_part_as_by_the_scorer_and_ranked_with_ti
 
 
 def test_every_problem_of_a_file_is_in_the_answer_and_nothing_of_it_is_left(
-    hall: Day, images: Path
+    hall: Day,
+    images: Path,
 ) -> None:
     rows = [
         [f"nowhere-{line}.jpg", *row[1:]]
@@ -253,10 +276,18 @@ def test_every_problem_of_a_file_is_in_the_answer_and_nothing_of_it_is_left(
     )
     many = "\n".join([HEADER, *["x,1,1,1,1,1,1"] * 1500]).encode()
     document = problem(hand_in(hall, many), 422, "bad-detections")
-    assert (len(document["problems"]), document["total"]) == (1000, 1000)
+    assert len(document["problems"]) == 1000
+    assert document["total"] == 1000
     assert "(and 999 more problems, where the reading ended)" in document["detail"]
     other_set = json.dumps(
-        [{"image_id": 900, "category_id": 1, "score": 1, "bbox": [0, 0, 1, 1]}]
+        [
+            {
+                "image_id": 900,
+                "category_id": 1,
+                "score": 1,
+                "bbox": [0, 0, 1, 1],
+            }
+        ]
     ).encode()
     document = problem(hand_in(hall, other_set, name="a.json"), 422, "bad-detections")
     assert document["detail"] == "line 1: image_id 900 is unknown"
@@ -267,13 +298,16 @@ def test_every_problem_of_a_file_is_in_the_answer_and_nothing_of_it_is_left(
 
 
 def test_what_cannot_be_taken_is_refused_with_its_reason(
-    hall: Day, images: Path
+    hall: Day,
+    images: Path,
 ) -> None:
     assert hall.server is not None
     body = csv_of(rows_of(images, misses=20))
     first = hand_in(hall, body, "bee", name="first.csv")
     document = problem(
-        hand_in(hall, body, "bee", name="again.csv"), 409, "entry-repeated"
+        hand_in(hall, body, "bee", name="again.csv"),
+        409,
+        "entry-repeated",
     )
     assert document["entry"] == first.json()["id"]
     problem(hand_in(hall, body, track="none"), 404, "track-unknown")
@@ -281,7 +315,10 @@ def test_what_cannot_be_taken_is_refused_with_its_reason(
     problem(hand_in(hall, body, name="a.tflite"), 415, "unsupported-media-type")
     problem(hand_in(hall, body, track="models"), 415, "unsupported-media-type")
     wrong = hall.server.ask(
-        "POST", "/v1/entries?track=files&name=a.csv", data=body, auth=("bee", "wrong")
+        "POST",
+        "/v1/entries?track=files&name=a.csv",
+        data=body,
+        auth=("bee", "wrong"),
     )
     problem(wrong, 401, "bad-credentials")
     problem(
@@ -291,7 +328,9 @@ def test_what_cannot_be_taken_is_refused_with_its_reason(
     )
     problem(
         hall.server.ask(
-            "GET", f"/v1/entries/{document['entry']}", auth=(TEAM, PASSWORD)
+            "GET",
+            f"/v1/entries/{document['entry']}",
+            auth=(TEAM, PASSWORD),
         ),
         404,
         "entry-unknown",
@@ -322,7 +361,9 @@ def test_what_only_the_organiser_can_set_right_is_said_without_its_path(
             == "The organiser must set this right; the log of the referee says what."
         )
     closed = problem(
-        hand_in(hall, detector(), track="watts", name="m.tflite"), 409, "track-closed"
+        hand_in(hall, detector(), track="watts", name="m.tflite"),
+        409,
+        "track-closed",
     )
     assert (
         "no device that measures it has said yet that it has a meter"
@@ -331,7 +372,8 @@ def test_what_only_the_organiser_can_set_right_is_said_without_its_path(
 
 
 def test_json_is_taken_as_far_as_it_can_be_read_within_a_gigabyte(
-    day: Day, tmp_path: Path
+    day: Day,
+    tmp_path: Path,
 ) -> None:
     with open_contest(day.folder) as contest:
         of = results_set(contest, contest.config.tracks[0])
@@ -346,9 +388,11 @@ def test_json_is_taken_as_far_as_it_can_be_read_within_a_gigabyte(
 
 
 def test_a_corrected_track_scores_what_it_has_again_and_one_that_is_gone_says_so(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
-    rows, config = rows_of(images, misses=9), day.folder / "contest.toml"
+    rows = rows_of(images, misses=9)
+    config = day.folder / "contest.toml"
     day.serve()
     before = scored(day, hand_in(day, csv_of(rows)))["score"]
     assert day.server is not None
@@ -357,19 +401,23 @@ def test_a_corrected_track_scores_what_it_has_again_and_one_that_is_gone_says_so
     (day.folder / "uploads" / "of a killed server.csv").touch()
     config.write_text(
         config.read_text().replace(
-            'rule = "results"', 'rule = "results"\nmetric = "coco"', 1
+            'rule = "results"',
+            'rule = "results"\nmetric = "coco"',
+            1,
         )
     )
     day.serve()
     until(lambda: [one["state"] for one in own(day)] == ["scored", "scored"])
     earlier, later = own(day)
-    assert (earlier["score"], earlier["sha256"]) == (before, later["sha256"])
+    assert earlier["score"] == before
+    assert earlier["sha256"] == later["sha256"]
     assert later["score"] != before
     shown = board(day)
     assert [(one["team"], one["score"]) for one in shown["places"]] == [
         (TEAM, later["score"])
     ]
-    assert (shown["entries"], shown["failed"]) == (1, 0)
+    assert shown["entries"] == 1
+    assert shown["failed"] == 0
     assert not list((day.folder / "uploads").iterdir())
     answer = hand_in(day, detector(), track="models", name="m.tflite")
     day.server.end()
@@ -384,7 +432,9 @@ def test_a_corrected_track_scores_what_it_has_again_and_one_that_is_gone_says_so
 
 
 def test_an_entry_whose_test_set_is_away_is_scored_once_that_is_back(
-    tmp_path: Path, images: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    images: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     kept = Path(shutil.copytree(images, tmp_path / "set"))
     with contest_day(tmp_path / "contest", images, teams=TEAMS) as day:
@@ -394,7 +444,11 @@ def test_an_entry_whose_test_set_is_away_is_scored_once_that_is_back(
             desk = EntryDesk(contest, clock := DrivenClock())
             config = configured_track(contest, "files")
             made = checked_entry(
-                contest, config, TEAM, "a.csv", csv_of(rows_of(images))
+                contest,
+                config,
+                TEAM,
+                "a.csv",
+                csv_of(rows_of(images)),
             )
             kept.rename(tmp_path / "away")
             desk.ask()
@@ -415,9 +469,12 @@ def test_refused_files_cost_nothing_of_the_days_limit(day: Day, images: Path) ->
         problem(hand_in(day, b"image,class"), 422, "unreadable-file")
         assert hand_in(day, csv_of(rows_of(images, misses))).status_code == 202
     document = problem(
-        hand_in(day, csv_of(rows_of(images, 3))), 409, "submission-limit"
+        hand_in(day, csv_of(rows_of(images, 3))),
+        409,
+        "submission-limit",
     )
-    assert (document["used"], document["limit"]) == (3, 3)
+    assert document["used"] == 3
+    assert document["limit"] == 3
     assert re.search(r" on \d{4}-\d\d-\d\d; hand in", document["detail"])
     assert day.server is not None
     with_token = day.server.ask("GET", "/v1/entries", day.login()["token"])  # of a run
@@ -425,7 +482,8 @@ def test_refused_files_cost_nothing_of_the_days_limit(day: Day, images: Path) ->
 
 
 def test_a_crash_loses_no_entry_and_no_one_sees_a_hold_out_figure_before_its_date(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     rows = rows_of(images, misses=9)
     server = day.serve()
@@ -456,7 +514,10 @@ def test_a_crash_loses_no_entry_and_no_one_sees_a_hold_out_figure_before_its_dat
         "/board.json",
     ):
         text = day.server.ask(
-            "GET", path, headers={"Accept": "text/html"}, auth=(TEAM, PASSWORD)
+            "GET",
+            path,
+            headers={"Accept": "text/html"},
+            auth=(TEAM, PASSWORD),
         ).text
         assert f"{by_split[HOLDOUT]:.3f}"[:-1] not in text, path
     problem(
@@ -475,43 +536,47 @@ def test_a_crash_loses_no_entry_and_no_one_sees_a_hold_out_figure_before_its_dat
     assert day.refers("model", "publish", "files", "--as-listed", code).returncode == 0
     until(lambda: board(day)["published"] is not None)
     final = board(day)
-    assert (final["split"], final["places"][0]["score"]) == (HOLDOUT, by_split[HOLDOUT])
+    assert final["split"] == HOLDOUT
+    assert final["places"][0]["score"] == by_split[HOLDOUT]
     assert final["places"][0]["public_score"] == by_split[PUBLIC]
     assert [one["score"] for one in own(day)] == list(by_split.values())
 
 
 def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     with (
         open_contest(day.folder) as contest,
         closing(EntryDesk(contest, Clock())) as desk,
     ):
-        config, store = contest.config.tracks[0], contest.store
+        config = contest.config.tracks[0]
+        store = contest.store
         first = checked_entry(contest, config, TEAM, "a.csv", csv_of(rows_of(images)))
         made = checked_entry(contest, config, TEAM, "b.csv", csv_of(rows_of(images, 1)))
 
         def state() -> dict[str, Any]:
             return entry_document(store, store.submissions.get(made.id))
 
-        assert (state()["state"], state()["place"], state()["attempts"]) == (
-            "waiting",
-            3,
-            0,
-        )
+        assert state()["state"] == "waiting"
+        assert state()["place"] == 3
+        assert state()["attempts"] == 0
         assert (
             store.jobs.lease(JobKind.SCORING, "a worker", Clock().utc(), 60.0, made.job)
             is not None
         )
-        assert (state()["state"], state()["by"]) == ("scoring", "a worker")
+        assert state()["state"] == "scoring"
+        assert state()["by"] == "a worker"
         store.jobs.give_back(
-            str(made.job), "a worker", "it stopped", Clock().utc(), failed=True
-        )
-        assert (state()["state"], state()["attempts"], state()["reason"]) == (
-            "waiting",
-            1,
+            str(made.job),
+            "a worker",
             "it stopped",
+            Clock().utc(),
+            failed=True,
         )
+        assert state()["state"] == "waiting"
+        assert state()["attempts"] == 1
+        assert state()["reason"] == "it stopped"
         (day.folder / "models" / f"{made.model_sha256}.csv").write_text("damaged")
         shutil.rmtree(
             day.folder / "columns"
@@ -525,7 +590,11 @@ def test_an_entry_says_where_it_stands_at_every_moment_and_why_it_failed(
             store.submissions.used("files", TEAM, Clock().utc()) == 1
         )  # what failed costs nothing
         again = checked_entry(
-            contest, config, TEAM, "b.csv", csv_of(rows_of(images, 1))
+            contest,
+            config,
+            TEAM,
+            "b.csv",
+            csv_of(rows_of(images, 1)),
         )
         desk.ask()
         until(
@@ -559,12 +628,15 @@ def test_a_model_is_checked_and_waits_for_a_device(day: Day) -> None:
             one for one in store.submissions.all("models") if one.withdrawn is None
         )
         job = store.jobs.get(str(made.job))
-    assert (job.kind, job.about) == (JobKind.MEASURING, f"submission {made.id}")
+    assert job.kind == JobKind.MEASURING
+    assert job.about == f"submission {made.id}"
     assert "in the queue" in day.refers("model", "list").stdout
 
 
 def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
-    day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    day: Day,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     left = tmp_path / "models.sock"
     with socket.socket(socket.AF_UNIX) as gone:
@@ -588,7 +660,16 @@ def test_a_server_that_cannot_confine_models_takes_none_and_says_what_to_do(
 def test_a_model_whose_name_ends_in_capitals_is_found_again(day: Day) -> None:
     sha256 = hashlib.sha256(b"model").hexdigest()
     made = Submission(
-        1, "", "models", TEAM, PUBLIC, "b", "M.ONNX", sha256, "", counts=True
+        1,
+        "",
+        "models",
+        TEAM,
+        PUBLIC,
+        "b",
+        "M.ONNX",
+        sha256,
+        "",
+        counts=True,
     )
     with open_contest(day.folder) as contest:
         keep_model(day.folder, b"model", sha256, "m.onnx")

@@ -58,7 +58,11 @@ class Pool(Desk):
         work = work or self.lease(name)
         model = self.ask("GET", f"/{work['job']}/model", name).content
         document = result(
-            self.test_set, model, answers or RIGHT, device__host=name, **steady(ms)
+            self.test_set,
+            model,
+            answers or RIGHT,
+            device__host=name,
+            **steady(ms),
         )
         return self.hand_in(work, packed(document), name)
 
@@ -89,7 +93,9 @@ class Pool(Desk):
 
 @pytest.fixture
 def pool(
-    build: Callable[..., House], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    build: Callable[..., House],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Pool]:
     # The referee's own look at the answers has its tests beside `claims`; here it would only take time.
     monkeypatch.setattr("lpirc_tracks.web.device_routes.doubt_of", lambda *given: None)
@@ -125,7 +131,8 @@ def test_a_device_that_fails_each_time_does_not_use_up_an_entry_that_another_dev
     )
     assert ours.gets_nothing("pixel-4")
     (shown,) = json.loads(ours.referee("jobs", "--json"))
-    assert (shown["failures"], shown["failed_on"]) == (1, ["pixel-4"])
+    assert shown["failures"] == 1
+    assert shown["failed_on"] == ["pixel-4"]
     assert ours.told("pixel-5", 2.0)
 
     made = ours.queue(THEIRS)
@@ -239,12 +246,10 @@ def test_devices_calibrate_first_and_one_that_is_not_like_the_others_gets_no_wor
     ours.referee("device", "disable", "pixel-4", "--reason", "its fan is broken")
     problem(ours.ask("PUT", f"/{made.job}", "pixel-4"), 409, "lease-lost")
     job = store.jobs.get(str(made.job))
-    assert (job.state, job.failures, job.losses, job.failed_on) == (
-        JobState.WAITING,
-        0,
-        0,
-        (),
-    )
+    assert job.state == JobState.WAITING
+    assert job.failures == 0
+    assert job.losses == 0
+    assert job.failed_on == ()
     assert ours.lease("pixel-5")["job"] == made.job
 
 
@@ -288,7 +293,8 @@ def test_what_a_device_may_not_do_with_a_calibration(pool: Callable[..., Pool]) 
 
 
 def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enables_it(
-    pool: Callable[..., Pool], monkeypatch: pytest.MonkeyPatch
+    pool: Callable[..., Pool],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(calibration, "AGAIN_AFTER_RESULTS", 1)
     ours = pool(*FAIR, calibration=CALIBRATION)
@@ -300,7 +306,9 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
     assert ours.told("pixel-4", 2.05).startswith("calibrated")  # after so many results
     assert ours.gets_nothing("pixel-4")
     monkeypatch.setattr(
-        calibration, "AGAIN_AFTER", timedelta(0)
+        calibration,
+        "AGAIN_AFTER",
+        timedelta(0),
     )  # the command's clock cannot be set forward
     assert ours.told("pixel-4", 2.01).startswith("calibrated")
     said = "its calibrations 1 and 7 differ: 2.000 and 2.500 ms, 25.0% apart; at most 5% is allowed."
@@ -334,7 +342,8 @@ def test_a_device_whose_calibrations_differ_is_disabled_until_an_operator_enable
 
 @pytest.mark.parametrize("sound", [True, False])
 def test_a_device_whose_results_for_a_model_differ_calibrates_before_it_measures_on(
-    pool: Callable[..., Pool], sound: bool
+    pool: Callable[..., Pool],
+    sound: bool,
 ) -> None:
     ours = pool("pixel-4", calibration=CALIBRATION)
     ours.told("pixel-4", 2.0)
@@ -346,7 +355,9 @@ def test_a_device_whose_results_for_a_model_differ_calibrates_before_it_measures
     refused = problem(ours.measure("pixel-4", 4.0, job), 422, "not-measured")["detail"]
     assert "3.000 and 4.000 ms, 33.3% apart; at most 5% is allowed" in refused
     kept = ours.house.store.jobs.get(str(again.job))
-    assert (kept.state, kept.failures, kept.losses) == (JobState.WAITING, 0, 0)
+    assert kept.state == JobState.WAITING
+    assert kept.failures == 0
+    assert kept.losses == 0
     assert [one["submission"] for one in ours.logged("device-doubted")] == [again.id]
     work = ours.lease("pixel-4")
     assert work["model"]["sha256"] == sha256(CALIBRATION)
@@ -384,7 +395,8 @@ def test_two_devices_with_one_key_have_one_lease_between_them(
 
 
 def test_a_calibration_model_that_cannot_be_read_is_said_and_costs_nobody_anything(
-    pool: Callable[..., Pool], tmp_path: Path
+    pool: Callable[..., Pool],
+    tmp_path: Path,
 ) -> None:
     ours = pool("pixel-4", calibration=CALIBRATION)
     made = ours.queue(OURS)
@@ -398,11 +410,14 @@ def test_a_calibration_model_that_cannot_be_read_is_said_and_costs_nobody_anythi
 
 
 def test_the_client_calibrates_and_the_referee_repeats_its_answers(
-    desk: Callable[..., Desk], tmp_path: Path
+    desk: Callable[..., Desk],
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "steady.tflite").write_bytes(CALIBRATION)
     ours = desk(
-        "pixel-4", device="pixel-4", calibration=str(tmp_path / "steady.tflite")
+        "pixel-4",
+        device="pixel-4",
+        calibration=str(tmp_path / "steady.tflite"),
     )
     ours.serve()
     client = ours.device("--once")
@@ -410,4 +425,5 @@ def test_the_client_calibrates_and_the_referee_repeats_its_answers(
     (told,) = client.stderr.read().splitlines()
     assert told.startswith("phones, model.tflite: calibrated: ")
     (made,) = ours.house.store.calibrations.of_track("phones")
-    assert (made.accuracy_percent, made.doubt) == (75.0, None)
+    assert made.accuracy_percent == 75.0
+    assert made.doubt is None

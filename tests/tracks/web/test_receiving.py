@@ -47,13 +47,20 @@ holdout_until = {until}
 publish_automatically = true
 submissions_per_day = 6
 """
-FUTURE, PAST = "2999-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
+FUTURE = "2999-01-01T00:00:00Z"
+PAST = "2020-01-01T00:00:00Z"
 
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sets") / "set"
-    return synthesize(folder, images=40, categories=2, seed=4, size=(64, 64)).folder
+    return synthesize(
+        folder,
+        images=40,
+        categories=2,
+        seed=4,
+        size=(64, 64),
+    ).folder
 
 
 @pytest.fixture
@@ -73,53 +80,91 @@ def move_deadline(day: Day, until_utc: str, before: str = FUTURE) -> None:
     )
 
 
-def post(day: Day, body: bytes, team: str = TEAM, more: str = "") -> requests.Response:
+def post(
+    day: Day,
+    body: bytes,
+    team: str = TEAM,
+    more: str = "",
+) -> requests.Response:
     assert day.server is not None
     path = f"/v1/entries?track=files&name=a.csv{more}"
     return day.server.ask("POST", path, data=body, auth=(team, PASSWORD))
 
 
 def tus(
-    day: Day, method: str, path: str, body: bytes = b"", **headers: str
+    day: Day,
+    method: str,
+    path: str,
+    body: bytes = b"",
+    **headers: str,
 ) -> requests.Response:
     assert day.server is not None
     sent = {"Tus-Resumable": "1.0.0"} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
-    return day.server.ask(method, path, data=body, auth=(TEAM, PASSWORD), headers=sent)
+    return day.server.ask(
+        method,
+        path,
+        data=body,
+        auth=(TEAM, PASSWORD),
+        headers=sent,
+    )
 
 
 def begun(day: Day, whole: bytes, *, of: bytes | None = None) -> str:
     """The address of an upload of `whole`, or one that states the SHA-256 of another file."""
     sha256 = hashlib.sha256(whole if of is None else of).hexdigest()
-    stated = {"track": "files", "name": "a.csv", "sha256": sha256}
+    stated = {
+        "track": "files",
+        "name": "a.csv",
+        "sha256": sha256,
+    }
     pairs = ",".join(
         f"{key} {b64encode(value.encode()).decode()}" for key, value in stated.items()
     )
     answer = tus(
-        day, "POST", "/v1/uploads", Upload_Length=str(len(whole)), Upload_Metadata=pairs
+        day,
+        "POST",
+        "/v1/uploads",
+        Upload_Length=str(len(whole)),
+        Upload_Metadata=pairs,
     )
     assert answer.status_code == 201, answer.text
     return answer.headers["Location"]
 
 
-def patch(day: Day, path: str, offset: int, part: bytes) -> requests.Response:
+def patch(
+    day: Day,
+    path: str,
+    offset: int,
+    part: bytes,
+) -> requests.Response:
     kind = "application/offset+octet-stream"
     return tus(day, "PATCH", path, part, Upload_Offset=str(offset), Content_Type=kind)
 
 
-def stored(contest: Contest, team: str, body: bytes, clock: Clock) -> Submission:
+def stored(
+    contest: Contest,
+    team: str,
+    body: bytes,
+    clock: Clock,
+) -> Submission:
     return receive_body(
-        contest, clock, Offer(configured_track(contest, "files"), team, "a.csv"), [body]
+        contest,
+        clock,
+        Offer(configured_track(contest, "files"), team, "a.csv"),
+        [body],
     )
 
 
 def test_an_upload_counts_by_its_last_byte_and_the_deadline_that_is_in_force_then(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     body = csv_of(rows_of(images))
     with open_contest(day.folder) as contest:
-        clock, config = DrivenClock(), configured_track(contest, "files")
+        clock = DrivenClock()
+        config = configured_track(contest, "files")
         deadline = clock.utc() + timedelta(seconds=100)
         object.__setattr__(config, "holdout_until", deadline)
 
@@ -142,7 +187,8 @@ def test_an_upload_counts_by_its_last_byte_and_the_deadline_that_is_in_force_the
 
 
 def test_an_upload_to_a_track_that_the_operator_must_put_right_waits_instead_of_being_refused(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     body = csv_of(rows_of(images))
     with open_contest(day.folder) as contest:
@@ -169,11 +215,13 @@ def test_an_upload_to_a_track_that_the_operator_must_put_right_waits_instead_of_
 
 
 def test_an_upload_goes_on_after_a_killed_server_and_ends_by_the_new_deadline(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     body = csv_of(rows_of(images))
     server = day.serve()
-    path, late = begun(day, body), begun(day, csv_of(rows_of(images, 3)))
+    path = begun(day, body)
+    late = begun(day, csv_of(rows_of(images, 3)))
     assert patch(day, path, 0, body[:100]).headers["Upload-Offset"] == "100"
     document = problem(patch(day, path, 50, body[50:]), 409, "offset-mismatch")
     assert document["offset"] == 100
@@ -220,29 +268,27 @@ def test_an_upload_that_a_killed_server_had_whole_but_not_received_goes_on_at_it
 
 
 def test_an_acknowledged_upload_is_checked_after_the_server_was_killed_and_its_receipt_holds(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
-    server, bodies = (
-        day.serve(),
-        {team: csv_of(rows_of(images, at)) for at, team in enumerate(TEAMS[:5])},
-    )
+    server = day.serve()
+    bodies = {team: csv_of(rows_of(images, at)) for at, team in enumerate(TEAMS[:5])}
     answers = {team: post(day, body, team) for team, body in bodies.items()}
     server.kill()
     (day.folder / "uploads" / "of-a-killed-server.arrived").touch()
     day.serve()
     for team, answer in answers.items():
         assert answer.status_code == 202, answer.text
-        shown, receipt = answer.json(), answer.json()["receipt"]
+        shown = answer.json()
+        receipt = answer.json()["receipt"]
         what = [
             receipt[key]
             for key in ("team", "track", "file", "size", "sha256", "received_utc")
         ]
         text = entry_text(receipt["contest"], receipt["entry"], *what)
         assert is_by(receipt["public_key"], text.encode(), receipt["signature"])
-        assert (receipt["sha256"], receipt["size"]) == (
-            hashlib.sha256(bodies[team]).hexdigest(),
-            len(bodies[team]),
-        )
+        assert receipt["sha256"] == hashlib.sha256(bodies[team]).hexdigest()
+        assert receipt["size"] == len(bodies[team])
         assert receipt["received_utc"] == shown["accepted_utc"]
         until(
             lambda team=team, shown=shown: (
@@ -255,7 +301,8 @@ def test_an_acknowledged_upload_is_checked_after_the_server_was_killed_and_its_r
 
 def test_forty_uploads_at_once_are_all_taken_and_dated(day: Day, images: Path) -> None:
     day.serve()
-    rows, before = csv_of(rows_of(images)), datetime.now(UTC).isoformat()
+    rows = csv_of(rows_of(images))
+    before = datetime.now(UTC).isoformat()
     blanks = b"\n" * 2**21
 
     def send(team: str) -> requests.Response:
@@ -283,10 +330,12 @@ def test_a_file_of_nothing_but_problems_ends_at_a_thousand_and_leaves_its_team_i
         422,
         "bad-detections",
     )
-    assert (len(document["problems"]), document["total"]) == (1000, 1000)
+    assert len(document["problems"]) == 1000
+    assert document["total"] == 1000
     assert "where the reading ended" in document["detail"]
     shown = own(day, document["entry"])
-    assert (shown["state"], shown["problem"]["code"]) == ("refused", "bad-detections")
+    assert shown["state"] == "refused"
+    assert shown["problem"]["code"] == "bad-detections"
     with day.store() as store:
         assert store.submissions.used("files", TEAM, Clock().utc()) == 0
     assert not list((day.folder / "models").iterdir())
@@ -295,10 +344,25 @@ def test_a_file_of_nothing_but_problems_ends_at_a_thousand_and_leaves_its_team_i
 def test_teams_are_checked_in_turn_and_each_in_its_own_order() -> None:
     def sent(number: int, team: str) -> Submission:
         return Submission(
-            number, "", "files", team, "public", "", "a.csv", "", "", counts=True
+            number,
+            "",
+            "files",
+            team,
+            "public",
+            "",
+            "a.csv",
+            "",
+            "",
+            counts=True,
         )
 
-    waiting = [sent(1, "a"), sent(2, "a"), sent(3, "b"), sent(4, "a"), sent(5, "c")]
+    waiting = [
+        sent(1, "a"),
+        sent(2, "a"),
+        sent(3, "b"),
+        sent(4, "a"),
+        sent(5, "c"),
+    ]
     assert [one.id for one in in_turn(waiting, [])] == [1, 3, 5, 2, 4]
     assert [one.id for one in in_turn(waiting, ["b", "a"])] == [5, 3, 1, 2, 4], (
         "who was served last comes last"
@@ -306,10 +370,12 @@ def test_teams_are_checked_in_turn_and_each_in_its_own_order() -> None:
 
 
 def test_the_final_board_waits_for_what_came_in_time_and_for_what_may_replace_it(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     with open_contest(day.folder) as contest:
-        clock, config = DrivenClock(), configured_track(contest, "files")
+        clock = DrivenClock()
+        config = configured_track(contest, "files")
         deadline = clock.utc() + timedelta(seconds=10)
         object.__setattr__(config, "holdout_until", deadline)
         good = stored(contest, "team-1", csv_of(rows_of(images)), clock)
@@ -348,9 +414,12 @@ def test_the_final_board_waits_for_what_came_in_time_and_for_what_may_replace_it
 
 
 def test_an_upload_whose_file_is_gone_waits_until_it_is_put_back(
-    day: Day, images: Path, caplog: pytest.LogCaptureFixture
+    day: Day,
+    images: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    body, clock = csv_of(rows_of(images)), DrivenClock()
+    body = csv_of(rows_of(images))
+    clock = DrivenClock()
     with open_contest(day.folder) as contest:
         made = stored(contest, TEAM, body, clock)
         checks = CheckQueue(contest, clock, lambda: None)
@@ -383,7 +452,9 @@ def put_journal_elsewhere(day: Day, journal: Path) -> None:
 
 
 def test_an_acknowledged_upload_is_also_on_the_disk_of_a_shared_journal(
-    day: Day, images: Path, tmp_path: Path
+    day: Day,
+    images: Path,
+    tmp_path: Path,
 ) -> None:
     put_journal_elsewhere(day, tmp_path / "other")
     with open_contest(day.folder) as contest:
@@ -404,7 +475,9 @@ def test_an_acknowledged_upload_is_also_on_the_disk_of_a_shared_journal(
 
 
 def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
-    day: Day, images: Path, tmp_path: Path
+    day: Day,
+    images: Path,
+    tmp_path: Path,
 ) -> None:
     put_journal_elsewhere(day, tmp_path / "other")
     with open_contest(day.folder) as contest:
@@ -420,11 +493,14 @@ def test_what_cannot_be_copied_to_the_journals_disk_is_not_acknowledged(
 
 
 def test_an_upload_that_the_referee_cannot_store_goes_on_at_its_last_byte(
-    day: Day, images: Path, tmp_path: Path
+    day: Day,
+    images: Path,
+    tmp_path: Path,
 ) -> None:
     put_journal_elsewhere(day, tmp_path / "other")
     day.serve()
-    copies, whole = tmp_path / "other" / "models", csv_of(rows_of(images))
+    copies = tmp_path / "other" / "models"
+    whole = csv_of(rows_of(images))
     copies.touch()
     path = begun(day, whole)
     problem(patch(day, path, 0, whole), 503, "storage-failed")
@@ -438,7 +514,9 @@ def test_an_upload_that_the_referee_cannot_store_goes_on_at_its_last_byte(
 
 
 def test_what_cannot_be_stored_does_not_harm_the_same_file_of_another_team(
-    day: Day, images: Path, monkeypatch: pytest.MonkeyPatch
+    day: Day,
+    images: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     body = csv_of(rows_of(images))
     with open_contest(day.folder) as contest:
@@ -462,7 +540,9 @@ def test_what_cannot_be_stored_does_not_harm_the_same_file_of_another_team(
 
 
 def test_an_upload_is_received_on_a_file_system_without_links(
-    day: Day, images: Path, monkeypatch: pytest.MonkeyPatch
+    day: Day,
+    images: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fails(*_: object) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
@@ -476,7 +556,9 @@ def test_an_upload_is_received_on_a_file_system_without_links(
 
 
 def test_a_file_that_cannot_be_removed_does_not_end_the_checks(
-    day: Day, images: Path, tmp_path: Path
+    day: Day,
+    images: Path,
+    tmp_path: Path,
 ) -> None:
     put_journal_elsewhere(day, tmp_path / "other")
     with open_contest(day.folder) as contest:
@@ -517,10 +599,12 @@ def test_an_upload_that_another_request_has_just_ended_is_unknown(day: Day) -> N
 
 
 def test_broken_files_of_before_the_deadline_buy_one_attempt_after_it_and_not_several(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     with open_contest(day.folder) as contest:
-        clock, config = DrivenClock(), configured_track(contest, "files")
+        clock = DrivenClock()
+        config = configured_track(contest, "files")
         deadline = clock.utc() + timedelta(seconds=100)
         elsewhere = timezone(timedelta(hours=2))
         object.__setattr__(config, "holdout_until", deadline.astimezone(elsewhere))

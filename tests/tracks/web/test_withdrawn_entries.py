@@ -34,7 +34,8 @@ from tests.tracks.web.test_entries import (
     scored,
 )
 
-FUTURE, PAST = "2999-01-01T00:00:00Z", "2020-01-01T00:00:00Z"
+FUTURE = "2999-01-01T00:00:00Z"
+PAST = "2020-01-01T00:00:00Z"
 TRACK = """
 [[tracks]]
 name = "files"
@@ -53,7 +54,13 @@ testset = "{testset}"
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sets") / "set"
-    return synthesize(folder, images=40, categories=2, seed=4, size=(64, 64)).folder
+    return synthesize(
+        folder,
+        images=40,
+        categories=2,
+        seed=4,
+        size=(64, 64),
+    ).folder
 
 
 @pytest.fixture
@@ -88,7 +95,9 @@ def refusal(day: Day, *words: object) -> str:
 def scored_on_both(day: Day, misses: int, team: str) -> int:
     """The number of an entry that is scored on both parts."""
     number: int = scored(
-        day, hand_in(day, csv_of(rows_of(day.testset, misses)), team), team
+        day,
+        hand_in(day, csv_of(rows_of(day.testset, misses)), team),
+        team,
     )["id"]
     with day.store() as store:
         until(lambda: all(one.measurement for one in store.submissions.all("files")))
@@ -116,7 +125,8 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
     day: Day,
 ) -> None:
     day.serve()
-    best, other = scored_on_both(day, 0, TEAM), scored_on_both(day, 20, "bee")
+    best = scored_on_both(day, 0, TEAM)
+    other = scored_on_both(day, 20, "bee")
     assert (
         "of another team"
         in day.refers(
@@ -136,12 +146,10 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
 
     close_track(day)
     shown = board(day)
-    assert (shown["split"], shown["published"], shown["closed"], shown["entries"]) == (
-        PUBLIC,
-        None,
-        True,
-        1,
-    )
+    assert shown["split"] == PUBLIC
+    assert shown["published"] is None
+    assert shown["closed"] is True
+    assert shown["entries"] == 1
     assert [one["split"] for one in own(day, team="bee")] == [PUBLIC]
     listed = told(day, "model", "publish", "files")
     # All were handed in after `holdout_until`, which this test has moved.
@@ -154,7 +162,8 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
 
     final = board_once(day, is_published=True)
     assert [(one["rank"], one["team"]) for one in final["places"]] == [(1, "bee")]
-    assert (final["split"], final["entries"]) == (HOLDOUT, 1)
+    assert final["split"] == HOLDOUT
+    assert final["entries"] == 1
     assert final["published"]["by"]
     page = day.server.ask("GET", "/tracks/files").text if day.server else ""
     assert "This is the final board, by the hold-out images, published at" in page
@@ -191,7 +200,8 @@ def test_a_withdrawn_entry_wins_no_board_and_a_final_one_is_published_by_an_oper
 
 
 def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     day.serve()
     number = scored_on_both(day, 0, TEAM)
@@ -223,14 +233,19 @@ def test_a_withdrawn_file_is_not_taken_again_and_the_attempt_is_used_up(
 
 
 def test_what_waits_for_a_withdrawn_entry_is_not_done_until_it_is_restored(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     with open_contest(day.folder) as contest:
         config = configured_track(contest, "files")
         mine = checked_entry(contest, config, TEAM, "a.csv", csv_of(rows_of(images)))
         same = checked_entry(contest, config, "bee", "b.csv", csv_of(rows_of(images)))
         alone = checked_entry(
-            contest, config, "bee", "c.csv", csv_of(rows_of(images, 3))
+            contest,
+            config,
+            "bee",
+            "c.csv",
+            csv_of(rows_of(images, 3)),
         )
         assert mine.job == same.job
         for one in (mine, alone):
@@ -265,23 +280,32 @@ class Withdrawing(EntryDesk):
     def _carry_out(self, config: Any, one: Submission) -> None:
         if self.to_withdraw is not None:
             self.contest.store.entries.withdraw(
-                self.to_withdraw.id, "a trial", "ops", self.clock.utc()
+                self.to_withdraw.id,
+                "a trial",
+                "ops",
+                self.clock.utc(),
             )
             self.to_withdraw = None
         super()._carry_out(config, one)
 
 
 def test_an_entry_that_is_withdrawn_while_another_one_is_scored_is_not_scored(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     with (
         open_contest(day.folder) as contest,
         closing(Withdrawing(contest, Clock())) as desk,
     ):
-        config, store = configured_track(contest, "files"), contest.store
+        config = configured_track(contest, "files")
+        store = contest.store
         first, second = (
             checked_entry(
-                contest, config, team, f"{team}.csv", csv_of(rows_of(images, misses))
+                contest,
+                config,
+                team,
+                f"{team}.csv",
+                csv_of(rows_of(images, misses)),
             )
             for misses, team in enumerate((TEAM, "bee"))
         )
@@ -325,10 +349,12 @@ def test_what_cannot_be_published_is_refused_with_its_reason(day: Day) -> None:
 
 
 def test_an_entry_that_is_withdrawn_during_publication_stops_it(
-    day: Day, monkeypatch: pytest.MonkeyPatch
+    day: Day,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     day.serve()
-    best, _ = scored_on_both(day, 0, TEAM), scored_on_both(day, 20, "bee")
+    best = scored_on_both(day, 0, TEAM)
+    _ = scored_on_both(day, 20, "bee")
     close_track(day)
     really = PublicationTable.publish
 
@@ -348,16 +374,16 @@ def test_an_entry_that_is_withdrawn_during_publication_stops_it(
 
 
 def test_a_board_comes_out_by_itself_only_where_the_organizer_says_so(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     day.serve()
-    best, _ = scored_on_both(day, 0, TEAM), scored_on_both(day, 20, "bee")
+    best = scored_on_both(day, 0, TEAM)
+    _ = scored_on_both(day, 20, "bee")
     close_track(day, "\npublish_automatically = true")
     final = board(day)
-    assert (final["split"], [one["team"] for one in final["places"]]) == (
-        HOLDOUT,
-        [TEAM, "bee"],
-    )
+    assert final["split"] == HOLDOUT
+    assert [one["team"] for one in final["places"]] == [TEAM, "bee"]
     assert final["published"] == {"utc": "2020-01-01T00:00:00+00:00", "by": None}
     page = day.server.ask("GET", "/tracks/files").text if day.server else ""
     assert "it came out at 2020-01-01 00:00 UTC, as contest.toml says" in page
@@ -367,7 +393,8 @@ def test_a_board_comes_out_by_itself_only_where_the_organizer_says_so(
 
 
 def test_a_published_track_takes_no_more_entries_though_its_end_is_moved(
-    day: Day, images: Path
+    day: Day,
+    images: Path,
 ) -> None:
     day.serve()
     scored_on_both(day, 0, TEAM)

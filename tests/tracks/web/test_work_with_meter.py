@@ -52,7 +52,8 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
     monkeypatch.setattr(measuring_queue, "DEFAULT_LOOP_S", 2.0)
     spots = spot_set(tmp_path)
     ours = served(build(tracks=[ENERGY_TRACK | {"testset": str(spots.folder)}]), spots)
-    contest, now = ours.house.contest, ours.house.clock.utc()
+    contest = ours.house.contest
+    now = ours.house.clock.utc()
     (track,) = contest.config.tracks
 
     def open_to(file: str) -> None:
@@ -76,18 +77,15 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
     energy = document["energy"]
     assert energy["readings"] >= 10
     assert energy["mean_power_w"] == pytest.approx(36, rel=0.01)
-    assert (energy["meter"], energy["official"]) == (
-        METER,
-        False,
-    )  # a simulated one never is
+    # A simulated one never is.
+    assert energy["meter"] == METER
+    assert energy["official"] is False
     outcome = ours.submission(made.id).measurement
     assert outcome is not None
-    assert (outcome.valid, outcome.device, outcome.meter, outcome.meter_official) == (
-        True,
-        "pixel-4",
-        METER,
-        False,
-    )
+    assert outcome.valid is True
+    assert outcome.device == "pixel-4"
+    assert outcome.meter == METER
+    assert outcome.meter_official is False
     assert METER in ours.referee("device", "list")
     monkeypatch.setattr(
         "lpirc_tracks.submissions.entries.require_confined", lambda *_: None
@@ -101,7 +99,8 @@ def test_a_track_that_needs_energy_opens_with_a_metered_device_which_alone_gets_
     with pytest.raises(RefereeError, match="has a meter"):
         open_to("m.tflite")
     work = ours.ask("POST", json=HELLO | {"meter": METER}).json()
-    assert (work["job"], work["bench"]["energy_loop_s"]) == (again.job, 2.0)
+    assert work["job"] == again.job
+    assert work["bench"]["energy_loop_s"] == 2.0
     without = packed(
         document
         | {"energy": None, "model": document["model"] | {"sha256": again.model_sha256}}
@@ -135,7 +134,8 @@ def test_a_meter_that_is_lost_in_the_middle_costs_nothing_and_its_device_gets_no
     told = client.stderr.readline()
     assert f"No meter answers at {meter.address}" in told
     job = ours.house.store.jobs.get(str(made.job))
-    assert (job.failures, job.losses) == (0, 1)
+    assert job.failures == 0
+    assert job.losses == 1
     assert "No meter answers" in str(job.reason)
     assert client.stderr.readline().endswith(
         "No model is asked for until the meter answers.\n"
@@ -152,7 +152,9 @@ def test_a_meter_that_is_lost_in_the_middle_costs_nothing_and_its_device_gets_no
 
 
 def test_a_device_that_is_interrupted_gives_its_model_and_its_meter_back(
-    build: Callable[..., House], instrument: Callable[..., Instrument], tmp_path: Path
+    build: Callable[..., House],
+    instrument: Callable[..., Instrument],
+    tmp_path: Path,
 ) -> None:
     colours = colour_set(tmp_path, *SET)
     track = {
@@ -169,11 +171,14 @@ def test_a_device_that_is_interrupted_gives_its_model_and_its_meter_back(
     assert client.wait(TIMEOUT_S) == 130
     assert integrator(meter) == "RESET"
     job = ours.house.store.jobs.get(str(made.job))
-    assert (job.state, job.failures, job.losses) == (JobState.WAITING, 0, 0)
+    assert job.state == JobState.WAITING
+    assert job.failures == 0
+    assert job.losses == 0
 
 
 def test_a_meter_that_does_not_answer_at_the_start_leases_nothing(
-    build: Callable[..., House], tmp_path: Path
+    build: Callable[..., House],
+    tmp_path: Path,
 ) -> None:
     colours = colour_set(tmp_path, *SET)
     track = {

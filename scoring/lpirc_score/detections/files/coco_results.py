@@ -21,7 +21,11 @@ from lpirc_testsets.boxes import corners_from_coco
 from lpirc_testsets.values import json_value, not_json
 
 
-def read_coco_results(path: Path, finders: Finders, inverted_boxes: bool) -> Detections:
+def read_coco_results(
+    path: Path,
+    finders: Finders,
+    inverted_boxes: bool,
+) -> Detections:
     """Read COCO results; problems and notices go into the finders' findings, by the number of the entry."""
     plain = read_plain_results(path)
     if plain is not None and _all_good(plain, finders):
@@ -47,7 +51,9 @@ def _entries(path: Path) -> Iterator[object]:
 
 
 def _read_each(
-    entries: Iterator[Any], finders: Finders, inverted_boxes: bool
+    entries: Iterator[Any],
+    finders: Finders,
+    inverted_boxes: bool,
 ) -> Detections:
     findings = finders.images.findings
     values = array("d")
@@ -69,32 +75,41 @@ def _read_each(
 
 @np.errstate(over="ignore")
 def _all_good(read: Detections, finders: Finders) -> bool:
-    boxes = read.coco_boxes if read.coco_boxes is not None else read.boxes[:0]
+    boxes = read.boxes[:0] if read.coco_boxes is None else read.coco_boxes
+    corners = boxes[:, :2]
+    sides = boxes[:, 2:]
     return bool(
         _are_known(read.image, finders.images.known)
         and _are_known(read.category, finders.categories.known)
         and np.isfinite(read.confidence).all()
         and np.isfinite(boxes).all()
-        and np.isfinite(boxes[:, :2] + boxes[:, 2:]).all()
-        and (boxes[:, 2:] >= 0).all()
+        and np.isfinite(corners + sides).all()
+        and (sides >= 0).all()
     )
 
 
 def _are_known(ids: NDArray[np.int64], known: frozenset[int]) -> bool:
-    return bool(is_known(ids, np.array(sorted(known), np.int64)).all())
+    ascending = np.array(sorted(known), np.int64)
+    return bool(is_known(ids, ascending).all())
 
 
 def _columns(rows: NDArray[np.float64]) -> Detections:
+    image, category, confidence, *_ = rows.T
+    boxes = rows[:, 3:7]
     return Detections(
-        image=rows[:, 0].astype(np.int64),
-        category=rows[:, 1].astype(np.int64),
-        confidence=rows[:, 2].copy(),
-        boxes=corners_from_coco(rows[:, 3:7]),
-        coco_boxes=rows[:, 3:7].copy(),
+        image=image.astype(np.int64),
+        category=category.astype(np.int64),
+        confidence=confidence.copy(),
+        boxes=corners_from_coco(boxes),
+        coco_boxes=boxes.copy(),
     )
 
 
-def _row(entry: Any, number: int, finders: Finders) -> tuple[float, ...]:
+def _row(
+    entry: Any,
+    number: int,
+    finders: Finders,
+) -> tuple[float, ...]:
     if not isinstance(entry, dict):
         raise ValueError(  # noqa: TRY004
             f"{shown(entry)} is not an object with image_id, category_id, bbox and score"

@@ -1,4 +1,4 @@
-"""What a reader finds in a file: problems, which refuse it, and notices, which only warn."""
+"""The findings of a reader in a file: problems, which refuse it, and notices, which only warn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,12 @@ class Findings:
     problems: ProblemList = field(default_factory=ProblemList)
     _notices: dict[str, _Notice] = field(default_factory=dict)
 
-    def note(self, kind: str, line: int, value: str) -> None:
+    def note(
+        self,
+        kind: str,
+        line: int,
+        value: str,
+    ) -> None:
         """Count what is accepted with a warning; the first of its kind is kept."""
         self._notices.setdefault(kind, _Notice(line, value)).count += 1
 
@@ -53,16 +58,24 @@ class Findings:
         facts = self.problems.as_facts()
         sentence = f"{self.path}: line {line}: {problem}{others}"
         raise CodedError(
-            code, sentence, file=str(self.path), problems=facts, total=total
+            code,
+            sentence,
+            file=str(self.path),
+            problems=facts,
+            total=total,
         )
 
     def warnings(self) -> tuple[str, ...]:
         """Return one sentence for each kind of notice, with file, first line, value and count."""
-        return tuple(
-            f"{self.path}: line {notice.line}: {_WORDS[kind].format(value=notice.value)} "
-            f"({notice.count} {'row' if notice.count == 1 else 'rows'} of this kind)"
-            for kind, notice in self._notices.items()
-        )
+        sentences = []
+        for kind, notice in self._notices.items():
+            words = _WORDS[kind].format(value=notice.value)
+            rows = "row" if notice.count == 1 else "rows"
+            sentences.append(
+                f"{self.path}: line {notice.line}: {words} "
+                f"({notice.count} {rows} of this kind)"
+            )
+        return tuple(sentences)
 
 
 def refuse(path: Path, reason: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""From what a file calls images and categories to their ids."""
+"""Finds the ids of images and categories by the names that a file gives them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ class Finder:
     findings: Findings
     new: set[int] = field(default_factory=set)
 
-    def by_text(self, text: str, line: int) -> int:
+    def by_text(
+        self,
+        text: str,
+        line: int,
+    ) -> int:
         """Return the id of a text. Raises ValueError when it names nothing."""
         found = self.ids.get(text)
         if found is not None:
@@ -40,14 +44,23 @@ class Finder:
             raise ValueError(f"{self.what} {shown(text)} is unknown")
         return self._checked(found, f"{self.what} {shown(text)}", line)
 
-    def by_number(self, value: object, line: int) -> int:
+    def by_number(
+        self,
+        value: object,
+        line: int,
+    ) -> int:
         """Return a JSON number as an id. Raises ValueError unless it is known."""
         name = f"{self.what}_id {shown(value)}"
         if type(value) is not int:
             raise ValueError(f"{name} is unknown")
         return self._checked(value, name, line)
 
-    def _checked(self, id_: int, name: str, line: int) -> int:
+    def _checked(
+        self,
+        id_: int,
+        name: str,
+        line: int,
+    ) -> int:
         if id_ not in self.known:
             if not self.takes_new or abs(id_) > LARGEST_ID:
                 raise ValueError(f"{name} is unknown")
@@ -65,7 +78,10 @@ class Finders:
 
     @classmethod
     def of(
-        cls, ground_truth: GroundTruth, tolerance: Tolerance, findings: Findings
+        cls,
+        ground_truth: GroundTruth,
+        tolerance: Tolerance,
+        findings: Findings,
     ) -> Finders:
         """Look up in a ground truth; what `tolerance` accepts beyond it is noted in the findings."""
         image_ids = ground_truth.image_ids.tolist()
@@ -76,14 +92,18 @@ class Finders:
             stems[_stem(name)] = id_ if _stem(name) not in stems else None
         unique = {stem: id_ for stem, id_ in stems.items() if id_ is not None}
         texts = unique | images | {str(id_): id_ for id_ in image_ids}
-        names = _names(category_ids, ground_truth.category_names) | {
-            str(id_): id_ for id_ in category_ids
-        }
+        names = _names(category_ids, ground_truth.category_names)
+        names |= {str(id_): id_ for id_ in category_ids}
         known_images = frozenset(image_ids)
         known_categories = frozenset(category_ids)
         return cls(
             Finder(
-                "image", texts, known_images, tolerance.new_images, NEW_IMAGE, findings
+                "image",
+                texts,
+                known_images,
+                tolerance.new_images,
+                NEW_IMAGE,
+                findings,
             ),
             Finder(
                 "category",
@@ -116,19 +136,17 @@ class Finders:
 
 
 def has_misleading_names(ground_truth: GroundTruth) -> bool:
-    """Whether a number in a file might be a name and not an id.
+    """Tell if a number in a file might be a name and not an id.
 
     An image 3 called 000005.jpg: then 000005 is its name, and only reading by text keeps that apart from 5.
     """
-    stems = zip(
-        ground_truth.image_ids.tolist(),
-        map(_stem, ground_truth.image_names),
-        strict=True,
-    )
-    return any(
-        stem.isascii() and stem.isdigit() and (stem.lstrip("0") or "0") != str(id_)
-        for id_, stem in stems
-    )
+    ids = ground_truth.image_ids.tolist()
+    for id_, name in zip(ids, ground_truth.image_names, strict=True):
+        stem = _stem(name)
+        is_number = stem.isascii() and stem.isdigit()
+        if is_number and (stem.lstrip("0") or "0") != str(id_):
+            return True
+    return False
 
 
 def _stem(name: str) -> str:
@@ -140,6 +158,9 @@ def _names(ids: Iterable[int], names: Iterable[str]) -> dict[str, int]:
 
 
 def _merged(
-    ids: NDArray[np.int64], names: Iterable[str], new: Mapping[int, str]
+    ids: NDArray[np.int64],
+    names: Iterable[str],
+    new: Mapping[int, str],
 ) -> dict[int, str]:
-    return dict(sorted({**dict(zip(ids.tolist(), names, strict=True)), **new}.items()))
+    known = dict(zip(ids.tolist(), names, strict=True))
+    return dict(sorted((known | dict(new)).items()))

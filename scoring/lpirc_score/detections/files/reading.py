@@ -62,7 +62,11 @@ def read_submission(
             detections = read_coco_results(path, finders, tolerance.inverted_boxes)
         else:
             detections = read_rows(
-                path, head, ground_truth, finders, tolerance.inverted_boxes
+                path,
+                head,
+                ground_truth,
+                finders,
+                tolerance.inverted_boxes,
             )
     except EnoughProblems:
         findings.raise_if_any("bad-detections")
@@ -72,7 +76,7 @@ def read_submission(
 
 
 def is_json(path: Path) -> bool:
-    """Whether a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
+    """Tell if a file is read as COCO results. Raises `CodedError` `unreadable-file`."""
     return path.suffix.lower() == ".json" or head_of(path).lstrip()[:1] in ("[", "{")
 
 

@@ -60,7 +60,9 @@ def _looks_like_row(line: str) -> bool:
 
 
 def _plain_numbers(
-    path: Path, has_header: bool, delimiter: str | None
+    path: Path,
+    has_header: bool,
+    delimiter: str | None,
 ) -> NDArray[np.float64] | None:
     """Return rows (M, 7) when the file holds nothing but numbers, which numpy's C reader takes quickly."""
     with warnings.catch_warnings():
@@ -99,7 +101,11 @@ def _all_good(values: NDArray[np.float64], ground_truth: GroundTruth) -> bool:
     )
 
 
-def _read_each(lines: Numbered, finders: Finders, inverted_boxes: bool) -> Detections:
+def _read_each(
+    lines: Numbered,
+    finders: Finders,
+    inverted_boxes: bool,
+) -> Detections:
     findings = finders.images.findings
     rows = array("d")
     for line, cells in lines:
@@ -119,7 +125,10 @@ def _read_each(lines: Numbered, finders: Finders, inverted_boxes: bool) -> Detec
 
 
 def _check_box(
-    row: tuple[float, ...], line: int, findings: Findings, inverted_boxes: bool
+    row: tuple[float, ...],
+    line: int,
+    findings: Findings,
+    inverted_boxes: bool,
 ) -> None:
     if row[5] < row[3] or row[6] < row[4]:
         if not inverted_boxes:

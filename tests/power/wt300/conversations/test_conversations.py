@@ -72,7 +72,12 @@ class Player:
             for word in words:
                 self._check(result, *word.split("="))
 
-    def _check(self, result: Any, name: str, wanted: str) -> None:
+    def _check(
+        self,
+        result: Any,
+        name: str,
+        wanted: str,
+    ) -> None:
         found = getattr(result, name)
         shown = getattr(found, "value", found)
         if isinstance(shown, tuple):
@@ -120,7 +125,8 @@ def hold(told: Conversation, send: Callable[[Exchange], str | None]) -> None:
 
 @each
 def test_the_simulated_meter_answers_over_vxi11(
-    told: Conversation, simulate: Any
+    told: Conversation,
+    simulate: Any,
 ) -> None:
     with contextlib.closing(Link(simulate(*told.options).address)) as link:
 
@@ -135,7 +141,9 @@ def test_the_simulated_meter_answers_over_vxi11(
 
 @each
 def test_an_independent_client_hears_the_same(
-    told: Conversation, simulate: Any, python_vxi11: Any
+    told: Conversation,
+    simulate: Any,
+    python_vxi11: Any,
 ) -> None:
     instrument = python_vxi11.Instrument("127.0.0.1")
     instrument.client = python_vxi11.CoreClient(
@@ -177,7 +185,8 @@ def test_every_kind_of_conversation_is_there() -> None:
     ],
 )
 def test_a_script_fails_on_wrong_missing_and_left_over_messages(
-    said: list[str], complaint: str
+    said: list[str],
+    complaint: str,
 ) -> None:
     link = ScriptedLink()
     link.expect(

@@ -23,7 +23,8 @@ def archive(files: list[bytes]) -> StoredZip:
 
 @given(files=FILES, least=st.integers(1, 100))
 def test_it_holds_what_was_put_in_under_the_numbers_names(
-    files: list[bytes], least: int
+    files: list[bytes],
+    least: int,
 ) -> None:
     made = archive(files)
     whole = b"".join(chunk for chunk, _ in made.chunks(least))
@@ -39,7 +40,8 @@ def test_it_holds_what_was_put_in_under_the_numbers_names(
 
 @given(files=FILES, least=st.integers(1, 100))
 def test_each_chunk_names_the_files_that_end_in_it_and_only_the_last_is_small(
-    files: list[bytes], least: int
+    files: list[bytes],
+    least: int,
 ) -> None:
     made = archive(files)
     chunks = list(made.chunks(least))
@@ -58,7 +60,11 @@ def test_a_file_is_read_only_when_its_chunk_is_wanted() -> None:
 
     facts = ImageFacts(1, zlib.crc32(b"x"))
     chunks = StoredZip(
-        [Entry("1.jpg", facts, 7), Entry("2.jpg", facts, 8)], content
+        [
+            Entry("1.jpg", facts, 7),
+            Entry("2.jpg", facts, 8),
+        ],
+        content,
     ).chunks(1)
     assert next(chunks)[0].endswith(b"x")
     assert read == [7]

@@ -29,7 +29,11 @@ class Told:
 
 
 def spoken(
-    server: Server, sent: bytes, body: bytes = b"", *, expects: bool = False
+    server: Server,
+    sent: bytes,
+    body: bytes = b"",
+    *,
+    expects: bool = False,
 ) -> Told:
     """Send a request on a connection of its own; with `expects` its body only after 100 Continue."""
     with socket.create_connection((server.host, server.port), TIMEOUT_S) as connection:
@@ -46,7 +50,11 @@ def spoken(
 
 
 def posted(
-    server: Server, path: str, body: bytes | str, method: str = "POST", *more: str
+    server: Server,
+    path: str,
+    body: bytes | str,
+    method: str = "POST",
+    *more: str,
 ) -> Told:
     """A form post as libcurl makes it."""
     content = body.encode() if isinstance(body, str) else body
@@ -62,7 +70,10 @@ def posted(
         *(["Expect: 100-continue"] if expects else []),
     ]
     return spoken(
-        server, "\r\n".join([*lines, "", ""]).encode(), content, expects=expects
+        server,
+        "\r\n".join([*lines, "", ""]).encode(),
+        content,
+        expects=expects,
     )
 
 
@@ -81,9 +92,17 @@ class OldClient:
     team: str = TEAM
     password: str = PASSWORD
 
-    def ask(self, path: str, method: str = "POST", **fields: object) -> Told:
+    def ask(
+        self,
+        path: str,
+        method: str = "POST",
+        **fields: object,
+    ) -> Told:
         return posted(
-            self.server, path, urlencode({"token": self.token} | fields), method
+            self.server,
+            path,
+            urlencode({"token": self.token} | fields),
+            method,
         )
 
     def log_in(self, path: str = "/login", method: str = "POST") -> Told:
@@ -99,5 +118,7 @@ class OldClient:
 
     def post(self, rows: list[list[Any]] | list[list[str]]) -> Told:
         return posted(
-            self.server, "/result", urlencode({"token": self.token}) + "&" + lists(rows)
+            self.server,
+            "/result",
+            urlencode({"token": self.token}) + "&" + lists(rows),
         )

@@ -9,7 +9,9 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-TEAM, PASSWORD, IMAGES = "lpirc", "pass", 17
+TEAM = "lpirc"
+PASSWORD = "pass"
+IMAGES = 17
 SHORT_S = 1.0  # for an answer that does not come
 ENDED_S = 30.0  # a connection that is kept open ends after 75 s
 LENGTH = re.compile(rb"(?i)(content-length: *)(\d+)")
@@ -62,10 +64,16 @@ def original_requests(path: Path) -> list[Original]:
     ]
 
 
-def answer_to(place: tuple[str, int], source: str, asked: Original, token: str) -> str:
+def answer_to(
+    place: tuple[str, int],
+    source: str,
+    asked: Original,
+    token: str,
+) -> str:
     """What comes back in one line: the status, and the body with its changing parts replaced."""
     timeout_s = SHORT_S if asked.status == "none" else ENDED_S
-    received, has_ended = b"", False
+    received = b""
+    has_ended = False
     with socket.create_connection(place, timeout_s, (source, 0)) as connection:
         try:
             connection.sendall(asked.bytes_with(token))

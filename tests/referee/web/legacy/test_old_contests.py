@@ -33,7 +33,9 @@ from tests.referee.factories import House, station
 from tests.referee.web.legacy.old_clients import OldClient, posted, spoken
 from tests.referee.web.two_stations import arm_both, two_stations
 
-GOLDEN_IMAGES, GOLDEN_CATEGORIES, GOLDEN_ROWS = 20_120, 200, 49_013
+GOLDEN_IMAGES = 20_120
+GOLDEN_CATEGORIES = 200
+GOLDEN_ROWS = 49_013
 SIZE = (16, 12)
 STORED = (200, "Result stored in the server database\n")
 INVALID_TOKEN = (401, "Invalid Token\n")
@@ -72,12 +74,14 @@ def test_a_client_of_2015(day: Callable[..., Day]) -> None:
             assert told.body.endswith(b"\xff\xd9")
         for _ in range(2):
             # Out of rows, the sample client posts its last lines again and again.
-            last, rows = rows[:5] or last, rows[5:]
+            last = rows[:5] or last
+            rows = rows[5:]
             assert client.post(last).plain == STORED
     assert client.ask("/logout").plain == (200, "Logout success\n")
     assert client.ask("/image", image_name=1).plain == INVALID_TOKEN
     run = made.run()
-    assert (run.state, run.closed_by) == (RunState.CLOSED, "logout")
+    assert run.state == RunState.CLOSED
+    assert run.closed_by == "logout"
     assert count(made) == 12
 
 
@@ -147,7 +151,11 @@ def test_every_row_of_2015_is_stored_as_it_was_written(golden_day: Day) -> None:
 def test_zips_begin_at_1_101_201_and_the_last_one_is_shorter(golden_day: Day) -> None:
     client = client_of(golden_day)
     client.log_in()
-    for index, last in ((1, 100), (101, 200), (20_101, GOLDEN_IMAGES)):
+    for index, last in (
+        (1, 100),
+        (101, 200),
+        (20_101, GOLDEN_IMAGES),
+    ):
         told = client.ask("/zipimages", image_name=index)
         with zipfile.ZipFile(io.BytesIO(told.body)) as archive:
             assert archive.namelist() == [
@@ -209,7 +217,8 @@ def test_a_timeout_does_not_wait_for_the_next_request(day: Callable[..., Day]) -
     made = day(window_s=1)
     client_of(made).log_in()
     until(lambda: made.runs(RunState.CLOSED))
-    assert (made.run().closed_by, made.run().elapsed_s) == ("deadline", 1.0)
+    assert made.run().closed_by == "deadline"
+    assert made.run().elapsed_s == 1.0
 
 
 def test_another_team_s_log_in_does_not_reset_the_integration(
@@ -232,7 +241,8 @@ def test_another_team_s_log_in_does_not_reset_the_integration(
 
 
 def test_logging_in_again_keeps_the_results_and_the_clock(
-    hall: Day, token: str
+    hall: Day,
+    token: str,
 ) -> None:
     client = client_of(hall)
     client.token = token
@@ -240,7 +250,8 @@ def test_logging_in_again_keeps_the_results_and_the_clock(
     before = count(hall)
     started_s = hall.run().start_s
     assert client.log_in().plain == (200, token)
-    assert (count(hall), hall.run().start_s) == (before, started_s)
+    assert count(hall) == before
+    assert hall.run().start_s == started_s
 
 
 def test_nothing_is_written_before_all_of_it_was_checked(hall: Day, token: str) -> None:
@@ -283,7 +294,10 @@ def test_passwords_are_kept_as_hashes_only(hall: Day) -> None:
 
 
 def test_each_contest_signs_with_a_secret_of_its_own(
-    hall: Day, token: str, tmp_path: Path, tiny_set: Path
+    hall: Day,
+    token: str,
+    tmp_path: Path,
+    tiny_set: Path,
 ) -> None:
     with contest_day(tmp_path / "other", tiny_set) as other:
         other.serve()
@@ -302,7 +316,8 @@ def asked(day: Day, sql: str) -> list[tuple[Any, ...]]:
 
 
 def test_numbers_are_stored_as_numbers_and_no_data_as_none(
-    hall: Day, token: str
+    hall: Day,
+    token: str,
 ) -> None:
     client = client_of(hall)
     client.token = token
@@ -323,7 +338,8 @@ def test_numbers_are_stored_as_numbers_and_no_data_as_none(
 
 
 def test_images_do_not_come_from_a_directory_listing(
-    day: Callable[..., Day], tmp_path: Path
+    day: Callable[..., Day],
+    tmp_path: Path,
 ) -> None:
     made = day()
     client = client_of(made)
@@ -363,7 +379,8 @@ def heat(day: Callable[..., Day]) -> Day:
 
 
 def test_an_old_log_in_waits_for_the_start_signal(
-    day: Callable[..., Day], threads: ThreadPoolExecutor
+    day: Callable[..., Day],
+    threads: ThreadPoolExecutor,
 ) -> None:
     made = heat(day)
     clients = [client_of(made), client_of(made, "bee")]
@@ -386,7 +403,8 @@ def test_an_old_log_in_waits_for_the_start_signal(
 
 
 def test_of_two_old_log_ins_of_a_team_the_newest_waits(
-    day: Callable[..., Day], threads: ThreadPoolExecutor
+    day: Callable[..., Day],
+    threads: ThreadPoolExecutor,
 ) -> None:
     made = heat(day)
     first = threads.submit(client_of(made).log_in)
@@ -404,12 +422,17 @@ def events(day: Day) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def app(
-    build: Callable[..., House], small_set: TestSet, tmp_path: Path
+    build: Callable[..., House],
+    small_set: TestSet,
+    tmp_path: Path,
 ) -> tuple[House, Flask]:
     """The app on a clock that a test drives, over a test set of its own."""
     copied = load_test_set(Path(shutil.copytree(small_set.folder, tmp_path / "set")))
     house = build(
-        station("one"), station("two"), testset=str(copied.folder), auto_arm=True
+        station("one"),
+        station("two"),
+        testset=str(copied.folder),
+        auto_arm=True,
     )
     house.store.teams.add(TEAM, HASH, house.clock.utc())
     return house, create_app(house.contest, house.control, house.clock)
@@ -419,7 +442,8 @@ LOGIN = {"username": TEAM, "password": PASSWORD}
 
 
 def test_an_old_log_in_does_not_wait_for_ever(
-    app: tuple[House, Flask], threads: ThreadPoolExecutor
+    app: tuple[House, Flask],
+    threads: ThreadPoolExecutor,
 ) -> None:
     house, flask = app
     house.control.arm(TEAM, "one", "final")
@@ -427,7 +451,8 @@ def test_an_old_log_in_does_not_wait_for_ever(
     until(lambda: house.store.log.of_run(1)[-1]["kind"] == "waiting")
     house.clock.advance(legacy.START_TIMEOUT_S)
     answer = waiting.result()
-    assert (answer.status_code, answer.text) == (500, "Powermeter not connected\n")
+    assert answer.status_code == 500
+    assert answer.text == "Powermeter not connected\n"
 
 
 def test_an_image_that_is_gone_is_not_found(app: tuple[House, Flask]) -> None:
@@ -438,7 +463,8 @@ def test_an_image_that_is_gone_is_not_found(app: tuple[House, Flask]) -> None:
     token = client.post("/login", data=LOGIN).text
     for path in ("/image", "/zipimages"):
         answer = client.post(path, data={"token": token, "image_name": "1"})
-        assert (answer.status_code, answer.text) == (500, "Image not found\n")
+        assert answer.status_code == 500
+        assert answer.text == "Image not found\n"
 
 
 def test_a_request_of_1_0_without_a_length_is_a_form_without_fields(hall: Day) -> None:

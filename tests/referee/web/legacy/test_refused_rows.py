@@ -72,7 +72,10 @@ def test_good_rows_are_stored_and_the_others_kept_with_line_and_reason(
     assert listed[0]["refused"] == len(rows)
     assert f" {len(rows)} rows refused" in made.refers("run", "list").stdout
     client.ask("/logout")
-    for shown in (made.refers("run", "show", "1"), made.refers("judge", "1")):
+    for shown in (
+        made.refers("run", "show", "1"),
+        made.refers("judge", "1"),
+    ):
         assert f"{len(rows)} rows that the team posted were refused" in " ".join(
             shown.stdout.split()
         )
@@ -80,11 +83,9 @@ def test_good_rows_are_stored_and_the_others_kept_with_line_and_reason(
     check = next(
         one for one in judged["judged"]["checks"] if one["code"] == "rows-refused"
     )
-    assert (check["severity"], check["ok"], check["figures"]) == (
-        "warning",
-        False,
-        {"rows": len(rows)},
-    )
+    assert check["severity"] == "warning"
+    assert check["ok"] is False
+    assert check["figures"] == {"rows": len(rows)}
     assert "line 2: image 0 is not a whole number in 1..6" in check["sentence"]
     assert [row["reason"] for row in judged["refused_rows"]] == [
         row["reason"] for row in kept
@@ -111,17 +112,29 @@ def test_whatever_a_refused_row_holds_the_operator_can_read_it(
     assert made.server is not None
     client = OldClient(made.server)
     client.log_in()
-    client.post([with_value(3, "[/red]"), with_value(4, ":dog:\x00\x1b[2J\U0001f415")])
+    client.post(
+        [
+            with_value(3, "[/red]"),
+            with_value(4, ":dog:\x00\x1b[2J\U0001f415"),
+        ]
+    )
     client.ask("/logout")
-    for shown in (made.refers("judge", "1"), made.refers("run", "show", "1")):
+    for shown in (
+        made.refers("judge", "1"),
+        made.refers("run", "show", "1"),
+    ):
         assert shown.returncode == 0, shown.stderr
         assert "'[/red]' is not a number" in shown.stdout
         assert "\x1b" not in shown.stdout
 
 
 def test_the_same_body_counts_its_refused_rows_once(old: OldClient, hall: Day) -> None:
-    rows = [with_value(2, "0.87"), with_value(1, "77")]
-    before, own = len(stored(hall)), []
+    rows = [
+        with_value(2, "0.87"),
+        with_value(1, "77"),
+    ]
+    before = len(stored(hall))
+    own = []
     for _ in range(3):
         assert old.post(rows).plain == STORED
         with hall.store() as store:
@@ -131,7 +144,8 @@ def test_the_same_body_counts_its_refused_rows_once(old: OldClient, hall: Day) -
 
 
 def test_an_image_may_be_named_by_a_file_that_leaves_no_doubt(
-    old: OldClient, hall: Day
+    old: OldClient,
+    hall: Day,
 ) -> None:
     before = len(stored(hall))
     assert old.post([with_value(0, name) for name in NAMES]).plain == STORED
@@ -154,7 +168,11 @@ def test_an_image_may_be_named_by_a_file_that_leaves_no_doubt(
     ],
 )
 def test_there_are_as_many_rows_as_image_names(
-    old: OldClient, hall: Day, form: str, taken: list[list[float]], refused: int
+    old: OldClient,
+    hall: Day,
+    form: str,
+    taken: list[list[float]],
+    refused: int,
 ) -> None:
     before = len(stored(hall))
     with hall.store() as store:

@@ -41,7 +41,10 @@ def count(day: Day) -> int:
 
 
 def curl(
-    server: Server, path: str, *fields: tuple[str, str], method: str = "POST"
+    server: Server,
+    path: str,
+    *fields: tuple[str, str],
+    method: str = "POST",
 ) -> Told:
     """`curl -F`, the real one."""
     program = shutil.which("curl")
@@ -61,13 +64,17 @@ def curl(
         server.url + path,
     ]
     body, _, status = subprocess.run(
-        command, check=True, capture_output=True
+        command,
+        check=True,
+        capture_output=True,
     ).stdout.rpartition(b"\n")
     return Told(int(status), body, {})
 
 
 def multipart(
-    fields: list[tuple[str, str]], boundary: str = "----x--7", end: str = "--"
+    fields: list[tuple[str, str]],
+    boundary: str = "----x--7",
+    end: str = "--",
 ) -> bytes:
     parts = "".join(
         f'--{boundary}\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'
@@ -76,7 +83,12 @@ def multipart(
     return f"{parts}--{boundary}{end}\r\n".encode()
 
 
-def sent(server: Server, path: str, body: bytes, boundary: str = "----x--7") -> Told:
+def sent(
+    server: Server,
+    path: str,
+    body: bytes,
+    boundary: str = "----x--7",
+) -> Told:
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
     kind = f"Content-Type: multipart/form-data; boundary={boundary}\r\n\r\n"
     return spoken(server, (head + kind).encode() + body)
@@ -123,7 +135,8 @@ def test_curl_with_multipart_forms_makes_a_whole_run(day: Callable[..., Day]) ->
 
 
 def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(
-    old: OldClient, hall: Day
+    old: OldClient,
+    hall: Day,
 ) -> None:
     for number, boundary in enumerate(
         ("a", "----WebKitFormBoundary7MA4YWxkTrZu0gW", "'()+_,-./:=?")
@@ -143,13 +156,16 @@ def test_fields_of_a_multipart_form_are_read_whatever_its_boundary(
     "fields", [[], [("token", "x")], [("tokens", "x"), ("image_name", "1")]]
 )
 def test_a_multipart_form_without_a_good_token_is_refused(
-    old: OldClient, path: str, fields: list[tuple[str, str]]
+    old: OldClient,
+    path: str,
+    fields: list[tuple[str, str]],
 ) -> None:
     assert sent(old.server, path, multipart(fields)).plain == (401, "Invalid Token\n")
 
 
 def test_a_multipart_form_that_is_not_whole_stores_nothing(
-    old: OldClient, hall: Day
+    old: OldClient,
+    hall: Day,
 ) -> None:
     before = count(hall)
     fields = [("token", old.token), *rows_of([1, 2], "0.61")]
@@ -168,7 +184,8 @@ def test_a_multipart_form_that_is_not_whole_stores_nothing(
 
 
 def test_the_token_of_a_multipart_form_is_in_its_first_64_kib(
-    old: OldClient, hall: Day
+    old: OldClient,
+    hall: Day,
 ) -> None:
     before = count(hall)
     rows = rows_of([1] * 200, "0.63")
@@ -204,7 +221,13 @@ def test_odd_parts_of_a_multipart_form(old: OldClient, hall: Day) -> None:
     """As the original: files are no fields, of two tokens the first counts, empty parts are of no harm."""
     before = count(hall)
     token = multipart(
-        [("token", old.token), ("token", "x"), ("", ""), ("remark", "&token=x&")], "1"
+        [
+            ("token", old.token),
+            ("token", "x"),
+            ("", ""),
+            ("remark", "&token=x&"),
+        ],
+        "1",
     )
     file = (
         b'--1\r\nContent-Disposition: form-data; name="xmin"; filename="x"\r\n\r\n7\r\n'
@@ -225,7 +248,8 @@ def test_odd_parts_of_a_multipart_form(old: OldClient, hall: Day) -> None:
 
 @pytest.mark.parametrize("left", range(-2, 4))
 def test_a_token_that_ends_where_the_first_64_kib_do_is_read_whole(
-    old: OldClient, left: int
+    old: OldClient,
+    left: int,
 ) -> None:
     before = f"image_name={'1' * (LARGEST_DOCUMENT_BYTES - 60)}"
     form = f"{before[: LARGEST_DOCUMENT_BYTES - len(old.token) - len('&token=') - left]}&token={old.token}"
@@ -242,7 +266,9 @@ def test_a_token_that_ends_where_the_first_64_kib_do_is_read_whole(
     "path", ["/help", "/verify", "/image", "/zipimages", "/result"]
 )
 def test_a_client_that_reads_until_the_connection_ends_has_its_answer(
-    old: OldClient, path: str, version: str
+    old: OldClient,
+    path: str,
+    version: str,
 ) -> None:
     form = urlencode({"token": old.token, "image_name": 1})
     head = f"POST {path} HTTP/{version}\r\nHost: x\r\nContent-Length: {len(form)}\r\n"
@@ -294,7 +320,8 @@ def test_logging_in_after_the_run_gives_its_token_again(
 
 
 def test_ten_log_ins_at_once_wait_for_one_another(
-    day: Callable[..., Day], threads: ThreadPoolExecutor
+    day: Callable[..., Day],
+    threads: ThreadPoolExecutor,
 ) -> None:
     made = day()
     server = made.server
@@ -306,7 +333,9 @@ def test_ten_log_ins_at_once_wait_for_one_another(
 
 
 def test_bodies_that_are_stored_together_are_each_read_as_their_own_request_says(
-    hall: Day, token: str, old: OldClient
+    hall: Day,
+    token: str,
+    old: OldClient,
 ) -> None:
     def post_form(number: int) -> Told:
         boundary = f"----x--{number}"

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 __all__ = ["browser"]
-MARKUP, LONG = (
-    "<script>alert(1)</script>",
-    "a name of a hundred characters" * 3 + "0123456789",
-)
+MARKUP = "<script>alert(1)</script>"
+LONG = "a name of a hundred characters" * 3 + "0123456789"
 TIMEOUT_MS = 30_000
 
 
@@ -28,7 +26,10 @@ TIMEOUT_MS = 30_000
 def served(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[Day]:
     folder = tmp_path_factory.mktemp("console") / "contest"
     with contest_day(
-        folder, tiny_set, auto_arm=False, teams=(TEAM, "bee", MARKUP, LONG)
+        folder,
+        tiny_set,
+        auto_arm=False,
+        teams=(TEAM, "bee", MARKUP, LONG),
     ) as made:
         made.serve()
         yield made
@@ -71,10 +72,14 @@ def act(page: Page, name: str, **fields: str) -> None:
 
 
 def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whole(
-    served: Day, browser: Browser, key: str
+    served: Day,
+    browser: Browser,
+    key: str,
 ) -> None:
     with visit(
-        browser, f"{server_of(served).url}/operator/", color_scheme="light"
+        browser,
+        f"{server_of(served).url}/operator/",
+        color_scheme="light",
     ) as page:
         page.set_default_timeout(TIMEOUT_MS)
         assert "/operator/login" in page.url
@@ -121,11 +126,16 @@ def test_a_run_s_life_by_keyboard_on_a_screen_that_any_name_and_size_leaves_whol
 
 
 def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said(
-    served: Day, browser: Browser, key: str
+    served: Day,
+    browser: Browser,
+    key: str,
 ) -> None:
     server = server_of(served)
     with visit(
-        browser, f"{server.url}/operator/", refused=[404, 401], color_scheme="dark"
+        browser,
+        f"{server.url}/operator/",
+        refused=[404, 401],
+        color_scheme="dark",
     ) as page:
         page.set_default_timeout(TIMEOUT_MS)
         log_in(page, key)
@@ -139,7 +149,10 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
         )
         assert (
             server.ask(
-                "POST", "/operator/queue/remove", key, json={"team": "bee"}
+                "POST",
+                "/operator/queue/remove",
+                key,
+                json={"team": "bee"},
             ).status_code
             == 200
         )
@@ -158,7 +171,10 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
             "id"
         ]
         server.ask(
-            "POST", f"/operator/runs/{armed}/void", key, json={"reason": "a draught"}
+            "POST",
+            f"/operator/runs/{armed}/void",
+            key,
+            json={"reason": "a draught"},
         )
         page.wait_for_selector(
             "small >> text=a draught"
@@ -185,7 +201,9 @@ def test_nothing_typed_is_lost_or_sent_twice_and_what_the_server_refuses_is_said
 
 
 def test_it_says_that_the_server_is_lost_and_outlives_a_restart_and_a_session_s_end(
-    served: Day, browser: Browser, key: str
+    served: Day,
+    browser: Browser,
+    key: str,
 ) -> None:
     server = server_of(served)
     with (
@@ -208,7 +226,8 @@ def test_it_says_that_the_server_is_lost_and_outlives_a_restart_and_a_session_s_
 
 
 def test_an_unchanged_fragment_costs_a_304_and_nobody_else_sees_it(
-    served: Day, key: str
+    served: Day,
+    key: str,
 ) -> None:
     server = server_of(served)
     first = server.ask("GET", "/operator/live", key)

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 __all__ = ["browser"]
-SIZES = ((1280, 720), (1280, 800), (1366, 768), (1440, 900), (1920, 1080))
+SIZES = (
+    (1280, 720),
+    (1280, 800),
+    (1366, 768),
+    (1440, 900),
+    (1920, 1080),
+)
 DESTRUCTIVE = {"Void", "Close", "✕", "Withdraw"}
 TEAMS = (
     "bee",
@@ -94,7 +100,10 @@ def desk(tmp_path_factory: pytest.TempPathFactory, tiny_set: Path) -> Iterator[D
         server = made.serve()
         key = (folder / "operator-key").read_text().strip()
         armed = server.ask(
-            "POST", "/operator/runs", key, json={"team": "dog", "station": "station-1"}
+            "POST",
+            "/operator/runs",
+            key,
+            json={"team": "dog", "station": "station-1"},
         )
         assert armed.status_code == 201, armed.text
         made.login("dog")

@@ -24,7 +24,10 @@ def test_without_the_key_nothing_is_done(hall: Day, token: str, path: str) -> No
     assert hall.server is not None
     for wrong in (None, "wrong", token):
         answer = hall.server.ask(
-            "POST", path, wrong, json={"team": TEAM, "reason": "mischief"}
+            "POST",
+            path,
+            wrong,
+            json={"team": TEAM, "reason": "mischief"},
         )
         problem(answer, 401, "bad-token")
     assert hall.server.ask("GET", "/v1/session", token).json()["phase"] == "open"
@@ -48,12 +51,20 @@ def test_without_the_key_nothing_is_done(hall: Day, token: str, path: str) -> No
     ],
 )
 def test_what_cannot_be_done_is_refused(
-    hall: Day, key: str, token: str, path: str, body: bytes, status: int, code: str
+    hall: Day,
+    key: str,
+    token: str,
+    path: str,
+    body: bytes,
+    status: int,
+    code: str,
 ) -> None:
     assert hall.server is not None
     assert token  # run 1 is open
     problem(
-        hall.server.ask("POST", f"/operator/runs{path}", key, data=body), status, code
+        hall.server.ask("POST", f"/operator/runs{path}", key, data=body),
+        status,
+        code,
     )
 
 
@@ -61,15 +72,19 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
     made = day(auto_arm=False, teams=(TEAM, "bee"))
     assert made.server is not None
     not_armed = made.server.ask(
-        "POST", "/v1/session", json={"team": TEAM, "password": PASSWORD}
+        "POST",
+        "/v1/session",
+        json={"team": TEAM, "password": PASSWORD},
     )
     assert TEAM in problem(not_armed, 409, "not-armed")["detail"]
 
     armed = made.refers("run", "arm", TEAM)
-    assert (armed.returncode, armed.stderr) == (0, "")
+    assert armed.returncode == 0
+    assert armed.stderr == ""
     assert armed.stdout.startswith("Run 1 is armed for ant at station-1, meter ")
     refused = made.refers("run", "arm", "bee")
-    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.returncode == 1
+    assert refused.stdout == ""
     assert refused.stderr == (
         'referee: Station station-1 has run 1 (armed) of ant; end it first: referee run void 1 --reason "…"\n'
     )
@@ -94,11 +109,9 @@ def test_a_day_by_the_operator_s_hand(day: Callable[..., Day]) -> None:
         == "Run 1 is void: false start\n"
     )
     shown = json.loads(made.refers("run", "show", "1", "--json").stdout)
-    assert (shown["state"], shown["void_reason"], shown["closed_by"]) == (
-        "void",
-        "false start",
-        "operator",
-    )
+    assert shown["state"] == "void"
+    assert shown["void_reason"] == "false start"
+    assert shown["closed_by"] == "operator"
     kinds = [event.get("action", event["kind"]) for event in shown["events"]]
     assert [
         kind for kind in kinds if kind in ("armed", "open", "closed", "void")
@@ -155,7 +168,8 @@ def test_arming_at_a_dead_meter_says_that_nothing_is_armed(
 
 def one_line(result: object) -> str:
     stderr = str(result.stderr)  # type: ignore[attr-defined]
-    assert (result.returncode, result.stdout) == (1, "")  # type: ignore[attr-defined]
+    assert result.returncode == 1
+    assert result.stdout == ""  # type: ignore[attr-defined]
     assert stderr.count("\n") == 1
     return stderr
 

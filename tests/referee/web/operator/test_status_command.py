@@ -77,7 +77,8 @@ def test_status_shows_what_the_console_does_by_one_call(hall: Day, token: str) -
 
 
 def test_run_show_of_an_open_run_tells_what_the_status_knows(
-    hall: Day, token: str
+    hall: Day,
+    token: str,
 ) -> None:
     hall.post(hall.fetched(token))
     until(lambda: "6 of 6 images" in hall.refers("run", "show", "1").stdout)
@@ -99,7 +100,9 @@ def test_status_of_a_contest_that_is_not_served_is_that_of_the_store(
 
 
 def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
-    hall: Day, token: str, tmp_path: Path
+    hall: Day,
+    token: str,
+    tmp_path: Path,
 ) -> None:
     copy = shutil.copytree(hall.folder, tmp_path / "copy")
     assert (
@@ -110,7 +113,9 @@ def test_a_copy_of_a_served_folder_is_not_taken_for_the_served_one(
 
 
 def test_status_and_show_of_a_server_frozen_in_mid_transaction_are_those_of_the_store(
-    hall: Day, token: str, monkeypatch: pytest.MonkeyPatch
+    hall: Day,
+    token: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kept = sqlite3.connect(hall.folder / "contest.db", isolation_level=None, timeout=0)
     monkeypatch.setattr(ask_server, "LOOK_TIMEOUT_S", 0.2)
@@ -122,7 +127,8 @@ def test_status_and_show_of_a_server_frozen_in_mid_transaction_are_those_of_the_
             sqlite3.OperationalError
         ):  # it stands in a transaction of its own
             kept.execute("BEGIN IMMEDIATE")
-        shown, run = hall.refers("status"), hall.refers("run", "show", "1")
+        shown = hall.refers("status")
+        run = hall.refers("run", "show", "1")
         looks = [hall.refers(*look) for look in LOOKS]
         logged = called("log", str(hall.folder))
     finally:
@@ -133,7 +139,8 @@ def test_status_and_show_of_a_server_frozen_in_mid_transaction_are_those_of_the_
     assert [(look.returncode, look.stderr) for look in looks if look.returncode] == []
     assert logged.returncode == 0, logged.stderr
     assert "run 1 of ant is open" in shown.stdout
-    assert (run.returncode, "state  open" in run.stdout) == (0, True)
+    assert run.returncode == 0
+    assert ("state  open" in run.stdout) is True
 
 
 def test_watching_shows_it_again_until_ctrl_c(hall: Day) -> None:

@@ -43,7 +43,8 @@ def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterat
         with open_contest(folder) as contest:
             for seed, team in enumerate(TEAMS):
                 run = closed_run(contest, team, 1.0 + seed / 50, seed)
-                (judge_with_interval if seed < 3 else judge)(contest, run.id, Clock())
+                judging = judge_with_interval if seed < 3 else judge
+                judging(contest, run.id, Clock())
             contest.store.announcements.add("jo", "Lunch at noon.", Clock().utc())
             contest.store.queue.change(lambda _: list(TEAMS[2:5]))
         made.serve()
@@ -59,7 +60,10 @@ def act(hall: Day, what: str) -> None:
     key = (hall.folder / "operator-key").read_text().strip()
     headers = {"Authorization": f"Bearer {key}"}
     requests.post(
-        url(hall, f"/operator/board/{what}"), json={}, headers=headers, timeout=30
+        url(hall, f"/operator/board/{what}"),
+        json={},
+        headers=headers,
+        timeout=30,
     ).raise_for_status()
 
 
@@ -114,7 +118,8 @@ BLOCKING = """() => performance.getEntriesByType("resource").filter(one => one.r
 
 
 def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(
-    hall: Day, browser: Browser
+    hall: Day,
+    browser: Browser,
 ) -> None:
     with visit(browser, url(hall)) as page:
         page.wait_for_function(
@@ -124,7 +129,9 @@ def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(
         assert len(sizes) == 2
         assert sum(sizes) < 25_000
         markup = requests.get(
-            url(hall), headers={"Accept": "text/html"}, timeout=TIMEOUT_S
+            url(hall),
+            headers={"Accept": "text/html"},
+            timeout=TIMEOUT_S,
         ).text
         scripts = re.findall(r"<script src=[^>]*>", markup)
         assert any("/board.js" in script for script in scripts)
@@ -138,7 +145,8 @@ def test_the_first_paint_waits_for_two_small_stylesheets_and_few_fonts(
 
 
 def test_a_projector_pages_through_a_long_ranking_and_follows_the_unveiling(
-    hall: Day, browser: Browser
+    hall: Day,
+    browser: Browser,
 ) -> None:
     with visit(browser, url(hall, "/?view=projector"), size=(1920, 1080)) as page:
         page.get_by_text("Page ").wait_for()

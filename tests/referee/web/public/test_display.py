@@ -22,13 +22,26 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 SIZES = [(1920, 1080), (1280, 800)]
-ODD = [(96, 64), (64, 96), (301, 7), (7, 301), (640, 480), (333, 333)]  # width, height
+ODD = [
+    (96, 64),
+    (64, 96),
+    (301, 7),
+    (7, 301),
+    (640, 480),
+    (333, 333),
+]  # width, height
 
 
 def corners(number: int) -> NDArray[np.int64]:
     """The colours of an image's quarters (2, 2, 3): a code of its number, none of them black."""
-    red, green = (255, 80, 80 + 85 * (number % 3)), (80, 255, 80 + 85 * (number // 3))
-    return np.array([[red, green], [(80, 80, 255), (255, 255, 0)]])
+    red = (255, 80, 80 + 85 * (number % 3))
+    green = (80, 255, 80 + 85 * (number // 3))
+    return np.array(
+        [
+            [red, green],
+            [(80, 80, 255), (255, 255, 0)],
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +71,8 @@ def odd_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def camera_day(
-    tmp_path_factory: pytest.TempPathFactory, odd_set: Path
+    tmp_path_factory: pytest.TempPathFactory,
+    odd_set: Path,
 ) -> Iterator[Day]:
     with contest_day(tmp_path_factory.mktemp("camera") / "contest", odd_set) as made:
         made.serve()
@@ -79,10 +93,8 @@ def session_of(day: Day) -> dict[str, Any]:
         "next": "/display/station-1",
     }
     answer = day.server.ask("POST", "/operator/login", data=form, allow_redirects=False)
-    assert (answer.status_code, answer.headers["Location"]) == (
-        303,
-        "/display/station-1",
-    )
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == "/display/station-1"
     ((name, value),) = answer.cookies.items()
     cookie = {
         "name": name,
@@ -91,7 +103,11 @@ def session_of(day: Day) -> dict[str, Any]:
         "path": "/",
         "expires": -1,
     }
-    cookie |= {"httpOnly": True, "secure": False, "sameSite": "Strict"}
+    cookie |= {
+        "httpOnly": True,
+        "secure": False,
+        "sameSite": "Strict",
+    }
     return {"cookies": [cookie], "origins": []}
 
 
@@ -123,7 +139,9 @@ def decoded(pixels: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
     height, width, _ = pixels.shape
     row = min(height, width) // 12
     side = row * 2 // 3
-    margin, seen, rest = (row - side) // 2, [], pixels.copy()
+    margin = (row - side) // 2
+    seen = []
+    rest = pixels.copy()
     for left in (margin, width - margin - side):
         for place in range(12):
             top = place * height // 12 + margin
@@ -132,10 +150,14 @@ def decoded(pixels: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
             assert square.max() in (0, 255)
             seen.append(int(square.max() == 255))
             rest[top : top + side, left : left + side] = 0
-    assert (seen[0], seen[11], seen[12], seen[23]) == (1, 1, 1, 1)
+    assert seen[0] == 1
+    assert seen[11] == 1
+    assert seen[12] == 1
+    assert seen[23] == 1
     number = int("".join(map(str, seen[1:11] + seen[13:23])), 2)
     lit = rest.max(axis=2) > 0
-    ys, xs = lit.any(axis=1).nonzero()[0], lit.any(axis=0).nonzero()[0]
+    ys = lit.any(axis=1).nonzero()[0]
+    xs = lit.any(axis=0).nonzero()[0]
     assert row <= xs[0]
     assert xs[-1] < width - row
     return number, rest[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1]
@@ -156,13 +178,18 @@ def assert_shows(pixels: NDArray[np.int64], number: int) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its_answer(
-    camera_day: Day, browser: Browser, size: tuple[int, int]
+    camera_day: Day,
+    browser: Browser,
+    size: tuple[int, int],
 ) -> None:
     token = camera_day.login()["token"]
     with camera_day.store() as store:
         order = store.runs.image_order(1)
     with visit(
-        browser, display(camera_day), size=size, extra_http_headers=key_of(camera_day)
+        browser,
+        display(camera_day),
+        size=size,
+        extra_http_headers=key_of(camera_day),
     ) as page:
         for number in range(1, len(ODD) + 1):
             asked(camera_day, token, number)
@@ -180,7 +207,9 @@ def test_number_and_image_are_read_from_the_screen_the_moment_the_client_has_its
 
 
 def test_all_20_bits_are_shown_also_after_the_window_has_changed(
-    camera_day: Day, browser: Browser, odd_set: Path
+    camera_day: Day,
+    browser: Browser,
+    odd_set: Path,
 ) -> None:
     profile = browser.new_context(extra_http_headers=key_of(camera_day))
     page = profile.new_page()
@@ -206,23 +235,28 @@ def test_all_20_bits_are_shown_also_after_the_window_has_changed(
 
 
 def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
-    tmp_path: Path, odd_set: Path, browser: Browser
+    tmp_path: Path,
+    odd_set: Path,
+    browser: Browser,
 ) -> None:
     with contest_day(tmp_path / "contest", odd_set) as day:
         server = day.serve()
         token = day.login()["token"]
-        session, gone = (
-            session_of(day),
-            ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"],
-        )
+        session = session_of(day)
+        gone = ["ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"]
         with visit(
-            browser, display(day), size=SIZES[1], storage_state=session, refused=gone
+            browser,
+            display(day),
+            size=SIZES[1],
+            storage_state=session,
+            refused=gone,
         ) as page:
             assert "waits" in page.inner_text("h1")
             assert screenshot(page)[:300].max() == 0
             old = {"token": token, "image_name": "3"}
             shown = server.ask("POST", "/image_camera", data=old)
-            assert (shown.status_code, shown.text) == (200, "Display success\n")
+            assert shown.status_code == 200
+            assert shown.text == "Display success\n"
             assert decoded(screenshot(page))[0] == 3
             page.reload()
             page.wait_for_selector("body.is-showing")
@@ -239,7 +273,8 @@ def test_the_screen_survives_a_reload_and_a_restart_and_waits_when_the_run_ends(
 
 
 def test_an_image_that_the_screen_does_not_show_in_time_is_refused_and_not_served(
-    tmp_path: Path, tiny_set: Path
+    tmp_path: Path,
+    tiny_set: Path,
 ) -> None:
     with contest_day(tmp_path / "contest", tiny_set) as day:
         server = day.serve()
@@ -249,9 +284,12 @@ def test_an_image_that_the_screen_does_not_show_in_time_is_refused_and_not_serve
         problem(server.ask("PUT", "/v1/display/2", token), 409, "display-failed")
         assert server.ask("GET", "/display/station-1/next", headers=key).json() == {}
         old = server.ask(
-            "POST", "/image_camera", data={"token": token, "image_name": "2"}
+            "POST",
+            "/image_camera",
+            data={"token": token, "image_name": "2"},
         )
-        assert (old.status_code, old.text) == (500, "Display failed to start\n")
+        assert old.status_code == 500
+        assert old.text == "Display failed to start\n"
         problem(server.ask("PUT", "/v1/display/7", token), 404, "image-unknown")
         with day.store() as store:
             assert store.served.images(1) == []

@@ -41,7 +41,12 @@ PARAMETERS = {
     "path": "style.css",
     "station": "one",
 }
-PARAMETERS |= {"team": TEAM, "action": "add", "job": "one", "what": "result"}
+PARAMETERS |= {
+    "team": TEAM,
+    "action": "add",
+    "job": "one",
+    "what": "result",
+}
 BODY = {
     "team": TEAM,
     "username": TEAM,
@@ -104,21 +109,35 @@ class Side:
                     )
         return found
 
-    def _ask(self, method: str, path: str, who: str, *, is_legacy: bool) -> Any:
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        who: str,
+        *,
+        is_legacy: bool,
+    ) -> Any:
         headers = {"Accept": "text/html,*/*"}
         headers |= {"Authorization": f"Bearer {self.token}"} if who == "team" else {}
         body = BODY | ({"token": self.token} if who == "team" else {})
         sent: dict[str, Any] = {"data": body} if is_legacy else {"json": body}
-        with self.client.open(path, method=method, headers=headers, **sent) as answer:
+        with self.client.open(
+            path,
+            method=method,
+            headers=headers,
+            **sent,
+        ) as answer:
             answer.get_data()
             return answer
 
 
 @pytest.fixture(scope="module")
 def sides(
-    tmp_path_factory: pytest.TempPathFactory, small_set: TestSet
+    tmp_path_factory: pytest.TempPathFactory,
+    small_set: TestSet,
 ) -> Iterator[tuple[Side, Side]]:
-    folder, clock = tmp_path_factory.mktemp("freeze"), SteppedClock()
+    folder = tmp_path_factory.mktemp("freeze")
+    clock = SteppedClock()
     create_contest(
         folder / "one", config_text(small_set, teams_see_score=True, public_score=True)
     )
@@ -160,20 +179,31 @@ def served(stack: ExitStack, folder: Path, clock: Clock) -> Side:
     return Side(contest, app.test_client(), Publisher(contest, clock), rules, token)
 
 
-def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
+def result(
+    contest: Contest,
+    action: str,
+    pick: int,
+    clock: Clock,
+) -> None:
     """Something after the freeze that tells how runs have scored, other than an act of the team."""
-    store, team = contest.store, OTHERS[pick % len(OTHERS)]
+    store = contest.store
+    team = OTHERS[pick % len(OTHERS)]
     theirs = [run for run in store.runs.find() if run.team != TEAM]
-    run, over = theirs[pick % len(theirs)], (RunState.CLOSED, RunState.JUDGED)
+    run = theirs[pick % len(theirs)]
+    over = (RunState.CLOSED, RunState.JUDGED)
     opened = store.runs.find(RunState.OPEN)
     now = clock.utc().isoformat()
     acts: dict[str, Callable[[], object]] = {
         "run": lambda: judge(
-            contest, closed_run(contest, team, 0.1 + pick / 10, pick).id, clock
+            contest,
+            closed_run(contest, team, 0.1 + pick / 10, pick).id,
+            clock,
         ),
         "post": lambda: run.state is RunState.OPEN and posted(contest, run, pick),
         "in review": lambda: judge(
-            contest, closed_run(contest, team, 0.1 + pick / 10, odd=True).id, clock
+            contest,
+            closed_run(contest, team, 0.1 + pick / 10, odd=True).id,
+            clock,
         ),
         "power": lambda: [
             store.readings.append(one.id, 0.0, [reading(61.0 + pick, power_w=pick)])
@@ -181,7 +211,11 @@ def result(contest: Contest, action: str, pick: int, clock: Clock) -> None:
         ],
         "lost": lambda: [
             store.log.append(
-                START, one.id, ENERGY_LOST, code="meter-reset", elapsed_s=pick
+                START,
+                one.id,
+                ENERGY_LOST,
+                code="meter-reset",
+                elapsed_s=pick,
             )
             for one in opened
         ],
@@ -237,10 +271,14 @@ RESULTS = (
 
 def hall(contest: Contest, action: str, pick: int) -> None:
     """Something after the freeze that the hall sees."""
-    store, team = contest.store, OTHERS[pick % len(OTHERS)]
+    store = contest.store
+    team = OTHERS[pick % len(OTHERS)]
     acts: dict[str, Callable[[], object]] = {
         "arm": lambda: armed_run(
-            contest, team, station=f"station {pick}", heat=f"heat {pick}"
+            contest,
+            team,
+            station=f"station {pick}",
+            heat=f"heat {pick}",
         ),
         "open": lambda: opened_run(contest, team, station=f"stand {pick}"),
         "queue": lambda: store.queue.change(lambda _: [OTHERS[pick % 2]]),
@@ -253,7 +291,9 @@ HALL = ("arm", "open", "queue", "announce")
 
 
 @settings(
-    max_examples=3, deadline=None, phases=(Phase.explicit, Phase.generate)
+    max_examples=3,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
 )  # shrinking would take minutes
 @example(steps=[(action, pick) for pick, action in enumerate(RESULTS + HALL)])
 @given(
@@ -264,7 +304,8 @@ HALL = ("arm", "open", "queue", "announce")
     )
 )
 def test_contests_that_differ_only_after_the_freeze_answer_alike(
-    sides: tuple[Side, Side], steps: list[tuple[str, int]]
+    sides: tuple[Side, Side],
+    steps: list[tuple[str, int]],
 ) -> None:
     """Both halls go on, and one of the two has other results; whatever both would do, they answer alike."""
     still, goes_on = sides
@@ -280,7 +321,8 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
     for side in sides:
         side.publisher.tick()
     clock.seconds += 1.0  # type: ignore[attr-defined]  # it is ours
-    expected, found = still.answers(), goes_on.answers()
+    expected = still.answers()
+    found = goes_on.answers()
     assert [key for key in expected if expected[key] != found[key]] == []
     assert (
         found["GET", "/board.json", "public"][0]
@@ -291,7 +333,8 @@ def test_contests_that_differ_only_after_the_freeze_answer_alike(
 
 @pytest.mark.parametrize("action", HALL)
 def test_what_the_hall_sees_goes_on_in_every_public_answer_while_the_board_is_frozen(
-    sides: tuple[Side, Side], action: str
+    sides: tuple[Side, Side],
+    action: str,
 ) -> None:
     side = sides[0]
     clock = side.publisher._clock  # noqa: SLF001 - the clock that both share

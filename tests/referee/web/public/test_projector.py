@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 __all__ = ["browser"]
-SIZES = ((1920, 1080), (1280, 720), (1366, 768), (3840, 2160), (1280, 800), (1024, 768))
+SIZES = (
+    (1920, 1080),
+    (1280, 720),
+    (1366, 768),
+    (3840, 2160),
+    (1280, 800),
+    (1024, 768),
+)
 STATIONS = 4
 RUNNING = (
     "The Low-Power Vision Laboratory of the North, second team",
@@ -102,7 +109,9 @@ def hall(tmp_path_factory: pytest.TempPathFactory, small_set: TestSet) -> Iterat
                 f'[[stations]]\nname = "station-{number}"\nmeter = "{meter}"\nupdate_interval_s = 0.1\n'
             )
         text = settings.read_text().replace(
-            "[[stations]]", "public_score = true\n[[stations]]", 1
+            "[[stations]]",
+            "public_score = true\n[[stations]]",
+            1,
         )
         settings.write_text("\n".join([text, *more]))
         with open_contest(folder) as contest:
@@ -155,7 +164,8 @@ def stand(page: Page, articles: int, clocks: int) -> None:
 
 
 def test_one_two_and_four_who_run_are_whole_beside_the_longest_announcements(
-    hall: Day, browser: Browser
+    hall: Day,
+    browser: Browser,
 ) -> None:
     assert hall.server is not None
     with visit(browser, f"{hall.server.url}/?view=projector", size=SIZES[0]) as page:
@@ -185,11 +195,15 @@ def test_one_two_and_four_who_run_are_whole_beside_the_longest_announcements(
         stand(page, STATIONS, STATIONS)
         assert_whole(page, STATIONS)
         assert_accessible(page)
-        assert page.evaluate(WITH_MORE, 6) == [["Page 1 of 2", 4], ["Page 2 of 2", 2]]
+        assert page.evaluate(WITH_MORE, 6) == [
+            ["Page 1 of 2", 4],
+            ["Page 2 of 2", 2],
+        ]
 
 
 def test_every_announcement_and_every_ranked_team_has_its_page(
-    hall: Day, browser: Browser
+    hall: Day,
+    browser: Browser,
 ) -> None:
     assert hall.server is not None
     found: dict[str, set[str]] = {

@@ -1,0 +1,19 @@
+"""The time that a run has left, as this host knows it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Window:
+    """When the window ends on this host's monotonic clock, by the referee's latest answer; None before the log-in.
+
+    `answered` is when a connection of the run last got an answer of the referee; `is_silent`: none has for a while, and
+    the user knows.
+    """
+
+    deadline: float | None = None
+    answered: float = field(default_factory=time.monotonic)
+    is_silent: bool = False

@@ -1,0 +1,26 @@
+"""Marks of runs in tables, and the line below a table that explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+RARE_MARKS = {
+    "r": "reviewed: it stands",
+    "x": "extra time",
+    "i": "images seen before",
+    "b": "below least_map",
+    "?": "its figures do not hold",
+    "n": "not bound by a log",
+}
+"""Marks of a run that are explained only where one is shown."""
+
+
+def marks_caption(marks: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
+    """Explain the marks in the last column of the rows."""
+    shown = set()
+    for row in rows:
+        for word in row[-1].split():
+            if set(word) <= set(marks):
+                shown |= set(word)
+    explained = [mark for mark in marks if mark not in RARE_MARKS or mark in shown]
+    return "   ".join(f"{mark} {marks[mark]}" for mark in explained)

@@ -1,4 +1,4 @@
-"""Where meters may be: on USB, on the network, at serial ports, and where the drivers of other makers look."""
+"""The search for meters: on USB, on the network, at serial ports, and where the drivers of other makers look."""
 
 from __future__ import annotations
 

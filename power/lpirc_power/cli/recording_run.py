@@ -20,7 +20,7 @@ from lpirc_power.sampling.sampler import LinkEvent, Sampler
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be recorded, and how."""
+    """An order to record: the meter, the setup and the file."""
 
     address: str
     setup: Setup

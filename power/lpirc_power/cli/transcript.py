@@ -1,4 +1,4 @@
-"""What goes over a link, word by word: every message with its raw answer, and which call of the driver it is for."""
+"""A transcript of a link: every message with its raw answer, and the call of the driver that it is for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a meter knows an energy well enough: compares and words what `lpirc_power.energy.result` found. Pure."""
+"""The checks of an energy's accuracy, from the limits that `lpirc_power.energy.result` has found. Pure."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def _tolerance_wh(
     measured: Measurement,
     parts: int,
 ) -> float:
-    """How far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
+    """Return how far the two may be apart: their accuracy, the edges of each part, start and stop, unseen updates."""
     if not math.isfinite(sum_wh + measured.integrator_wh):
         return math.nan
     finite_w = [
@@ -182,7 +182,7 @@ def _tolerance_wh(
 def _unseen_wh(
     inside: Sequence[Reading], spread_w: float, measured: Measurement
 ) -> float:
-    """How much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
+    """Return how much of the energy was drawn unseen, at most: in updates that were missed, or carry no data.
 
     In a long pause the power may have been anything that was read in the run, and so at the edges of the window; in a
     shorter one it was between those of the readings at its ends, of which the later stands for an update of its own.

@@ -1,4 +1,4 @@
-"""How far a meter's active power may be off, from what its maker states. Pure."""
+"""The limit of error of an active power, from what the meter's maker states. Pure."""
 
 from __future__ import annotations
 

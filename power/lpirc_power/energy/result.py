@@ -49,7 +49,7 @@ class Energy:
 
     @property
     def unseen_share(self) -> float:
-        """How far it may be off by what no reading has seen, relative to it."""
+        """Return how far it may be off by what no reading has seen, relative to it."""
         off_wh = self.unseen.off_wh
         if not off_wh:
             return 0.0
@@ -76,7 +76,7 @@ class Energy:
 
     @property
     def known_by(self) -> str:
-        """How its limit is known, in words; or the sentence why it is not."""
+        """Return how its limit is known, in words; or the sentence why it is not."""
         if self.meter_limit is None:
             return self.unknown
         words = self.source or "the meter's driver"
@@ -114,7 +114,7 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
 
 
 def _start_stop_share(measured: Measurement) -> float:
-    """How far the energy of a window may be off because the integrator began before it or ended after it."""
+    """Return how far the energy of a window may be off because the integrator began before it or ended after it."""
     if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
         return 0.0  # the timer has ended it
     # One update more: nothing says that a meter begins and ends to integrate between two of its updates.

@@ -1,4 +1,4 @@
-"""Whether the integrator ran through the window without a stop, a reset or a jump, from reading to reading. Pure."""
+"""The integrator's steps from reading to reading: no stop, no reset, no jump. Pure."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _CHIP: Final = re.compile(r"ina\d+\w*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Channel:
-    """One rail: the names of the chip and of its folder, the label; its files, and W per unit of the power file."""
+    """A rail: the names of the chip and of its folder, the label; its files, and W per unit of the power file."""
 
     chip: str
     place: str
@@ -47,7 +47,7 @@ class Channel:
         return f"{self.chip}/{self.label}"
 
     def answers_to(self, word: str) -> bool:
-        """Whether it is meant by `CHIP`, `CHIP/LABEL` or `LABEL`; a chip also goes by its folder (hwmon3, 1-0040)."""
+        """Return whether `CHIP`, `CHIP/LABEL` or `LABEL` means it; a chip also goes by its folder (hwmon3, 1-0040)."""
         chip, _, label = word.casefold().partition("/")
         chips = (self.chip.casefold(), self.place.casefold())
         if label:
@@ -67,7 +67,7 @@ _REMEDY: Final = "`sudo chmod a+r` on it allows that."
 
 
 class Hwmon:
-    """One channel, or the sum of several. Its energy is the sum of trapezoids from look to look."""
+    """A channel, or the sum of several. Its energy is the sum of trapezoids from look to look."""
 
     def __init__(self, choice: str, root: Path) -> None:
         """Find the channels that `choice` names: none means the rail that feeds the others; `+` joins several.

@@ -32,7 +32,7 @@ NO_SETTING: Final = "none"
 
 @dataclass(frozen=True)
 class Sample:
-    """What a sensor shows at one moment; NaN where it does not know.
+    """The values that a sensor shows at one moment; NaN where it does not know.
 
     `energy_wh` and `running_s` count on from look to look; only their differences mean something.
     """

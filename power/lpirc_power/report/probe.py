@@ -1,4 +1,4 @@
-"""What a probe of a meter found: as facts for machines, and as lines for people."""
+"""The report of a probe of a meter: as facts for machines, and as lines for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ranging run found: as facts for machines, and as lines for people."""
+"""The report of a ranging run: as facts for machines, and as lines for people."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Ranged:
 
     @property
     def again(self) -> str | None:
-        """Why the run has to be made again; None if it need not be."""
+        """Return why the run has to be made again; None if it need not be."""
         load = self.load
         if not load.flagged:
             return None

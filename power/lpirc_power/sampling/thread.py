@@ -1,4 +1,4 @@
-"""One run's sampling: a thread that reads every update of the meter once, and one that hands the readings over."""
+"""The sampling of a run: a thread that reads every update of the meter once, and one that hands the readings over."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Sampling:
         self._thread.start()
 
     def is_running(self) -> bool:
-        """Whether the thread still runs."""
+        """Return whether the thread still runs."""
         return self._thread.is_alive()
 
     def end(self) -> None:

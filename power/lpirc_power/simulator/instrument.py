@@ -52,7 +52,7 @@ _GROUPS: Final = tuple(
 
 @dataclass(frozen=True)
 class Step:
-    """One unit of a message, looked up; `refusal` is the error it ends the message with instead."""
+    """A unit of a message, looked up; `refusal` is the error it ends the message with instead."""
 
     command: Command | None = None
     query: bool = False
@@ -75,12 +75,12 @@ class PanelLockedError(Exception):
 
 
 def only_asks(message: str) -> bool:
-    """Whether a message changes nothing, as whoever only looks at the panel."""
+    """Return whether a message changes nothing, as whoever only looks at the panel."""
     return all(step.query for step in steps(message))
 
 
 def may_wait(message: str) -> bool:
-    """Whether a message waits for an event."""
+    """Return whether a message waits for an event."""
     return any(
         step.command is not None and step.command.waits for step in steps(message)
     )

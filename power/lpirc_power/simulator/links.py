@@ -26,7 +26,7 @@ NOT_HELD: Final = 12
 
 
 class Link:
-    """One client's mailbox. Each link has its own answers, so two clients never read each other's."""
+    """The mailbox of a client. Each link has its own answers, so two clients never read each other's."""
 
     def __init__(self, number: int, desk: Desk) -> None:
         self.number = number
@@ -84,7 +84,7 @@ class Link:
             return 0, reason | (0 if self._answer else END), chunk
 
     def waiting(self) -> bool:
-        """Whether an answer waits to be read."""
+        """Return whether an answer waits to be read."""
         with self._changed:
             return bool(self._answer)
 

@@ -1,4 +1,4 @@
-"""What the simulated meter measures: loads that answer with their mean over any stretch of time.
+"""Loads of the simulated meter: each answers with its mean over any stretch of time.
 
 Means, not momentary values: then the integral is right however rarely anyone looks.
 """
@@ -28,7 +28,7 @@ SHORTEST_S: Final = 0.05
 
 @dataclass(frozen=True)
 class Wave:
-    """How the power is drawn: mains voltage, power factor, and the current's crest factor (peak / rms)."""
+    """The wave of a load: mains voltage, power factor, and the current's crest factor (peak / rms)."""
 
     voltage_v: float = 120.0
     power_factor: float = 1.0

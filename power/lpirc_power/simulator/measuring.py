@@ -42,7 +42,7 @@ CLIPPED_SHARE: Final = 0.5
 
 @dataclass
 class _Update:
-    """What has been gathered since the last update."""
+    """Sums and peaks since the last update."""
 
     start_s: float
     voltage_vs: float = 0.0
@@ -77,7 +77,10 @@ class Measuring:
         *,
         free_running: bool = False,
     ) -> None:
-        """With `free_running` no command touches the updates, and everything shown is as of the last one."""
+        """Begin at the clock's present time.
+
+        With `free_running` no command touches the updates, and everything shown is as of the last one.
+        """
         self._model = model
         self._free_running = free_running
         self._load = load

@@ -30,7 +30,7 @@ LONGEST_NAP_S: Final = 0.5
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate, and where; a port of 0 is any free one, a control port of None means no control socket."""
+    """The meter to simulate, and its ports: 0 is any free one, a control port of None means no control socket."""
 
     host: str
     port: int

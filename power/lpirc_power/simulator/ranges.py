@@ -45,7 +45,7 @@ class Axis:
         return self.value() * PEAK_OVER * self._most_peak()
 
     def is_over(self, rms: float) -> bool:
-        """Whether a value is over range."""
+        """Return whether a value is over range."""
         at_top = self.index == len(self._at_three) - 1
         return (
             abs(rms)
@@ -53,7 +53,7 @@ class Axis:
         )
 
     def is_too_small(self, rms: float) -> bool:
-        """Whether a value is shown as zero."""
+        """Return whether a value is shown as zero."""
         return abs(rms) <= SMALLEST[self.crest_factor] * self.value()
 
     def follow(self, rms: float, peak: float) -> bool:
@@ -115,7 +115,7 @@ class Ranges:
             axis.index = len(axis.listed()) - 1
 
     def is_protected(self) -> bool:
-        """Whether a sustained overload makes the meter leave the present current range to save its input."""
+        """Return whether a sustained overload makes the meter leave the present current range to save its input."""
         at_three = self.current.value() * (1.0 if self.crest_factor == "3" else 2.0)
         return not self.current.auto and at_three <= self._protected_a
 

@@ -33,7 +33,7 @@ TEXTS: Final[dict[int, str]] = {
 
 
 class RefusedError(Exception):
-    """What the instrument refuses: `code` goes to its error queue, and the rest of the message is dropped."""
+    """A refusal of the instrument: `code` goes to its error queue, and the rest of the message is dropped."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"{code} {TEXTS[code]}")
@@ -181,7 +181,7 @@ _HEADER: Final = re.compile(r"\*[A-Z]+|:?[A-Z][A-Z0-9]*(:[A-Z][A-Z0-9]*)*")
 
 @dataclass(frozen=True)
 class Unit:
-    """One program message unit: header in capitals with a leading colon or star, query or not, data."""
+    """A program message unit: header in capitals with a leading colon or star, query or not, data."""
 
     header: str
     query: bool

@@ -38,7 +38,7 @@ MAX_RECEIVE: Final = 8192
 
 
 class CoreChannel:
-    """One connection to the core channel; owns the links made through it."""
+    """A connection to the core channel; owns the links made through it."""
 
     def __init__(self, server: Vxi11Server) -> None:
         self._server = server

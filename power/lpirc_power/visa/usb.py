@@ -112,13 +112,13 @@ def clear(interface: Any) -> bool:
 
 
 def is_refused_abort(errors: Iterable[BaseException]) -> bool:
-    """Whether these errors, the last one first, are a timeout whose abort the device has refused (a stall)."""
+    """Return whether these errors, the last one first, are a timeout whose abort the device has refused (a stall)."""
     numbers = [getattr(one, "errno", None) for one in errors]
     return numbers[:1] == [errno.EPIPE] and errno.ETIMEDOUT in numbers
 
 
 def is_in_use(errors: Iterable[BaseException]) -> bool:
-    """Whether a device could not be opened because another program has it."""
+    """Return whether a device could not be opened because another program has it."""
     return any(
         getattr(one, "errno", None) == errno.EBUSY
         or f"[Errno {errno.EBUSY}]" in str(one)

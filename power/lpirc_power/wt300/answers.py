@@ -136,7 +136,7 @@ def register(text: str) -> int:
 
 
 def same(answer: str, expected: str) -> bool:
-    """Whether an answer says what was set: as numbers, as on or off, or as words, long or short.
+    """Return whether an answer says what was set: as numbers, as on or off, or as words, long or short.
 
     An element that is left out is the first, and functions of the whole meter have none.
     """
@@ -146,7 +146,7 @@ def same(answer: str, expected: str) -> bool:
 
 
 def understood(answer: str, expected: str) -> bool:
-    """Whether an answer, if not `same`, says something else: False for text that has no meaning as a value."""
+    """Return whether an answer, if not `same`, says something else: False for text that has no meaning as a value."""
     found = _fields(answer)
     wanted = _fields(expected)
     if expected.upper() in ("ON", "OFF"):
@@ -221,7 +221,7 @@ def explained(error: str) -> str:
 
 
 def is_error(error: str) -> bool:
-    """Whether an answer of :STATus:ERRor? is an error: its code is not 0, which some write +0 or 000."""
+    """Return whether an answer of :STATus:ERRor? is an error: its code is not 0, which some write +0 or 000."""
     return _NO_ERROR.fullmatch(data(error).partition(",")[0].strip()) is None
 
 

@@ -62,7 +62,7 @@ class Dialogue:
         return found
 
     def knows(self, header: str) -> bool:
-        """Whether the meter has a setting that not every meter may have, and says ON or OFF for it."""
+        """Return whether the meter has a setting that not every meter may have, and says ON or OFF for it."""
         if header in OPTIONAL and header not in self._known:
             self._known[header] = self._says_on_or_off(header)
         return self._known.get(header, True)

@@ -99,7 +99,7 @@ class Wt300:
 
     @property
     def identity(self) -> Identity:
-        """Who answered when the link was opened."""
+        """The meter that answered when the link was opened."""
         return self._identity
 
     def attach(self, element: str = "1") -> None:
@@ -383,7 +383,7 @@ class Wt300Family:
 
     @staticmethod
     def matches(identity: Identity) -> bool:
-        """Whether the model is of the family."""
+        """Return whether the model is of the family."""
         return model_named(identity.model) is not None
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""How a sample is asked of a meter of the WT300 family, and how its answer reads (IM WT310-17EN, numeric data)."""
+"""A sample of a meter of the WT300 family: its question, and its answer read (IM WT310-17EN, numeric data)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Stamp = Callable[[Sequence[float], int, int, IntegratorState], Reading]
 
 @dataclass(frozen=True)
 class SampleForm:
-    """Where in a meter the items of a sample are, and the question that asks for them.
+    """The places of a sample's items in a meter, and the question that asks for them.
 
     The items belong to the meter, not to a link: a run has the first ones, and learns of updates by the extended event
     register, which reading clears. An onlooker has items of its own and leaves that register alone.

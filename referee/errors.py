@@ -15,7 +15,6 @@ __all__ = [
     "AttemptsUsed",
     "BadRows",
     "BadTrack",
-    "BrokenPlugin",
     "DeviceDoubted",
     "DisplayFailed",
     "EntryWithdrawn",
@@ -187,10 +186,3 @@ class BadTrack(RefereeError):
 
     def __init__(self, sentence: str, **facts: object) -> None:
         super().__init__("bad-track", sentence, **facts)
-
-
-class BrokenPlugin(RefereeError):
-    """A plug-in cannot be used: it cannot be imported, is of another shape, shares its name, or has failed."""
-
-    def __init__(self, sentence: str, **facts: object) -> None:
-        super().__init__("plugin-broken", sentence, **facts)

@@ -16,6 +16,7 @@ from referee.clock import Clock
 
 if TYPE_CHECKING:
     from referee.store import Store
+    from referee.store.acts import Act
 
 
 def line_of_text(
@@ -48,12 +49,12 @@ def user() -> str:
 
 def act(
     store: Store, action: str, run: int | None = None, **detail: object
-) -> AbstractContextManager[None]:
-    """What is done within is an act of this command: see `DayTables.act`."""
+) -> AbstractContextManager[Act]:
+    """Begin an act of this command: see `EventTable.act`."""
     who = {
         "operator": COMMAND,
         "action": action,
         "user": user(),
         "address": socket.gethostname(),
     }
-    return store.log.act(Clock().utc(), run, None, **who, **detail)
+    return store.log.act(Clock().utc(), run, **who, **detail)

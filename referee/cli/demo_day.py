@@ -99,10 +99,14 @@ def record_day(contest: Contest, password: str, clock: Clock) -> None:
         judge_with_interval(contest, run.id, clock)
     voided, reason = store.runs.find(team=VOIDED)[0].id, "the mains failed in the hall"
     with store.log.act(
-        now, voided, RunState.VOID, operator="demo", action="void", reason=reason
-    ):
+        now, voided, operator="demo", action="void", reason=reason
+    ) as under_way:
         store.runs.change(
-            voided, (RunState.JUDGED,), state=RunState.VOID.value, void_reason=reason
+            voided,
+            (RunState.JUDGED,),
+            act=under_way,
+            state=RunState.VOID.value,
+            void_reason=reason,
         )
     store.queue.change(lambda _: list(NEXT[:QUEUED]))
     store.announcements.add(

@@ -84,10 +84,10 @@ def doctor(
         with closing(Store.open(folder / DATABASE_NAME)) as store:
             store.integrity.require_sound()
             own = contest_id(folder)
-            with act(store, "accept", contest=own, reason=reason):
+            with act(store, "accept", contest=own, reason=reason) as under_way:
                 if not is_there(folder / SIGNING_KEY_NAME):
-                    store.identity.forget_public_key()
-                store.identity.accept(own)
+                    store.identity.forget_public_key(under_way)
+                store.identity.accept(own, under_way)
     served = is_served(folder)
     if served:
         click.echo(f"{folder} is being served: its meters are not asked.", err=True)

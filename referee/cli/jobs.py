@@ -40,11 +40,9 @@ def jobs(folder: Path, cancel: str | None, *, ended_too: bool, as_json: bool) ->
         store, now = contest.store, Clock().utc()
         if cancel is not None:
             names = [one.name for one in _chosen(store, cancel)]
-            with act(store, "cancel-jobs", jobs=len(names)):
-                click.echo(
-                    f"{store.entries.cancel_jobs(names, user(), now)} cancelled.",
-                    err=True,
-                )
+            with act(store, "cancel-jobs", jobs=len(names)) as under_way:
+                ended = store.entries.cancel_jobs(names, user(), now, under_way)
+                click.echo(f"{ended} cancelled.", err=True)
         found = (
             store.jobs.all() if ended_too else store.jobs.all(*OPEN, JobState.FAILED)
         )

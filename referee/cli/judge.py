@@ -66,8 +66,8 @@ def judge(
             if number is not None and workers is None:
                 with (
                     nullcontext() if on_record else act(contest.store, "judge", number)
-                ):
-                    judge_with_interval(contest, number, Clock())
+                ) as under_way:
+                    judge_with_interval(contest, number, Clock(), under_way)
                 reasons = {}
             else:
                 reasons = _judge_by(contest, numbers, workers)
@@ -104,8 +104,10 @@ def _judge_by(
     )
 
     def keep(run: Run, found: Scored) -> None:
-        with act(contest.store, "judge", run.id):
-            judge_run(contest, run.id, clock, found=found, state=run.state)
+        with act(contest.store, "judge", run.id) as under_way:
+            judge_run(
+                contest, run.id, clock, found=found, state=run.state, act=under_way
+            )
         progress.update(1)
 
     def failed(run: Run, reason: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import click
 
 from lpirc_power.errors import MeterError
-from referee import seams
 from referee.cli.own_commands import COMMANDS, LateCommand
 from referee.errors import RefereeError
 
@@ -24,12 +25,19 @@ def stated_failures() -> tuple[type[Exception], ...]:
     return RefereeError, MeterError, TestSetError
 
 
+def _seams() -> ModuleType:
+    """Import the seams, which import numpy: only a command that is none of our own waits for it."""
+    return import_module("referee.seams")
+
+
 def _listed(name: str) -> click.Command | None:
-    """Return the command of that name as the list of commands has it. Raises BrokenPlugin."""
+    """Return the command of that name as the list of commands has it. Raises PluginError."""
     if name in COMMANDS:  # first: to look for plug-ins takes a while
         return COMMANDS[name]
-    if name in seams.COMMANDS.names():
-        return seams.COMMANDS.load(name).brought
+    plugins = _seams().COMMANDS
+    if name in plugins.names():
+        command: click.Command = plugins.load(name).value
+        return command
     if name in COMMANDS_OF_TRACKS:
         words = "which is not installed here: pip install lpirc-tracks"
         raise RefereeError(
@@ -42,8 +50,8 @@ def words_of(name: str) -> str:
     """Return the line of a command in the list of commands; of a broken plug-in, why there is none."""
     try:
         command = _listed(name)
-    except RefereeError as error:
-        return error.sentence
+    except stated_failures() as failure:
+        return str(failure.sentence)  # type: ignore[attr-defined]
     return "" if command is None else command.get_short_help_str(100)
 
 
@@ -65,10 +73,10 @@ class Boundary(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, those of plug-ins too."""
-        return sorted({*COMMANDS, *seams.COMMANDS.names()})
+        return sorted({*COMMANDS, *_seams().COMMANDS.names()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name. Raises BrokenPlugin."""
+        """Return the command of that name. Raises PluginError."""
         command = _listed(cmd_name)
         return command.real() if isinstance(command, LateCommand) else command
 

@@ -37,8 +37,8 @@ def add(name: str, password_file: Path | None, folder: Path) -> None:
         raise RefereeError("operator-name", sentence)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))
-        with act(contest.store, "operator-add", name=name.strip()):
-            contest.store.operators.add(name.strip(), hashed, Clock().utc())
+        with act(contest.store, "operator-add", name=name.strip()) as under_way:
+            contest.store.operators.add(name.strip(), hashed, Clock().utc(), under_way)
     click.echo(f"Registered {name.strip()}, who can log in at /operator/.")
 
 
@@ -59,7 +59,7 @@ def remove(name: str, reason: str | None, folder: Path) -> None:
     """Remove operator NAME, whose sessions end; what was done by that name stays on record."""
     with (
         open_contest(folder) as contest,
-        act(contest.store, "operator-remove", name=name, reason=reason),
+        act(contest.store, "operator-remove", name=name, reason=reason) as under_way,
     ):
-        contest.store.operators.remove(name)
+        contest.store.operators.remove(name, under_way)
     click.echo(f"{name} is removed.")

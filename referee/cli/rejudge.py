@@ -77,9 +77,9 @@ def rejudge(
                 contest, number, Clock(), metric, testset, workers, give_up
             )
         else:
-            again = Again(user(), reason, metric)
             settings = {"metric": metric, "all": all_runs or None, "reason": reason}
-            with act(contest.store, "rejudge", number, **settings):
+            with act(contest.store, "rejudge", number, **settings) as under_way:
+                again = Again(user(), reason, metric, under_way)
                 found = judging.rejudge(
                     contest, number, Clock(), again, workers, give_up
                 )

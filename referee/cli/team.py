@@ -44,8 +44,8 @@ def add(
         require_team_name(affiliation)
     with open_contest(folder) as contest:
         hashed = hash_password(password_of(password_file))
-        with act(contest.store, "team-add", team=name):
-            contest.store.teams.add(name, hashed, Clock().utc(), affiliation)
+        with act(contest.store, "team-add", team=name) as under_way:
+            contest.store.teams.add(name, hashed, Clock().utc(), affiliation, under_way)
     click.echo(f"Registered {name}.")
 
 
@@ -82,9 +82,9 @@ def password(name: str, reason: str | None, folder: Path) -> None:
     new = generate_password()
     with (
         open_contest(folder) as contest,
-        act(contest.store, "team-password", team=name, reason=reason),
+        act(contest.store, "team-password", team=name, reason=reason) as under_way,
     ):
-        contest.store.teams.set_password(name, hash_password(new))
+        contest.store.teams.set_password(name, hash_password(new), under_way)
     click.echo(f"The new password of {name}: {new}")
 
 
@@ -95,8 +95,8 @@ def password(name: str, reason: str | None, folder: Path) -> None:
 def disable(name: str, reason: str | None, folder: Path) -> None:
     """Disable team NAME: it can no longer log in; its runs stay, and one that is open goes on."""
     with open_contest(folder) as contest:
-        with act(contest.store, "team-disable", team=name, reason=reason):
-            contest.store.teams.set_disabled(name, True)
+        with act(contest.store, "team-disable", team=name, reason=reason) as under_way:
+            contest.store.teams.set_disabled(name, True, under_way)
         runs = [
             run
             for run in contest.store.runs.find(team=name)
@@ -120,9 +120,9 @@ def enable(name: str, reason: str | None, folder: Path) -> None:
     """Enable team NAME: it can log in again, with the password it had."""
     with (
         open_contest(folder) as contest,
-        act(contest.store, "team-enable", team=name, reason=reason),
+        act(contest.store, "team-enable", team=name, reason=reason) as under_way,
     ):
-        contest.store.teams.set_disabled(name, False)
+        contest.store.teams.set_disabled(name, False, under_way)
     click.echo(f"{name} is enabled: it can log in.")
 
 

@@ -71,8 +71,8 @@ def import_teams(file: Path, sheet: Path | None, url: str | None, folder: Path) 
                 sheet, _sheet(named, passwords, new).encode(), mode=PRIVATE
             )
         try:
-            with act(contest.store, "team-import", teams=[*hashed]):
-                contest.store.teams.add_all(hashed, Clock().utc())
+            with act(contest.store, "team-import", teams=[*hashed]) as under_way:
+                contest.store.teams.add_all(hashed, Clock().utc(), under_way)
         except BaseException:
             if sheet is not None:
                 sheet.unlink(missing_ok=True)

@@ -24,6 +24,7 @@ from referee.judging.case import START_S, Case, judgement_of, were_served
 from referee.judging.scoring_job import Scored, scored_detections
 from referee.judging.uncertainty import interval_from
 from referee.store import Event
+from referee.store.acts import Act
 from referee.store.chain import correction_text
 from referee.store.records import JUDGED, TRUTH_CORRECTED, Run, RunState, Score
 
@@ -34,6 +35,7 @@ class Again(NamedTuple):
     by: str
     reason: str | None = None
     metric: str | None = None
+    act: Act | None = None
 
 
 def judge(
@@ -44,12 +46,13 @@ def judge(
     again: Again | None = None,
     found: Scored | None = None,
     state: RunState | None = None,
+    act: Act | None = None,
 ) -> Score:
     """Judge a closed run by its bound rules; the new score is appended and replaces the earlier one in every result.
 
     Judged `again`, the test set may also have the run's images and another ground truth than it was armed with; that is
     an event of its own, which is signed. `found` is the run's scoring, where it is known; one with halves gives the
-    score its interval. `state` is the one that the run must still have.
+    score its interval. `state` is the one that the run must still have, `act` the one that asks for it.
 
     Raises RefereeError `run-unknown`, `run-state` (not closed yet, or void), `testset-changed`; TestSetError.
     """
@@ -58,7 +61,7 @@ def judge(
         judging = as_judged(contest, run, again and again.metric)
         judged, maps = with_interval(judgement(judging, run, clock, found), found)
         events = _events(contest, run, judged, again, clock.utc())
-        contest.store.scores.add(judged, state, maps, events)
+        contest.store.scores.add(judged, state, maps, events, act)
         state = None
         states = (RunState.CLOSED, RunState.JUDGED)
         # If the energy was read meanwhile, the run is judged again.

@@ -40,6 +40,7 @@ from referee.judging.scoring_job import (
     with_halves,
 )
 from referee.store import Store
+from referee.store.acts import Act
 from referee.store.records import Run, Score
 from referee.workers import Workers
 from referee.workers.dispatch import Task, carry_out, reason_of
@@ -56,7 +57,9 @@ class ScoringJob(NamedTuple):
     stem: str
 
 
-def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
+def judge_with_interval(
+    contest: Contest, number: int, clock: Clock, act: Act | None = None
+) -> Score:
     """Judge a run, then add the interval of its score. Raises as `judge` does.
 
     A scoring that is known is not made again. A new one is stored in two steps: the interval takes several times as
@@ -70,10 +73,10 @@ def judge_with_interval(contest: Contest, number: int, clock: Clock) -> Score:
         found = score_here(contest, run, job)
         store_scoring(contest.store, job, found, clock)
     if found is not None:
-        return judge(contest, number, clock, found=found)
+        return judge(contest, number, clock, found=found, act=act)
     given, known = scoring_input(case_of(contest, run)), known_of(contest.store, job)
     found = scored(given, known)
-    judged = judge(contest, number, clock, found=found)
+    judged = judge(contest, number, clock, found=found, act=act)
     found = with_halves(given, found, known)
     store_scoring(contest.store, job, found, clock)
     judged, maps = with_interval(judged, found)

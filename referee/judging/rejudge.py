@@ -119,7 +119,9 @@ def _rejudged(
 
     def keep(run: Run, found: Scored) -> None:
         if again is not None:
-            made[run.id] = judge(contest, run.id, clock, again=again, found=found)
+            made[run.id] = judge(
+                contest, run.id, clock, again=again, found=found, act=again.act
+            )
         else:
             made[run.id] = judgement(as_judged(changed, run, metric), run, clock, found)
 

@@ -35,6 +35,7 @@ from referee.judging.leaderboard import (
 )
 from referee.judging.prizes import Award, awards
 from referee.judging.uncertainty import energy_spread_of, halved
+from referee.store.acts import Act
 from referee.store.records import (
     HALF_SAMPLING,
     IMAGES_SEEN,
@@ -151,7 +152,12 @@ def standing_review(judged: Score, review: Review | None) -> Review | None:
 
 
 def let_stand(
-    contest: Contest, number: int, operator: str, note: str, now: datetime
+    contest: Contest,
+    number: int,
+    operator: str,
+    note: str,
+    now: datetime,
+    act: Act | None = None,
 ) -> Review:
     """Keep that a judged run stands although checks of it failed. Raises RefereeError `run-unknown`, `run-state`."""
     run = contest.store.runs.get(number)
@@ -166,7 +172,7 @@ def let_stand(
             run=number,
         )
     review = Review(operator, note, now.isoformat(), codes)
-    contest.store.reviews.add(number, review)
+    contest.store.reviews.add(number, review, act)
     return review
 
 

@@ -24,6 +24,7 @@ from referee.runs.image_order import image_order, images_had
 from referee.runs.meters import RunMeter, StationMeters
 from referee.runs.recorder import note_event
 from referee.runs.recovery import energy_may_be_held, read_left_over
+from referee.store.acts import Act
 from referee.store.records import IMAGES_SEEN, Run, RunState
 from referee.store.rules import Rules
 
@@ -57,6 +58,7 @@ class Arming:
         *,
         extra_s: int | None = None,
         beyond_attempts: bool = False,
+        act: Act | None = None,
     ) -> Run:
         """A new armed run at a free station, its window longer by `extra_s`. The caller holds the team's lock.
 
@@ -81,7 +83,8 @@ class Arming:
                 station, window_s, take_over=take_over, spare_energy=unread
             )
             try:
-                run = self._stored(self._new_run(team, station, meter, heat, extra_s))
+                new = self._new_run(team, station, meter, heat, extra_s)
+                run = self._stored(new, act)
             except BaseException:
                 meter.sampler.close()
                 raise
@@ -217,7 +220,7 @@ class Arming:
             rules=rules_now(config, test_set, meter.setup, extra_s or 0),
         )
 
-    def _stored(self, new: Run) -> Run:
+    def _stored(self, new: Run, act: Act | None) -> Run:
         """The run with its images; an event names the earlier runs in which the team has had some of them."""
         pool, nonce = len(self._contest.test_set.images), str(new.nonce)
         had = images_had(self._store, new.team, new.images_digest)
@@ -228,7 +231,7 @@ class Arming:
         order = image_order(
             self._contest.secret, nonce, times_had, new.images, shuffle=shuffle
         )
-        run = self._store.runs.arm(new, self._clock.utc(), order)
+        run = self._store.runs.arm(new, self._clock.utc(), order, act)
         seen = [one for one, numbers in had.items() if np.isin(order, numbers).any()]
         if seen:
             self._note(

@@ -34,6 +34,7 @@ from referee.runs.recovery import read_left_over, take_up_runs
 from referee.runs.start_checks import Found, StartChecks
 from referee.runs.window import Phase, Window, elapsed_s, phase_at
 from referee.store import Event
+from referee.store.acts import Act
 from referee.store.records import RUN_CLOSED, Post, Run, RunState
 
 logger = logging.getLogger(__name__)
@@ -83,6 +84,7 @@ class RunControl:
         *,
         extra_s: int | None = None,
         beyond_attempts: bool = False,
+        act: Act | None = None,
     ) -> Run:
         """Prepare a run: its meter set up, its image order fixed. With a `heat`, it is opened by the heat's `start`.
 
@@ -99,7 +101,12 @@ class RunControl:
                 require_joinable(self._store, heat)
             held.enter_context(self._lock_of(f"team {team}"))
             return self._arming.arm(
-                team, station, heat, extra_s=extra_s, beyond_attempts=beyond_attempts
+                team,
+                station,
+                heat,
+                extra_s=extra_s,
+                beyond_attempts=beyond_attempts,
+                act=act,
             )
 
     def login(self, team: str, address: str | None = None) -> OpenRun:
@@ -137,7 +144,9 @@ class RunControl:
             self._store.posts.require_room(0)
             return self._open({run.id: self._meters.started(run)})[0]
 
-    def start(self, heat: str, *, absent_too: bool = False) -> list[Run]:
+    def start(
+        self, heat: str, *, absent_too: bool = False, act: Act | None = None
+    ) -> list[Run]:
         """Give a heat's start signal: its runs open together, with one start and one deadline.
 
         Every meter integrates before the start is taken. If one does not start, nothing opens and all stay armed.
@@ -152,11 +161,13 @@ class RunControl:
             if not absent_too:
                 self.board.require_all(runs, self._clock.monotonic_s())
             self._store.posts.require_room(0)
-            opened = self._open(start_meters(self._meters, runs, self._clock))
+            opened = self._open(start_meters(self._meters, runs, self._clock), act)
         self.board.signal()
         return [live.run for live in opened]
 
-    def _open(self, started: dict[int, RunMeter]) -> list[OpenRun]:
+    def _open(
+        self, started: dict[int, RunMeter], act: Act | None = None
+    ) -> list[OpenRun]:
         """Open the armed runs of these meters, all or none, with one start."""
         start_s = self._clock.monotonic_s()
         opened_utc, boot_id = self._clock.utc().isoformat(), self._clock.boot_id()
@@ -172,7 +183,7 @@ class RunControl:
                 | {"meter_identity": meter.identity, "meter_standing": meter.standing}
                 for run, meter in started.items()
             }
-            opened = self._store.runs.change_all(changes, (RunState.ARMED,))
+            opened = self._store.runs.change_all(changes, (RunState.ARMED,), act=act)
         except BaseException:
             self._meters.put_back(started)
             raise
@@ -257,7 +268,7 @@ class RunControl:
 
     # Closing
 
-    def close(self, run: int, closed_by: str) -> Run:
+    def close(self, run: int, closed_by: str, act: Act | None = None) -> Run:
         """End an open run: results first, then the integrator, then the energy is read; returns it closed.
 
         A run that is closed already is returned as it is. If storing fails, the run stays ended but not closed, and
@@ -268,7 +279,7 @@ class RunControl:
             window = live.end(closed_by)
             with live.closing:
                 if not live.done.is_set():
-                    self._close(live, window)
+                    self._close(live, window, act)
         found = self._store.runs.get(run)
         if found.state in (RunState.ARMED, RunState.OPEN):
             void = f'referee run void {run} --reason "..."'
@@ -276,7 +287,7 @@ class RunControl:
             raise RefereeError("run-state", sentence, run=run)
         return found
 
-    def _close(self, live: OpenRun, window: Window) -> None:
+    def _close(self, live: OpenRun, window: Window, act: Act | None) -> None:
         self._note_end(live, window)
         final = self._meters.reading_of_record(live.run, live.meter)
         live.meter.log.end()
@@ -284,7 +295,7 @@ class RunControl:
         with self._lock_of(f"station {live.run.station}"):
             # An earlier attempt may have failed after this.
             if self._store.runs.get(live.run.id).state is RunState.OPEN:
-                self._record_close(live, elapsed_s(window, window.end_s), final)
+                self._record_close(live, elapsed_s(window, window.end_s), final, act)
             self._meters.retire(live.run, live.meter)
         with suppress(OSError):
             self._marks_path(live.run).unlink()
@@ -299,14 +310,14 @@ class RunControl:
             "elapsed_s": elapsed_s(window, window.end_s),
         }
         try:
-            self._store.runs.change(live.run.id, (RunState.OPEN,), **figures)
+            self._store.runs.change_all({live.run.id: figures}, (RunState.OPEN,))
         except RefereeError as error:
             # The integrator must be stopped all the same; the close that follows raises.
             logger.warning(
                 "run %d: its end is not on record yet: %s", live.run.id, error.sentence
             )
 
-    def void(self, run: int, reason: str) -> Run:
+    def void(self, run: int, reason: str, act: Act | None = None) -> Run:
         """Take a run out of the contest, from any state; what is stored of it stays. The operator's act is its event.
 
         Raises RefereeError `run-unknown`, `run-state` when it is void already, `storage-failed`.
@@ -325,14 +336,18 @@ class RunControl:
                 else nullcontext()
             ):
                 voided = self._store.runs.change(
-                    run, voidable, state=RunState.VOID.value, void_reason=reason
+                    run,
+                    voidable,
+                    act=act,
+                    state=RunState.VOID.value,
+                    void_reason=reason,
                 )
                 self._meters.forget(found)
         self.board.signal()
         logger.info("run %d of %s is void: %s", run, found.team, reason)
         return voided
 
-    def unvoid(self, run: int) -> Run:
+    def unvoid(self, run: int, act: Act | None = None) -> Run:
         """Take a void run back into the contest, closed or judged as it was.
 
         Raises RefereeError `run-unknown`, `run-state` when it is not void, or was voided before it was closed.
@@ -347,7 +362,7 @@ class RunControl:
             is_judged = judged is not None and judged.energy_wh == found.energy_wh
             state = RunState.JUDGED if is_judged else RunState.CLOSED
             back = self._store.runs.change(
-                run, (RunState.VOID,), state=state.value, void_reason=None
+                run, (RunState.VOID,), act=act, state=state.value, void_reason=None
             )
         logger.info("run %d of %s counts again: it is %s", run, found.team, state)
         return back
@@ -382,7 +397,11 @@ class RunControl:
                 self._clock.wait(live.done, self._clock.monotonic_s() + CLOSE_RETRY_S)
 
     def _record_close(
-        self, live: OpenRun, ended_s: float, final: Reading | None
+        self,
+        live: OpenRun,
+        ended_s: float,
+        final: Reading | None,
+        act: Act | None,
     ) -> None:
         """Store the end and its event, which binds what the run has, in one transaction."""
         sampler, run, utc = (
@@ -417,7 +436,7 @@ class RunControl:
             **self._store.closings.evidence(run),
         }
         event = Event(utc, run, RUN_CLOSED, detail)
-        self._store.runs.change_all({run: changes}, (RunState.OPEN,), event)
+        self._store.runs.change_all({run: changes}, (RunState.OPEN,), event, act)
         energy = "no energy of record" if energy_wh is None else f"{energy_wh:.6g} Wh"
         closed = (live.run.id, live.run.team, live.closed_by, ended_s, energy)
         logger.info("run %d of %s was closed by %s after %.3f s: %s", *closed)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from referee.errors import RefereeError
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
 from referee.store.schema import insert
 
@@ -19,7 +19,9 @@ class AnnouncementTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, operator: str, text: str, now: datetime) -> int:
+    def add(
+        self, operator: str, text: str, now: datetime, act: Act | None = None
+    ) -> int:
         """Publish an announcement; returns its number."""
         values = {
             "id": None,
@@ -32,10 +34,10 @@ class AnnouncementTable:
             number = int(
                 connection.execute(insert("announcements"), values).lastrowid or 0
             )
-            put_on_record(connection, announcement=number)
+            put_on_record(connection, act, announcement=number)
         return number
 
-    def withdraw(self, number: int, now: datetime) -> None:
+    def withdraw(self, number: int, now: datetime, act: Act | None = None) -> None:
         """Withdraw an announcement; it stays on record. Raises RefereeError `announcement-unknown`."""
         sql = "UPDATE announcements SET withdrawn_utc = ? WHERE id = ? AND withdrawn_utc IS NULL"
         with self._database.transaction() as connection:
@@ -46,7 +48,7 @@ class AnnouncementTable:
                     "announcement-unknown",
                     f"There is no announcement {number}, or it is withdrawn already.",
                 )
-            put_on_record(connection)
+            put_on_record(connection, act)
 
     def standing(self) -> list[dict[str, Any]]:
         """Those that stand, the newest first: id, utc, operator, text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.event_chain import append_event
 from referee.store.integrity import Integrity
@@ -66,13 +66,13 @@ class ContestTable:
                     {"public_key": public},
                 )
 
-    def forget_public_key(self) -> None:
+    def forget_public_key(self, act: Act | None = None) -> None:
         """Let the contest sign with another key from now on: its own is lost."""
         with self._database.transaction() as connection:
             connection.execute("UPDATE contest SET public_key = NULL")
-            put_on_record(connection)
+            put_on_record(connection, act)
 
-    def accept(self, contest_id: str) -> None:
+    def accept(self, contest_id: str, act: Act | None = None) -> None:
         """Take the database, as it is, for that of this contest, without the records that it lacks.
 
         The key that it signed with stays the contest's, unless the database was another contest's. Operators' sessions
@@ -84,7 +84,7 @@ class ContestTable:
                 "INSERT OR IGNORE INTO contest (rowid, id) VALUES (1, ?)", (contest_id,)
             )
             connection.execute(_END_ALL_SESSIONS)
-            put_on_record(connection)
+            put_on_record(connection, act)
         self._integrity.note_count()
 
     def leave_journal(self) -> None:

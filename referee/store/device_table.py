@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 
 from referee.errors import RefereeError
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.event_chain import append_event
 from referee.store.job_table import end_job, give_back
@@ -31,7 +31,9 @@ class DeviceTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, name: str, key_hash: str, now: datetime) -> None:
+    def add(
+        self, name: str, key_hash: str, now: datetime, act: Act | None = None
+    ) -> None:
         """Register a device, or give it another key; one that is disabled stays so."""
         values: dict[str, object] = dict.fromkeys(
             ("seen_utc", "disabled", "disabled_utc", "enabled_utc")
@@ -40,16 +42,16 @@ class DeviceTable:
         values |= {"name": name, "key_hash": key_hash, "created_utc": now.isoformat()}
         with self._database.transaction() as connection:
             connection.execute(_ADD, values)
-            put_on_record(connection)
+            put_on_record(connection, act)
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str, act: Act | None = None) -> None:
         """Remove a device, whose key is refused from now on. Raises RefereeError `device-unknown`."""
         with self._database.transaction() as connection:
             if not connection.execute(
                 "DELETE FROM devices WHERE name = ?", (name,)
             ).rowcount:
                 raise _unknown(name)
-            put_on_record(connection)
+            put_on_record(connection, act)
 
     def all(self) -> dict[str, Device]:
         """The devices, by name."""
@@ -85,7 +87,9 @@ class DeviceTable:
                 None,
             )
 
-    def disable(self, name: str, reason: str, now: datetime) -> None:
+    def disable(
+        self, name: str, reason: str, now: datetime, act: Act | None = None
+    ) -> None:
         """Give a device no work, and what it is at to another one, without a failure; it is logged.
 
         Raises RefereeError `device-unknown`.
@@ -110,9 +114,9 @@ class DeviceTable:
                 "device-disabled",
                 {"device": name, "reason": reason},
             )
-            put_on_record(connection)
+            put_on_record(connection, act)
 
-    def enable(self, name: str, now: datetime) -> None:
+    def enable(self, name: str, now: datetime, act: Act | None = None) -> None:
         """Let a device measure again, as if it had measured nothing yet. Raises `device-unknown`."""
         sql = "UPDATE devices SET disabled = NULL, disabled_utc = NULL, enabled_utc = ? WHERE name = ?"
         with self._database.transaction() as connection:
@@ -122,7 +126,7 @@ class DeviceTable:
             if found is None:
                 raise _unknown(name)
             connection.execute(sql, (now.isoformat(), name))
-            put_on_record(connection, disabled=found["disabled"])
+            put_on_record(connection, act, disabled=found["disabled"])
 
 
 def _end_calibrations(connection: sqlite3.Connection, device: str, utc: str) -> None:

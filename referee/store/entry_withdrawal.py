@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from referee.errors import EntryWithdrawn, RefereeError
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.job_table import end_job, let_wait_again
 from referee.store.model_records import JobState
@@ -40,7 +40,9 @@ class EntryWithdrawals:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def withdraw(self, number: int, reason: str, by: str, now: datetime) -> list[int]:
+    def withdraw(
+        self, number: int, reason: str, by: str, now: datetime, act: Act | None = None
+    ) -> list[int]:
         """Withdraw the entry that a submission belongs to; returns its parts that stood.
 
         It still counts for its day's limit; no waiting job of it is done any more, the result of a running one shows
@@ -55,10 +57,10 @@ class EntryWithdrawals:
                 raise RefereeError("already-withdrawn", sentence)
             _withdraw(connection, standing, reason, by, now)
             taken = [int(part["id"]) for part in standing]
-            put_on_record(connection, parts=taken)
+            put_on_record(connection, act, parts=taken)
         return taken
 
-    def restore(self, number: int, now: datetime) -> list[int]:
+    def restore(self, number: int, now: datetime, act: Act | None = None) -> list[int]:
         """Undo the newest withdrawal of the entry that a submission belongs to; returns its parts that stand again.
 
         Jobs that the withdrawal cancelled wait again, and a final board of its track is taken back. Raises RefereeError
@@ -78,10 +80,12 @@ class EntryWithdrawals:
                 connection, parts[0]["track"], f"entry {number} was restored", now
             )
             restored = [int(part["id"]) for part in chosen]
-            put_on_record(connection, parts=restored)
+            put_on_record(connection, act, parts=restored)
         return restored
 
-    def cancel_jobs(self, names: Iterable[str], by: str, now: datetime) -> int:
+    def cancel_jobs(
+        self, names: Iterable[str], by: str, now: datetime, act: Act | None = None
+    ) -> int:
         """Cancel jobs that have not ended; returns how many. Their workers learn of it at their next renewal.
 
         Entries that wait for one are withdrawn.
@@ -97,7 +101,7 @@ class EntryWithdrawals:
                     parts = _parts(connection, number)
                     standing = [part for part in parts if part["withdrawn"] is None]
                     _withdraw(connection, standing, "its job was cancelled", by, now)
-            put_on_record(connection)
+            put_on_record(connection, act)
         return len(over)
 
     def give_up(self, number: int, reason: str) -> None:
@@ -105,7 +109,7 @@ class EntryWithdrawals:
         with self._database.transaction() as connection:
             connection.execute(_GIVE_UP, (reason, number))
 
-    def uncount(self, number: int) -> None:
+    def uncount(self, number: int, act: Act | None = None) -> None:
         """Let a submission no longer count for its day's limit.
 
         Raises RefereeError `submission-unknown`, `not-counted`.
@@ -116,9 +120,9 @@ class EntryWithdrawals:
             if not connection.execute(sql, (number,)).rowcount:
                 sentence = f"Submission {number} does not count for a day's limit; there is nothing to give back."
                 raise RefereeError("not-counted", sentence)
-            put_on_record(connection)
+            put_on_record(connection, act)
 
-    def end_review(self, number: int, now: datetime) -> str:
+    def end_review(self, number: int, now: datetime, act: Act | None = None) -> str:
         """Let the measurement of a submission have its place; returns why it was in review.
 
         A final board of its track is taken back. Raises RefereeError `submission-unknown`, `not-in-review`.
@@ -134,7 +138,7 @@ class EntryWithdrawals:
             take_back_publication(
                 connection, track, f"the review of submission {number} ended", now
             )
-            put_on_record(connection, doubt=found["doubt"])
+            put_on_record(connection, act, doubt=found["doubt"])
             return str(found["doubt"])
 
 

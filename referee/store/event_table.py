@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from referee.store.acts import UNDER_WAY, Act, put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.chain import LOG_START
 from referee.store.database import Database
 from referee.store.event_chain import LoggedEvent, append_event
 from referee.store.records import (
     SETTINGS,
-    RunState,
 )
 
 _SETTINGS = (
@@ -119,25 +118,14 @@ class EventTable:
         return (rows[0]["id"] if rows else number), found
 
     @contextmanager
-    def act(
-        self,
-        now: datetime,
-        run: int | None,
-        turns_to: RunState | None,
-        **detail: object,
-    ) -> Iterator[None]:
-        """What this thread changes within is an operator's act: the change and its record are stored, or neither.
+    def act(self, now: datetime, run: int | None, **detail: object) -> Iterator[Act]:
+        """Begin an operator's act; the method that is given it stores the change and its record, or neither.
 
-        An act that changes nothing here is recorded at the end. `turns_to`: see referee.store.acts; of `detail` what is
-        None is left out.
+        An act that changed nothing is recorded at the end; of `detail` what is None is left out.
         """
         given = {key: value for key, value in detail.items() if value is not None}
-        act = Act(now.isoformat(), given, run, turns_to)
-        token = UNDER_WAY.set(act)
-        try:
-            yield
-            if not act.is_stored:
-                with self._database.transaction() as connection:
-                    put_on_record(connection, turns_to)
-        finally:
-            UNDER_WAY.reset(token)
+        under_way = Act(now.isoformat(), given, run)
+        yield under_way
+        if not under_way.is_stored:
+            with self._database.transaction() as connection:
+                put_on_record(connection, under_way)

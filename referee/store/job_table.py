@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from referee.errors import RefereeError
-from referee.store.acts import put_on_record
 from referee.store.database import Database
 from referee.store.model_records import Job, JobKind, JobState
 from referee.store.schema import insert
@@ -77,7 +76,6 @@ class JobTable:
         """Add the jobs that are missing, by name; one that failed or was cancelled waits again."""
         with self._database.transaction() as connection:
             insert_jobs(connection, kind, about, now)
-            put_on_record(connection)
 
     def lease(
         self,

@@ -6,7 +6,7 @@ import sqlite3
 from datetime import datetime
 
 from referee.errors import RefereeError
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.schema import insert
 
@@ -21,7 +21,9 @@ class OperatorTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, name: str, password_hash: str, now: datetime) -> None:
+    def add(
+        self, name: str, password_hash: str, now: datetime, act: Act | None = None
+    ) -> None:
         """Register an operator. Raises RefereeError `operator-exists`."""
         values = {
             "name": name,
@@ -31,14 +33,14 @@ class OperatorTable:
         try:
             with self._database.transaction() as connection:
                 connection.execute(insert("operators"), values)
-                put_on_record(connection)
+                put_on_record(connection, act)
         except sqlite3.IntegrityError:
             raise RefereeError(
                 "operator-exists",
                 f"The operator {name!r} exists already; remove it first for another password.",
             ) from None
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str, act: Act | None = None) -> None:
         """Remove an operator, whose sessions end. Raises RefereeError `operator-unknown`."""
         with self._database.transaction() as connection:
             if not connection.execute(
@@ -49,7 +51,7 @@ class OperatorTable:
                     f"There is no operator {name!r}; see: referee operator list",
                 )
             connection.execute(_END_SESSIONS, (name,))
-            put_on_record(connection)
+            put_on_record(connection, act)
 
     def password_hashes(self) -> dict[str, str]:
         """The password hash of every operator, by name."""
@@ -58,12 +60,12 @@ class OperatorTable:
         )
         return {row["name"]: row["password_hash"] for row in rows}
 
-    def begin_session(self, operator: str, drawn: str) -> str:
+    def begin_session(self, operator: str, drawn: str, act: Act | None = None) -> str:
         """The generation of this operator's sessions: `drawn` at random becomes it if none is valid now."""
         with self._database.transaction() as connection:
             values = {"operator": operator, "generation": drawn}
             connection.execute(insert("operator_sessions", "INSERT OR IGNORE"), values)
-            put_on_record(connection)
+            put_on_record(connection, act)
             return str(connection.execute(_GENERATION, (operator,)).fetchone()[0])
 
     def session_generation(self, operator: str) -> str | None:
@@ -71,14 +73,13 @@ class OperatorTable:
         rows = self._database.rows(_GENERATION, operator)
         return rows[0]["generation"] if rows else None
 
-    def end_sessions(self, operator: str) -> None:
+    def end_sessions(self, operator: str, act: Act | None = None) -> None:
         """End all sessions of this operator, for good: no later generation is the same."""
         with self._database.transaction() as connection:
             connection.execute(_END_SESSIONS, (operator,))
-            put_on_record(connection)
+            put_on_record(connection, act)
 
     def end_all_sessions(self) -> None:
         """End the sessions of all operators: of a copy it is not known who has logged out since it was made."""
         with self._database.transaction() as connection:
             connection.execute(_END_ALL_SESSIONS)
-            put_on_record(connection)

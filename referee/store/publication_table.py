@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from referee.errors import RefereeError
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.model_records import Publication
 from referee.store.schema import insert
@@ -37,7 +37,11 @@ class PublicationTable:
         return tuple(self._database.rows(_MARK, track)[0])
 
     def publish(
-        self, made: Publication, mark: tuple[object, ...], odd: Sequence[str]
+        self,
+        made: Publication,
+        mark: tuple[object, ...],
+        odd: Sequence[str],
+        act: Act | None = None,
     ) -> None:
         """Store a final board that was computed at a `track_mark`, and put on record what looked `odd` then.
 
@@ -69,7 +73,7 @@ class PublicationTable:
                 sentence = f"This final board of the track {made.track} was published already, {who}."
                 raise RefereeError("already-published", sentence)
             connection.execute(insert("publications"), values)
-            put_on_record(connection, odd=list(odd))
+            put_on_record(connection, act, odd=list(odd))
 
 
 def take_back_publication(

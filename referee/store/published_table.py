@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import datetime
 
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.records import BoardState, Published
 
@@ -60,13 +60,15 @@ class PublishedTable:
                 )
             connection.execute(_PUBLISH_HALL, {"utc": now.isoformat(), "hall": hall})
 
-    def freeze(self, now: datetime, empty: str) -> None:
+    def freeze(self, now: datetime, empty: str, act: Act | None = None) -> None:
         """Freeze a live board; `empty` is shown where nothing was published yet."""
         with self._database.transaction() as connection:
             connection.execute(_FREEZE, {"utc": now.isoformat(), "empty": empty})
-            put_on_record(connection)
+            put_on_record(connection, act)
 
-    def unveil(self, now: datetime, final: str, seen: int, places: int) -> bool:
+    def unveil(
+        self, now: datetime, final: str, seen: int, places: int, act: Act | None = None
+    ) -> bool:
         """Show so many more places of `final`, the document whose ranking is unveiled; the first call fixes it.
 
         Returns False, and does nothing, unless `seen` places are shown now.
@@ -82,5 +84,5 @@ class PublishedTable:
                 connection.execute(statement, values).rowcount for statement in _UNVEIL
             ][1] == 1
             if is_done:
-                put_on_record(connection)
+                put_on_record(connection, act)
         return is_done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 
 
@@ -19,7 +19,9 @@ class QueueTable:
         sql = "SELECT team FROM queue JOIN teams ON name = team WHERE NOT disabled ORDER BY position"
         return [row["team"] for row in self._database.rows(sql)]
 
-    def change(self, change: Callable[[list[str]], list[str]]) -> list[str]:
+    def change(
+        self, change: Callable[[list[str]], list[str]], act: Act | None = None
+    ) -> list[str]:
         """Replace the queue by what `change` makes of it; of several at once, each sees what the others did."""
         with self._database.transaction() as connection:
             before = [
@@ -34,5 +36,5 @@ class QueueTable:
                 "INSERT INTO queue (position, team) VALUES (?, ?)",
                 enumerate(after, start=1),
             )
-            put_on_record(connection, before=before, queue=after)
+            put_on_record(connection, act, before=before, queue=after)
         return after

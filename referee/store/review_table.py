@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.records import Review
 from referee.store.schema import insert
@@ -18,7 +18,7 @@ class ReviewTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, run: int, review: Review) -> None:
+    def add(self, run: int, review: Review, act: Act | None = None) -> None:
         """Keep that an operator let a run in review stand."""
         values = vars(review) | {
             "id": None,
@@ -27,7 +27,7 @@ class ReviewTable:
         }
         with self._database.transaction() as connection:
             connection.execute(insert("reviews"), values)
-            put_on_record(connection, codes=review.codes)
+            put_on_record(connection, act, codes=review.codes)
 
     def of_run(self, run: int) -> list[Review]:
         """How a run was let stand, oldest first."""

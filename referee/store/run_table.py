@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lpirc_power.meter import Setup
 from lpirc_power.standing import Standing
 from referee.errors import RefereeError, SessionRefused
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import LARGEST_NUMBER, Database
 from referee.store.event_chain import Event, append_event
 from referee.store.records import (
@@ -45,7 +45,9 @@ class RunTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def arm(self, run: Run, now: datetime, order: NDArray[np.int64]) -> Run:
+    def arm(
+        self, run: Run, now: datetime, order: NDArray[np.int64], act: Act | None = None
+    ) -> Run:
         """Store a new armed run under a new number (`run.id` is ignored) and return it with its number.
 
         `order` is its image order, shape (images,): there is no run without one. The team leaves the queue.
@@ -59,7 +61,7 @@ class RunTable:
                 insert("image_orders"), {"run": number, "numbers": numbers}
             )
             connection.execute("DELETE FROM queue WHERE team = ?", (run.team,))
-            put_on_record(connection, RunState.ARMED, run=number)
+            put_on_record(connection, act, run=number)
         return replace(armed, id=number)
 
     def image_order(self, run: int) -> NDArray[np.int64]:
@@ -69,18 +71,26 @@ class RunTable:
         )
         return np.frombuffer(rows[0]["numbers"], dtype="<i8").astype(np.int64)
 
-    def change(self, run: int, expected: Sequence[RunState], **values: object) -> Run:
+    def change(
+        self,
+        run: int,
+        expected: Sequence[RunState],
+        *,
+        act: Act | None = None,
+        **values: object,
+    ) -> Run:
         """Change columns of a run that is in one of the `expected` states.
 
         Raises RefereeError `run-state` when it is not: of two that race, one wins.
         """
-        return self.change_all({run: values}, expected)[0]
+        return self.change_all({run: values}, expected, act=act)[0]
 
     def change_all(
         self,
         changes: Mapping[int, Mapping[str, object]],
         expected: Sequence[RunState],
         event: Event | None = None,
+        act: Act | None = None,
     ) -> list[Run]:
         """Change columns of several runs as `change` does, of all or none, and append the event of it."""
         states = ", ".join("?" * len(expected))
@@ -98,7 +108,7 @@ class RunTable:
                         run=run,
                     )
             several: dict[str, Any] = {"runs": [*changes]} if len(changes) > 1 else {}
-            put_on_record(connection, values.get("state"), **several)
+            put_on_record(connection, act, **several)
             if event is not None:
                 append_event(connection, *event)
         return [self.get(run) for run in changes]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lpirc_power.energy import Check
 from referee.errors import RefereeError
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.event_chain import Event, append_event
 from referee.store.records import (
@@ -65,6 +65,7 @@ class ScoreTable:
         state: RunState | None = None,
         maps: NDArray[np.float64] | None = None,
         events: Sequence[Event] = (),
+        act: Act | None = None,
     ) -> None:
         """Append a judgement with its checks, and the events of it; the latest one of a run counts.
 
@@ -88,7 +89,7 @@ class ScoreTable:
             connection.executemany(insert("checks"), checks)
             if score.interval is not None and maps is not None:
                 _insert_interval(connection, number, score.interval, maps)
-            put_on_record(connection)
+            put_on_record(connection, act)
             for event in events:
                 append_event(connection, *event)
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, fields, replace
 from datetime import datetime
 
 from referee.errors import RefereeError
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.entry_withdrawal import require_not_withdrawn
 from referee.store.job_table import end_job, insert_jobs
@@ -62,6 +62,7 @@ class SubmissionTable:
         now: datetime,
         limit: int,
         kind: JobKind | None = None,
+        act: Act | None = None,
     ) -> Submission:
         """Store a submission, with a new `id` and `accepted_utc`, and the job of its `kind`, if any; return it.
 
@@ -78,7 +79,7 @@ class SubmissionTable:
                     submission.model_sha256,
                 )
             made = accepted_part(connection, submission, now, limit, kind)
-            put_on_record(connection, submission=made.id)
+            put_on_record(connection, act, submission=made.id)
         return made
 
     def require_below_limit(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from referee.errors import RefereeError
-from referee.store.acts import put_on_record
+from referee.store.acts import Act, put_on_record
 from referee.store.database import Database
 from referee.store.schema import insert
 
@@ -24,12 +24,16 @@ class TeamTable:
         password_hash: str,
         now: datetime,
         affiliation: str | None = None,
+        act: Act | None = None,
     ) -> None:
         """Register a team. Raises RefereeError `team-exists`."""
-        self.add_all({name: (password_hash, affiliation)}, now)
+        self.add_all({name: (password_hash, affiliation)}, now, act)
 
     def add_all(
-        self, teams: Mapping[str, tuple[str, str | None]], now: datetime
+        self,
+        teams: Mapping[str, tuple[str, str | None]],
+        now: datetime,
+        act: Act | None = None,
     ) -> None:
         """Register teams, (password hash, affiliation) by name, all or none. Raises RefereeError `team-exists`."""
         common = {"disabled": 0, "created_utc": now.isoformat()}
@@ -46,7 +50,7 @@ class TeamTable:
                     raise RefereeError(
                         "team-exists", f"The team {name!r} exists already."
                     ) from None
-            put_on_record(connection)
+            put_on_record(connection, act)
 
     def password_hash(self, team: str) -> str | None:
         """The password hash of an enabled team, or None."""
@@ -66,23 +70,28 @@ class TeamTable:
             for row in self._database.rows("SELECT * FROM teams ORDER BY name")
         }
 
-    def set_disabled(self, name: str, disabled: bool) -> None:
+    def set_disabled(self, name: str, disabled: bool, act: Act | None = None) -> None:
         """Refuse or allow further log-ins and runs of a team. Raises RefereeError `team-unknown`."""
         self._change(
-            name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled)
+            name, "UPDATE teams SET disabled = ? WHERE name = ?", int(disabled), act
         )
 
-    def set_password(self, team: str, password_hash: str) -> None:
+    def set_password(
+        self, team: str, password_hash: str, act: Act | None = None
+    ) -> None:
         """Replace the password of a team, disabled or not. Raises RefereeError `team-unknown`."""
         self._change(
-            team, "UPDATE teams SET password_hash = ? WHERE name = ?", password_hash
+            team,
+            "UPDATE teams SET password_hash = ? WHERE name = ?",
+            password_hash,
+            act,
         )
 
-    def _change(self, name: str, sql: str, value: object) -> None:
+    def _change(self, name: str, sql: str, value: object, act: Act | None) -> None:
         with self._database.transaction() as connection:
             if not connection.execute(sql, (value, name)).rowcount:
                 self.require(name)
-            put_on_record(connection)
+            put_on_record(connection, act)
 
     def require(self, name: str) -> None:
         """Raise RefereeError `team-unknown` unless the team is registered and enabled."""

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from flask import Flask
 
+from lpirc_testsets import TestSetError
+from lpirc_testsets.plugins import Plugin
 from referee import seams
 from referee.clock import Clock
 from referee.contest import Contest
 from referee.errors import RefereeError
-from referee.seams import BringPages, Pages, Plugin
+from referee.seams import Pages
 
 logger = logging.getLogger(__name__)
 
@@ -21,48 +23,41 @@ logger = logging.getLogger(__name__)
 class PluggedPages:
     """The pages of all plug-ins."""
 
-    brought: tuple[tuple[Plugin[BringPages], Pages], ...] = ()
+    offers: tuple[tuple[Plugin, Pages], ...] = ()
 
     @property
     def links(self) -> list[tuple[str, str]]:
         """Text and address of each link below the board."""
-        return [link for _, pages in self.brought for link in pages.links]
+        return [link for _, pages in self.offers for link in pages.links]
 
     def start(self) -> None:
         """Begin their background work."""
-        for plugin, pages in self.brought:
+        for plugin, pages in self.offers:
             _try(plugin, pages.start)
 
     def close(self) -> None:
         """End their background work."""
-        for plugin, pages in self.brought:
+        for plugin, pages in self.offers:
             _try(plugin, pages.close)
 
     def look(self) -> None:
         """Make their checks of the start."""
-        for plugin, pages in self.brought:
+        for plugin, pages in self.offers:
             _try(plugin, pages.look)
 
 
 def plug_pages(app: Flask, contest: Contest, clock: Clock) -> PluggedPages:
     """Make the pages of all plug-ins and register them with the app."""
-    brought: list[tuple[Plugin[BringPages], Pages]] = []
+    offers = []
     for plugin in seams.PAGES.each(_log):
         try:
-            pages = plugin.call(_pages, plugin, contest, clock)
-            plugin.call(_register, app, plugin.name, pages)
-        except RefereeError as error:
+            pages = seams.pages(plugin, contest, clock)
+            seams.call(plugin, _register, app, plugin.point.name, pages)
+        except (RefereeError, TestSetError) as error:
             _log(error)
         else:
-            brought.append((plugin, pages))
-    return PluggedPages(tuple(brought))
-
-
-def _pages(plugin: Plugin[BringPages], contest: Contest, clock: Clock) -> Pages:
-    pages = plugin.brought(contest, clock)
-    if not isinstance(pages, Pages):
-        raise TypeError(f"{pages!r} is not a Pages")
-    return pages
+            offers.append((plugin, pages))
+    return PluggedPages(tuple(offers))
 
 
 def _register(app: Flask, name: str, pages: Pages) -> None:
@@ -71,12 +66,12 @@ def _register(app: Flask, name: str, pages: Pages) -> None:
     app.extensions[name] = pages.state
 
 
-def _try(plugin: Plugin[BringPages], function: Callable[[], object]) -> None:
+def _try(plugin: Plugin, function: Callable[[], object]) -> None:
     try:
-        plugin.call(function)
-    except RefereeError as error:
+        seams.call(plugin, function)
+    except (RefereeError, TestSetError) as error:
         _log(error)
 
 
-def _log(error: RefereeError) -> None:
+def _log(error: RefereeError | TestSetError) -> None:
     logger.error("%s", error.sentence)

@@ -15,7 +15,7 @@ from referee.cli.testset import testset as command
 from tests.plugins_installed import Installer, plugins_in
 
 GROUP = "lpirc.formats"
-SAMPLE = Path(__file__).parents[1] / "plugin_sample" / "formats.py"
+SAMPLE = Path(__file__).parents[1] / "plugin_sample" / "lpirc_sample" / "formats.py"
 
 
 @pytest.fixture

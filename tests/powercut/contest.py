@@ -424,8 +424,8 @@ class _Day:
         self.store.operators.add("ada", "no hash", self.now())
         self.told("operators ada")
         now = self.now()
-        with self.store.log.act(now, None, None, operator="ada", action="announce"):
-            self.store.announcements.add("ada", "Lunch.", now)
+        with self.store.log.act(now, None, operator="ada", action="announce") as act:
+            self.store.announcements.add("ada", "Lunch.", now, act)
         self.told("announcements Lunch.", f"event None operator {now.isoformat()}")
         self.store.queue.change(lambda _: ["voles"])
         self.told("queue voles")

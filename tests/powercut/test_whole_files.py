@@ -23,7 +23,7 @@ from lpirc_tracks.submissions.submitting import keep_model
 from referee.backup import contest_copy
 from referee.backup.contest_copy import back_up, restore
 from referee.contest import create_contest, open_contest
-from referee.store import Store
+from referee.store.integrity import Integrity
 from tests.powercut.examination import lay
 from tests.powercut.recording import Journal, recorded
 from tests.referee.factories import config_text
@@ -154,7 +154,7 @@ def backed_up(place: Path) -> None:
     database = (place / "day" / "contest.db").read_bytes()
     # The recorded connection has no online copy; what the copy holds is no matter here.
     with mock.patch.object(
-        Store,
+        Integrity,
         "copy_to",
         lambda _, copy: copy.write_bytes(database),
     ):

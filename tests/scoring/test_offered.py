@@ -20,7 +20,7 @@ from lpirc_testsets import GroundTruth, read_ground_truth
 from tests.plugins_installed import Installer, plugins_in
 
 GROUP = "lpirc.metrics"
-SAMPLE = Path(__file__).parents[1] / "plugin_sample" / "metrics.py"
+SAMPLE = Path(__file__).parents[1] / "plugin_sample" / "lpirc_sample" / "metrics.py"
 ENTRIES = """lpirc-75 = sample_metrics:STRICTER
 found = sample_metrics:FOUND"""
 TRUTH = (

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lpirc_testsets.plugins import PluginError, UnknownPlugin
 from lpirc_tracks.measured import Measured
 from lpirc_tracks.track import Aim, Entry, Place, Track, Verdict
-from referee.errors import BadTrack, BrokenPlugin, RefereeError
-from referee.seams import Seam
+from referee.errors import BadTrack, RefereeError
+from referee.seams import ShapedSeam
 
 __all__ = [
     "TRACKS",
@@ -30,9 +31,9 @@ def _fits(name: str, found: object) -> bool:
     return isinstance(found, Track) and found.name == name
 
 
-TRACKS = Seam[Track](
-    "lpirc.tracks", "the Track", _fits, former_group="lpirc_referee.tracks"
-)
+TRACKS = ShapedSeam("lpirc.tracks", "Track", "lpirc-tracks", _fits)
+FORMER = ShapedSeam("lpirc_referee.tracks", "Track", "lpirc-tracks", _fits)
+"""The group as it was named before: its plug-ins are still found."""
 
 
 def track_named(name: str, settings: Mapping[str, object] | None = None) -> Track:
@@ -40,17 +41,17 @@ def track_named(name: str, settings: Mapping[str, object] | None = None) -> Trac
 
     Raises RefereeError `track-unknown`, BadTrack, `bad-track-setting`.
     """
-    names = track_names()
-    if name not in names:
-        words = f"There is no rule {name!r}; the rules are {', '.join(names)}."
-        raise RefereeError("track-unknown", words)
+    seam = FORMER if name in FORMER.names() else TRACKS
     try:
-        found = TRACKS.load(name).brought
-    except BrokenPlugin as error:
+        found: Track = seam.load(name).value
+    except UnknownPlugin as error:
+        words = f"There is no rule {name!r}; the rules are {', '.join(track_names())}."
+        raise RefereeError("track-unknown", words) from error
+    except PluginError as error:
         raise BadTrack(error.sentence) from error
     return found.with_settings(settings or {})
 
 
 def track_names() -> tuple[str, ...]:
-    """Return the names of all tracks, sorted; no other distribution can take the name of one of ours."""
-    return tuple(TRACKS.names())
+    """Return the names of all tracks, sorted."""
+    return tuple(sorted({*TRACKS.names(), *FORMER.names()}))

@@ -25,9 +25,9 @@ def freeze() -> Response:
     state = web_state()
     found = state.contest.store.published.get()
     if found is None or found.state is BoardState.LIVE:
-        with act("board-freeze"):
+        with act("board-freeze") as under_way:
             state.contest.store.published.freeze(
-                state.clock.utc(), empty_board(state.contest)
+                state.clock.utc(), empty_board(state.contest), under_way
             )
     return _changed(state)
 
@@ -54,11 +54,11 @@ def unveil() -> Response:
     now, contest = state.clock.utc(), state.contest
     final = found.final or public_board(contest, now, log=log_head(contest, now))
     places = 1 if wanted == "1" else MANY
-    with act("board-unveil", places=wanted):
+    with act("board-unveil", places=wanted) as under_way:
         if str(found.unveiled) != (
             seen or str(found.unveiled)
         ) or not state.contest.store.published.unveil(
-            now, final, found.unveiled, places
+            now, final, found.unveiled, places, under_way
         ):
             sentence = "Another operator has just unveiled; look at the board, then go on from there."
             raise RefereeError("board-state", sentence)

@@ -40,8 +40,8 @@ def draw() -> Response:
         if not off and team not in busy and not 0 < limit <= used.get(team, 0)
     ]
     secrets.SystemRandom().shuffle(drawn)
-    with act("draw"):
-        return jsonify(queue=contest.store.queue.change(lambda _: drawn))
+    with act("draw") as under_way:
+        return jsonify(queue=contest.store.queue.change(lambda _: drawn, under_way))
 
 
 @blueprint.post("/queue/<any(add,absent,remove):action>")
@@ -62,8 +62,8 @@ def change(action: str) -> Response:
         others = [one for one in queue if one != team]
         return others if action == "remove" else [*others, team]
 
-    with act(f"queue-{action}", team=team):
-        return jsonify(queue=web_state().contest.store.queue.change(changed))
+    with act(f"queue-{action}", team=team) as under_way:
+        return jsonify(queue=web_state().contest.store.queue.change(changed, under_way))
 
 
 @blueprint.post("/announcements")
@@ -77,9 +77,9 @@ def announce() -> tuple[Response, int]:
             f"An announcement has at most {LONGEST_ANNOUNCEMENT} printable characters, not {len(text)}.",
         )
     state = web_state()
-    with act("announce", text=text):
+    with act("announce", text=text) as under_way:
         number = state.contest.store.announcements.add(
-            str(acting()), text, state.clock.utc()
+            str(acting()), text, state.clock.utc(), under_way
         )
     return jsonify(id=number, text=text), 201
 
@@ -87,8 +87,8 @@ def announce() -> tuple[Response, int]:
 @blueprint.post("/announcements/<int:number>/withdraw")
 def withdraw(number: int) -> Response:
     """Withdraw an announcement."""
-    with act("withdraw", announcement=number):
+    with act("withdraw", announcement=number) as under_way:
         web_state().contest.store.announcements.withdraw(
-            number, web_state().clock.utc()
+            number, web_state().clock.utc(), under_way
         )
     return jsonify(id=number)

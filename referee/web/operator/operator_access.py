@@ -112,10 +112,12 @@ def log_in() -> Response:
         return _redirect(f"{OPERATOR_PATH}/login?{back}")
     operator = operator_named(proved)
     with state.contest.store.log.act(
-        state.clock.utc(), None, None, **_record(operator), action="log-in"
-    ):
+        state.clock.utc(), None, **_record(operator), action="log-in"
+    ) as under_way:
         drawn = secrets.token_hex(GENERATION_BYTES)
-        generation = state.contest.store.operators.begin_session(str(operator), drawn)
+        generation = state.contest.store.operators.begin_session(
+            str(operator), drawn, under_way
+        )
     session = replace(proved, generation=generation)
     response = _redirect(wanted)
     is_secure = request.is_secure or request.headers.get("X-Forwarded-Proto") == "https"
@@ -137,9 +139,9 @@ def log_out() -> Response:
     require_operator()
     state = web_state()
     with state.contest.store.log.act(
-        state.clock.utc(), None, None, **who(), action="log-out"
-    ):
-        state.contest.store.operators.end_sessions(str(acting()))
+        state.clock.utc(), None, **who(), action="log-out"
+    ) as under_way:
+        state.contest.store.operators.end_sessions(str(acting()), under_way)
     response = _redirect(f"{OPERATOR_PATH}/login")
     response.delete_cookie(OPERATOR_COOKIE, httponly=True, samesite="Strict")
     return response

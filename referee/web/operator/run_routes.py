@@ -13,6 +13,7 @@ from lpirc_power.errors import MeterError
 from referee.contest import Contest
 from referee.errors import RefereeError
 from referee.judging.results import let_stand, run_document
+from referee.store.acts import Act
 from referee.store.records import RunState
 from referee.web.http_answers import through_flask
 from referee.web.operator.operator_access import acting, require_operator, who
@@ -28,19 +29,13 @@ blueprint.before_request(require_operator)
 
 
 @contextmanager
-def act(
-    action: str,
-    run: int | None = None,
-    turns_to: RunState | None = None,
-    **detail: object,
-) -> Iterator[None]:
-    """What is done within is an act of this operator; the store keeps both or neither: see `DayTables.act`."""
+def act(action: str, run: int | None = None, **detail: object) -> Iterator[Act]:
+    """Begin an act of this operator; the store keeps what it does and its record, or neither: see `EventTable.act`."""
     state, named = web_state(), who() | {"action": action}
     try:
-        with state.contest.store.log.act(
-            state.clock.utc(), run, turns_to, **named, **detail
-        ):
-            yield
+        now = state.clock.utc()
+        with state.contest.store.log.act(now, run, **named, **detail) as under_way:
+            yield under_way
     finally:
         state.status.renew()
 
@@ -70,13 +65,14 @@ def arm() -> tuple[Response, int]:
     more: dict[str, Any] = {"beyond_attempts": beyond or None, "reason": reason or None}
     more["extra_s"] = extra_s if extra else None
     try:
-        with act("arm", turns_to=RunState.ARMED, team=team, **more):
+        with act("arm", team=team, **more) as under_way:
             run = state.control.arm(
                 team,
                 station or _only_station(state.contest),
                 heat or None,
                 extra_s=extra_s if extra else None,
                 beyond_attempts=beyond == "yes",
+                act=under_way,
             )
     except MeterError as error:
         return through_flask(meter_problem(error, "nothing is armed")), 503
@@ -87,8 +83,10 @@ def arm() -> tuple[Response, int]:
 def start() -> Response:
     """Give the start signal of a heat: its runs open together. `absent` = "start": also without a team that waits."""
     heat, absent = read_texts("heat", absent="refuse")
-    with act("start", turns_to=RunState.OPEN, heat=heat, absent=absent):
-        opened = web_state().control.start(heat, absent_too=absent == "start")
+    with act("start", heat=heat, absent=absent) as under_way:
+        opened = web_state().control.start(
+            heat, absent_too=absent == "start", act=under_way
+        )
     return jsonify([asdict(run) for run in opened])
 
 
@@ -102,8 +100,8 @@ def close(number: int) -> Response:
             f"Run {number} is armed, not open; void it instead.",
             run=number,
         )
-    with act("close", number, RunState.CLOSED, reason=_reason()):
-        closed = web_state().control.close(number, "operator")
+    with act("close", number, reason=_reason()) as under_way:
+        closed = web_state().control.close(number, "operator", under_way)
     return jsonify(asdict(closed))
 
 
@@ -111,8 +109,8 @@ def close(number: int) -> Response:
 def void(number: int) -> Response:
     """Take a run out of the contest, with the reason."""
     (reason,) = read_texts("reason")
-    with act("void", number, RunState.VOID, reason=reason):
-        voided = web_state().control.void(number, reason)
+    with act("void", number, reason=reason) as under_way:
+        voided = web_state().control.void(number, reason, under_way)
     return jsonify(asdict(voided))
 
 
@@ -120,8 +118,8 @@ def void(number: int) -> Response:
 def unvoid(number: int) -> Response:
     """Take a void run back into the contest."""
     was_void = web_state().contest.store.runs.get(number).void_reason
-    with act("unvoid", number, was_void=was_void, reason=_reason()):
-        back = web_state().control.unvoid(number)
+    with act("unvoid", number, was_void=was_void, reason=_reason()) as under_way:
+        back = web_state().control.unvoid(number, under_way)
     return jsonify(run_document(back))
 
 
@@ -130,8 +128,9 @@ def review(number: int) -> Response:
     """Let a run in review stand, with a note."""
     (note,) = read_texts("note")
     state = web_state()
-    with act("review", number, note=note):
-        kept = let_stand(state.contest, number, str(acting()), note, state.clock.utc())
+    with act("review", number, note=note) as under_way:
+        now = state.clock.utc()
+        kept = let_stand(state.contest, number, str(acting()), note, now, under_way)
     judged = state.contest.store.scores.latest(number)
     return jsonify(asdict(kept) | {"run": number, "score": judged and judged.score})
 

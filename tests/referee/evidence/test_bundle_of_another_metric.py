@@ -15,7 +15,7 @@ from tests.referee.evidence.proved import by_main, by_second, failed, opened
 from tests.referee.evidence.test_bundles_of_each_metric import made_bundles, result_of
 from tests.referee.factories import config_text
 
-SAMPLE = Path(__file__).parents[2] / "plugin_sample" / "metrics.py"
+SAMPLE = Path(__file__).parents[2] / "plugin_sample" / "lpirc_sample" / "metrics.py"
 ENTRIES = """lpirc-75 = sample_metrics:STRICTER
 found = sample_metrics:FOUND"""
 

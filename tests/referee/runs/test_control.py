@@ -327,8 +327,8 @@ def test_an_operator_s_close_is_on_record_with_the_close_though_the_run_s_own_th
         return window
 
     monkeypatch.setattr(OpenRun, "end", end_slowly)
-    with house.store.log.act(START, 1, RunState.CLOSED, operator="ada", action="close"):
-        house.control.close(1, "operator")
+    with house.store.log.act(START, 1, operator="ada", action="close") as act:
+        house.control.close(1, "operator", act)
     assert live.done.is_set()
     assert kinds(house, 1)[-2:] == ["operator", "closed"]
 

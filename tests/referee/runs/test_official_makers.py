@@ -18,7 +18,7 @@ from tests.power.plug import MODEL, plugged
 from tests.referee.factories import TEAM, House, station
 
 Build = Callable[..., House]
-SAMPLE = Path(__file__).parents[2] / "plugin_sample" / "meters.py"
+SAMPLE = Path(__file__).parents[2] / "plugin_sample" / "lpirc_sample" / "meters.py"
 BOTH = ["YOKOGAWA", "Shelly"]
 
 

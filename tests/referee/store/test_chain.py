@@ -193,7 +193,7 @@ def test_every_event_is_linked_to_all_before_it(
     database: sqlite3.Connection,
 ) -> None:
     store.log.append(START, run, "armed", station="A")
-    with store.log.act(START, run, None, operator="ada", action="close"):
+    with store.log.act(START, run, operator="ada", action="close"):
         pass
     assert store.log.head()[2] == links(database)[-1][1].hex()
     assert all(stored == computed for stored, computed in links(database))

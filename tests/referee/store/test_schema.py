@@ -420,7 +420,6 @@ def test_of_an_entry_that_form_15_withdrew_in_part_the_hold_out_part_is_withdraw
         with store.log.act(
             START,
             None,
-            None,
             operator="command",
             action="model-withdraw",
             user="alice",

@@ -28,7 +28,7 @@ from lpirc_tracks.submissions.submitting import MODELS
 from referee.cli import main
 from referee.contest import open_contest
 from referee.errors import ModelCrashed, ModelFault
-from referee.store import Store
+from referee.store.entry_withdrawal import EntryWithdrawals
 from tests import onnx_models
 from tests import tflite_models as models
 from tests.confinement import UNCONFINED
@@ -707,8 +707,8 @@ def test_a_submission_whose_referee_was_killed_is_told_from_one_that_is_being_me
 
     monkeypatch.setattr(harness, "bench", killed)
     monkeypatch.setattr(
-        Store,
-        "give_up_submission",
+        EntryWithdrawals,
+        "give_up",
         lambda *_: None,
     )  # as SIGKILL leaves it
     model = hall.model("mean", models.classifier())

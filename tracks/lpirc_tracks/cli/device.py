@@ -32,9 +32,12 @@ def device() -> None:
 def add(name: str, folder: Path) -> None:
     """Register device NAME, as boards show it, and print its key, which is not kept; again: another key."""
     key = secrets.token_urlsafe(32)
-    with open_contest(folder) as contest, act(contest.store, "device-add", name=name):
+    with (
+        open_contest(folder) as contest,
+        act(contest.store, "device-add", name=name) as under_way,
+    ):
         contest.store.devices.add(
-            name, hashlib.sha256(key.encode()).hexdigest(), Clock().utc()
+            name, hashlib.sha256(key.encode()).hexdigest(), Clock().utc(), under_way
         )
     click.echo(key)
 
@@ -91,9 +94,9 @@ def disable(name: str, reason: str, folder: Path) -> None:
     """Give device NAME no work; what it is at goes to another one, and costs nobody anything."""
     with (
         open_contest(folder) as contest,
-        act(contest.store, "device-disable", name=name, reason=reason),
+        act(contest.store, "device-disable", name=name, reason=reason) as under_way,
     ):
-        contest.store.devices.disable(name, reason, Clock().utc())
+        contest.store.devices.disable(name, reason, Clock().utc(), under_way)
 
 
 @device.command()
@@ -104,9 +107,9 @@ def enable(name: str, reason: str, folder: Path) -> None:
     """Let device NAME measure again; it calibrates first, and what it measured before is not compared any more."""
     with (
         open_contest(folder) as contest,
-        act(contest.store, "device-enable", name=name, reason=reason),
+        act(contest.store, "device-enable", name=name, reason=reason) as under_way,
     ):
-        contest.store.devices.enable(name, Clock().utc())
+        contest.store.devices.enable(name, Clock().utc(), under_way)
 
 
 @device.command()
@@ -115,8 +118,8 @@ def enable(name: str, reason: str, folder: Path) -> None:
 def remove(name: str, folder: Path) -> None:
     """Remove device NAME; what it is at waits for another one."""
     with open_contest(folder) as contest:
-        with act(contest.store, "device-remove", name=name):
-            contest.store.devices.remove(name)
+        with act(contest.store, "device-remove", name=name) as under_way:
+            contest.store.devices.remove(name, under_way)
         waiting = contest.store.submissions.queued(JobKind.MEASURING)
         tracks = {one.track for one in waiting} & {
             one.name for one in contest.config.tracks

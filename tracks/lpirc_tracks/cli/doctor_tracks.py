@@ -8,6 +8,7 @@ from functools import partial
 import click
 
 from lpirc_testsets import TestSetError, load_test_set
+from lpirc_tracks import track_named, track_names
 from lpirc_tracks.submissions.confining import (
     NOT_CONFINED,
     confinement_of,
@@ -24,6 +25,8 @@ from referee.seams import Finding
 
 def look_at_tracks(contest: Contest) -> Iterator[Finding]:
     """Yield all findings: the entry `tracks` of `lpirc.checks`."""
+    for name in track_names():
+        yield from _failure(partial(track_named, name))
     yield from _look_at_models(contest)
     for track in contest.config.tracks:
         yield from _look_at_track(contest, track)

@@ -284,8 +284,8 @@ def submit_command(
             team=team,
             track=track,
             measured_by=measured_by,
-        ):
-            made = submit(contest, opened, order, validate, bench, Clock())
+        ) as under_way:
+            made = submit(contest, opened, order, validate, bench, Clock(), under_way)
         notes = _notes(contest, made)
     _report(made, as_json=as_json, notes=notes)
 
@@ -323,9 +323,9 @@ def remeasure_command(
             try:
                 with act(
                     contest.store, "model-remeasure", team=earlier.team, track=track
-                ):
+                ) as under_way:
                     made = measure_again(
-                        contest, opened, earlier, build, bench, Clock()
+                        contest, opened, earlier, build, bench, Clock(), under_way
                     )
                 _report(made, as_json=as_json)
             except ModelFault as failure:  # go on with the other models

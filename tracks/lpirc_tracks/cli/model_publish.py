@@ -42,8 +42,10 @@ def publish_command(
             found = final_board(contest, config, now)
             newest = contest.store.publications.newest(track)
         else:
-            with act(contest.store, "model-publish", track=track, code=code):
-                found = publish(contest, config, code, user(), now)
+            with act(
+                contest.store, "model-publish", track=track, code=code
+            ) as under_way:
+                found = publish(contest, config, code, user(), now, under_way)
     if as_json:
         odd = [asdict(one) for one in found.oddities]
         document = {

@@ -36,9 +36,13 @@ def withdraw_command(number: int, reason: str, folder: Path) -> None:
     """
     with (
         open_contest(folder) as contest,
-        act(contest.store, "model-withdraw", submission=number, reason=reason),
+        act(
+            contest.store, "model-withdraw", submission=number, reason=reason
+        ) as under_way,
     ):
-        taken = contest.store.entries.withdraw(number, reason, user(), Clock().utc())
+        taken = contest.store.entries.withdraw(
+            number, reason, user(), Clock().utc(), under_way
+        )
         _show(contest, taken)
 
 
@@ -53,9 +57,11 @@ def restore_command(number: int, reason: str, folder: Path) -> None:
     """
     with (
         open_contest(folder) as contest,
-        act(contest.store, "model-restore", submission=number, reason=reason),
+        act(
+            contest.store, "model-restore", submission=number, reason=reason
+        ) as under_way,
     ):
-        restored = contest.store.entries.restore(number, Clock().utc())
+        restored = contest.store.entries.restore(number, Clock().utc(), under_way)
         _show(contest, restored)
 
 
@@ -67,9 +73,11 @@ def uncount_command(number: int, reason: str, folder: Path) -> None:
     """Let submission NUMBER no longer count for its day's limit, as after a power cut."""
     with (
         open_contest(folder) as contest,
-        act(contest.store, "model-uncount", submission=number, reason=reason),
+        act(
+            contest.store, "model-uncount", submission=number, reason=reason
+        ) as under_way,
     ):
-        contest.store.entries.uncount(number)
+        contest.store.entries.uncount(number, under_way)
     click.echo(f"Submission {number} no longer counts for its day's limit.")
 
 
@@ -84,9 +92,11 @@ def confirm_command(number: int, reason: str, folder: Path) -> None:
     """
     with (
         open_contest(folder) as contest,
-        act(contest.store, "model-confirm", submission=number, reason=reason),
+        act(
+            contest.store, "model-confirm", submission=number, reason=reason
+        ) as under_way,
     ):
-        contest.store.entries.end_review(number, Clock().utc())
+        contest.store.entries.end_review(number, Clock().utc(), under_way)
         _show(contest, [number])
 
 

@@ -21,6 +21,7 @@ from lpirc_tracks.submissions.results_files import HOLDOUT, PUBLIC
 from referee.config.tracks import ModelTrack
 from referee.contest import Contest
 from referee.errors import RefereeError
+from referee.store.acts import Act
 from referee.store.model_records import Publication
 
 CODE_LENGTH = 12
@@ -74,7 +75,12 @@ def final_board(contest: Contest, config: ModelTrack, now: datetime) -> FinalBoa
 
 
 def publish(
-    contest: Contest, config: ModelTrack, code: str, by: str, now: datetime
+    contest: Contest,
+    config: ModelTrack,
+    code: str,
+    by: str,
+    now: datetime,
+    act: Act | None = None,
 ) -> FinalBoard:
     """Publish the final board that has this code, so what the operator looked at.
 
@@ -90,7 +96,7 @@ def publish(
         config.name, now.isoformat(), by, made.code, made.document
     )
     contest.store.publications.publish(
-        publication, made.mark, [one.sentence for one in made.oddities]
+        publication, made.mark, [one.sentence for one in made.oddities], act
     )
     return made
 

@@ -36,6 +36,7 @@ from referee.clock import Clock
 from referee.config.tracks import MODELS
 from referee.contest import Contest
 from referee.errors import ModelCrashed, ModelFault, RefereeError, WrongDevice
+from referee.store.acts import Act
 from referee.store.model_records import ModelMeasurement, Submission
 
 LARGEST_MODEL_BYTES = 500 << 20
@@ -72,6 +73,7 @@ def submit(
     validate: Callable[[Path], None],
     bench: Bench,
     clock: Clock,
+    act: Act | None = None,
 ) -> Submission:
     """Accept a model, measure it unless that was done elsewhere, judge and store it; the submission with its outcome.
 
@@ -103,7 +105,7 @@ def submit(
         _require_device(contest, track, platform.node(), "A model is measured here")
         with measuring_lock(contest, clock) as record:
             validate(order.model)
-            return _carry_out(contest, track, made, data, bench, record, clock)
+            return _carry_out(contest, track, made, data, bench, record, clock, act)
     content = order.result or b""
     document = parse_result(content)
     if document.is_elsewhere and order.measured_by is None:
@@ -119,7 +121,9 @@ def submit(
         kept = (
             b"" if document.is_elsewhere else data
         )  # a model for another runtime cannot be measured again
-        return _carry_out(contest, track, made, kept, lambda _: content, record, clock)
+        return _carry_out(
+            contest, track, made, kept, lambda _: content, record, clock, act
+        )
 
 
 def measure_again(
@@ -129,6 +133,7 @@ def measure_again(
     build: str,
     bench: Bench,
     clock: Clock,
+    act: Act | None = None,
 ) -> Submission:
     """Measure a kept model again, in another build or on the other test set; this counts towards no limit.
 
@@ -141,7 +146,7 @@ def measure_again(
     made = replace(earlier, split=track.split, build=build, testset_digest=track.digest)
     made = replace(made, counts=False, job=None)
     with measuring_lock(contest, clock) as record:
-        return _carry_out(contest, track, made, data, bench, record, clock)
+        return _carry_out(contest, track, made, data, bench, record, clock, act)
 
 
 def kept_model(contest: Contest, made: Submission) -> bytes:
@@ -192,10 +197,11 @@ def _carry_out(
     bench: Bench,
     record: Record,
     clock: Clock,
+    act: Act | None,
 ) -> Submission:
     """Accept, keep and measure a model; give the submission up when that fails for another reason than the model."""
     limit = configured_track(contest, track.name).submissions_per_day
-    accepted = contest.store.submissions.accept(made, clock.utc(), limit)
+    accepted = contest.store.submissions.accept(made, clock.utc(), limit, act=act)
     try:
         record(accepted.id)
         file, sha256 = made.model_file, made.model_sha256

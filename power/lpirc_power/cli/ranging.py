@@ -30,8 +30,8 @@ from lpirc_power.meter import (
     Setup,
     require_no_energy,
 )
-from lpirc_power.report.ranges import Ranged, ranged_facts, ranged_lines
-from lpirc_power.sampling.connection import MeterSession
+from lpirc_power.report.ranging_report import Ranged, ranged_facts, ranged_lines
+from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import updates
 from lpirc_power.wt300.range_fit import Drawn, drawn
 

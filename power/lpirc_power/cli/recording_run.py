@@ -14,7 +14,7 @@ from lpirc_power.clocks import real_clocks
 from lpirc_power.energy import Measurement
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Identity, Reading, Setup
-from lpirc_power.report.recorded import Recorded
+from lpirc_power.report.recording_report import Recorded
 from lpirc_power.sampling.sampler import LinkEvent, Sampler
 
 

@@ -24,9 +24,9 @@ from lpirc_power.meter import (
     require_no_energy,
 )
 from lpirc_power.sampling.armed_meter import require_setup, zero_failure
-from lpirc_power.sampling.connection import MeterSession
+from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import RETRY_S, Idle, baseline, idle_readings, settle
-from lpirc_power.sampling.thread import LinkEvent, Sampling, late_sentence
+from lpirc_power.sampling.sampling_thread import LinkEvent, Sampling, late_sentence
 
 __all__ = ["Idle", "LinkEvent", "Sampler"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lpirc_power.simulator.command import (
+from lpirc_power.simulator.command_table import (
     Command,
     Data,
     action,
@@ -16,7 +16,7 @@ from lpirc_power.simulator.command import (
     switch,
     word,
 )
-from lpirc_power.simulator.state import LAST_FILTER, LOCKS, MeterState
+from lpirc_power.simulator.instrument_state import LAST_FILTER, LOCKS, MeterState
 from lpirc_power.simulator.syntax import (
     Pattern,
     RefusedError,

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lpirc_power.simulator.command import Command, Data
-from lpirc_power.simulator.command import query as asking
+from lpirc_power.simulator.command_table import Command, Data
+from lpirc_power.simulator.command_table import query as asking
 from lpirc_power.simulator.common_commands import (
     COMMON,
     COMMUNICATION,
@@ -18,8 +18,8 @@ from lpirc_power.simulator.common_commands import (
     SYSTEM,
 )
 from lpirc_power.simulator.input_commands import INPUT
+from lpirc_power.simulator.instrument_state import LAST_FILTER, LAST_ITEM, MeterState
 from lpirc_power.simulator.numeric import NUMERIC
-from lpirc_power.simulator.state import LAST_FILTER, LAST_ITEM, MeterState
 from lpirc_power.simulator.syntax import RefusedError, parse_unit, units
 
 GROUPS: Final = {

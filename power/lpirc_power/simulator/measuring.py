@@ -19,9 +19,9 @@ from lpirc_power.simulator.faults import Faults
 from lpirc_power.simulator.figures import IDLE, NO_DATA, Figures, largest, summed
 from lpirc_power.simulator.integrator import Integrator
 from lpirc_power.simulator.loads import Electrical, Load
-from lpirc_power.simulator.models import Model
-from lpirc_power.simulator.ranges import Ranges
-from lpirc_power.simulator.status import (
+from lpirc_power.simulator.simulated_models import Model
+from lpirc_power.simulator.simulated_ranges import Ranges
+from lpirc_power.simulator.status_registers import (
     INTEGRATING,
     SUM_OVERFLOW,
     TIMER,

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from lpirc_power.simulator.command import (
+from lpirc_power.simulator.command_table import (
     Command,
     Data,
     only,
@@ -16,7 +16,13 @@ from lpirc_power.simulator.command import (
     switch,
 )
 from lpirc_power.simulator.figures import Figures
-from lpirc_power.simulator.state import LAST_ITEM, PRESETS, SIGMA, Item, MeterState
+from lpirc_power.simulator.instrument_state import (
+    LAST_ITEM,
+    PRESETS,
+    SIGMA,
+    Item,
+    MeterState,
+)
 from lpirc_power.simulator.syntax import (
     Pattern,
     RefusedError,

@@ -25,8 +25,7 @@ from pyvisa.resources import MessageBasedResource, SerialInstrument
 
 from lpirc_power.errors import MeterError, MeterLost, MeterTimeout
 from lpirc_power.resources import PURE_PYTHON, SIMULATED
-from lpirc_power.visa import errors as link_failures
-from lpirc_power.visa import usb
+from lpirc_power.visa import link_failures, usb
 
 with warnings.catch_warnings():
     # pyusb packs structures without naming their layout (pyusb issue 535), deprecated since Python 3.14 (CPython

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lpirc_power.errors import MeterAddressError
-from lpirc_power.visa import errors as link_failures
+from lpirc_power.visa import link_failures
 
 YOKOGAWA: Final = 0x0B21
 CLEAR_TIMEOUT_MS: Final = 1000

@@ -15,16 +15,15 @@ Ask = Callable[[str], str]
 """Sends a query and returns its answer without a header."""
 PANEL_LOCKS: Final = ((controls.REMOTE, controls.LOCKOUT), (controls.KEY_LOCK,))
 """What locks the keys of a panel, the last of each alone; the first that a meter knows is used."""
-OPTIONAL: Final = tuple(
-    one.header
-    for one in (
-        controls.AVERAGING,
-        controls.SCALING,
-        controls.NUMERIC_HOLD,
-        controls.MAXIMUM_HOLD,
-        *(lock[-1] for lock in PANEL_LOCKS),
-    )
+_LOCKING: Final = tuple(lock[-1] for lock in PANEL_LOCKS)
+_MAY_LACK: Final = (
+    controls.AVERAGING,
+    controls.SCALING,
+    controls.NUMERIC_HOLD,
+    controls.MAXIMUM_HOLD,
+    *_LOCKING,
 )
+OPTIONAL: Final = tuple(one.header for one in _MAY_LACK)
 """Settings that a meter may lack."""
 _MEASURING: Final = tuple(
     one.header

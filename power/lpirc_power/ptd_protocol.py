@@ -20,11 +20,11 @@ from typing import Final
 from lpirc_power.addresses import limits_of
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY
-from lpirc_power.energy.limit import uncertainty
+from lpirc_power.energy.error_limit import uncertainty
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Reading, Setup, require_no_energy
-from lpirc_power.sampling.connection import MeterSession
-from lpirc_power.sampling.thread import Sampling
+from lpirc_power.sampling.meter_session import MeterSession
+from lpirc_power.sampling.sampling_thread import Sampling
 from lpirc_power.wt300.range_fit import flagged
 
 OWN_NAME: Final = f"lpirc meter {version('lpirc-power')}"

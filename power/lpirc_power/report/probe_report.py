@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.limit import uncertainty
+from lpirc_power.energy.error_limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Peaks, Reading, Setup, Status
-from lpirc_power.report.readings import (
+from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
     figure,

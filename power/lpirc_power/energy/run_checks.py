@@ -9,11 +9,15 @@ from itertools import pairwise
 from typing import Final
 
 from lpirc_power.energy.accuracy import accuracy, unseen_energy
+from lpirc_power.energy.error_limit import limit_w, power_range_w
 from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
-from lpirc_power.energy.limit import limit_w, power_range_w
+from lpirc_power.energy.measured_energy import Energy, energy_of
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
-from lpirc_power.energy.result import Energy, energy_of
-from lpirc_power.energy.steps import energy_wh, integrator_steps, integrator_stopped
+from lpirc_power.energy.step_checks import (
+    energy_wh,
+    integrator_steps,
+    integrator_stopped,
+)
 from lpirc_power.meter import Reading
 
 LEAST_OF_RANGE: Final = 0.005

@@ -18,7 +18,7 @@ from lpirc_power.energy import (
 )
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.meter import Identity, Reading
-from lpirc_power.report.readings import (
+from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
     figure,

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.limit import uncertainty
+from lpirc_power.energy.error_limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Setup
-from lpirc_power.report.readings import (
+from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
     figure,

@@ -11,8 +11,8 @@ from typing import Final
 from lpirc_power.simulator.faults import NEVER, Faults
 from lpirc_power.simulator.loads import Load
 from lpirc_power.simulator.measuring import Measuring
-from lpirc_power.simulator.models import Model, model_named
-from lpirc_power.simulator.status import StatusRegisters
+from lpirc_power.simulator.simulated_models import Model, model_named
+from lpirc_power.simulator.status_registers import StatusRegisters
 from lpirc_power.simulator.syntax import RefusedError
 
 FACTORY_ITEMS: Final = ("U", "I", "P", "S", "Q", "LAMBda", "PHI", "FU", "FI")

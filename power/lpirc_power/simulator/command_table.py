@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lpirc_power.simulator.state import MeterState
+from lpirc_power.simulator.instrument_state import MeterState
 from lpirc_power.simulator.syntax import (
     Pattern,
     RefusedError,

@@ -16,7 +16,7 @@ from lpirc_power.energy.continuity import gap_sentence, held
 from lpirc_power.errors import MeterError, MeterTimeout
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.operating_system import prefer_this_thread
-from lpirc_power.sampling.connection import MeterSession
+from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import Sample, updates
 
 _log: Final = logging.getLogger(__name__)

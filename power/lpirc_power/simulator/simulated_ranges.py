@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lpirc_power.simulator.models import VOLTAGES_V, Model
+from lpirc_power.simulator.simulated_models import VOLTAGES_V, Model
 
 CREST_FACTORS: Final = ("3", "6", "A6")
 """A6 is the E models' crest factor 6A: the ranges of 6, twice as far."""

@@ -71,12 +71,15 @@ def _interleaved(path: Path) -> list[dict[str, Any]]:
                 round_ == 0 and path.stem != str(IMAGES[-1])
             ):
                 measured[name].append(_one(name, path))
-    return [
-        {"scorer": name, "rounds": len(runs)}
-        | {key: statistics.median(run[key] for run in runs) for key in runs[0]}
-        for name, runs in measured.items()
-        if runs
-    ]
+    rows: list[dict[str, Any]] = []
+    for name, runs in measured.items():
+        if not runs:
+            continue
+        row: dict[str, Any] = {"scorer": name, "rounds": len(runs)}
+        for key in runs[0]:
+            row[key] = statistics.median(run[key] for run in runs)
+        rows.append(row)
+    return rows
 
 
 def _one(name: str, path: Path) -> dict[str, float]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lpirc_power.meter import IntegratorState, Reading
 from lpirc_power.standing import Standing
-from lpirc_score.detections.rows import Refused
+from lpirc_score.detections.parsed_rows import Refused
 from lpirc_testsets import GroundTruth, read_ground_truth
 from referee.auth.passwords import hash_password
 from referee.clock import Clock

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column, print_table
+from lpirc_score.cli.terminal_tables import Column, print_table
 from referee.cli.recorded_acts import act, user
 from referee.cli.shared_options import as_json, contest_folder
 from referee.clock import Clock

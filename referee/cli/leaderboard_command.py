@@ -7,9 +7,13 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column
+from lpirc_score.cli.terminal_tables import Column
+from lpirc_score.metrics.evaluation_result import (
+    DIGEST_LENGTH,
+    RULES_VERSION,
+    signature_parts,
+)
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.result import DIGEST_LENGTH, RULES_VERSION, signature_parts
 from referee.cli.listing import in_form, print_listing
 from referee.cli.report_command import warn_while_frozen
 from referee.cli.run_marks import RARE_MARKS, marks_caption

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from lpirc_score.cli.terminal import one_line
+from lpirc_score.cli.terminal_tables import one_line
 from referee.auth.operator_names import doer
 from referee.cli.shared_options import any_path, hexadecimal, run_number
 from referee.clock import Clock

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column
+from lpirc_score.cli.terminal_tables import Column
 from referee.cli.listing import in_form, print_listing
 from referee.cli.run_marks import RARE_MARKS, marks_caption
 from referee.cli.shared_options import contest_folder

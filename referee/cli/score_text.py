@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from lpirc_score.cli.terminal import console
+from lpirc_score.cli.terminal_tables import console
+from lpirc_score.metrics.evaluation_result import format_score, signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.result import format_score, signature_parts
 from referee.judging.bound_rules import judged_otherwise
 from referee.judging.run_figures import Figures, energy_above_idle_wh
 from referee.judging.score_uncertainty import described

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from lpirc_score.cli.terminal import Column, one_line
+from lpirc_score.cli.terminal_tables import Column, one_line
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 from referee.cli.leaderboard_command import MARKS, cells_of, columns_of, note_on
 from referee.cli.listing import in_form, print_listing
 from referee.cli.run_marks import marks_caption

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from referee.errors import RefereeError
 
 FORMAT = 4

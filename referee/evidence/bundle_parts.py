@@ -12,7 +12,7 @@ from pathlib import Path
 from lpirc_power.addresses import limits_of
 from lpirc_power.meter import Identity
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_testsets import TestSet
 from lpirc_testsets.file_bytes import file_bytes
 from referee.contest import Contest, require_same_images

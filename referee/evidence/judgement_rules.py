@@ -7,7 +7,7 @@ from typing import Any
 
 from lpirc_power.meter import Identity
 from lpirc_power.standing import Standing, excluded_by_identity
-from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from referee.evidence.bundle_container import JUDGEMENTS
 from referee.evidence.bundle_values import Bundle
 from referee.evidence.signed_statement import is_by

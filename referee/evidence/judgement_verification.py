@@ -7,7 +7,7 @@ from typing import Any
 
 from lpirc_score.analysis.halves import HALVES, SEED
 from lpirc_score.analysis.interval import LEVEL
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 from referee.evidence.given_facts import Given
 from referee.evidence.judgement_rules import (
     check_judgements,

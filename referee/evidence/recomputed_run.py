@@ -17,9 +17,9 @@ from lpirc_score import COCO
 from lpirc_score.analysis.halves import half_maps
 from lpirc_score.detections import parse_detections
 from lpirc_score.detections.form_body import take_form
-from lpirc_score.detections.rows import NONE_REFUSED, Refused
+from lpirc_score.detections.parsed_rows import NONE_REFUSED, Refused
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.offered import not_installed
-from lpirc_score.metrics.result import signature_parts
 from lpirc_testsets import TestSetError
 from lpirc_testsets.coco_reader import parse_coco
 from lpirc_testsets.errors import Problems

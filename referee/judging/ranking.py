@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from lpirc_score.analysis.interval import Halved, chance_of_order
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 
 T = TypeVar("T")
 SURE = 0.95  # an order that is real with this chance or more needs no remark

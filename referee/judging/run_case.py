@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from lpirc_power.meter import Limits, Reading
 from lpirc_score import score, signature_of
 from lpirc_score.detections.plausibility import limits_by_number
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
-from lpirc_score.metrics.result import RULES_VERSION
 from lpirc_testsets import GroundTruth, TestSet
 from referee.judging.run_checks import (
     MeasuredRun,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lpirc_power.recording import header_line, row
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_testsets.boxes import coco_from_corners
+from lpirc_testsets.box_corners import coco_from_corners
 from referee.contest import Contest, require_same_images
 from referee.errors import RefereeError
 from referee.judging.bound_rules import as_judged

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from lpirc_power.energy import above_idle_wh
-from lpirc_score.metrics.result import (
+from lpirc_score.metrics.evaluation_result import (
     score,
     signature_parts,
 )

@@ -20,8 +20,8 @@ from lpirc_score.analysis.error_types import (
     analyse_errors,
     worst_images,
 )
+from lpirc_score.metrics.evaluation_result import DIGEST_LENGTH, signature_parts
 from lpirc_score.metrics.offered import has_one_threshold, rule_shown
-from lpirc_score.metrics.result import DIGEST_LENGTH, signature_parts
 from lpirc_testsets import GroundTruth
 from referee.contest import Contest
 from referee.errors import RefereeError

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lpirc_score.analysis.interval import Halved
-from lpirc_score.metrics.result import (
+from lpirc_score.metrics.evaluation_result import (
     DIGEST_LENGTH,
     RULES_VERSION,
     signature_parts,

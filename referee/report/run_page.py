@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from lpirc_score.analysis.error_types import ErrorType
 from lpirc_score.files.atomic_write import write_atomically
-from lpirc_score.files.curves import inline_curves
+from lpirc_score.files.curve_drawings import inline_curves
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_score.metrics.ilsvrc_det import PUBLISHED
 from lpirc_score.metrics.offered import COCO, has_one_threshold
-from lpirc_score.metrics.result import signature_parts
 from lpirc_testsets import TestSetError
 from referee.clock import Clock
 from referee.contest import Contest

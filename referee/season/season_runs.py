@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lpirc_score.analysis.interval import Halved
-from lpirc_score.metrics.result import signature_parts
+from lpirc_score.metrics.evaluation_result import signature_parts
 from lpirc_testsets.file_bytes import file_bytes
 from referee.auth.operator_names import doer
 from referee.config import CONFIG_NAME, read_config

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from lpirc_score.cli.terminal import Column, console, print_table
+from lpirc_score.cli.terminal_tables import Column, console, print_table
 from lpirc_tracks.submissions.open_track import configured_track
 from lpirc_tracks.submissions.publishing import FinalBoard, final_board, publish
 from referee.cli.recorded_acts import act, user

@@ -18,8 +18,8 @@ import numpy as np
 
 from lpirc_score import STRICT, Detections, evaluate
 from lpirc_score.analysis.halves import HALVES, SEED, half_maps
-from lpirc_score.detections.files.reading import is_json, read_submission
-from lpirc_score.metrics.result import RULES_VERSION
+from lpirc_score.detections.files.submission_reader import is_json, read_submission
+from lpirc_score.metrics.evaluation_result import RULES_VERSION
 from lpirc_testsets import (
     GroundTruth,
     TestSet,

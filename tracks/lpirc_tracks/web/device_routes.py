@@ -10,8 +10,8 @@ from flask import Blueprint, Response, g, jsonify, request
 from lpirc_tracks.submissions import measuring_queue
 from lpirc_tracks.submissions.claims import doubt_of
 from lpirc_tracks.submissions.fields import LONGEST_TEXT, SHOWN_CHARACTERS
+from lpirc_tracks.submissions.kept_models import kept_model
 from lpirc_tracks.submissions.result_document import LARGEST_BYTES
-from lpirc_tracks.submissions.submitting import kept_model
 from lpirc_tracks.web.background import background
 from referee.errors import RefereeError, SessionRefused
 from referee.judging.status import program_version
@@ -31,7 +31,8 @@ blueprint = Blueprint("work", __name__, url_prefix="/v1/jobs")
 @blueprint.before_request
 def authenticate() -> None:
     """Let in registered devices, to jobs that they hold. Raises RefereeError `bad-token`, `lease-lost`."""
-    contest, clock = web_state().contest, web_state().clock
+    contest = web_state().contest
+    clock = web_state().clock
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     digest = hashlib.sha256(key.strip().encode()).hexdigest()
     g.device = (
@@ -79,7 +80,8 @@ def lease() -> Response:
 def renew(job: str) -> Response:
     """Lease it for longer, which each request does, or give it back."""
     if request.method == "DELETE":
-        store, now = web_state().contest.store, web_state().clock.utc()
+        store = web_state().contest.store
+        now = web_state().clock.utc()
         store.jobs.give_back(job, g.device, f"{g.device} was interrupted.", now)
     return Response(status=204)
 
@@ -97,10 +99,8 @@ def images(job: str) -> Response:
     """Images as one zip, named by their numbers: a file's own name may tell what is to be seen."""
     test_set = measuring_queue.track_of(web_state().contest, g.made).test_set
     first, count = wanted(request.query_string.decode("latin-1"))
-    files, numbers = (
-        ImageFiles(test_set, 0),
-        range(first, min(first + count, len(test_set.images) + 1)),
-    )
+    files = ImageFiles(test_set, 0)
+    numbers = range(first, min(first + count, len(test_set.images) + 1))
     archive = StoredZip(
         [Entry(f"{one}.jpg", files.facts(one), one) for one in numbers], files.read
     )
@@ -115,7 +115,8 @@ def images(job: str) -> Response:
 @blueprint.post("/<job>/<any(result, failed):what>")
 def hand_in(job: str, what: str) -> Response:
     """What the harness printed: the result document, or how it failed."""
-    printed, state = read_body(request.environ, LARGEST_BYTES), web_state()
+    printed = read_body(request.environ, LARGEST_BYTES)
+    state = web_state()
     track = measuring_queue.track_of(state.contest, g.made)
     keep_lease = partial(
         measuring_queue.leased, state.contest, job, g.device, state.clock

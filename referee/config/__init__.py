@@ -25,7 +25,7 @@ from lpirc_power.meter import (
 )
 from lpirc_power.sampling.polling import settling_at_least_s
 from lpirc_power.standing import OFFICIAL_MAKERS
-from referee.config.journal import DEFAULT, Journal, journal_problems
+from referee.config.journal_table import DEFAULT, Journal, journal_problems
 from referee.config.tracks import ModelTrack, track_problems
 from referee.errors import RefereeError
 from referee.presence import not_accessible

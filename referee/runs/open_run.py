@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lpirc_score.detections.rows import Taken
+from lpirc_score.detections.parsed_rows import Taken
 from referee.clock import Clock
 from referee.errors import RefereeError, WindowClosed
-from referee.runs.meters import RunMeter
-from referee.runs.window import Phase, Window, elapsed_s, phase_at
+from referee.runs.run_window import Phase, Window, elapsed_s, phase_at
+from referee.runs.station_meters import RunMeter
 from referee.store import Combining, Job, NewPost, Store
 from referee.store.records import Post, Run
 

@@ -10,7 +10,7 @@ from flask import Flask, Response, request
 from referee.auth.passwords import decoy_hash
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.runs.control import RunControl
+from referee.runs.run_control import RunControl
 from referee.web import html_pages, problem_documents
 from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.callers import REMAINING, remaining_ms

@@ -14,7 +14,7 @@ from referee.auth.tokens import OperatorSession, Session
 from referee.contest import require_place
 from referee.errors import SessionRefused, Superseded, WindowClosed
 from referee.runs.open_run import OpenRun
-from referee.runs.window import remaining_s
+from referee.runs.run_window import remaining_s
 from referee.served import USER
 from referee.store.records import Run
 from referee.web.http_answers import Environ

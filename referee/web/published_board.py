@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.judging.board import empty_board
+from referee.judging.public_documents import empty_board
 from referee.store.records import BoardState, Published
 
 LOOK_S = 0.5

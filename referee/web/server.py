@@ -37,11 +37,11 @@ from referee.contest import Contest, open_contest
 from referee.errors import RefereeError, StorageFailed
 from referee.installed import require_tracks
 from referee.journal.epochs import FIRST
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
 from referee.operating_system import fork_workers, machine_name
-from referee.runs.control import RunControl
 from referee.runs.open_run import FORMS_AT_ONCE as FORMS_OF_A_RUN
 from referee.runs.open_run import REQUESTS_AT_ONCE
+from referee.runs.run_control import RunControl
 from referee.runs.start_checks import StartChecks
 from referee.served import CERTIFICATE_NAME, SERVER_NAME
 from referee.store.records import RunState

@@ -22,7 +22,7 @@ from referee.errors import EpochTaken, RefereeError
 from referee.journal.epochs import Claim, claim_epoch, claim_of, has_epoch, newest_epoch
 from referee.journal.first_host import Address, FirstHost
 from referee.journal.place import is_shared, journal_folder
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
 from referee.runs.start_checks import StartChecks
 from referee.store.following import Follower
 from referee.web.gateway import App

@@ -17,9 +17,9 @@ from lpirc_score.detections.plausibility import limits_by_number
 from referee.auth.guessing import PasswordChecks
 from referee.clock import Clock
 from referee.contest import Contest
-from referee.runs.control import RunControl
+from referee.runs.camera_screens import Screens
 from referee.runs.open_run import OpenRun
-from referee.runs.screens import Screens
+from referee.runs.run_control import RunControl
 from referee.web.arriving_bodies import ArrivingBodies
 from referee.web.config_watch import ConfigWatch
 from referee.web.image_files import ImageFiles

@@ -24,14 +24,14 @@ from argon2 import PasswordHasher
 
 from lpirc_testsets import read_ground_truth, synthesize
 from referee.auth import passwords
-from referee.cli.contest import config_text
+from referee.cli.init_command import config_text
 from referee.clock import Clock
 from referee.contest import Contest, create_contest, open_contest
 from referee.errors import RefereeError
-from referee.judging.board import publish
 from referee.judging.judge import judge
-from referee.judging.live import follow
-from referee.runs.control import RunControl
+from referee.judging.provisional_scores import follow
+from referee.judging.public_documents import publish
+from referee.runs.run_control import RunControl
 from referee.web import server as web_server
 from referee.web.app import create_app
 from referee.web.state import state_of
@@ -454,8 +454,8 @@ def hall(random: Random) -> Iterator[Hall]:
 def _seldom() -> Iterator[None]:
     """What looks each second looks less often: a day is mostly that."""
     with (
-        patch("referee.judging.board.TICK_S", EVERY_S),
-        patch("referee.judging.live.TICK_S", EVERY_S),
+        patch("referee.judging.public_documents.TICK_S", EVERY_S),
+        patch("referee.judging.provisional_scores.TICK_S", EVERY_S),
         patch.object(web_server, "WATCH_S", EVERY_S),
         patch("lpirc_power.sampling.polling.LONGEST_POLL_S", 1.0),
     ):

@@ -12,11 +12,11 @@ from flask import Blueprint, Response, jsonify, request
 
 from referee.auth.tokens import Session
 from referee.errors import RefereeError, WindowClosed
-from referee.judging.released import released_of
-from referee.judging.results import figures_of
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
+from referee.judging.released_figures import released_of
+from referee.judging.standings import figures_of
 from referee.runs.open_run import OpenRun
-from referee.runs.window import Phase, phase_at, remaining_s
+from referee.runs.run_window import Phase, phase_at, remaining_s
 from referee.store.chain import closing_text
 from referee.store.records import Run, RunState
 from referee.web.callers import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from referee.errors import RefereeError
+from referee.runs.camera_screens import Picture
 from referee.runs.open_run import OpenRun
-from referee.runs.screens import Picture
 from referee.web.callers import open_run_of
 from referee.web.http_answers import NOT_TO_BE_KEPT, Answer, Environ
 from referee.web.state import WebState

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lpirc_power.errors import MeterError
 from lpirc_score.detections.form_body import take_form
-from lpirc_score.detections.rows import NONE_REFUSED, Refused, Taken
+from lpirc_score.detections.parsed_rows import NONE_REFUSED, Refused, Taken
 from referee.auth.tokens import Session
 from referee.errors import (
     DisplayFailed,

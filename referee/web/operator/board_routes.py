@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify
 
 from referee.errors import RefereeError
-from referee.judging.board import empty_board, log_head, public_board
+from referee.judging.public_documents import empty_board, log_head, public_board
 from referee.store.records import BoardState
 from referee.web.operator.operator_access import require_operator
 from referee.web.operator.run_routes import act

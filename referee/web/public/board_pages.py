@@ -10,7 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
-from referee.judging.board import NOT_KNOWN, shown
+from referee.judging.public_documents import NOT_KNOWN, shown
 from referee.store.records import Published
 from referee.web.html_pages import page, rendered
 from referee.web.http_answers import Answer, Environ, through_flask

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from flask import Blueprint, Response, jsonify, redirect, request
 
 from referee.errors import RefereeError
+from referee.runs.camera_screens import Picture
 from referee.runs.open_run import OpenRun
-from referee.runs.screens import Picture
 from referee.web.callers import operator_of
 from referee.web.contestant import single_image
 from referee.web.html_pages import page

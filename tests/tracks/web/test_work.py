@@ -37,7 +37,7 @@ from referee.store.model_records import (
 )
 from referee.web.app import create_app
 from referee.web.state import state_of
-from referee.workers.dispatch import LEASE_S
+from referee.workers.job_dispatch import LEASE_S
 from tests import tflite_models as models
 from tests import warm_programs
 from tests.confinement import IS_UNCONFINED

@@ -27,7 +27,7 @@ from lpirc_tracks.submissions.results_files import EntryDesk
 from referee.errors import RefereeError
 from referee.store.model_records import Submission
 from referee.workers import WorkerLost
-from referee.workers.dispatch import LEASE_S
+from referee.workers.job_dispatch import LEASE_S
 
 IMAGES = 20
 IMAGES_FOR_ONE_DIFFERENCE = 20

@@ -34,7 +34,7 @@ from referee.errors import (
 )
 from referee.store.model_records import Device, JobKind, JobState, Submission
 from referee.store.submission_table import lease_lost
-from referee.workers.dispatch import LEASE_S
+from referee.workers.job_dispatch import LEASE_S
 
 SETUP_S = 300.0  # to start the harness, and to load and check the model
 PASSES = (

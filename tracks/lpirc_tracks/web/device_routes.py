@@ -14,7 +14,7 @@ from lpirc_tracks.submissions.kept_models import kept_model
 from lpirc_tracks.submissions.result_document import LARGEST_BYTES
 from lpirc_tracks.web.background import background
 from referee.errors import RefereeError, SessionRefused
-from referee.judging.status import program_version
+from referee.judging.contest_status import program_version
 from referee.web.callers import TEAM
 from referee.web.contestant.image_batches import CHUNK_BYTES, wanted
 from referee.web.contestant.stored_zip import Entry, StoredZip

@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from lpirc_power.meter import Reading
+from referee.auth.client_addresses import require_admitted
 from referee.clock import Clock
-from referee.contest import Contest, require_place, require_same_test_set
+from referee.contest import Contest, require_same_test_set
 from referee.errors import RefereeError, ShuttingDown, WindowClosed
 from referee.runs.arming import Arming
 from referee.runs.heats import (
@@ -26,11 +27,10 @@ from referee.runs.open_run import (
     OpenRun,
     kept_marks,
     key_reused,
-    window_closed,
 )
 from referee.runs.run_recorder import note_event
 from referee.runs.run_recovery import read_left_over, take_up_runs
-from referee.runs.run_window import Phase, Window, elapsed_s, phase_at
+from referee.runs.run_window import Phase, Window, elapsed_s, phase_at, window_closed
 from referee.runs.start_checks import Found, StartChecks
 from referee.runs.station_meters import MeterState, RunMeter, StationMeters, state_of
 from referee.store import Event
@@ -118,7 +118,7 @@ class RunControl:
         with self._lock_of(f"team {team}"):
             live, now_s = self._live_of(team), self._clock.monotonic_s()
             if live is not None and phase_at(live.window, now_s) is Phase.OPEN:
-                require_place(self._contest.station(live.run.station), address)
+                require_admitted(self._contest.station(live.run.station), address)
                 return live
             if live is not None and not self._clock.wait(
                 live.done, now_s + CLOSING_TIMEOUT_S
@@ -129,7 +129,7 @@ class RunControl:
                 )
             self._checks.require_sound(self._clock)
             run = self._arming.armed_run(team, address)
-            require_place(self._contest.station(run.station), address)
+            require_admitted(self._contest.station(run.station), address)
             if run.heat is not None:
                 if self.board.ask(run.id, self._clock.monotonic_s()):
                     self._note(run.id, "waiting", heat=run.heat, address=address)
@@ -257,8 +257,12 @@ class RunControl:
         """The open run of that number. Raises RefereeError `window-closed` when it is over, `run-unknown`."""
         live = self._live.get(run)
         if live is None:
-            raise window_closed(self._store.runs.get(run))
+            raise window_closed(self._store.runs.get(run).id)
         return live
+
+    def find_live(self, run: int) -> OpenRun | None:
+        """The open run of that number; None when there is none."""
+        return self._live.get(run)
 
     def _live_of(self, team: str) -> OpenRun | None:
         with self._lock:

@@ -32,9 +32,10 @@ from referee.judging.judge import judge
 from referee.judging.provisional_scores import follow
 from referee.judging.public_documents import publish
 from referee.runs.run_control import RunControl
-from referee.web import server as web_server
+from referee.web import server_watches
 from referee.web.app import create_app
-from referee.web.state import state_of
+from referee.web.app_parts import part_of
+from referee.web.run_service import RunService
 from tests.simulation.machines import Box, Host, installed
 from tests.simulation.model import Model
 from tests.simulation.scheduler import Died, Process, Scheduler, SimThread, simulated
@@ -227,17 +228,14 @@ class Hall:
                 control = RunControl(contest, clock)
                 control.recover()
                 app = create_app(contest, control, clock)
-                state = state_of(app)
                 ended = threading.Event()
-                _ = (
-                    state.board,
-                    state.screens,
-                    state.category_ids,
-                )  # made now, under no real lock
+                # Made now, under no real lock.
+                _ = part_of(app, RunService).category_ids
+                watches = part_of(app, server_watches.ServerWatches)
                 watcher = SimThread(
-                    web_server._watch_files,  # noqa: SLF001 - the server's own thread
+                    server_watches.watch_files,
                     "watch-files",
-                    (state, ended),
+                    (watches, contest.store, clock, ended),
                 )
                 watcher.start()
         except RefereeError as error:
@@ -456,7 +454,7 @@ def _seldom() -> Iterator[None]:
     with (
         patch("referee.judging.public_documents.TICK_S", EVERY_S),
         patch("referee.judging.provisional_scores.TICK_S", EVERY_S),
-        patch.object(web_server, "WATCH_S", EVERY_S),
+        patch.object(server_watches, "WATCH_S", EVERY_S),
         patch("lpirc_power.sampling.polling.LONGEST_POLL_S", 1.0),
     ):
         yield

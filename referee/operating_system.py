@@ -1,4 +1,4 @@
-"""Functions of Linux alone, and their substitutes on macOS, where teams rehearse; Windows is refused at the entrance."""
+"""Functions of Linux alone, with substitutes on macOS, where teams rehearse. Windows is refused at the entrance."""
 
 from __future__ import annotations
 

@@ -48,7 +48,8 @@ def unveil() -> Response:
             "bad-json", f'"places" is {wanted!r}; it must be "1" or "{ALL}".'
         )
     board = part(PublishedBoard)
-    contest, now = board.contest, board.clock.utc()
+    contest = board.contest
+    now = board.clock.utc()
     found = contest.store.published.get()
     if found is None or found.state is BoardState.LIVE:
         raise RefereeError(

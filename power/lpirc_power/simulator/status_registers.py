@@ -90,12 +90,14 @@ class StatusRegisters:
 
     def take_events(self) -> int:
         """Return the standard events and clear them."""
-        events, self.events = int(self.events), Event(0)
+        events = int(self.events)
+        self.events = Event(0)
         return events
 
     def take_extended_events(self) -> int:
         """Return the extended events and clear them."""
-        events, self.extended_events = self.extended_events, 0
+        events = self.extended_events
+        self.extended_events = 0
         return events
 
     def complete(self) -> None:

@@ -20,11 +20,11 @@ from typing import Final
 from lpirc_power.addresses import limits_of
 from lpirc_power.clocks import Clocks
 from lpirc_power.energy.accuracy import LARGEST_UNCERTAINTY
-from lpirc_power.energy.limit import uncertainty
+from lpirc_power.energy.error_limit import uncertainty
 from lpirc_power.errors import MeterBusy, MeterError, PassingMeterError
 from lpirc_power.meter import Reading, Setup, require_no_energy
-from lpirc_power.sampling.connection import MeterSession
-from lpirc_power.sampling.thread import Sampling
+from lpirc_power.sampling.meter_session import MeterSession
+from lpirc_power.sampling.sampling_thread import Sampling
 from lpirc_power.wt300.range_fit import flagged
 
 OWN_NAME: Final = f"lpirc meter {version('lpirc-power')}"
@@ -63,25 +63,31 @@ class Daemon:
         self, address: str, element: str, clocks: Clocks, record: Callable[[str], object], log: Callable[[str], object]
     ) -> None:  # fmt: skip
         """Open the meter; nothing is set in it before the first SR or Go. MeterError if it holds an energy."""
-        self._clocks, self._record, self._log = clocks, record, log
-        self._turn, self._link_lock = threading.Lock(), threading.RLock()
+        self._clocks = clocks
+        self._record = record
+        self._log = log
+        self._turn = threading.Lock()
+        self._link_lock = threading.RLock()
         self._session = MeterSession(address, element, clocks)
         meter = self._session.untouched()
         require_no_energy(meter)
-        found, self._identity = meter.status(), meter.identity
+        found = meter.status()
+        self._identity = meter.identity
         volts = None if found.voltage_auto else found.voltage_range_v
         amperes = None if found.current_auto else found.current_range_a
         filters = found.line_filter, found.frequency_filter
         kept = found.mode, found.crest_factor, *filters, found.synchronize, element
-        self._setup, self._is_set = (
-            Setup(volts, amperes, INTERVAL_MS / 1000, 0, *kept),
-            False,
-        )
+        self._setup = Setup(volts, amperes, INTERVAL_MS / 1000, 0, *kept)
+        self._is_set = False
         self._limits = limits_of(self._identity.model)
         self._sampling: Sampling | None = None
         self._samples: list[Sample] = []
-        self._measures, self._listed, self._missed = False, 0, 0
-        self._ramp, self._mark, self._last_s = 0, "", 0.0
+        self._measures = False
+        self._listed = 0
+        self._missed = 0
+        self._ramp = 0
+        self._mark = ""
+        self._last_s = 0.0
         # The harness knows a WT333E as YokogawaWT330E.
         family = re.sub(r"(WT3[13])\d(E?).*", r"\g<1>0\2", self._identity.model)
         self._driver = self._identity.maker.title() + family
@@ -159,7 +165,8 @@ class Daemon:
 
     def _set_range(self, kind: str, wanted: str) -> str:
         """Set a range to Auto, or to the smallest that holds the wanted value; the meter refuses what none holds."""
-        found, now = self._session.untouched().choices(), self._setup
+        found = self._session.untouched().choices()
+        now = self._setup
         ranges = found.voltage_ranges_v if kind == "V" else found.current_ranges_a
         least = 0.0 if wanted == "Auto" else float(wanted)
         holding = min((one for one in ranges if one >= least > 0), default=least)
@@ -175,14 +182,13 @@ class Daemon:
     def _go(self, interval_ms: int, ramp: int, mark: str = "notset") -> str:
         """Measure until Stop; the interval is one of the meter's own, so each sample covers all of it."""
         self._configure(replace(self._setup, update_interval_s=interval_ms / 1000))
-        self._samples, self._listed, self._missed, self._ramp, self._mark = (
-            [],
-            0,
-            0,
-            ramp,
-            mark,
-        )
-        self._measures, self._last_s = True, self._clocks.monotonic()
+        self._samples = []
+        self._listed = 0
+        self._missed = 0
+        self._ramp = ramp
+        self._mark = mark
+        self._measures = True
+        self._last_s = self._clocks.monotonic()
         self.say(f"Go with mark {mark!r}")
         self._sampling = Sampling(
             self._session, self._link_lock, self._setup, self._clocks, threading.Event.wait, self._keep,
@@ -199,7 +205,8 @@ class Daemon:
             or self._session.meter().changes(setup)
         ):
             self._session.configure(setup)
-        self._is_set, self._setup = True, setup
+        self._is_set = True
+        self._setup = setup
 
     def _keep(self, reading: Reading) -> None:
         self._note_gap(reading.monotonic_s)

@@ -1,13 +1,13 @@
-"""What a probe of a meter found: as facts for machines, and as lines for people."""
+"""The report of a probe of a meter: as facts for machines, and as lines for people."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.limit import uncertainty
+from lpirc_power.energy.error_limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Peaks, Reading, Setup, Status
-from lpirc_power.report.readings import (
+from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
     figure,
@@ -37,17 +37,16 @@ class Probe:
     @property
     def uncertainty(self) -> float | None:
         """The limit of error at the present load, relative to it; None where it is not known."""
-        reading, status = self.reading, self.status
+        reading = self.reading
+        status = self.status
         if flag_words(reading):
             return None
         present = Setup(
             status.voltage_range_v, status.current_range_a, status.update_interval_s, 0, status.mode,
             status.crest_factor, status.line_filter, element=self.element,
         )  # fmt: skip
-        limits, load = (
-            limits_of(self.identity.model),
-            (reading.power_w, reading.apparent_va),
-        )
+        limits = limits_of(self.identity.model)
+        load = (reading.power_w, reading.apparent_va)
         return uncertainty(present, limits, reading.voltage_v, reading.current_a, *load)
 
 
@@ -74,7 +73,9 @@ def probe_facts(probe: Probe) -> dict[str, object]:
 
 def probe_lines(probe: Probe) -> list[str]:
     """Return what a probe found, one line for each matter."""
-    identity, status, reading = probe.identity, probe.status, probe.reading
+    identity = probe.identity
+    status = probe.status
+    reading = probe.reading
     rows = {
         "meter": f"{identity.maker} {identity.model}, serial {identity.serial}, firmware {identity.firmware}",
         "standing": standing_words(probe.standing),

@@ -16,10 +16,10 @@ from lpirc_power.meter import SIMULATED
 from lpirc_power.operating_system import HAS_PTYS, mark_of_process, raw_pty
 from lpirc_power.simulator.control import HOST, ControlServer
 from lpirc_power.simulator.instrument import Instrument
+from lpirc_power.simulator.instrument_state import DEFAULT_DIALECT
 from lpirc_power.simulator.links import INPUT_BUFFER, Desk, Link
 from lpirc_power.simulator.loads import parse_load
 from lpirc_power.simulator.portmapper import Portmapper
-from lpirc_power.simulator.state import DEFAULT_DIALECT
 from lpirc_power.simulator.vxi11 import ABORT_PROGRAM, CORE_PROGRAM, Vxi11Server
 
 Server = TypeVar("Server")
@@ -30,7 +30,7 @@ LONGEST_NAP_S: Final = 0.5
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate, and where; a port of 0 is any free one, a control port of None means no control socket."""
+    """The meter to simulate, and its ports: 0 is any free one, a control port of None means no control socket."""
 
     host: str
     port: int

@@ -9,11 +9,15 @@ from itertools import pairwise
 from typing import Final
 
 from lpirc_power.energy.accuracy import accuracy, unseen_energy
+from lpirc_power.energy.error_limit import limit_w, power_range_w
 from lpirc_power.energy.integral import integrator_time, integrator_trapezoid
-from lpirc_power.energy.limit import limit_w, power_range_w
+from lpirc_power.energy.measured_energy import Energy, energy_of
 from lpirc_power.energy.measurement import TIME_RESOLUTION_S, Check, Measurement, check
-from lpirc_power.energy.result import Energy, energy_of
-from lpirc_power.energy.steps import energy_wh, integrator_steps, integrator_stopped
+from lpirc_power.energy.step_checks import (
+    energy_wh,
+    integrator_steps,
+    integrator_stopped,
+)
 from lpirc_power.meter import Reading
 
 LEAST_OF_RANGE: Final = 0.005
@@ -204,7 +208,8 @@ def reading_gaps(inside: Sequence[Reading], measured: Measurement) -> Check:
         "limit_s": limit_s,
         "readings": len(inside),
     }
-    ok, sentence = not (found_s or missed), " ".join(sentences)
+    ok = not (found_s or missed)
+    sentence = " ".join(sentences)
     return check(
         "reading-gaps", ok, "warning", sentence, **figures, expected=round(expected)
     )
@@ -238,7 +243,8 @@ def range_changed(inside: Sequence[Reading], measured: Measurement) -> Check:
         "readings": len(different),
     }
     if different:
-        first, last = different[0], different[-1]
+        first = different[0]
+        last = different[-1]
         span = [
             one
             for one in inside

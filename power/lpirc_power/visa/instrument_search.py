@@ -1,4 +1,4 @@
-"""What answers where a meter may be: on USB, on the network, at serial ports. Nothing in a meter is changed by it."""
+"""The search for VISA meters: on USB, on the network, at serial ports. It changes nothing in a meter."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Search:
-    """What was found, where it was looked for, and where it could not be, one phrase each."""
+    """The result of a search: instruments found, places searched, and those that could not be, a phrase each."""
 
     found: tuple[Found, ...]
     looked: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How far a meter's active power may be off, from what its maker states. Pure."""
+"""The limit of error of an active power, from what the meter's maker states. Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def power_range_w(
     If one of the two is automatic, it is the largest that automatic ranging would have stayed in with the mean
     `voltage_v` or `current_a`. None if both are, or if that mean is not known.
     """
-    volts, amperes = setup.voltage_range_v, setup.current_range_a
+    volts = setup.voltage_range_v
+    amperes = setup.current_range_a
     if volts is None and amperes is None:
         return None
     volts = voltage_v / AUTO_RANGE_LEAST if volts is None else volts
@@ -83,12 +84,10 @@ def dc_drift_w(
     drift = None if limits is None else limits.drift
     if drift is None:
         return 0.0
-    volts, amperes, fixed_v, fixed_a = (
-        abs(voltage_v),
-        abs(current_a),
-        setup.voltage_range_v,
-        setup.current_range_a,
-    )
+    volts = abs(voltage_v)
+    amperes = abs(current_a)
+    fixed_v = setup.voltage_range_v
+    fixed_a = setup.current_range_a
     range_v = (
         max(volts / AUTO_RANGE_LEAST, drift.smallest_voltage_range_v)
         if fixed_v is None

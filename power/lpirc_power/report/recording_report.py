@@ -1,4 +1,4 @@
-"""One recording: its energy and the checks behind it, as facts for machines and as lines for people."""
+"""The report of a recording: its energy and the checks behind it, as facts for machines and as lines for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lpirc_power.energy import (
 )
 from lpirc_power.energy.continuity import why_lost
 from lpirc_power.meter import Identity, Reading
-from lpirc_power.report.readings import (
+from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
     figure,
@@ -37,7 +37,7 @@ JOULES_PER_WH: Final = 3600.0
 
 @dataclass(frozen=True)
 class Recorded:
-    """One recording, its energy of record and what that rests on.
+    """A recording, its energy of record and what that rests on.
 
     The last of the `readings` is the one of record; `rows` of them are in the file.
     """
@@ -52,12 +52,12 @@ class Recorded:
 
     @property
     def standing(self) -> Standing:
-        """Whether the meter counts in a contest."""
+        """Return whether the meter counts in a contest."""
         return self.measured.standing or Standing.UNKNOWN_MODEL
 
     @functools.cached_property
     def no_energy(self) -> str | None:
-        """Why there is no energy of record, as one sentence; None if there is one."""
+        """Return why there is no energy of record, as one sentence; None if there is one."""
         why = why_lost(self.readings, self.measured.start_s)
         return (
             None
@@ -72,13 +72,13 @@ class Recorded:
 
     @property
     def has_power(self) -> bool:
-        """Whether the time is known well enough for a mean power."""
+        """Return whether the time is known well enough for a mean power."""
         least_s = LEAST_UPDATES * self.measured.setup.update_interval_s
         return self.measured.exact or self.measured.elapsed_s >= least_s
 
     @functools.cached_property
     def energy(self) -> Energy:
-        """What the meter measured, whether it is one of record or not, and how well it knows it."""
+        """The measured energy, of record or not, and its limit of error."""
         return energy_of(self.measured.inside(self.readings), self.measured)
 
     @property
@@ -113,7 +113,7 @@ class Recorded:
 
     @property
     def uncertainty(self) -> float | None:
-        """How far the energy may be off, relative to it; None where that is not known, or there is no energy."""
+        """Return how far the energy may be off, relative to it; None where that is not known, or there is no energy."""
         return None if self.no_energy else self.energy.limit
 
 
@@ -158,7 +158,8 @@ def recorded_facts(recorded: Recorded) -> dict[str, object]:
 
 def recorded_lines(recorded: Recorded) -> list[str]:
     """Return a recording for people: its figures, and the checks that did not hold."""
-    rows, readings = recorded.rows, len(recorded.readings)
+    rows = recorded.rows
+    readings = len(recorded.readings)
     of_them = f"{rows} of {readings}" if rows < readings else f"{rows}"
     named = {
         "energy": _energy(recorded),
@@ -216,7 +217,8 @@ def _accuracy(recorded: Recorded) -> str:
 
 
 def _above_idle(recorded: Recorded) -> str:
-    idle, above_wh = recorded.idle, recorded.above_idle_wh
+    idle = recorded.idle
+    above_wh = recorded.above_idle_wh
     if idle is None or above_wh is None or recorded.no_energy:
         return ""
     return f"{figure(above_wh, 'Wh')}; idle {figure(idle.power_w, 'W', 5)} over {idle.duration_s:.3g} s"

@@ -7,14 +7,14 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lpirc_power.energy.integral import WH_RESOLUTION
-from lpirc_power.energy.limit import (
+from lpirc_power.energy.error_limit import (
     Load,
     Signal,
     limit_of_load,
     power_range_w,
     signal_of,
 )
+from lpirc_power.energy.integral import WH_RESOLUTION
 from lpirc_power.energy.measurement import Measurement
 from lpirc_power.energy.unseen import Unseen, unseen_of
 from lpirc_power.meter import Limits, Reading
@@ -49,7 +49,7 @@ class Energy:
 
     @property
     def unseen_share(self) -> float:
-        """How far it may be off by what no reading has seen, relative to it."""
+        """Return how far it may be off by what no reading has seen, relative to it."""
         off_wh = self.unseen.off_wh
         if not off_wh:
             return 0.0
@@ -76,7 +76,7 @@ class Energy:
 
     @property
     def known_by(self) -> str:
-        """How its limit is known, in words; or the sentence why it is not."""
+        """Return how its limit is known, in words; or the sentence why it is not."""
         if self.meter_limit is None:
             return self.unknown
         words = self.source or "the meter's driver"
@@ -90,7 +90,8 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
 
     Its apparent power has the power factor of the readings, as far as they tell one.
     """
-    setup, limits = measured.setup, measured.limits
+    setup = measured.setup
+    limits = measured.limits
     load, shown = _load(inside, measured.mean_power_w)
     found = limit_of_load(setup, limits, load) if shown and load.power_w > 0 else None
     return Energy(
@@ -113,7 +114,7 @@ def energy_of(inside: Sequence[Reading], measured: Measurement) -> Energy:
 
 
 def _start_stop_share(measured: Measurement) -> float:
-    """How far the energy of a window may be off because the integrator began before it or ended after it."""
+    """Return how far the energy of a window may be off because the integrator began before it or ended after it."""
     if 0 < measured.setup.integrator_timer_s == measured.integrator_s:
         return 0.0  # the timer has ended it
     # One update more: nothing says that a meter begins and ends to integrate between two of its updates.
@@ -131,14 +132,10 @@ def _load(inside: Sequence[Reading], power_w: float) -> tuple[Load, list[Reading
     """The mean load of the energy, and the readings that show a power: those with an apparent one, if there are any."""
     shown = [one for one in inside if math.isfinite(one.power_w)]
     whole = [one for one in shown if math.isfinite(one.apparent_va)] or shown
-    read_w, apparent_va = (
-        _mean(one.power_w for one in whole),
-        _mean(one.apparent_va for one in whole),
-    )
-    voltage_v, current_a = (
-        _mean(one.voltage_v for one in whole),
-        _mean(one.current_a for one in whole),
-    )
+    read_w = _mean(one.power_w for one in whole)
+    apparent_va = _mean(one.apparent_va for one in whole)
+    voltage_v = _mean(one.voltage_v for one in whole)
+    current_a = _mean(one.current_a for one in whole)
     apparent_va *= power_w / read_w if read_w > 0 else math.nan
     return Load(voltage_v, current_a, power_w, apparent_va), shown
 

@@ -1,4 +1,4 @@
-"""What a ranging run found: as facts for machines, and as lines for people."""
+"""The report of a ranging run: as facts for machines, and as lines for people."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 from lpirc_power.addresses import limits_of
-from lpirc_power.energy.limit import uncertainty
+from lpirc_power.energy.error_limit import uncertainty
 from lpirc_power.meter import Choices, Identity, Setup
-from lpirc_power.report.readings import (
+from lpirc_power.report.reading_facts import (
     accuracy_facts,
     accuracy_words,
     figure,
@@ -46,7 +46,8 @@ class Ranged:
         found = replace(
             self.setup, voltage_range_v=voltage.value, current_range_a=current.value
         )
-        load, limits = self.load, limits_of(self.identity.model)
+        load = self.load
+        limits = limits_of(self.identity.model)
         return uncertainty(
             found,
             limits,
@@ -58,7 +59,7 @@ class Ranged:
 
     @property
     def again(self) -> str | None:
-        """Why the run has to be made again; None if it need not be."""
+        """Return why the run has to be made again; None if it need not be."""
         load = self.load
         if not load.flagged:
             return None
@@ -71,7 +72,8 @@ class Ranged:
 def ranged_facts(ranged: Ranged) -> dict[str, object]:
     """Return a ranging run ready for JSON; a range is null where the meter has none that is large enough."""
     voltage, current = ranged.fits
-    factor, headroom = ranged.setup.crest_factor, ranged.headroom
+    factor = ranged.setup.crest_factor
+    headroom = ranged.headroom
     return {
         "identity": identity_facts(ranged.identity, ranged.standing),
         "setup": asdict(ranged.setup),
@@ -92,8 +94,10 @@ def ranged_facts(ranged: Ranged) -> dict[str, object]:
 
 def ranged_lines(ranged: Ranged) -> list[str]:
     """Return a ranging run for people, and the lines for contest.toml."""
-    load, (voltage, current) = ranged.load, ranged.fits
-    factor, headroom = ranged.setup.crest_factor, ranged.headroom
+    load = ranged.load
+    voltage, current = ranged.fits
+    factor = ranged.setup.crest_factor
+    headroom = ranged.headroom
     rows = {
         "meter": f"{ranged.identity}, {standing_words(ranged.standing)}",
         "load": f"{figure(load.power_w, 'W', 5)} on average in {load.readings} readings",

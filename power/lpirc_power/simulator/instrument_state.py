@@ -11,8 +11,8 @@ from typing import Final
 from lpirc_power.simulator.faults import NEVER, Faults
 from lpirc_power.simulator.loads import Load
 from lpirc_power.simulator.measuring import Measuring
-from lpirc_power.simulator.models import Model, model_named
-from lpirc_power.simulator.status import StatusRegisters
+from lpirc_power.simulator.simulated_models import Model, model_named
+from lpirc_power.simulator.status_registers import StatusRegisters
 from lpirc_power.simulator.syntax import RefusedError
 
 FACTORY_ITEMS: Final = ("U", "I", "P", "S", "Q", "LAMBda", "PHI", "FU", "FI")
@@ -180,7 +180,7 @@ class MeterState:
             self._busy_until_s = self.faults.until(self.faults.busy_after_start_s)
 
     def is_busy(self) -> bool:
-        """Whether it ignores messages now."""
+        """Return whether it ignores messages now."""
         return self._busy_until_s > NEVER and self.clock() < self._busy_until_s
 
     def switch(self, name: str, on: bool) -> None:
@@ -190,11 +190,11 @@ class MeterState:
         self.measuring.hold(self.settings.hold or self.settings.numeric_hold)
 
     def knows(self, header: str) -> bool:
-        """Whether it has the command of that header, as the table writes it."""
+        """Return whether it has the command of that header, as the table writes it."""
         return not ("lock" in self.without and header in LOCKS)
 
     def panel_lock(self) -> str | None:
-        """Why the panel's keys do nothing, as the end of a sentence; None if they work."""
+        """Return why the panel's keys do nothing, as the end of a sentence; None if they work."""
         settings = self.settings
         if settings.key_lock:
             return "its keys are locked (:SYSTem:KLOCk ON)"

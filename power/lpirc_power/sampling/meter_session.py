@@ -49,7 +49,8 @@ class MeterSession:
                 raise MeterChanged(
                     f"Another meter answers: {meter.identity}, not {self.identity}. Put the right one back."
                 )
-            self._meter, self.identity = meter, meter.identity
+            self._meter = meter
+            self.identity = meter.identity
         return self._meter
 
     def meter(self) -> Meter:
@@ -66,14 +67,17 @@ class MeterSession:
 
     def drop(self) -> None:
         """Close the link, as after a failure: the next call opens another one."""
-        meter, self._meter, self._attached = self._meter, None, False
+        meter = self._meter
+        self._meter = None
+        self._attached = False
         if meter is not None:
             meter.close()
 
     def forget(self) -> None:
         """Close the link, and accept whichever meter answers next."""
         self.drop()
-        self.identity, self._configured = None, False
+        self.identity = None
+        self._configured = False
 
     def configure(self, setup: Setup, *, take_over: bool = False) -> None:
         """Set the meter up; from now on there are settings to restore.
@@ -81,7 +85,8 @@ class MeterSession:
         With `take_over` a meter that integrates is stopped first, but not for an invalid setup.
         """
         meter = self.untouched()
-        before, self._configured = self._configured, True
+        before = self._configured
+        self._configured = True
         try:
             try:
                 meter.configure(setup)
@@ -113,10 +118,12 @@ class MeterSession:
         meter that holds any other energy is left alone. A link that is down, or proves dead, is opened once more; a
         meter that does not answer is not asked again.
         """
-        configured, self._configured = self._configured, False
+        configured = self._configured
+        self._configured = False
         if not configured:
             return
-        had_link, asked_s = self._meter is not None, self._clocks.monotonic()
+        had_link = self._meter is not None
+        asked_s = self._clocks.monotonic()
         try:
             self._restore(final)
         except MeterError as error:

@@ -22,7 +22,7 @@ _ENHANCED_RATES_S: Final = (*_RATES_S, 10.0, 20.0)
 
 @dataclass(frozen=True)
 class Model:
-    """What distinguishes one model from another; current ranges are those of crest factor 3.
+    """A model: its elements, ranges and wirings; current ranges are those of crest factor 3.
 
     `wirings` says which elements each wiring sums, the one set at the factory first. `protected_a` is the
     largest fixed range that protects itself, 0 for none. `over_at_top` is how far the largest current range

@@ -1,4 +1,4 @@
-"""Whether the integrator ran through the window without a stop, a reset or a jump, from reading to reading. Pure."""
+"""The integrator's steps from reading to reading: no stop, no reset, no jump. Pure."""
 
 from __future__ import annotations
 
@@ -87,10 +87,8 @@ def integrator_steps(inside: Sequence[Reading], measured: Measurement) -> Check:
     figures: dict[str, float] = {"faults": len(faults), "readings": len(seen)}
     sentence = f"WH and TIME rose as they should, in {len(seen)} readings."
     if faults:
-        at_s, cost_wh = (
-            faults[0][0] - measured.start_s,
-            max(fault[2] for fault in faults),
-        )
+        at_s = faults[0][0] - measured.start_s
+        cost_wh = max(fault[2] for fault in faults)
         sentence = (
             f"WH or TIME do not fit in {len(faults)} places, the first at {at_s:.1f} s of the window, where "
             f"{faults[0][1]}; it may have cost {cost_wh:.3g} Wh."
@@ -117,7 +115,8 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
     for place, ((before_s, before_wh), (after_s, after_wh)) in enumerate(
         pairwise(sums)
     ):
-        pause_s, around = after_s - before_s, seen[place : place + 3]
+        pause_s = after_s - before_s
+        around = seen[place : place + 3]
         longest_s = untils_s[place] - before_s + interval_s
         known = len(around) > 1 and all(math.isfinite(one.power_w) for one in around)
         known = known and pause_s <= UNSEEN_UPDATES * interval_s
@@ -139,14 +138,10 @@ def _energy_faults(seen: Sequence[Reading], measured: Measurement) -> Iterator[F
                 * min(pause_s, interval_s)
                 / 3600.0
             )
-        grown_wh, resolution_wh = (
-            after_wh - before_wh,
-            WH_RESOLUTION * max(abs(before_wh), abs(after_wh)),
-        )
-        at_s, words = (
-            min(after_s, measured.end_s),
-            f"WH goes from {before_wh:.6g} to {after_wh:.6g}",
-        )
+        grown_wh = after_wh - before_wh
+        resolution_wh = WH_RESOLUTION * max(abs(before_wh), abs(after_wh))
+        at_s = min(after_s, measured.end_s)
+        words = f"WH goes from {before_wh:.6g} to {after_wh:.6g}"
         if grown_wh < least_wh - resolution_wh:
             yield at_s, words, most_wh - grown_wh if known else -grown_wh
         elif grown_wh > most_wh + resolution_wh:

@@ -1,11 +1,11 @@
-"""One entry of the table of commands, and the shapes that most entries have."""
+"""An entry of the table of commands, and the shapes that most entries have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lpirc_power.simulator.state import MeterState
+from lpirc_power.simulator.instrument_state import MeterState
 from lpirc_power.simulator.syntax import (
     Pattern,
     RefusedError,
@@ -28,7 +28,7 @@ Turn = Callable[[MeterState, bool], None]
 
 @dataclass(frozen=True)
 class Command:
-    """One line of the table: its header, its data as manuals print them, a line of help, and what it does.
+    """A line of the table: its header, its data as manuals print them, a line of help, and what it does.
 
     `locked` says that the integrator must be reset before the meter takes it, `waits` that it may block; `most` is
     the largest number <n> in its header.
@@ -45,7 +45,7 @@ class Command:
 
     @property
     def is_setting(self) -> bool:
-        """Whether its answers carry a header when headers are on: common commands and mere queries do not."""
+        """Return whether its answers carry a header when headers are on: common commands and mere queries do not."""
         return (
             self.query is not None
             and self.write is not None
@@ -61,7 +61,7 @@ class Command:
 
     @property
     def forms(self) -> str:
-        """How it is written: as a query, with its data, or both."""
+        """Its written forms: as a query, with its data, or both."""
         header = self.pattern.text
         written = f"{header} {self.data}".strip()
         if self.write is None:

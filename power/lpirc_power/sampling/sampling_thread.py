@@ -1,4 +1,4 @@
-"""One run's sampling: a thread that reads every update of the meter once, and one that hands the readings over."""
+"""The sampling of a run: a thread that reads every update of the meter once, and one that hands the readings over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lpirc_power.energy.continuity import gap_sentence, held
 from lpirc_power.errors import MeterError, MeterTimeout
 from lpirc_power.meter import IntegratorState, Reading, Setup
 from lpirc_power.operating_system import prefer_this_thread
-from lpirc_power.sampling.connection import MeterSession
+from lpirc_power.sampling.meter_session import MeterSession
 from lpirc_power.sampling.polling import Sample, updates
 
 _log: Final = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Sampling:
         self._thread.start()
 
     def is_running(self) -> bool:
-        """Whether the thread still runs."""
+        """Return whether the thread still runs."""
         return self._thread.is_alive()
 
     def end(self) -> None:
@@ -145,9 +145,11 @@ class Sampling:
             return taken
 
     def _note_loss(self, error: MeterError) -> None:
-        known, self.link_error = self.link_error, error
+        known = self.link_error
+        self.link_error = error
         if known is None:
-            now_s, utc = self._clocks.monotonic(), self._clocks.utcnow()
+            now_s = self._clocks.monotonic()
+            utc = self._clocks.utcnow()
             self._report(LinkEvent("meter-lost", now_s, utc, error.sentence))
         elif type(known) is not type(error):
             _log.warning("%s", error.sentence)

@@ -54,7 +54,8 @@ def metered(
     finally:
         sampler.close()
     document, inferences, start_s, end_s = _parsed(content)
-    start_s, end_s = of_process_s(start_s), of_process_s(end_s)
+    start_s = of_process_s(start_s)
+    end_s = of_process_s(end_s)
     energy = inference_energy(readings, start_s, end_s, inferences, identity, idle_w)
     document["energy"] = energy | {"official": standing(identity, address).official}
     return json.dumps(document).encode()
@@ -66,10 +67,8 @@ def _parsed(content: bytes) -> tuple[dict[str, Any], int, float, float]:
         document = json.loads(content)
         loop = document["energy_loop"]
         inferences = int(loop["inferences"])
-        start_s, end_s = (
-            float(loop["start_monotonic_s"]),
-            float(loop["end_monotonic_s"]),
-        )
+        start_s = float(loop["start_monotonic_s"])
+        end_s = float(loop["end_monotonic_s"])
     except (TypeError, KeyError, ValueError, OverflowError) as error:
         sentence = "The program that was measured states no energy_loop; run lpirc-harness with --energy-loop-s."
         raise EnergyUnmeasured(sentence) from error

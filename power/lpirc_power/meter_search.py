@@ -1,4 +1,4 @@
-"""Where meters may be: on USB, on the network, at serial ports, and where the drivers of other makers look."""
+"""The search for meters: on USB, on the network, at serial ports, and where the drivers of other makers look."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from lpirc_power.driver_registry import BUILT_IN, SchemePlugin, schemes
-from lpirc_power.visa.finding import Found, Search
-from lpirc_power.visa.finding import search as search_visa
+from lpirc_power.visa.instrument_search import Found, Search
+from lpirc_power.visa.instrument_search import search as search_visa
 
 _log: Final = logging.getLogger(__name__)
 LISTED: Final = "its driver lists it; `meter probe` asks it"

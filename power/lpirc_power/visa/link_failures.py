@@ -1,4 +1,4 @@
-"""Why a link to a meter cannot be opened, as one sentence that says what to do."""
+"""Failures to open a link to a meter, each as one sentence that says what to do."""
 
 from __future__ import annotations
 

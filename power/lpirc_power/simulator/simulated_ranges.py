@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lpirc_power.simulator.models import VOLTAGES_V, Model
+from lpirc_power.simulator.simulated_models import VOLTAGES_V, Model
 
 CREST_FACTORS: Final = ("3", "6", "A6")
 """A6 is the E models' crest factor 6A: the ranges of 6, twice as far."""
@@ -45,7 +45,7 @@ class Axis:
         return self.value() * PEAK_OVER * self._most_peak()
 
     def is_over(self, rms: float) -> bool:
-        """Whether a value is over range."""
+        """Return whether a value is over range."""
         at_top = self.index == len(self._at_three) - 1
         return (
             abs(rms)
@@ -53,7 +53,7 @@ class Axis:
         )
 
     def is_too_small(self, rms: float) -> bool:
-        """Whether a value is shown as zero."""
+        """Return whether a value is shown as zero."""
         return abs(rms) <= SMALLEST[self.crest_factor] * self.value()
 
     def follow(self, rms: float, peak: float) -> bool:
@@ -62,11 +62,14 @@ class Axis:
         The real meter may take several updates for a large step; here it takes one.
         """
         wanted = self._fitting(rms, peak) if self.auto else self.index
-        switched, self.index = wanted != self.index, wanted
+        switched = wanted != self.index
+        self.index = wanted
         return switched
 
     def _fitting(self, rms: float, peak: float) -> int:
-        ranges, index, most = self.listed(), self.index, self._most_peak()
+        ranges = self.listed()
+        index = self.index
+        most = self._most_peak()
         if rms > UP * self._reach() * ranges[index] or peak > most * ranges[index]:
             for larger in (place for place in self.usable if place > index):
                 if (
@@ -112,7 +115,7 @@ class Ranges:
             axis.index = len(axis.listed()) - 1
 
     def is_protected(self) -> bool:
-        """Whether a sustained overload makes the meter leave the present current range to save its input."""
+        """Return whether a sustained overload makes the meter leave the present current range to save its input."""
         at_three = self.current.value() * (1.0 if self.crest_factor == "3" else 2.0)
         return not self.current.auto and at_three <= self._protected_a
 

@@ -175,7 +175,8 @@ class OpenRun:
         for job in jobs:
             body, content_type, key, at_s, sha256, parse = job.task
             try:
-                taken, now = parse(body), self._clock.utc()
+                taken = parse(body)
+                now = self._clock.utc()
             except Exception as error:  # noqa: BLE001 - its own thread raises it
                 job.error = error
             else:
@@ -184,7 +185,8 @@ class OpenRun:
         for job, stored in zip(
             parsed, self._store.posts.append_all(self.run.id, posts), strict=True
         ):
-            job.result, job.error = stored.result, stored.error
+            job.result = stored.result
+            job.error = stored.error
 
     def _take_large(self, body: _Body) -> Post:
         """Take a large body when it is its turn. None pauses once the run is to end."""
